@@ -14,25 +14,25 @@ import (
 	"cairn/internal/platform"
 )
 
-// Answers for people where there is no other.
+// Answers for when a command has no text of its own.
 const (
-	notHere    = "I do not answer here."
-	notNow     = "That did not work just now. Please try again in a moment."
-	done       = "Done."
-	forgotten  = "I no longer know that list. Please run the command again."
-	unfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
+	textRefused    = "I do not answer here."
+	textFailed     = "That did not work just now. Please try again in a moment."
+	textDone       = "Done."
+	textExpired    = "I no longer know that list. Please run the command again."
+	textUnfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
 )
 
-// shown is an answer to an interaction.
-type shown struct {
+// answerBody is the JSON of a message that answers an interaction.
+type answerBody struct {
 	Content    string                       `json:"content"`
 	Flags      int                          `json:"flags,omitempty"`
 	Mentions   allowedMentions              `json:"allowed_mentions"`
 	Components []discordgo.MessageComponent `json:"components"` // never null
 }
 
-func plain(text string) shown {
-	return shown{Content: cmp.Or(text, done), Mentions: nobody(), Components: []discordgo.MessageComponent{}}
+func textAnswer(text string) answerBody {
+	return answerBody{Content: cmp.Or(text, textDone), Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
 }
 
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
@@ -47,13 +47,13 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
-		return d.privately(ctx, i, command.Public, notHere)
+		return d.answerPrivately(ctx, i, command.Public, textRefused)
 	case err != nil:
-		return errors.Join(err, d.editAnswer(ctx, i, plain(notNow)))
+		return errors.Join(err, d.editAnswer(ctx, i, textAnswer(textFailed)))
 	case !handled:
-		return d.editAnswer(ctx, i, plain(notNow))
+		return d.editAnswer(ctx, i, textAnswer(textFailed))
 	case answer.Private:
-		return d.privately(ctx, i, command.Public, answer.String())
+		return d.answerPrivately(ctx, i, command.Public, answer.String())
 	}
 	if err := d.showAnswer(ctx, i, line, answer); err != nil || answer.Then == nil {
 		return err
@@ -63,31 +63,32 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 		if ctx.Err() == nil {
 			return nil
 		}
-		text = unfinished
+		text = textUnfinished
 	}
 	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
 
-// privately answers the sender only. A public deferral must be deleted first, or the follow-up
-// would be public, too.
-func (d *Discord) privately(ctx context.Context, i interaction, public bool, text string) error {
+// answerPrivately sends an answer that only the sender sees. A public deferral must be deleted
+// first, or the follow-up would be public too.
+func (d *Discord) answerPrivately(ctx context.Context, i interaction, public bool, text string) error {
 	if !public {
-		return d.editAnswer(ctx, i, plain(text))
+		return d.editAnswer(ctx, i, textAnswer(text))
 	}
-	if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.original(i), ownToken: true}); err != nil {
+	if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.originalPath(i), ownToken: true}); err != nil {
 		return err
 	}
 	return d.followUp(ctx, i, text, int(discordgo.MessageFlagsEphemeral))
 }
 
-// showAnswer sends an answer: a list page by page, other text in as many messages as needed.
+// showAnswer sends an answer: the first page of a list with buttons for the others, or a text in as
+// many messages as it needs.
 func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, answer channel.Answer) error {
 	answer = answer.Fenced()
 	if answer.Pages() > 1 {
 		return d.editAnswer(ctx, i, d.page(line, answer, 0))
 	}
-	pieces := d.Split(cmp.Or(answer.String(), done))
-	if err := d.editAnswer(ctx, i, plain(pieces[0])); err != nil {
+	pieces := d.Split(cmp.Or(answer.String(), textDone))
+	if err := d.editAnswer(ctx, i, textAnswer(pieces[0])); err != nil {
 		return err
 	}
 	command, _ := platform.Command(i.Data.Name)
@@ -99,7 +100,8 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, an
 	return nil
 }
 
-// flagsOf returns the flags of a command's answer: only the sender sees it, unless the command is public.
+// flagsOf returns the flags of a command's answer: only the sender sees it, unless the command is
+// public.
 func flagsOf(c channel.Command) int {
 	if c.Public {
 		return 0
@@ -107,26 +109,27 @@ func flagsOf(c channel.Command) int {
 	return int(discordgo.MessageFlagsEphemeral)
 }
 
-// editAnswer replaces the deferral, or the message with the button.
-func (d *Discord) editAnswer(ctx context.Context, i interaction, s shown) error {
-	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.original(i), body: s, ownToken: true})
+// editAnswer replaces the deferral, or the message whose button was pressed.
+func (d *Discord) editAnswer(ctx context.Context, i interaction, s answerBody) error {
+	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: s, ownToken: true})
 }
 
-// followUp sends another message about an interaction. Discord takes no nonce here.
+// followUp sends another message about an interaction. Discord accepts no nonce here, so a
+// repetition could post it twice.
 func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
-	s := plain(text)
+	s := textAnswer(text)
 	s.Flags = flags
-	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhook(i), body: s, ownToken: true, careful: true})
+	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhookPath(i), body: s, ownToken: true, notIdempotent: true})
 }
 
-func (d *Discord) webhook(i interaction) string {
+func (d *Discord) webhookPath(i interaction) string {
 	_, app := d.state.self()
 	return "/webhooks/" + cmp.Or(i.AppID, app) + "/" + i.Token
 }
 
-func (d *Discord) original(i interaction) string { return d.webhook(i) + "/messages/@original" }
+func (d *Discord) originalPath(i interaction) string { return d.webhookPath(i) + "/messages/@original" }
 
-// runText runs a command that was written as a message, and replies to it.
+// runText runs a command that was written as a message, and posts the answer as a reply to it.
 func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) {
 	if err := d.answerText(ctx, name, m, in); err != nil && ctx.Err() == nil {
 		d.log.Warn("command_answer_failed", "conversation", name, "error", err)
@@ -145,13 +148,13 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed):
 		return nil
 	case err != nil || !handled:
-		answer = channel.Answer{Text: notNow}
+		answer = channel.Answer{Text: textFailed}
 	}
-	first, failed := d.postAll(ctx, name, in.ID, d.Split(cmp.Or(answer.Fenced().String(), done)), in.ID)
+	first, failed := d.postAll(ctx, name, in.ID, d.Split(cmp.Or(answer.Fenced().String(), textDone)), in.ID)
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, tokenLife)
+	limited, cancel := context.WithTimeout(ctx, tokenTimeout)
 	defer cancel()
 	text := answer.Then(limited)
 	if text == "" {
@@ -165,8 +168,8 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	return err
 }
 
-// postAll posts texts, the first in reply to a message if to is not empty, and returns the id of the
-// first. The key makes their nonces.
+// postAll posts texts and returns the id of the first message, which replies to the message to
+// unless that is empty. The nonces are derived from key.
 func (d *Discord) postAll(ctx context.Context, name, to string, texts []string, key string) (first string, err error) {
 	for n, text := range texts {
 		made, err := d.create(ctx, channelID(name), newPost(channelID(name), text, to, nonce("command", name, key, n)), false)

@@ -1,4 +1,4 @@
-// Gaps: which conversations missed messages between two sessions.
+// Backfill: conversations that missed messages between two sessions are read from history.
 
 package discord
 
@@ -11,9 +11,9 @@ import (
 	"cairn/channel"
 )
 
-// ready handles the beginning of a session: it stores which conversations may have a gap before any
-// event is delivered.
-func (d *Discord) ready(r readyData) error {
+// onReady handles the start of a session: it stores which conversations may have a gap before it
+// lets any other event be delivered.
+func (d *Discord) onReady(r readyData) error {
 	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
 	ctx := d.work.Context()
 	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
@@ -21,7 +21,7 @@ func (d *Discord) ready(r readyData) error {
 	var all []channel.Gap
 	stored := false
 	d.retry(limited, func() (err error) {
-		all, err = d.hub.Away(limited, Name, nil) // events come in order
+		all, err = d.hub.Away(limited, Name, nil) // nil: Discord delivers events in order
 		stored = err == nil
 		return err
 	})
@@ -33,13 +33,13 @@ func (d *Discord) ready(r readyData) error {
 		d.gaps.Store(gap.Conversation, gap.After)
 	}
 	if len(all) > 0 || d.hadSession {
-		d.hereBefore.Store(true)
+		d.notFirstStart.Store(true)
 	}
 	d.hadSession = true
 	d.linkIncident.End()
 	d.connected.Store(true)
 	d.log.Info("connected", "as", r.User.Username)
-	for _, gap := range all { // the gateway announces none before its next message
+	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
 			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation) })
 		}
@@ -50,24 +50,24 @@ func (d *Discord) ready(r readyData) error {
 	return nil
 }
 
-// guildCreated takes a server with its channels and threads, at the beginning of a session or
-// after an outage.
-func (d *Discord) guildCreated(g guildData) {
+// onGuildCreate handles GUILD_CREATE, which describes a server with its channels and threads: at
+// the start of a session, after an outage, or when the bot joins.
+func (d *Discord) onGuildCreate(g guildData) {
 	if g.Unavailable {
 		return
 	}
-	channels, before := d.state.addGuild(g)
-	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as long ago
+	channels, lastSeen := d.state.addGuild(g)
+	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
 	for _, c := range channels {
-		d.compare(c, before[c.ID], joined)
+		d.backfillIfMissed(c, lastSeen[c.ID], joined)
 	}
 }
 
-// compare queues a backfill if a place missed messages. known is the newest message that this process
-// saw there. Messages from before the bot joined are not missed.
-func (d *Discord) compare(c channelData, known string, joined time.Time) {
+// backfillIfMissed queues a backfill if a place missed messages. lastSeen is the newest message
+// that this process saw there. Messages from before the bot joined were not missed.
+func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.Time) {
 	p, _ := d.state.place(c.ID)
-	if p.Hidden || p.Silent || p.Guild == "" {
+	if p.Hidden || p.NoMessages || p.Guild == "" {
 		return
 	}
 	name := p.conversation(c.ID)
@@ -79,22 +79,23 @@ func (d *Discord) compare(c channelData, known string, joined time.Time) {
 	switch {
 	case open:
 		d.queue.Add(c.ID, func() { d.fillOrClose(d.work.Context(), name, c.LastID) })
-	case known != "" && newer(c.LastID, known):
-		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, known) })
-	case known == "" && d.hereBefore.Load() && newer(c.LastID, horizon):
+	case lastSeen != "" && newer(c.LastID, lastSeen):
+		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, lastSeen) })
+	case lastSeen == "" && d.notFirstStart.Load() && newer(c.LastID, horizon):
 		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
 	}
 }
 
-// fillGap backfills a conversation that has a gap.
+// fillGap backfills a conversation if it has a gap.
 func (d *Discord) fillGap(ctx context.Context, name string) {
 	if after, open := d.gaps.LoadAndDelete(name); open {
 		d.catchUp(ctx, name, after.(string))
 	}
 }
 
-// fillOrClose does so only if something was said since, or a short while before: that may
-// have been edited or deleted. A missing last id says nothing.
+// fillOrClose backfills a conversation that has a gap, or closes the gap if there is nothing to
+// read: no message is newer than its start, and the one before it is too old to be checked for
+// edits and deletions. An empty last means that the newest message is unknown.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	gap, open := d.gaps.LoadAndDelete(name)
 	after, _ := gap.(string)

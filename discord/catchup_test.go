@@ -161,7 +161,7 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	}
 	r.ask(r.square, "no room")
 	r.Say(r.square, r.ann.ID, "nor here")
-	r.until("the queue to be full", func() bool { _, full := r.connector.overran.Load(r.square); return full })
+	r.until("the queue to be full", func() bool { _, full := r.connector.overflowed.Load(r.square); return full })
 	close(gate)
 	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: nor here")
 	if said := r.heard(r.place(r.square), 3); said[1].Text != "no room" || !said[1].Addressed || said[2].Addressed {

@@ -11,57 +11,58 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The flags of an application that may read messages (Discord, Application: Application
+// The flags of an application that may read message content (Discord, Application: Application
 // Flags): of a verified one, and of one in fewer than 100 servers.
 const (
 	flagMessageContent        = 1 << 18
 	flagMessageContentLimited = 1 << 19
 )
 
-// invited is what the bot may do in a server that invites it.
-const invited = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |
+// invitePermissions are the permissions that InviteURL asks for.
+const invitePermissions = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |
 	discordgo.PermissionReadMessageHistory | discordgo.PermissionAddReactions
 
-// InviteURL is the address at which people invite the bot of an application into their server.
+// InviteURL returns the address at which people invite an application's bot to their server.
 func InviteURL(application string) string {
-	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot%%20applications.commands&permissions=%d", url.QueryEscape(application), invited)
+	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot%%20applications.commands&permissions=%d", url.QueryEscape(application), invitePermissions)
 }
 
-// Application is what Discord says about a token.
+// Application is what Discord reports about a token.
 type Application struct {
 	ID      string // for InviteURL
 	Bot     string // the bot's name
-	Content Intent // whether it may read messages that are not addressed to it
-	Servers int    // in which the bot is
+	Content Intent // whether the bot may read messages that are not addressed to it
+	Servers int    // number of servers that the bot is in
 }
 
-// Intent says whether an intent is switched on.
+// Intent is whether a gateway intent is switched on.
 type Intent int
 
-// A compatible server need not know intents.
+// IntentUnknown is for compatible servers, which may not know intents.
 const (
 	IntentUnknown Intent = iota
 	IntentOff
 	IntentOn
 )
 
-// ErrContentIntent says what to do where Message Content Intent is needed and is off.
+// ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to
+// do.
 var ErrContentIntent = errors.New(fatalMessages[4014])
 
-// Application asks Discord whether the token is valid and what it is for, without connecting.
-// After an error it holds what was found out until then; the error says what a person has to
-// do, or that Discord cannot be reached.
+// Application asks Discord whether the token is valid and what it belongs to, without connecting.
+// The error says what a person has to do, or that Discord cannot be reached; the result then
+// contains what was found before it.
 func (d *Discord) Application(ctx context.Context) (found Application, err error) {
 	defer d.rest.client.CloseIdleConnections()
-	ask := func(path string, into any) error {
+	get := func(path string, into any) error {
 		err := d.rest.do(ctx, call{method: http.MethodGet, path: path, into: into})
-		if no := fatal(err); no != nil {
-			return no
+		if refused := fatal(err); refused != nil {
+			return refused
 		}
 		return err
 	}
 	var self discordgo.User
-	if err := ask("/users/@me", &self); err != nil {
+	if err := get("/users/@me", &self); err != nil {
 		return found, err
 	}
 	found.ID, found.Bot = self.ID, self.Username
@@ -69,10 +70,10 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 		ID    string `json:"id"`
 		Flags int    `json:"flags"`
 	}
-	err = ask("/applications/@me", &app)
-	var no *refusal
+	err = get("/applications/@me", &app)
+	var refused *refusal
 	switch {
-	case errors.As(err, &no) && no.status == http.StatusNotFound: // a compatible server need not know this
+	case errors.As(err, &refused) && refused.status == http.StatusNotFound: // a compatible server may not know this
 	case err != nil:
 		return found, err
 	default:
@@ -82,13 +83,13 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 		}
 	}
 	var guilds []discordgo.UserGuild
-	err = ask("/users/@me/guilds", &guilds)
+	err = get("/users/@me/guilds", &guilds)
 	found.Servers = len(guilds)
 	return found, err
 }
 
 // Check asks Discord whether the token is valid and what it allows, without connecting. It returns
-// its findings, one sentence each; the error says what a person has to do, or that Discord cannot
+// its findings, one sentence each. The error says what a person has to do, or that Discord cannot
 // be reached.
 func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	app, err := d.Application(ctx)

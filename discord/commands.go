@@ -1,4 +1,4 @@
-// The slash commands, as channel declares them, made known to Discord.
+// Registration of the slash commands that package channel declares.
 
 package discord
 
@@ -14,23 +14,23 @@ import (
 	"cairn/internal/platform"
 )
 
-// register makes the commands known to Discord, all of them, in place of what was known
-// before: what is declared in channel is what people see.
+// register registers all commands with Discord. They replace those registered before, so that
+// people see exactly the ones that are declared in package channel.
 func (d *Discord) register(ctx context.Context) {
 	_, app := d.state.self()
-	trouble := platform.Incident{Log: d.log, Failed: "command_registration_failed", Recovered: "command_registration_recovered"}
+	incident := platform.Incident{Log: d.log, Failed: "command_registration_failed", Recovered: "command_registration_recovered"}
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: 10 * time.Minute}, func() (done bool) {
 		err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
 		switch {
 		case err == nil:
-			trouble.End()
+			incident.End()
 			return true
-		case errors.Is(err, channel.ErrGone): // it would be refused again
+		case errors.Is(err, channel.ErrGone): // a retry would be refused too
 			d.registered.Store(false)
 			d.log.Warn("command_registration_refused", "error", err)
 			return true
 		case ctx.Err() == nil:
-			trouble.Begin(err)
+			incident.Begin(err)
 		}
 		return false
 	})
@@ -40,7 +40,7 @@ func slashCommands() []*discordgo.ApplicationCommand {
 	commands := []*discordgo.ApplicationCommand{}
 	for _, c := range channel.Commands {
 		names, help := localized("command: "+c.Name), localized(c.Help)
-		known := &discordgo.ApplicationCommand{
+		command := &discordgo.ApplicationCommand{
 			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: platform.Short(c.Help, 100), NameLocalizations: &names, DescriptionLocalizations: &help,
 		}
 		for _, a := range c.Args {
@@ -52,24 +52,25 @@ func slashCommands() []*discordgo.ApplicationCommand {
 				one := 1.0
 				option.Type, option.MinValue = discordgo.ApplicationCommandOptionInteger, &one
 			}
-			known.Options = append(known.Options, option)
+			command.Options = append(command.Options, option)
 		}
-		commands = append(commands, known)
+		commands = append(commands, command)
 	}
 	return commands
 }
 
-// locales are Discord's names of the languages that the bot speaks.
+// locales are Discord's codes for the languages that the bot speaks.
 var locales = map[string]discordgo.Locale{
 	"de": discordgo.German, "es": discordgo.SpanishES, "fr": discordgo.French, "pt": discordgo.PortugueseBR, "ja": discordgo.Japanese, "zh": discordgo.ChineseCN,
 }
 
-// localized is a text of the bot's own in Discord's locales; a command is called by "command: " and its name.
+// localized returns the translations of one of the bot's texts by Discord's locale. The text for
+// the name of a command is "command: " and that name.
 func localized(text string) map[discordgo.Locale]string {
 	all := make(map[discordgo.Locale]string, len(locales))
 	for language, locale := range locales {
-		if there := channel.Translated(language, text); there != text {
-			all[locale] = platform.Short(there, 100)
+		if translation := channel.Translated(language, text); translation != text {
+			all[locale] = platform.Short(translation, 100)
 		}
 	}
 	if spanish := all[discordgo.SpanishES]; spanish != "" {

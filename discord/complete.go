@@ -1,4 +1,4 @@
-// Files: text and pictures are fetched, others described.
+// Attached files: text and pictures are fetched, other files are only described.
 
 package discord
 
@@ -18,7 +18,7 @@ import (
 
 const completeTimeout = 10 * time.Second
 
-// mediaType is the media type without parameters.
+// mediaType returns the media type of a file without parameters; empty if it is invalid.
 func mediaType(f attachment) string {
 	kind, _, err := mime.ParseMediaType(f.ContentType)
 	if err != nil {
@@ -27,7 +27,7 @@ func mediaType(f attachment) string {
 	return kind
 }
 
-// kindOf is what people call a kind of file.
+// kindOf returns what people call this kind of file.
 func kindOf(f attachment) string {
 	switch kind, _, _ := strings.Cut(mediaType(f), "/"); kind {
 	case "image", "video", "audio":
@@ -36,7 +36,7 @@ func kindOf(f attachment) string {
 	return "file"
 }
 
-// Complete fetches the files of a message. One that cannot be fetched stays described.
+// Complete fetches the files of a message. A file that cannot be fetched stays described.
 func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ channel.Inbound, err error) {
 	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 	defer cancel()
@@ -45,8 +45,8 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 	return m, err
 }
 
-// fetch downloads the beginning of a file. Its URL is signed, so the token is not sent. Nil without an
-// error: it cannot be fetched.
+// fetch downloads at most limit bytes of a file. It returns nil without an error if the file is not
+// available. File URLs are signed, so the token is not sent.
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {

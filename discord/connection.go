@@ -26,19 +26,20 @@ const (
 
 var errSilent = errors.New("no message from the gateway in time")
 
-// grace is for messages that are late because this process was.
+// grace is how long the gateway may be silent beyond its time, in case only this process was late
+// to read its messages.
 const grace = time.Second
 
 // connection is one WebSocket to the gateway. Only the goroutine in run uses it.
 type connection struct {
 	session  *session
 	ws       *platform.Socket
-	interval time.Duration // of heartbeats; 0: HELLO did not come
+	interval time.Duration // between heartbeats; 0 until HELLO arrives
 
-	beating bool         // the session is established, so heartbeats are sent
-	beat    *time.Ticker // when to send one
-	silent  *time.Timer  // when the gateway will have been silent for too long
-	late    bool         // it has been, and has the grace
+	established bool         // so heartbeats are sent
+	beat        *time.Ticker // when to send a heartbeat
+	silent      *time.Timer  // fires when the gateway has been silent for too long
+	inGrace     bool         // silent has fired, and the grace is running
 }
 
 func newConnection(s *session, ws *platform.Socket, until time.Time) *connection {
@@ -47,9 +48,9 @@ func newConnection(s *session, ws *platform.Socket, until time.Time) *connection
 	return c
 }
 
-// run handles what the gateway sends until the connection ends, or ctx.
+// run handles the gateway's messages until the connection or ctx ends.
 func (c *connection) run(ctx context.Context) ending {
-	defer c.ws.Close() // without a goodbye the session can be resumed
+	defer c.ws.Close() // without a close frame, so the session can be resumed
 	defer c.silent.Stop()
 	defer c.beat.Stop()
 	for {
@@ -58,10 +59,10 @@ func (c *connection) run(ctx context.Context) ending {
 			c.ws.Goodbye() // so that people see the bot go offline at once
 			return ending{err: ctx.Err()}
 		case <-c.silent.C:
-			if c.late {
+			if c.inGrace {
 				return ending{err: errSilent}
 			}
-			c.late = true
+			c.inGrace = true
 			c.silent.Reset(grace)
 		case <-c.beat.C:
 			if err := c.heartbeat(); err != nil {
@@ -82,7 +83,7 @@ func (c *connection) run(ctx context.Context) ending {
 	}
 }
 
-// packet is a message of the gateway.
+// packet is a message from the gateway.
 type packet struct {
 	Op       int             `json:"op"`
 	Data     json.RawMessage `json:"d"`
@@ -90,7 +91,7 @@ type packet struct {
 	Name     string          `json:"t"`
 }
 
-// receive does what a packet asks for. The result is not empty if the connection has to end.
+// receive handles a packet. The result is not empty if the connection has to end.
 func (c *connection) receive(p packet) ending {
 	switch p.Op {
 	case opHello:
@@ -99,30 +100,30 @@ func (c *connection) receive(p packet) ending {
 		if err := c.session.event(p.Name, p.Sequence, p.Data); err != nil {
 			return ending{err: err}
 		}
-		if c.session.established && !c.beating && c.interval > 0 {
-			c.beating = true
-			c.alive()
+		if c.session.established && !c.established && c.interval > 0 {
+			c.established = true
+			c.noteAlive()
 			c.beat.Reset(c.interval)
 			return ending{err: c.heartbeat()}
 		}
 	case opHeartbeat:
-		if c.interval > 0 { // else IDENTIFY comes first
+		if c.interval > 0 { // otherwise IDENTIFY must be sent first
 			return ending{err: c.heartbeat()}
 		}
 	case opHeartbeatAck:
-		if c.beating {
-			c.alive()
+		if c.established {
+			c.noteAlive()
 		}
 	case opReconnect:
 		return ending{err: errors.New("the gateway asked to reconnect")}
 	case opInvalidSession:
-		return ending{gone: string(p.Data) != "true", err: errors.New("the gateway called the session invalid")}
+		return ending{invalid: string(p.Data) != "true", err: errors.New("the gateway called the session invalid")}
 	}
 	return ending{}
 }
 
-func (c *connection) alive() {
-	c.late = false
+func (c *connection) noteAlive() {
+	c.inGrace = false
 	c.silent.Reset(c.interval * 3 / 2)
 }
 

@@ -18,15 +18,15 @@ import (
 	"cairn/internal/platform"
 )
 
-// Name is the first part of the names of Discord's conversations.
+// Name is the first part of the names of Discord conversations.
 const Name = "discord"
 
 const (
-	seenFor = 15 * time.Minute // at least: Discord repeats an event within minutes, if at all
-	ownFor  = 24 * time.Hour   // at least: people reply to what was said lately
+	seenAge = 15 * time.Minute // at least; if Discord repeats an event, it does so within minutes
+	ownAge  = 24 * time.Hour   // at least; people reply to recent messages
 )
 
-// DefaultCatchUp is how far back an unknown channel is read after an absence.
+// DefaultCatchUp is how far back an unknown channel is read after the bot was offline.
 const DefaultCatchUp = time.Hour
 
 // Discord is the connector. Its methods are safe for concurrent use.
@@ -37,23 +37,23 @@ type Discord struct {
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
-	overran         sync.Map                    // channels whose queue was full, so that messages are read from history
+	overflowed      sync.Map                    // channels whose queue was full, so that a backfill is queued
 	work            *platform.Group
-	gaps            sync.Map        // conversations that may have missed messages since the last session, until that is checked: the id behind which the gap begins; empty: not known
-	hereBefore      atomic.Bool     // the bot was here before, in this process or an earlier one
-	hadSession      bool            // this process had a session; of the goroutine in Run
+	gaps            sync.Map        // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
+	notFirstStart   atomic.Bool     // this process or an earlier one had a session or conversations
+	hadSession      bool            // this process had a session; used only by the goroutine in Run
 	commandLines    *platform.Cache // command lines too long for a button
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
-	nicks           *platform.Cache // of people, by server and user: history does not tell them
+	nicks           *platform.Cache // by server and user; history does not contain them
 	reactionRefused *platform.Cache // channels in which Discord refuses reactions
-	started         time.Time       // an earlier process may have started to answer older messages
+	started         time.Time       // an earlier process may have started answering messages older than this
 
 	linkIncident  platform.Incident // the connection to the gateway
 	storeIncident platform.Incident // messages that could not be stored
 
-	registered atomic.Bool // the commands are, or are being
-	connected  atomic.Bool // to the gateway, and its events are taken
+	registered atomic.Bool // the commands are registered, or being registered
+	connected  atomic.Bool // to the gateway, with an established session
 
 	pauses pauses
 	hub    *channel.Hub // set by Run, before anything that uses it starts
@@ -67,24 +67,24 @@ var (
 	_ channel.Reactor   = (*Discord)(nil)
 )
 
-// pauses are the waits of the connector. Tests set shorter ones.
+// pauses are the connector's waits and timeouts. Tests set shorter ones.
 type pauses struct {
-	identify time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and a little
-	connect  time.Duration // before the first new attempt to connect
-	resume   time.Duration // at most, before an established session is resumed: Discord does not count those
-	open     time.Duration // from the dial to READY
-	shown    time.Duration // from a reply's first words to its first message: a short one is posted whole
-	edit     time.Duration // between two edits of a reply: Discord names no number; below this it begins to refuse them
-	typing   time.Duration // between two typing requests: Discord shows one for 10 s
-	review   time.Duration // how far back messages of a quiet channel are checked for edits and deletions made during an absence
+	identify  time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and some margin
+	connect   time.Duration // before the first attempt to reconnect; it doubles
+	resume    time.Duration // maximum before an established session is resumed, which Discord does not count as a new one
+	open      time.Duration // from the dial to READY
+	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted whole
+	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
+	typing    time.Duration // between two typing requests; Discord shows each for 10 s
+	review    time.Duration // how far back a quiet channel is checked for edits and deletions made while the bot was offline
 }
 
 var defaultPauses = pauses{
 	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
-	shown: 700 * time.Millisecond, edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
+	firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 }
 
-// New returns a connector. It starts nothing. The error says which option is invalid.
+// New returns a connector, which does nothing before Run. The error says which option is invalid.
 func New(o Options) (*Discord, error) {
 	o.Token = strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot ")
 	if o.Token == "" || strings.ContainsAny(o.Token, " \t\r\n") {
@@ -105,7 +105,7 @@ func New(o Options) (*Discord, error) {
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
 		queue:        platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
+		commandLines: platform.NewCache(0), seen: platform.NewCache(seenAge), own: platform.NewCache(ownAge), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownAge), started: time.Now(), pauses: defaultPauses,
 		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}
@@ -113,10 +113,10 @@ func New(o Options) (*Discord, error) {
 	return d, nil
 }
 
-// version is a suffix that some people give the API root.
+// version matches a suffix that some people append to the API root.
 var version = regexp.MustCompile(`/api(/v\d+)?$`)
 
-// root checks the root of the API and returns it without what follows the host.
+// root validates the root of the API and returns it without trailing slash and API version.
 func root(base string) (string, error) {
 	if base == "" {
 		return "https://discord.com", nil
@@ -128,14 +128,15 @@ func root(base string) (string, error) {
 	return version.ReplaceAllString(strings.TrimRight(base, "/"), ""), nil
 }
 
-// Name is "discord".
+// Name returns "discord".
 func (d *Discord) Name() string { return Name }
 
 // Connected reports whether the gateway connection is up.
 func (d *Discord) Connected() bool { return d.connected.Load() }
 
-// Run serves Discord until ctx is done and returns nil then. An error is one that only a person can
-// fix, and says how. All goroutines have ended when it returns.
+// Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person
+// has to fix something; the error says what. All goroutines have ended when Run returns. It can be
+// called only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	d.hub = hub
 	ctx, cancel := context.WithCancel(ctx)
@@ -153,7 +154,7 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	return nil
 }
 
-// channelID is the id of the channel or thread that a conversation is.
+// channelID returns the id of a conversation's channel or thread.
 func channelID(conversation string) string {
 	p := channel.ParsePlace(conversation)
 	if p.Thread != "" {
@@ -164,11 +165,11 @@ func channelID(conversation string) string {
 
 // Options are the settings of the connector.
 type Options struct {
-	Token            string        // of the bot, without "Bot " before it; never logged
-	APIBase          string        // root of a compatible server, as "http://localhost:8080"; empty: Discord itself
-	MentionOnly      bool          // do without the privileged message content intent: only what is addressed to the bot is read
-	AttachmentTokens int           // of text files, for each message; 0: their contents are not read
+	Token            string        // of the bot, with or without the prefix "Bot "; never logged
+	APIBase          string        // root of a compatible server, e.g. "http://localhost:8080"; empty: Discord itself
+	MentionOnly      bool          // do without the privileged message content intent, and read only what is addressed to the bot
+	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
 	Pictures         bool          // fetch pictures, for models that can see
-	CatchUp          time.Duration // how far back to look, after an absence, in channels that nothing is known of; 0: an hour
+	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: DefaultCatchUp
 	Log              *slog.Logger  // nil: slog.Default()
 }

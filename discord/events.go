@@ -14,28 +14,29 @@ import (
 	"cairn/internal/platform"
 )
 
-// event handles one gateway event. The next event waits for it, so it only queues work. After an
-// error the connection must be closed.
+// event handles one gateway event. The next event waits for it, so it only updates caches and
+// queues work, except for READY, which has to be on disk first. After an error the connection must
+// be closed.
 func (d *Discord) event(name string, data json.RawMessage) error {
 	defer func() {
-		if p := recover(); p != nil { // it would end the program
+		if p := recover(); p != nil { // otherwise it would end the program
 			d.log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	switch name {
 	case "READY":
-		return d.ready(read[readyData](data))
+		return d.onReady(read[readyData](data))
 	case "RESUMED":
 		d.linkIncident.End()
 		d.connected.Store(true)
 	case "MESSAGE_CREATE":
-		d.created(read[message](data))
+		d.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":
-		d.updated(read[message](data))
+		d.onMessageUpdate(read[message](data))
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		d.deleted(read[deletion](data))
+		d.onMessageDelete(read[deletion](data))
 	case "INTERACTION_CREATE":
-		d.interacted(read[interaction](data))
+		d.onInteraction(read[interaction](data))
 	default:
 		d.updateState(name, data)
 	}
@@ -46,9 +47,9 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
-		d.guildCreated(read[guildData](data))
+		d.onGuildCreate(read[guildData](data))
 	case "GUILD_DELETE":
-		if g := read[guildData](data); !g.Unavailable { // else it comes back
+		if g := read[guildData](data); !g.Unavailable { // an unavailable server comes back
 			d.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
@@ -56,7 +57,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "THREAD_CREATE":
 		c := read[channelData](data)
 		d.state.add(c)
-		d.compare(c, "", time.Time{})
+		d.backfillIfMissed(c, "", time.Time{})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		d.state.remove(read[channelData](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
@@ -76,7 +77,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "GUILD_MEMBER_UPDATE":
 		m := read[memberEvent](data)
 		if me, _ := d.state.self(); m.User != nil && m.User.ID == me.ID {
-			d.state.setMine(m.GuildID, m.Roles)
+			d.state.setBotRoles(m.GuildID, m.Roles)
 		}
 	}
 }
@@ -90,7 +91,7 @@ type readyData struct {
 
 type roleEvent struct {
 	GuildID string   `json:"guild_id"`
-	RoleID  string   `json:"role_id"` // of one that is gone
+	RoleID  string   `json:"role_id"` // of a deleted role
 	Role    roleData `json:"role"`
 }
 
@@ -109,12 +110,12 @@ type deletion struct {
 
 // read decodes the data of an event; fields of an unexpected type stay empty.
 func read[T any](data json.RawMessage) (v T) {
-	_ = decode(data, &v) // what is missing is empty
+	_ = decode(data, &v) // fields that cannot be decoded stay empty
 	return v
 }
 
-// created queues a new message.
-func (d *Discord) created(m message) {
+// onMessageCreate queues a new message.
+func (d *Discord) onMessageCreate(m message) {
 	d.state.setLastMessage(m.ChannelID, m.ID)
 	me, _ := d.state.self()
 	if m.Author == nil || !m.isChat() {
@@ -127,15 +128,15 @@ func (d *Discord) created(m message) {
 	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
 		return
 	}
-	if _, again := d.overran.LoadOrStore(m.ChannelID, true); !again {
+	if _, queued := d.overflowed.LoadOrStore(m.ChannelID, true); !queued {
 		d.queue.Add(m.ChannelID, func() {
-			d.overran.Delete(m.ChannelID)
+			d.overflowed.Delete(m.ChannelID)
 			d.backfill(m)
 		})
 	}
 }
 
-// deliver hands a message to the hub; it runs in the queue of its channel.
+// deliver passes a message to the hub. It runs in the queue of the channel.
 func (d *Discord) deliver(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
@@ -164,16 +165,16 @@ func (d *Discord) deliver(m message) {
 	})
 }
 
-// backfill reads the messages for which the queue had no room from history, beginning with m.
+// backfill reads the messages that the queue had no room for from history, starting with m.
 func (d *Discord) backfill(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
 }
 
-// updated queues an edit. Discord also sends updates for link previews, and some servers omit the
-// fields that did not change.
-func (d *Discord) updated(m message) {
+// onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers
+// omit the fields that did not change.
+func (d *Discord) onMessageUpdate(m message) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
@@ -183,13 +184,13 @@ func (d *Discord) updated(m message) {
 		return
 	}
 	d.work.Start(func(ctx context.Context) { // new messages must not wait for this
-		whole, err := d.messageBy(ctx, m.ChannelID, m.ID, false)
-		if err != nil || whole.Author == nil {
+		full, err := d.messageByID(ctx, m.ChannelID, m.ID, false)
+		if err != nil || full.Author == nil {
 			d.log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
-		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, cmp.Or(whole.Edited, m.Edited)
-		d.queue.Add(m.ChannelID, func() { d.edit(whole) })
+		full.ChannelID, full.GuildID, full.Edited = m.ChannelID, m.GuildID, cmp.Or(full.Edited, m.Edited)
+		d.queue.Add(m.ChannelID, func() { d.edit(full) })
 	})
 }
 
@@ -215,8 +216,8 @@ func (d *Discord) edit(m message) {
 	})
 }
 
-// deleted queues deletions.
-func (d *Discord) deleted(e deletion) {
+// onMessageDelete queues deletions.
+func (d *Discord) onMessageDelete(e deletion) {
 	if e.ID != "" {
 		e.IDs = append(e.IDs, e.ID)
 	}
@@ -230,7 +231,8 @@ func (d *Discord) deleted(e deletion) {
 	})
 }
 
-// retry repeats a write of the hub until it succeeds. Only this channel waits.
+// retry repeats a call to the hub until it succeeds, is refused, or ctx or the hub has ended. Only
+// the queue of one channel waits.
 func (d *Discord) retry(ctx context.Context, do func() error) {
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := do()
@@ -246,11 +248,12 @@ func (d *Discord) retry(ctx context.Context, do func() error) {
 	})
 }
 
-// locate looks a place up, in the state cache or over REST: an archived thread is not in the cache.
+// locate looks up a place in the state cache or, since archived threads are not in the cache, over
+// REST.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
-	p, known := d.state.place(id)
-	if known {
-		p.Guild = cmp.Or(p.Guild, guild) // an event about the channel may have left it out
+	p, cached := d.state.place(id)
+	if cached {
+		p.Guild = cmp.Or(p.Guild, guild) // earlier events about the channel may have left it out
 		return p
 	}
 	if guild == "" {

@@ -32,7 +32,7 @@ type guildData struct {
 	Name        string        `json:"name"`
 	Unavailable bool          `json:"unavailable"`
 	OwnerID     string        `json:"owner_id"`
-	Joined      string        `json:"joined_at"` // when the bot did
+	Joined      string        `json:"joined_at"` // when the bot joined
 	Roles       []roleData    `json:"roles"`
 	Channels    []channelData `json:"channels"`
 	Threads     []channelData `json:"threads"`
@@ -48,10 +48,10 @@ type roleData struct {
 	} `json:"tags"`
 }
 
-// bitset is a set of permissions: a number, quoted or not, or null.
+// bitset is a set of permissions. In JSON it is a number, quoted or not, or null.
 type bitset int64
 
-// UnmarshalJSON reads anything but a number as no permissions.
+// UnmarshalJSON decodes anything but a number as no permissions.
 func (b *bitset) UnmarshalJSON(data []byte) error {
 	n, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
 	if err != nil {
@@ -61,35 +61,35 @@ func (b *bitset) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// manages reports whether permissions allow to manage a place.
+// manages reports whether permissions include managing a place.
 func manages(permissions bitset) bool {
 	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }
 
 // audience returns who may read a place; empty if unknown.
-func (a *stateCache) audience(id string) channel.Audience {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p, known := a.places[id]
+func (s *stateCache) audience(id string) channel.Audience {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, known := s.places[id]
 	switch {
 	case !known:
 		return ""
-	case p.Guild == "" || p.Secret:
+	case p.Guild == "" || p.Private:
 		return channel.Members
 	case p.Parent != "":
-		if a.openLocked(p.Parent) == channel.ServerWide {
+		if s.openLocked(p.Parent) == channel.ServerWide {
 			return channel.ServerWide
 		}
 		return channel.ChannelWide
 	}
-	return a.openLocked(id)
+	return s.openLocked(id)
 }
 
 // openLocked returns ServerWide if everyone on the server may read a channel (Discord, Permissions:
 // Permission Overwrites), else Members; empty if unknown.
-func (a *stateCache) openLocked(id string) channel.Audience {
-	p := a.places[id]
-	everyone, known := a.guilds[p.Guild].Roles[p.Guild]
+func (s *stateCache) openLocked(id string) channel.Audience {
+	p := s.places[id]
+	everyone, known := s.guilds[p.Guild].Roles[p.Guild]
 	if !known || !p.OverwritesKnown {
 		return ""
 	}

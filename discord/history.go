@@ -1,4 +1,4 @@
-// History, page by page.
+// The history of channels and threads, page by page.
 
 package discord
 
@@ -14,35 +14,35 @@ import (
 	"cairn/internal/platform"
 )
 
-// maxPage is the most messages of one page.
+// maxPage is the maximum number of messages in one page.
 const maxPage = 100
 
-// History returns messages after one, or before one.
-func (d *Discord) History(ctx context.Context, conversation string, look channel.Look) (page channel.Page, err error) {
+// History returns a page of a conversation; see channel.Historian.
+func (d *Discord) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
 	id := channelID(conversation)
-	limit := min(max(look.Limit, 1), maxPage)
-	missed := look.After != "" // nobody waits for it
-	found, err := d.messages(ctx, id, look.After, look.Before, limit, missed)
+	limit := min(max(request.Limit, 1), maxPage)
+	background := request.After != "" // no one waits for missed messages
+	found, err := d.messages(ctx, id, request.After, request.Before, limit, background)
 	if err != nil {
 		return page, fmt.Errorf("read the history: %w", err)
 	}
 	p := placeOf(conversation)
-	whole := len(found) > 0 || look.After == look.Missed || d.readable(ctx, id, missed)
+	complete := len(found) > 0 || request.After == request.Missed || d.readable(ctx, id, background)
 	page.There = []string{}
 	for _, m := range found {
 		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
-			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time: never
+			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time means never edited
 			page.Said = append(page.Said, in)
 		}
 		page.There = append(page.There, m.ID)
-		whole = whole && m.ID != ""
+		complete = complete && m.ID != ""
 	}
-	if !whole {
+	if !complete {
 		page.There = nil
 	}
 	if len(found) > 0 {
 		page.Last = found[len(found)-1].ID
-		if look.After == "" { // on to what is older
+		if request.After == "" { // continue with older messages
 			page.Last = found[0].ID
 		}
 	}
@@ -50,20 +50,21 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 	return page, nil
 }
 
-// readable reports whether the history of a channel, which is empty, can be read at all. Without
-// the permission Discord returns an empty list (Message: Get Channel Messages), but another error
-// for a single message than if it did not exist.
-func (d *Discord) readable(ctx context.Context, id string, last bool) bool {
+// readable reports whether the bot may read a channel whose history came back empty. Without the
+// permission Discord returns an empty list too (Message: Get Channel Messages). It does report a
+// single message as unknown only if the bot may read the channel.
+func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
 	p, _ := d.state.place(id)
-	if above, _ := d.state.place(p.Parent); p.Hidden || above.Hidden {
+	if parent, _ := d.state.place(p.Parent); p.Hidden || parent.Hidden {
 		return false
 	}
-	_, err := d.messageBy(ctx, id, idAt(time.Now()), last)
+	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)
 	return err == nil || refusedWith(err, codeUnknownMessage)
 }
 
-// messages returns messages of a channel, oldest first.
-func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, last bool) (found []message, err error) {
+// messages returns up to limit messages of a channel, oldest first: those after after, else the
+// newest before before, else the newest.
+func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
 	if after != "" {
 		before = ""
 	}
@@ -71,7 +72,7 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 		return nil, err
 	}
 	err = d.rest.do(ctx, call{
-		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, background: last,
+		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, background: background,
 		query: query("after", after, "before", before, "limit", strconv.Itoa(limit)),
 	})
 	slices.SortFunc(found, func(a, b message) int {
@@ -86,12 +87,12 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 	return found, err
 }
 
-func (d *Discord) messageBy(ctx context.Context, channel, id string, last bool) (m message, err error) {
-	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m, background: last})
+func (d *Discord) messageByID(ctx context.Context, channel, id string, background bool) (m message, err error) {
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m, background: background})
 	return m, err
 }
 
-// self returns who the bot is, over REST if READY has not come yet.
+// self returns the bot's user, over REST if READY has not arrived yet.
 func (d *Discord) self(ctx context.Context) (user, error) {
 	if me, _ := d.state.self(); me.ID != "" {
 		return me, nil

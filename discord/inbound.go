@@ -1,4 +1,4 @@
-// Messages: from Discord's form to the hub's.
+// Messages are converted from Discord's form to the hub's.
 
 package discord
 
@@ -11,18 +11,18 @@ import (
 	"cairn/internal/platform"
 )
 
-// maxQuote is the most characters that a reply quotes of a message.
+// maxQuote is the maximum length of a quote in characters.
 const maxQuote = 100
 
-// inbound converts a message. ok is false for system messages, the bot's own, and what it may not
-// read.
+// inbound converts a message. ok is false for system messages, the bot's own messages, and messages
+// without readable content.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.ID, AuthorID: m.Author.ID, Author: d.nameIn(p.Guild, *m.Author, m.Member), Time: m.at(),
+		ID: m.ID, AuthorID: m.Author.ID, Author: d.nameIn(p.Guild, *m.Author, m.Member), Time: m.sentAt(),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
 		Addressed: p.Guild == "" || d.addresses(m, p, me),
 	}
@@ -32,7 +32,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	in.Text = d.textOf(m, p.Guild, me, in.Bot)
 	d.attach(&in, m)
 	if in.Text == "" && len(in.Attachments) == 0 {
-		return in, false // nothing of it may be read, as without the message content intent
+		return in, false // nothing is readable, e.g. without the message content intent
 	}
 	if m.Reference != nil && m.Reference.Type == 0 {
 		in.ReplyTo = m.Reference.MessageID
@@ -51,7 +51,7 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	if to := m.Referenced; to != nil && to.Author != nil && to.Author.ID == me.ID {
 		return true
 	}
-	// Discord may leave out what a reply answers (Message: Message Structure).
+	// Discord may leave out the message that a reply refers to (Message: Message Structure).
 	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.isOwn(to.MessageID) {
 		return true
 	}
@@ -64,8 +64,9 @@ func (d *Discord) isOwn(id string) bool {
 	return own
 }
 
-// nameIn is the display name of a user in a server, or, if that is empty, in direct messages. Only
-// gateway events contain nicknames (m); the last one also serves for history.
+// nameIn returns the display name of a user in a server, or in direct messages if guild is empty.
+// Only gateway events contain nicknames (in m), so the latest one is cached for messages from
+// history.
 func (d *Discord) nameIn(guild string, u user, m *member) string {
 	nick, _ := d.nicks.Find(guild + "/" + u.ID)
 	switch {
@@ -78,7 +79,7 @@ func (d *Discord) nameIn(guild string, u user, m *member) string {
 	return u.name(m)
 }
 
-// quote is the author and the beginning of a message: `Ada: "shall we…"`.
+// quote returns the author and the beginning of a message: `Ada: "shall we…"`.
 func (d *Discord) quote(m message, guild string, me user) string {
 	name := d.nameIn(guild, *m.Author, m.Member)
 	text := platform.Short(strings.Join(strings.Fields(d.textOf(m, guild, me, m.Author.Bot)), " "), maxQuote)
@@ -91,7 +92,7 @@ func (d *Discord) quote(m message, guild string, me user) string {
 	return fmt.Sprintf("%s: %q", name, text)
 }
 
-// attach describes the files of a message, and of a message that it forwards.
+// attach adds descriptions of the files of a message, and of the messages that it forwards.
 func (d *Discord) attach(in *channel.Inbound, m message) {
 	files := slices.Clone(m.files())
 	for _, s := range m.Snapshots {

@@ -152,7 +152,7 @@ func TestHiddenChannels(t *testing.T) {
 			t.Errorf("%s: hidden %v, want %v", name, got, c.want)
 		}
 	}
-	if !d.state.add(channelData{ID: "41", GuildID: "9", Type: 4}).Silent || d.state.add(channelData{ID: "42", GuildID: "9", Type: 5}).Silent {
+	if !d.state.add(channelData{ID: "41", GuildID: "9", Type: 4}).NoMessages || d.state.add(channelData{ID: "42", GuildID: "9", Type: 5}).NoMessages {
 		t.Error("a category holds no messages, an announcement channel does")
 	}
 }

@@ -1,4 +1,5 @@
-// Interactions: slash commands, buttons and suggestions. Discord waits 3 seconds for each.
+// Interactions: slash commands, buttons and autocompletion. Discord waits 3 seconds for the first
+// response to each.
 
 package discord
 
@@ -17,12 +18,12 @@ import (
 )
 
 const (
-	tokenLife   = 14 * time.Minute // of an interaction; Discord's is 15
-	suggestWait = 2 * time.Second  // of the 3 in which suggestions are taken
+	tokenTimeout   = 14 * time.Minute // how long an interaction is handled; its token is valid for 15 minutes
+	suggestTimeout = 2 * time.Second  // of the 3 seconds in which Discord accepts suggestions
 )
 
 // interaction is the use of a slash command or a button, or a request for suggestions. discordgo's
-// type rejects all of it if one field has an unknown form.
+// type cannot be decoded if a single field has an unknown form.
 type interaction struct {
 	ID        string       `json:"id"`
 	AppID     string       `json:"application_id"`
@@ -46,8 +47,8 @@ type option struct {
 	Focused bool            `json:"focused"`
 }
 
-// text is the value as somebody typed it.
-func (o option) text() string {
+// value returns the value as it was typed.
+func (o option) value() string {
 	var s string
 	if json.Unmarshal(o.Value, &s) == nil {
 		return s
@@ -55,13 +56,14 @@ func (o option) text() string {
 	return string(o.Value)
 }
 
-// interacted handles an interaction, in a goroutine of its own: Discord waits only 3 seconds.
-func (d *Discord) interacted(i interaction) {
+// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord
+// waits only 3 seconds.
+func (d *Discord) onInteraction(i interaction) {
 	if i.ID == "" || i.Token == "" || d.seen.Seen(i.ID) {
 		return
 	}
 	d.work.Start(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, tokenLife)
+		ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
 		defer cancel()
 		if err := d.handle(ctx, i); err != nil && ctx.Err() == nil {
 			d.log.Warn("interaction_answer_failed", "command", i.Data.Name, "error", err)
@@ -76,12 +78,13 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	case discordgo.InteractionApplicationCommandAutocomplete:
 		return d.suggest(ctx, i)
 	case discordgo.InteractionMessageComponent:
-		return d.press(ctx, i)
+		return d.runButton(ctx, i)
 	}
 	return nil
 }
 
-// conversationOf returns the conversation of an interaction, which usually describes its channel.
+// conversationOf returns the name of the conversation that an interaction belongs to. Most
+// interactions describe their channel, which saves looking it up.
 func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
 	if _, known := d.state.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
 		c := *i.Channel
@@ -91,7 +94,7 @@ func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
 	return d.locate(ctx, i.ChannelID, i.GuildID).conversation(i.ChannelID)
 }
 
-// person is who did it.
+// person returns the person who caused the interaction.
 func (i interaction) person() channel.Person {
 	switch {
 	case i.Member != nil && i.Member.User != nil:
@@ -104,32 +107,33 @@ func (i interaction) person() channel.Person {
 	return channel.Person{}
 }
 
-// line is the command as people would type it.
+// line returns the command as a person would type it.
 func (i interaction) line() string {
 	words := []string{"/" + i.Data.Name}
 	command, _ := platform.Command(i.Data.Name)
 	for _, a := range command.Args {
 		for _, o := range i.Data.Options {
 			if o.Name == a.Name {
-				words = append(words, strings.TrimSpace(o.text()))
+				words = append(words, strings.TrimSpace(o.value()))
 			}
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// suggest completes an argument of a command. Without a response Discord shows an error.
+// suggest completes an argument of a command. It responds even if it finds nothing: otherwise
+// Discord shows an error.
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	typed, number := "", false
 	command, _ := platform.Command(i.Data.Name)
 	for _, o := range i.Data.Options {
 		for _, a := range command.Args {
 			if o.Focused && a.Name == o.Name {
-				typed, number = o.text(), a.Number
+				typed, number = o.value(), a.Number
 			}
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, suggestWait)
+	limited, cancel := context.WithTimeout(ctx, suggestTimeout)
 	defer cancel()
 	found, err := d.hub.Suggest(limited, d.conversationOf(limited, i), i.person(), i.Data.Name, typed)
 	if errors.Is(err, channel.ErrRefused) {
@@ -137,7 +141,7 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	}
 	choices := []discordgo.ApplicationCommandOptionChoice{}
 	for _, c := range found[:min(len(found), 25)] {
-		value, _ := json.Marshal(platform.Short(c.Value, 100)) // a string always can be
+		value, _ := json.Marshal(platform.Short(c.Value, 100)) // a string can always be encoded
 		if number {
 			value = json.RawMessage(c.Value)
 		}
@@ -148,14 +152,14 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	return errors.Join(err, d.callback(ctx, i, discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": choices}))
 }
 
-// callback sends the first response to an interaction, within 3 seconds.
+// callback sends the first response to an interaction. Discord accepts it only within 3 seconds.
 func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.InteractionResponseType, data any) error {
 	body := map[string]any{"type": kind}
 	if data != nil {
 		body["data"] = data
 	}
 	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
-	if refusedWith(err, codeAnswered) { // by the first of two tries
+	if refusedWith(err, codeAnswered) { // an earlier try got through
 		return nil
 	}
 	return err

@@ -1,4 +1,4 @@
-// Rate limits, obeyed before Discord refuses a request.
+// Rate limits: requests are delayed before Discord refuses them.
 
 package discord
 
@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	perSecond   = 45   // requests on all routes together; Discord takes 50 (Rate Limits: Global Rate Limit)
-	slowAfter   = 2000 // invalid requests in 10 minutes; from then on
-	slowSecond  = 10   // requests a second, so that 10 000 invalid ones, which ban the address, are out of reach
-	manyBuckets = 1000
+	perSecond     = 45   // requests on all routes together; Discord allows 50 (Rate Limits: Global Rate Limit)
+	slowAfter     = 2000 // invalid requests in 10 minutes before slowPerSecond applies
+	slowPerSecond = 10   // requests, so that the 10 000 invalid ones that ban the IP address are out of reach
+	maxBuckets    = 1000
 
-	rounding = time.Millisecond // of X-RateLimit-Reset-After, which has three decimals
+	rounding = time.Millisecond // margin for X-RateLimit-Reset-After, which is rounded to three decimals
 )
 
-// limits delay requests so that Discord's rate limits are not reached.
+// limits keeps requests below Discord's rate limits.
 type limits struct {
 	mu        sync.Mutex // guards everything below
 	perSecond int
-	recent    []time.Time // of requests in the last second, oldest first
-	until     time.Time   // no request goes out before, on any route
+	recent    []time.Time // times of the requests in the last second, oldest first
+	until     time.Time   // no request may be sent before this, on any route
 	buckets   map[string]bucket
-	invalid   [10]struct{ minute, n int64 } // answers 401, 403 and 429, by minute
+	invalid   [10]struct{ minute, n int64 } // responses 401, 403 and 429, by minute
 }
 
-// bucket is the rest of a route's limit.
+// bucket is what is left of a route's limit.
 type bucket struct {
 	left  int
 	reset time.Time
@@ -36,9 +36,9 @@ type bucket struct {
 
 func newLimits() *limits { return &limits{perSecond: perSecond, buckets: make(map[string]bucket)} }
 
-// take returns how long a request has to wait; 0: it was counted and may be sent. A request with a
-// token of its own, such as one about an interaction, is not subject to the global limit; a background
-// request leaves room for the others.
+// take returns how long a request has to wait; 0 means that it was counted and may be sent. A
+// request with its own token, such as one about an interaction, is not subject to the global limit.
+// A background request leaves room for others.
 func (l *limits) take(route string, c call, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *limits) globalLocked(now time.Time, background bool) time.Duration {
 	}
 	allowed := l.perSecond
 	if l.invalidLocked(now) >= slowAfter {
-		allowed = min(allowed, slowSecond)
+		allowed = min(allowed, slowPerSecond)
 	}
 	if background {
 		allowed = allowed * 2 / 3
@@ -83,7 +83,8 @@ func (l *limits) globalLocked(now time.Time, background bool) time.Duration {
 	return time.Second - now.Sub(l.recent[len(l.recent)-allowed])
 }
 
-// learn reads the limits from a response. after is how long a 429 asks to wait.
+// learn updates the limits from a response. after is how long a 429 asks to wait, global whether it
+// is about all routes.
 func (l *limits) learn(route string, status int, header http.Header, after time.Duration, global bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +112,7 @@ func (l *limits) learn(route string, status int, header http.Header, after time.
 }
 
 func (l *limits) setLocked(route string, b bucket, now time.Time) {
-	if len(l.buckets) >= manyBuckets {
+	if len(l.buckets) >= maxBuckets {
 		for name, old := range l.buckets {
 			if now.After(old.reset) {
 				delete(l.buckets, name)
@@ -121,7 +122,7 @@ func (l *limits) setLocked(route string, b bucket, now time.Time) {
 	l.buckets[route] = b
 }
 
-// invalidLocked counts the invalid requests of the last 10 minutes.
+// invalidLocked returns the number of invalid requests in the last 10 minutes.
 func (l *limits) invalidLocked(now time.Time) (n int64) {
 	for _, in := range l.invalid {
 		if now.Unix()/60-in.minute < 10 {

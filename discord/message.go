@@ -10,8 +10,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// message is the part of a message that the connector reads. discordgo's type rejects the whole
-// message if one component is of an unknown kind, and cannot distinguish missing fields of an
+// message contains the fields of a message that the connector uses. discordgo's type cannot be
+// decoded if one component is of an unknown kind, and cannot distinguish the missing fields of an
 // update from empty ones.
 type message struct {
 	ID          string            `json:"id"`
@@ -28,7 +28,7 @@ type message struct {
 	Roles       []string          `json:"mention_roles"`
 	Attachments *[]attachment     `json:"attachments"` // nil: missing
 	Embeds      []embed           `json:"embeds"`
-	Stickers    []named           `json:"sticker_items"`
+	Stickers    []sticker         `json:"sticker_items"`
 	Poll        *poll             `json:"poll"`
 	Reference   *messageReference `json:"message_reference"`
 	Referenced  *message          `json:"referenced_message"`
@@ -56,7 +56,7 @@ type mentioned struct {
 	Member *member `json:"member"`
 }
 
-type named struct {
+type sticker struct {
 	Name string `json:"name"`
 }
 
@@ -90,7 +90,7 @@ type poll struct {
 }
 
 type messageReference struct {
-	Type      int    `json:"type"` // 1: it forwards
+	Type      int    `json:"type"` // 0: a reply; 1: a forward
 	MessageID string `json:"message_id"`
 }
 
@@ -99,7 +99,7 @@ type snapshot struct {
 	Message message `json:"message"`
 }
 
-// text is the content; empty if it is missing.
+// text returns the content; empty if it is missing.
 func (m message) text() string {
 	if m.Content == nil {
 		return ""
@@ -114,8 +114,8 @@ func (m message) files() []attachment {
 	return *m.Attachments
 }
 
-// at is when it was said.
-func (m message) at() time.Time {
+// sentAt returns when the message was sent.
+func (m message) sentAt() time.Time {
 	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
 		return t
 	}
@@ -127,7 +127,7 @@ func (m message) isChat() bool {
 	return m.Type == int(discordgo.MessageTypeDefault) || m.Type == int(discordgo.MessageTypeReply)
 }
 
-// name is how people see somebody.
+// name returns the user's display name, given their membership in a server (nil: none).
 func (u user) name(m *member) string {
 	switch {
 	case m != nil && m.Nick != "":
@@ -138,9 +138,9 @@ func (u user) name(m *member) string {
 	return u.Username
 }
 
-const epoch = 1420070400000 // ms
+const epoch = 1420070400000 // of Discord's ids, in Unix milliseconds
 
-// number parses a snowflake; 0 if it is none.
+// number parses a snowflake; 0 if it is invalid.
 func number(id string) uint64 {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -149,16 +149,16 @@ func number(id string) uint64 {
 	return n
 }
 
-// newer reports whether a was created after b. An invalid snowflake is older than all.
+// newer reports whether a was created after b. An invalid snowflake is older than any valid one.
 func newer(a, b string) bool { return number(a) > number(b) }
 
-// timeOf returns the creation time of an id.
+// timeOf returns the time at which an id was created.
 func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
 
-// idAt returns the first id of a time.
+// idAt returns the first id that could be created at a time.
 func idAt(t time.Time) string {
 	return strconv.FormatInt(max(t.UnixMilli()-epoch, 0)<<22, 10)
 }
 
-// before returns the id just before another.
+// before returns the id just below another.
 func before(id string) string { return strconv.FormatUint(max(number(id), 1)-1, 10) }

@@ -1,5 +1,4 @@
-// Buttons: they run a command, whose answer takes the place of the message. Lists have them for
-// their pages.
+// Buttons: each runs a command, whose answer replaces the message. Lists have them for their pages.
 
 package discord
 
@@ -16,11 +15,11 @@ import (
 	"cairn/internal/platform"
 )
 
-// maxCustomID is the longest id of a button (Discord, Components: Custom ID).
+// maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
 const maxCustomID = 100
 
-// customID is the id of a button that shows a page of a command's answer. A command line that does
-// not fit is cached.
+// customID returns the id of a button that shows a page of a command's answer. A command line that
+// does not fit is cached, and the id contains its key.
 func (d *Discord) customID(line string, page int) string {
 	if id := fmt.Sprintf("page %d %s", page, line); len(id) <= maxCustomID {
 		return id
@@ -30,13 +29,13 @@ func (d *Discord) customID(line string, page int) string {
 	return fmt.Sprintf("page %d %s", page, key)
 }
 
-// readCustomID decodes the id of a button. ok is false if it is not ours, or the cached command
-// line is gone.
-func (d *Discord) readCustomID(id string) (line string, page int, ok bool) {
-	rest, ours := strings.CutPrefix(id, "page ")
+// parseCustomID decodes an id made by customID. ok is false if it is another one, or the cached
+// command line is gone.
+func (d *Discord) parseCustomID(id string) (line string, page int, ok bool) {
+	rest, isPage := strings.CutPrefix(id, "page ")
 	n, line, more := strings.Cut(rest, " ")
 	page, err := strconv.Atoi(n)
-	if !ours || !more || err != nil {
+	if !isPage || !more || err != nil {
 		return "", 0, false
 	}
 	if !strings.HasPrefix(line, "#") {
@@ -46,10 +45,10 @@ func (d *Discord) readCustomID(id string) (line string, page int, ok bool) {
 	return line, page, ok
 }
 
-// page renders one page of a list, with buttons for the pages beside it.
-func (d *Discord) page(line string, answer channel.Answer, n int) shown {
+// page renders page n of a list, with buttons for the previous and the next one.
+func (d *Discord) page(line string, answer channel.Answer, n int) answerBody {
 	n = min(max(n, 0), answer.Pages()-1)
-	s := plain(d.shortenLines(answer.Page(n)))
+	s := textAnswer(d.shortenLines(answer.Page(n)))
 	if answer.Pages() > 1 {
 		s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
 			discordgo.Button{Style: discordgo.SecondaryButton, Label: "Previous", CustomID: d.customID(line, n-1), Disabled: n == 0},
@@ -59,7 +58,7 @@ func (d *Discord) page(line string, answer channel.Answer, n int) shown {
 	return s
 }
 
-// buttons are a row of buttons that run commands; nil if there are none.
+// buttons returns a row of buttons that run commands; nil if there are none.
 func (d *Discord) buttons(all []channel.Button) []discordgo.MessageComponent {
 	if len(all) == 0 {
 		return nil
@@ -71,23 +70,24 @@ func (d *Discord) buttons(all []channel.Button) []discordgo.MessageComponent {
 	return []discordgo.MessageComponent{row}
 }
 
-// shortenLines shortens the longest lines of a page until it fits a message.
+// shortenLines shortens the longest lines of a page until it fits into one message.
 func (d *Discord) shortenLines(text string) string {
-	for most := messages.Limit; messages.CostOf(text) > messages.Limit && most > 20; most = most * 3 / 4 {
+	for limit := messages.Limit; messages.CostOf(text) > messages.Limit && limit > 20; limit = limit * 3 / 4 {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
-			lines[i] = platform.Short(line, most)
+			lines[i] = platform.Short(line, limit)
 		}
 		text = strings.Join(lines, "\n")
 	}
 	return d.Split(text)[0]
 }
 
-// press runs the command of a button, for the person who pressed it, and shows a page of its answer.
-func (d *Discord) press(ctx context.Context, i interaction) error {
-	line, page, ok := d.readCustomID(i.Data.CustomID)
+// runButton runs the command of a button for the person who pressed it, and shows a page of its
+// answer.
+func (d *Discord) runButton(ctx context.Context, i interaction) error {
+	line, page, ok := d.parseCustomID(i.Data.CustomID)
 	if !ok {
-		s := plain(forgotten)
+		s := textAnswer(textExpired)
 		s.Flags = int(discordgo.MessageFlagsEphemeral)
 		return d.callback(ctx, i, discordgo.InteractionResponseChannelMessageWithSource, s)
 	}
@@ -97,9 +97,9 @@ func (d *Discord) press(ctx context.Context, i interaction) error {
 	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
-		return d.followUp(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
+		return d.followUp(ctx, i, textRefused, int(discordgo.MessageFlagsEphemeral))
 	case err != nil || !handled:
-		return errors.Join(err, d.followUp(ctx, i, notNow, int(discordgo.MessageFlagsEphemeral)))
+		return errors.Join(err, d.followUp(ctx, i, textFailed, int(discordgo.MessageFlagsEphemeral)))
 	}
 	if answer.Private {
 		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))

@@ -50,10 +50,10 @@ func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start().registered()
 	long := "/memories " + strings.Repeat("a long query ", 20)
 	id := r.connector.customID(long, 1)
-	if line, page, ok := r.connector.readCustomID(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
+	if line, page, ok := r.connector.parseCustomID(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
 		t.Errorf("the button %q leads to %q, %d, %v", id, line, page, ok)
 	}
-	s := plain("a list")
+	s := textAnswer("a list")
 	s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
 		discordgo.Button{Style: discordgo.SecondaryButton, Label: "Next", CustomID: r.connector.customID(long, 1)},
 	}}}
@@ -61,7 +61,7 @@ func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
 	check.NoError(t, r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made}))
 	r.connector.commandLines = platform.NewCache(0) // as after a restart
 	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, id))
-	if i.Answer.Content != forgotten || !i.Ephemeral {
+	if i.Answer.Content != textExpired || !i.Ephemeral {
 		t.Errorf("it answered %+v", i.Answer)
 	}
 }

@@ -1,4 +1,4 @@
-// Posting and reacting: each message once, and how a posted one is found again.
+// Posting and reacting. Each message is posted once, and can be found again.
 
 package discord
 
@@ -21,7 +21,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// post is a new message.
+// post is the JSON of a new message.
 type post struct {
 	Content   string          `json:"content"`
 	Nonce     string          `json:"nonce,omitempty"`
@@ -32,14 +32,14 @@ type post struct {
 	Components []discordgo.MessageComponent `json:"components,omitempty"`
 }
 
-// allowedMentions suppresses all notifications: by default Discord would notify everybody whom the
-// model mentions.
+// allowedMentions suppresses all notifications: by default Discord notifies everyone whom the model
+// mentions.
 type allowedMentions struct {
 	Parse       []string `json:"parse"` // never null
 	RepliedUser bool     `json:"replied_user"`
 }
 
-func nobody() allowedMentions { return allowedMentions{Parse: []string{}} }
+func noMentions() allowedMentions { return allowedMentions{Parse: []string{}} }
 
 type replyTo struct {
 	MessageID string `json:"message_id"`
@@ -47,23 +47,24 @@ type replyTo struct {
 	Fail      bool   `json:"fail_if_not_exists"`
 }
 
-// nonce identifies a message in the 25 characters that Discord allows, so that it is not posted
-// twice within minutes.
+// nonce hashes parts into an id of the 25 characters that Discord allows. For a few minutes Discord
+// does not post a second message with the same nonce.
 func nonce(parts ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", parts)))
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])[:25]
 }
 
-// newPost is a message that replies to another, if to is not empty.
+// newPost returns a message that replies to the message to, unless that is empty.
 func newPost(channel, text, to, nonce string) post {
-	p := post{Content: text, Nonce: nonce, Enforce: true, Mentions: nobody()}
+	p := post{Content: text, Nonce: nonce, Enforce: true, Mentions: noMentions()}
 	if to != "" {
 		p.Reference = &replyTo{MessageID: to, ChannelID: channel}
 	}
 	return p
 }
 
-// create posts a message and returns it; it may be one posted before with the same nonce.
+// create posts a message and returns it. If one with the same nonce was posted before, it returns
+// that.
 func (d *Discord) create(ctx context.Context, channel string, p post, once bool) (made message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: p, into: &made, once: once}
 	err = d.rest.do(ctx, c)
@@ -73,7 +74,7 @@ func (d *Discord) create(ctx context.Context, channel string, p post, once bool)
 		err = d.rest.do(ctx, c)
 	}
 	if err == nil && made.ID == "" {
-		err = fmt.Errorf("%s: the answer has no id", c.what())
+		err = fmt.Errorf("%s: the answer has no id", c.describe())
 	}
 	return made, err
 }
@@ -83,43 +84,43 @@ func (d *Discord) editMessage(ctx context.Context, channel, id, text string, onc
 	body := struct {
 		Content  string          `json:"content"`
 		Mentions allowedMentions `json:"allowed_mentions"`
-	}{text, nobody()}
+	}{text, noMentions()}
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: body, once: once})
 }
 
-// same compares as Discord does, which trims space at both ends.
-func same(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+// sameText reports whether two texts are equal to Discord, which trims space at both ends.
+func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-// maxSearch is how many pages of history are searched for a message.
+// maxSearch is the maximum number of history pages searched for a message.
 const maxSearch = 5
 
-// sent finds the message in which a piece arrived; the id is empty if there is none.
-func (d *Discord) sent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
-	key, _ := json.Marshal(nonceOf(conversation, piece)) // a string always can be
+// findSent returns the message in which a piece was sent; its id is empty if there is none.
+func (d *Discord) findSent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
+	key, _ := json.Marshal(nonceOf(conversation, piece)) // a string can always be encoded
 	return d.find(ctx, channelID(conversation), piece.To, func(m message) bool {
 		if len(m.Nonce) > 0 && string(m.Nonce) != "null" {
-			return string(m.Nonce) == string(key) || piece.Part == 0 && m.answers(piece.To)
+			return string(m.Nonce) == string(key) || piece.Part == 0 && m.repliesTo(piece.To)
 		}
 		if piece.Part == 0 && len(piece.To) > 0 && m.Reference != nil {
-			return m.answers(piece.To)
+			return m.repliesTo(piece.To)
 		}
-		return m.Reference == nil && same(m.text(), piece.Text)
+		return m.Reference == nil && sameText(m.text(), piece.Text)
 	})
 }
 
-// findStarted finds the messages in which an earlier process began the reply to these: the one that
-// references them, and those that follow, which have no reference. A notice posted in between has
-// no reference either, but the hub knows its id.
+// findStarted returns the messages in which an earlier process started the reply to the messages
+// to: the one that references any of them, and those that follow without a reference. A notice
+// posted in between has no reference either, but the hub knows its id.
 func (d *Discord) findStarted(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
 	var failed error
 	_, err = d.find(ctx, channelID(conversation), to, func(m message) bool {
 		switch {
 		case len(pieces) == 0:
-			if m.answers(to) {
+			if m.repliesTo(to) {
 				pieces = append(pieces, m)
 			}
 			return false
-		case m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.started): // another reply
+		case m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.started): // it belongs to another reply
 			return true
 		}
 		sent, known, err := d.hub.SentAs(ctx, conversation, m.ID)
@@ -132,11 +133,12 @@ func (d *Discord) findStarted(ctx context.Context, conversation string, to []str
 	return pieces, errors.Join(err, failed)
 }
 
-func (m message) answers(to []string) bool {
+func (m message) repliesTo(to []string) bool {
 	return m.Reference != nil && slices.Contains(to, m.Reference.MessageID)
 }
 
-// find searches for a message of the bot, after the oldest message in to, or among the newest.
+// find returns the bot's first message for which is returns true; its id is empty if there is none.
+// It searches after the oldest message in to, or among the newest messages if to is empty.
 func (d *Discord) find(ctx context.Context, channel string, to []string, is func(message) bool) (message, error) {
 	after := ""
 	for _, id := range to {
@@ -170,11 +172,11 @@ func nonceOf(conversation string, p channel.Piece) string {
 	return nonce(conversation, p.Reply, p.Part)
 }
 
-// summarizedReaction is the reaction.
+// summarizedReaction marks messages that were summarized.
 const summarizedReaction = "📚"
 
-// React adds the reaction to a message. If the bot may not, it logs once per channel which
-// permission is missing, and returns nil.
+// React adds the reaction to a message. If the bot lacks the permission, it logs that once per
+// channel and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	place := channelID(conversation)
 	err := d.rest.do(ctx, call{
@@ -190,13 +192,13 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	return nil
 }
 
-// messages splits at the length of a message in UTF-16 units, the strictest reading of Discord's
-// "2000 characters" (Message: Create Message).
+// messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000
+// characters" (Message: Create Message).
 var messages = platform.Splitter{Limit: 2000}
 
 // Split splits a reply into messages.
 func (d *Discord) Split(text string) []string {
-	pieces := messages.Texts(text, "…") // Discord takes no empty message
+	pieces := messages.Texts(text, "…") // Discord rejects empty messages
 	for i, p := range pieces {
 		pieces[i] = strings.TrimRightFunc(p, unicode.IsSpace)
 	}

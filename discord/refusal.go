@@ -14,87 +14,87 @@ import (
 
 // refusal is an error response of the REST API.
 type refusal struct {
-	what    string // was asked
-	status  int    // HTTP's
-	code    int    // Discord's own; 0: none, as when a proxy answered
-	message string
-	after   time.Duration // of a 429: how long to wait
-	global  bool          // the 429 is for all routes
-	said    bool          // Discord answered, not a proxy
-	held    bool          // back by limits; the request was not sent
+	request     string // what was requested; see call.describe
+	status      int    // HTTP status
+	code        int    // Discord's error code; 0: none, e.g. when a proxy responded
+	message     string
+	after       time.Duration // how long a 429 asks to wait
+	global      bool          // the 429 is about all routes
+	fromDiscord bool          // Discord responded, not a proxy
+	unsent      bool          // limits held the request back
 }
 
-// Codes of refusals (Discord, Opcodes and Status Codes: JSON Error Codes).
+// Error codes (Discord, Opcodes and Status Codes: JSON Error Codes).
 const (
 	codeUnknownMessage = 10008
 	codeNotPermitted   = 50013
-	codeAnswered       = 40060  // the interaction has been acknowledged
+	codeAnswered       = 40060  // the interaction was already acknowledged
 	codeNoReplyHere    = 160002 // cannot reply without permission to read message history
 )
 
-// refusalOf reads what it can of an answer.
+// refusalOf reads a response into a refusal, as far as it has the expected form.
 func refusalOf(c call, resp *http.Response, body []byte) *refusal {
-	no := &refusal{what: c.what(), status: resp.StatusCode}
-	var said struct {
+	r := &refusal{request: c.describe(), status: resp.StatusCode}
+	var answer struct {
 		Message    string  `json:"message"`
 		Code       int     `json:"code"`
 		RetryAfter float64 `json:"retry_after"`
 		Global     bool    `json:"global"`
 	}
-	if resp.StatusCode >= 400 && json.Unmarshal(body, &said) == nil {
-		no.said, no.code, no.message = said.Message != "", said.Code, said.Message
+	if resp.StatusCode >= 400 && json.Unmarshal(body, &answer) == nil {
+		r.fromDiscord, r.code, r.message = answer.Message != "", answer.Code, answer.Message
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
-		no.global = said.Global || resp.Header.Get("X-RateLimit-Global") == "true"
-		no.after = max(time.Duration(said.RetryAfter*float64(time.Second)), 0)
-		if no.after == 0 {
-			no.after = seconds(resp.Header.Get("Retry-After"))
+		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true"
+		r.after = max(time.Duration(answer.RetryAfter*float64(time.Second)), 0)
+		if r.after == 0 {
+			r.after = seconds(resp.Header.Get("Retry-After"))
 		}
-		if no.after == 0 {
-			no.after = time.Second
+		if r.after == 0 {
+			r.after = time.Second
 		}
 	}
-	return no
+	return r
 }
 
-func (no *refusal) Error() string {
-	text := fmt.Sprintf("%s: HTTP %d", no.what, no.status)
-	if no.code != 0 {
-		text += fmt.Sprintf(", code %d", no.code)
+func (r *refusal) Error() string {
+	text := fmt.Sprintf("%s: HTTP %d", r.request, r.status)
+	if r.code != 0 {
+		text += fmt.Sprintf(", code %d", r.code)
 	}
-	if no.message != "" {
-		text += fmt.Sprintf(", %.100s", no.message)
+	if r.message != "" {
+		text += fmt.Sprintf(", %.100s", r.message)
 	}
 	return text
 }
 
-// Is reports channel.ErrGone for a refusal by Discord itself that a retry would meet again.
-func (no *refusal) Is(target error) bool {
-	final := no.status >= 400 && no.status < 500 && no.said
-	switch no.status {
+// Is makes a refusal by Discord itself that would recur on a retry match channel.ErrGone.
+func (r *refusal) Is(target error) bool {
+	final := r.status >= 400 && r.status < 500 && r.fromDiscord
+	switch r.status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		final = false
 	}
 	return target == channel.ErrGone && final
 }
 
-// refusedWith reports whether err is Discord's refusal of that code.
+// refusedWith reports whether err is a refusal with this error code of Discord's.
 func refusedWith(err error, code int) bool {
-	var no *refusal
-	return errors.As(err, &no) && no.code == code
+	var r *refusal
+	return errors.As(err, &r) && r.code == code
 }
 
-// limitedFor returns how long a 429 asks to wait; 0: err is none.
-func limitedFor(err error) time.Duration {
-	var no *refusal
-	if errors.As(err, &no) && no.status == http.StatusTooManyRequests {
-		return max(no.after, time.Millisecond)
+// rateLimitWait returns how long to wait if err is a 429, else 0.
+func rateLimitWait(err error) time.Duration {
+	var r *refusal
+	if errors.As(err, &r) && r.status == http.StatusTooManyRequests {
+		return max(r.after, time.Millisecond)
 	}
 	return 0
 }
 
-// isRefusal reports whether it is certain that the request had no effect.
+// isRefusal reports whether err means that the request certainly had no effect.
 func isRefusal(err error) bool {
-	var no *refusal
-	return errors.As(err, &no) && no.status < 500
+	var r *refusal
+	return errors.As(err, &r) && r.status < 500
 }

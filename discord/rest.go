@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	exchangeTimeout = 15 * time.Second // of one request
-	maxTries        = 4                // of a request that met a server's fault or the network's
-	maxWaits        = 6                // of a request for a rate limit
+	requestTimeout = 15 * time.Second // of one attempt
+	maxTries       = 4                // of a request that fails in the server or the network
+	maxWaits       = 6                // of a request that Discord refuses because of a rate limit
 )
 
-// rest is the client of Discord's REST API. discordgo's ignores contexts while it waits for rate
-// limits, and repeats requests that may have taken effect.
+// rest is a client for Discord's REST API. discordgo's client ignores contexts while it waits for
+// rate limits, and repeats requests that may have taken effect.
 type rest struct {
 	base   string // of the server, without path
 	token  string
@@ -38,42 +38,44 @@ type rest struct {
 func newREST(base, token string) *rest {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	// An http.Client takes the token along only to the same host; nothing here is redirected.
+	// The API does not redirect, so redirects are not followed.
 	client := &http.Client{Transport: platform.Bounded{RoundTripper: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 
-// call is one request. It may be repeated after a server error, so a POST needs a nonce, or once.
+// call is one request. It may be repeated after a server error, so a POST needs a nonce, once or
+// notIdempotent.
 type call struct {
 	method     string
 	path       string // below /api/v9
 	query      url.Values
 	body       any  // sent as JSON; nil: nothing
-	into       any  // takes the JSON of the answer; nil: ignored
+	into       any  // the JSON of the response is decoded into it; nil: ignored
 	once       bool // one try, without waiting for rate limits
 	background bool // leaves room for other requests
-	ownToken   bool // its path holds a token; the global rate limit does not apply
+	ownToken   bool // its path contains a token, so the bot's token and the global rate limit do not apply
 
-	careful bool // repeated only if it certainly had no effect
+	notIdempotent bool // repeated only after a rate limit, when it certainly had no effect
 }
 
-// do makes a request; it waits for rate limits and retries failures, within bounds.
+// do makes a request. It waits for rate limits and retries failures, both a limited number of
+// times.
 func (r *rest) do(ctx context.Context, c call) error {
 	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {
 		err := r.try(ctx, c)
-		var no *refusal
-		limited := errors.As(err, &no) && no.status == http.StatusTooManyRequests
+		var refused *refusal
+		limited := errors.As(err, &refused) && refused.status == http.StatusTooManyRequests
 		wait := pause.Next()
 		switch {
 		case err == nil || c.once || ctx.Err() != nil:
 			return err
 		case limited:
-			wait = no.after
-			if !no.held { // requests held back here get their turn
+			wait = refused.after
+			if !refused.unsent { // a request held back by limits will get its turn
 				waits++
 			}
-		case no != nil && no.status < 500, c.careful:
+		case refused != nil && refused.status < 500, c.notIdempotent:
 			return err
 		default:
 			tries++
@@ -87,13 +89,13 @@ func (r *rest) do(ctx context.Context, c call) error {
 	}
 }
 
-// try makes one request.
+// try makes one attempt at a request.
 func (r *rest) try(ctx context.Context, c call) error {
 	route := c.route()
 	if wait := r.limits.take(route, c, time.Now()); wait > 0 {
-		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait, held: true}
+		return &refusal{status: http.StatusTooManyRequests, request: c.describe(), message: "held back", after: wait, unsent: true}
 	}
-	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	q, err := r.request(ctx, c)
 	if err != nil {
@@ -101,23 +103,23 @@ func (r *rest) try(ctx context.Context, c call) error {
 	}
 	resp, err := r.client.Do(q)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.what(), platform.WithoutURL(err))
+		return fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("%s: read the answer: %w", c.what(), platform.WithoutURL(err))
+		return fmt.Errorf("%s: read the answer: %w", c.describe(), platform.WithoutURL(err))
 	}
-	no := refusalOf(c, resp, body)
-	r.limits.learn(route, resp.StatusCode, resp.Header, no.after, no.global, time.Now())
+	response := refusalOf(c, resp, body)
+	r.limits.learn(route, resp.StatusCode, resp.Header, response.after, response.global, time.Now())
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return no
+		return response
 	}
 	if c.into == nil || len(body) == 0 {
 		return nil
 	}
 	if err := decode(body, c.into); err != nil {
-		return fmt.Errorf("%s: %w", c.what(), err)
+		return fmt.Errorf("%s: %w", c.describe(), err)
 	}
 	return nil
 }
@@ -127,7 +129,7 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 	if c.body != nil {
 		b, err := json.Marshal(c.body)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.what(), err)
+			return nil, fmt.Errorf("%s: %w", c.describe(), err)
 		}
 		body = bytes.NewReader(b)
 	}
@@ -137,7 +139,7 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 	}
 	q, err := http.NewRequestWithContext(ctx, c.method, address, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what(), platform.WithoutURL(err))
+		return nil, fmt.Errorf("%s: %w", c.describe(), platform.WithoutURL(err))
 	}
 	if c.body != nil {
 		q.Header.Set("Content-Type", "application/json")
@@ -149,11 +151,11 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 	return q, nil
 }
 
-// userAgent is in the form Discord asks for (Reference: User Agent).
+// userAgent has the form that Discord requires (Reference: User Agent).
 const userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, " + discordgo.VERSION + ") cairn"
 
-// route is what a request counts for: Discord limits each method of a channel, whichever
-// of its messages it is about (Rate Limits).
+// route returns the key under which a request is rate limited: Discord limits each method per
+// channel, whichever message the request is about (Rate Limits).
 func (c call) route() string {
 	parts := strings.Split(c.path, "/")
 	for i, part := range parts {
@@ -164,15 +166,15 @@ func (c call) route() string {
 	return c.method + " " + strings.Join(parts, "/")
 }
 
-// what names a request in errors: without the tokens that some paths hold.
-func (c call) what() string {
+// describe names a request in errors, without the tokens that some paths contain.
+func (c call) describe() string {
 	if c.ownToken {
 		return c.method + " an answer to an interaction"
 	}
 	return c.method + " " + c.path
 }
 
-// decode is json.Unmarshal, but one field of an unexpected type spoils nothing else.
+// decode is like json.Unmarshal, but ignores fields of an unexpected type.
 func decode(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	var field *json.UnmarshalTypeError

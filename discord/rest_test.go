@@ -48,7 +48,7 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 		t.Error("it waits out the hour")
 	}
 	// Others wait too, and make no request meanwhile.
-	if err := d.rest.do(r.ctx, call{method: http.MethodPost, path: "/channels/" + r.square + "/messages", once: true}); limitedFor(err) < time.Minute {
+	if err := d.rest.do(r.ctx, call{method: http.MethodPost, path: "/channels/" + r.square + "/messages", once: true}); rateLimitWait(err) < time.Minute {
 		t.Errorf("the next got %v", err)
 	}
 	check.Equal(t, "requests", len(r.Requests("POST /channels/*/messages")), 1)

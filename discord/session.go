@@ -1,4 +1,4 @@
-// A session with the gateway: where it is, and what is kept from one connection to the next.
+// A session with the gateway, and the state it keeps from one connection to the next.
 
 package discord
 
@@ -19,37 +19,38 @@ import (
 	"cairn/internal/platform"
 )
 
-// session is one session with the gateway: it starts with IDENTIFY, and is resumed on one connection
-// after the other while the gateway knows it. discordgo's own session deadlocks on op 7, hides close
-// codes, and waits for HELLO and READY without end. All methods are for one goroutine.
+// session is one session with the gateway: it starts with IDENTIFY and is resumed on further
+// connections as long as the gateway knows it. discordgo's session deadlocks on op 7, hides close
+// codes, and waits for HELLO and READY forever. Only one goroutine may use a session.
 type session struct {
 	token   string
-	gateway string // the address where it begins
+	gateway string // address at which the session starts
 	intents discordgo.Intent
 	timeout time.Duration                                 // from the dial to READY or RESUMED
-	handle  func(name string, data json.RawMessage) error // gets each event, one after the other, and must not block; its error ends the connection
+	handle  func(name string, data json.RawMessage) error // called with each event in order; the next one waits, and an error ends the connection
 
-	id        string // empty: the gateway does not know the session, or not any more
-	sequence  int64  // of the last event that was handled
-	resumeURL string // the address where it is resumed; empty: where it began
-	slash     bool   // ends the path of the address
-	refused   int    // connections in a row that came as far as HELLO only
+	id            string // empty: the gateway does not know the session yet, or no longer
+	sequence      int64  // of the last handled event
+	resumeURL     string // address at which the session is resumed; empty: gateway
+	pathSlash     bool   // the path of the address must end in a slash
+	failedResumes int    // consecutive connections that got past HELLO but were not established
 
-	established bool      // READY or RESUMED came on the newest connection
-	identified  time.Time // when the newest connection sent IDENTIFY or RESUME; zero: it did not
+	established bool      // READY or RESUMED arrived on the latest connection
+	identified  time.Time // when the latest connection sent IDENTIFY or RESUME; zero: it has not
 }
 
-// maxRefused is how often a session is resumed in vain, by a gateway that answers.
-const maxRefused = 3
+// maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
+// responds, before it is given up.
+const maxFailedResumes = 3
 
-// connect begins or resumes the session and returns when its connection has ended, with the
-// reason; or when ctx has.
+// connect starts or resumes the session. It returns the reason when the connection or ctx has
+// ended.
 func (s *session) connect(ctx context.Context) ending {
 	s.established, s.identified = false, time.Time{}
 	deadline := time.Now().Add(s.timeout)
 	ws, e := s.dial(ctx)
-	if !s.slash && e.status >= 300 && e.status < 500 { // some servers have their gateway behind a slash
-		s.slash = true
+	if !s.pathSlash && e.status >= 300 && e.status < 500 { // some servers require a path that ends in a slash
+		s.pathSlash = true
 		ws, e = s.dial(ctx)
 	}
 	if ws != nil {
@@ -58,7 +59,7 @@ func (s *session) connect(ctx context.Context) ending {
 	if ctx.Err() != nil {
 		return ending{err: ctx.Err()}
 	}
-	s.note(e)
+	s.noteEnding(e)
 	return e
 }
 
@@ -73,21 +74,21 @@ func (s *session) dial(ctx context.Context) (*platform.Socket, ending) {
 	return ws, ending{status: status, err: err}
 }
 
-// note keeps what the end of a connection says about the session.
-func (s *session) note(e ending) {
+// noteEnding updates the session from the way its connection ended.
+func (s *session) noteEnding(e ending) {
 	switch {
 	case s.established:
 	case !s.identified.IsZero():
-		s.refused++
-	default: // the address of READY may be of use to others only
+		s.failedResumes++
+	default: // the address from READY may not be reachable from here
 		s.resumeURL = ""
 	}
-	if e.gone || e.code == 4007 || e.code == 4009 || s.refused >= maxRefused {
+	if e.invalid || e.code == 4007 || e.code == 4009 || s.failedResumes >= maxFailedResumes {
 		s.id = ""
 	}
 }
 
-// event passes an event on. A session is not to be resumed unless its READY was handled.
+// event passes an event to handle. A session must not be resumed unless its READY was handled.
 func (s *session) event(name string, sequence int64, data json.RawMessage) error {
 	if err := s.handle(name, data); err != nil {
 		return err
@@ -100,24 +101,24 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 			ResumeURL string `json:"resume_gateway_url"`
 		}](data)
 		s.id, s.resumeURL = ready.ID, ready.ResumeURL
-		if !sameSite(s.resumeURL, s.gateway) { // the token is not for others
+		if !sameSite(s.resumeURL, s.gateway) { // the token must not go to another site
 			s.resumeURL = ""
 		}
-		s.established, s.refused = true, 0
+		s.established, s.failedResumes = true, 0
 	case "RESUMED":
-		s.established, s.refused = true, 0
+		s.established, s.failedResumes = true, 0
 	}
 	return nil
 }
 
-// address is where the next connection goes, with what Discord wants there (Discord, Gateway:
-// Connecting).
+// address returns the URL of the next connection, with the parameters that Discord requires
+// (Discord, Gateway: Connecting).
 func (s *session) address() string {
 	u, err := url.Parse(cmp.Or(s.resumeURL, s.gateway))
 	if err != nil {
 		return s.gateway
 	}
-	if (s.slash || u.Path == "") && !strings.HasSuffix(u.Path, "/") {
+	if (s.pathSlash || u.Path == "") && !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/"
 	}
 	q := u.Query()
@@ -127,7 +128,7 @@ func (s *session) address() string {
 	return u.String()
 }
 
-// sameSite reports whether two addresses have one scheme, and one host or domain.
+// sameSite reports whether two addresses have the same scheme, and the same host or domain.
 func sameSite(a, b string) bool {
 	u, err := url.Parse(a)
 	v, err2 := url.Parse(b)
@@ -137,7 +138,7 @@ func sameSite(a, b string) bool {
 	return u.Hostname() == v.Hostname() || domain(u.Hostname()) != "" && domain(u.Hostname()) == domain(v.Hostname())
 }
 
-// domain is the last two names of a host; empty for addresses in numbers.
+// domain returns the last two labels of a host name; empty for an IP address or a single label.
 func domain(host string) string {
 	names := strings.Split(host, ".")
 	if len(names) < 2 || net.ParseIP(host) != nil {
@@ -146,12 +147,12 @@ func domain(host string) string {
 	return strings.Join(names[len(names)-2:], ".")
 }
 
-// ending is why a connection to the gateway ended.
+// ending is the reason why a connection to the gateway ended.
 type ending struct {
-	code   int  // of the close frame; 0: there was none
-	status int  // HTTP's, in place of a WebSocket; 0: there was none
-	gone   bool // op 9: the session cannot be resumed
-	err    error
+	code    int  // of the close frame; 0: none
+	status  int  // HTTP status if there was no WebSocket; 0: none
+	invalid bool // op 9: the session cannot be resumed
+	err     error
 }
 
 func (e ending) Error() string {
@@ -161,10 +162,10 @@ func (e ending) Error() string {
 	return e.err.Error()
 }
 
-// endingOf is the reason for which nothing more can be read.
+// endingOf converts the error that ended reading from the WebSocket.
 func endingOf(err error) ending {
 	var closed *websocket.CloseError
-	if errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure { // which no frame has
+	if errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure { // the library's code for a missing close frame
 		return ending{code: closed.Code}
 	}
 	return ending{err: err}

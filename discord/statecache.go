@@ -12,12 +12,12 @@ import (
 	"cairn/channel"
 )
 
-// stateCache knows where things are and what they are called, from gateway events.
-// It holds no messages and no members.
+// stateCache contains the servers, channels, threads and roles that gateway events describe. It has
+// no messages and no members.
 type stateCache struct {
 	mu     sync.Mutex // guards everything below
 	me     user
-	app    string // id of the application, for its commands
+	app    string // id of the application, needed to register commands
 	places map[string]place
 	guilds map[string]guild
 }
@@ -25,23 +25,23 @@ type stateCache struct {
 // place is a channel or a thread.
 type place struct {
 	Guild           string
-	Parent          string // of a thread; empty: it is none
+	Parent          string // channel of a thread; empty: not a thread
 	Name            string
-	Last            string // id of its newest message
-	Hidden          bool   // from the bot
-	Silent          bool   // of a kind that holds no messages
-	Secret          bool   // a private thread
+	Last            string // id of the newest message
+	Hidden          bool   // the bot may not read it
+	NoMessages      bool   // of a type that contains no messages
+	Private         bool   // a private thread
 	OverwritesKnown bool   // the next two are known
-	Deny            bitset // what the channel takes from everyone on the server
-	Allow           bitset // what it gives everyone
+	Deny            bitset // permissions that the channel denies to everyone on the server
+	Allow           bitset // permissions that it grants to everyone
 }
 
-// guild is what people call a server.
+// guild is a server.
 type guild struct {
-	Name  string
-	Owner string
-	Roles map[string]role
-	Mine  []string // ids of the bot's roles
+	Name     string
+	Owner    string
+	Roles    map[string]role
+	BotRoles []string // ids of the bot's roles
 }
 
 type role struct {
@@ -53,71 +53,71 @@ func newStateCache() *stateCache {
 	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}
 }
 
-func (a *stateCache) setSelf(me user, app string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.me, a.app = me, app
+func (s *stateCache) setSelf(me user, app string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.me, s.app = me, app
 }
 
-// setSelfIfUnknown sets who the bot is, unless READY said it.
-func (a *stateCache) setSelfIfUnknown(me user) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.me.ID == "" {
-		a.me = me
+// setSelfIfUnknown sets the bot's user unless it is already known from READY.
+func (s *stateCache) setSelfIfUnknown(me user) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.me.ID == "" {
+		s.me = me
 	}
 }
 
-func (a *stateCache) self() (me user, app string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.me, a.app
+func (s *stateCache) self() (me user, app string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.me, s.app
 }
 
-// addGuild replaces a server, and returns its channels and threads, and the newest message known
-// of each before.
-func (a *stateCache) addGuild(g guildData) (channels []channelData, before map[string]string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	known := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
+// addGuild adds or replaces a server. It returns the server's channels and threads, and by their
+// ids the newest messages that were known before.
+func (s *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cached := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
 	for _, r := range g.Roles {
-		known.Roles[r.ID] = role{r.Name, r.Permissions}
-		if r.Tags.BotID != "" && r.Tags.BotID == a.me.ID {
-			known.Mine = append(known.Mine, r.ID)
+		cached.Roles[r.ID] = role{r.Name, r.Permissions}
+		if r.Tags.BotID != "" && r.Tags.BotID == s.me.ID {
+			cached.BotRoles = append(cached.BotRoles, r.ID)
 		}
 	}
 	for _, m := range g.Members {
-		if m.User != nil && m.User.ID == a.me.ID {
-			known.Mine = append(known.Mine, m.Roles...)
+		if m.User != nil && m.User.ID == s.me.ID {
+			cached.BotRoles = append(cached.BotRoles, m.Roles...)
 		}
 	}
-	a.guilds[g.ID] = known
-	before = make(map[string]string)
+	s.guilds[g.ID] = cached
+	lastSeen = make(map[string]string)
 	for _, c := range slices.Concat(g.Channels, g.Threads) {
 		c.GuildID = g.ID
-		before[c.ID] = a.places[c.ID].Last
-		a.addLocked(c)
+		lastSeen[c.ID] = s.places[c.ID].Last
+		s.addLocked(c)
 		channels = append(channels, c)
 	}
-	return channels, before
+	return channels, lastSeen
 }
 
-func (a *stateCache) add(c channelData) place {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.addLocked(c)
+func (s *stateCache) add(c channelData) place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addLocked(c)
 }
 
-func (a *stateCache) addLocked(c channelData) place {
-	old := a.places[c.ID]
+func (s *stateCache) addLocked(c channelData) place {
+	old := s.places[c.ID]
 	// Events may leave the server out (Discord, Channel: Channel Structure).
-	c.GuildID = cmp.Or(c.GuildID, cmp.Or(old.Guild, a.places[c.ParentID].Guild))
+	c.GuildID = cmp.Or(c.GuildID, cmp.Or(old.Guild, s.places[c.ParentID].Guild))
 	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
 	if newer(old.Last, p.Last) {
 		p.Last = old.Last
 	}
-	p.Secret = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
-	p.OverwritesKnown = c.Overwrites != nil // the channel of an interaction has none
+	p.Private = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
+	p.OverwritesKnown = c.Overwrites != nil // the channel in an interaction has none
 	for _, o := range c.Overwrites {
 		if o.ID == c.GuildID {
 			p.Deny, p.Allow = o.Deny, o.Allow
@@ -128,19 +128,19 @@ func (a *stateCache) addLocked(c channelData) place {
 		p.Parent = c.ParentID
 	case discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
 		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory:
-		p.Silent = true
+		p.NoMessages = true
 	}
-	p.Hidden = a.hiddenLocked(c)
-	a.places[c.ID] = p
+	p.Hidden = s.hiddenLocked(c)
+	s.places[c.ID] = p
 	return p
 }
 
-// hiddenLocked reports whether a channel's own overwrites keep the bot from reading it
-// (Discord, Permissions: Permission Overwrites). What servers grant to begin with is
-// taken for granted: a wrong guess costs one refused request.
-func (a *stateCache) hiddenLocked(c channelData) bool {
-	g := a.guilds[c.GuildID]
-	for _, id := range g.Mine {
+// hiddenLocked reports whether a channel's overwrites keep the bot from reading it (Discord,
+// Permissions: Permission Overwrites). It assumes that the server's roles allow reading: a wrong
+// guess costs one refused request.
+func (s *stateCache) hiddenLocked(c channelData) bool {
+	g := s.guilds[c.GuildID]
+	for _, id := range g.BotRoles {
 		if g.Roles[id].Permissions&discordgo.PermissionAdministrator != 0 {
 			return false
 		}
@@ -158,34 +158,34 @@ func (a *stateCache) hiddenLocked(c channelData) bool {
 		can = can&^deny | allow&needed
 	}
 	apply(func(id string) bool { return id == c.GuildID }) // everyone
-	apply(func(id string) bool { return slices.Contains(g.Mine, id) })
-	apply(func(id string) bool { return id == a.me.ID })
+	apply(func(id string) bool { return slices.Contains(g.BotRoles, id) })
+	apply(func(id string) bool { return id == s.me.ID })
 	return can != needed
 }
 
-func (a *stateCache) remove(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.places, id)
+func (s *stateCache) remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.places, id)
 }
 
 // removeGuild removes a server that the bot was removed from.
-func (a *stateCache) removeGuild(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.guilds, id)
-	for c, p := range a.places {
+func (s *stateCache) removeGuild(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.guilds, id)
+	for c, p := range s.places {
 		if p.Guild == id {
-			delete(a.places, c)
+			delete(s.places, c)
 		}
 	}
 }
 
-// setRole replaces a role; one without a name was deleted.
-func (a *stateCache) setRole(guild string, r roleData) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	g, known := a.guilds[guild]
+// setRole adds or replaces a role; a role without a name is deleted.
+func (s *stateCache) setRole(guild string, r roleData) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, known := s.guilds[guild]
 	switch {
 	case !known:
 	case r.Name == "":
@@ -195,64 +195,64 @@ func (a *stateCache) setRole(guild string, r roleData) {
 	}
 }
 
-// setMine sets the roles of the bot.
-func (a *stateCache) setMine(guild string, roles []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if g, known := a.guilds[guild]; known {
-		g.Mine = roles
-		a.guilds[guild] = g
+// setBotRoles sets the bot's roles in a server.
+func (s *stateCache) setBotRoles(guild string, roles []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g, known := s.guilds[guild]; known {
+		g.BotRoles = roles
+		s.guilds[guild] = g
 	}
 }
 
-func (a *stateCache) place(id string) (p place, known bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p, known = a.places[id]
+func (s *stateCache) place(id string) (p place, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, known = s.places[id]
 	return p, known
 }
 
-// setLastMessage sets the newest message of a place.
-func (a *stateCache) setLastMessage(id, message string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if p, known := a.places[id]; known && newer(message, p.Last) {
+// setLastMessage sets the newest message of a place, unless a newer one is known.
+func (s *stateCache) setLastMessage(id, message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, known := s.places[id]; known && newer(message, p.Last) {
 		p.Last = message
-		a.places[id] = p
+		s.places[id] = p
 	}
 }
 
-// label is the display name of a place; empty if unknown.
-func (a *stateCache) label(id string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p := a.places[id]
-	server := a.guilds[p.Guild].Name
+// label returns the display name of a place; empty if unknown.
+func (s *stateCache) label(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.places[id]
+	server := s.guilds[p.Guild].Name
 	if p.Parent != "" {
-		return channel.Label(p.Name, a.places[p.Parent].Name, server)
+		return channel.Label(p.Name, s.places[p.Parent].Name, server)
 	}
 	return channel.Label("", p.Name, server)
 }
 
-// roleName is empty for a role that is not known.
-func (a *stateCache) roleName(guild, id string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.guilds[guild].Roles[id].Name
+// roleName returns the name of a role; empty if unknown.
+func (s *stateCache) roleName(guild, id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guilds[guild].Roles[id].Name
 }
 
-// hasRole reports whether the bot itself has one of these roles.
-func (a *stateCache) hasRole(guild string, roles []string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.guilds[guild].Mine, func(id string) bool { return slices.Contains(roles, id) })
+// hasRole reports whether the bot has one of these roles.
+func (s *stateCache) hasRole(guild string, roles []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.guilds[guild].BotRoles, func(id string) bool { return slices.Contains(roles, id) })
 }
 
-// trusts reports whether a server trusts somebody with these roles to manage it.
-func (a *stateCache) trusts(guild, user string, roles []string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	g := a.guilds[guild]
+// trusts reports whether a user owns a server or may manage it by these roles.
+func (s *stateCache) trusts(guild, user string, roles []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.guilds[guild]
 	permissions := g.Roles[guild].Permissions // everyone's
 	for _, id := range roles {
 		permissions |= g.Roles[id].Permissions
@@ -260,7 +260,7 @@ func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
-// conversation is the name of the conversation that a place is.
+// conversation returns the name of a place's conversation.
 func (p place) conversation(id string) string {
 	name := channel.Place{Connector: Name, Server: p.Guild, Channel: id}
 	switch {

@@ -1,4 +1,4 @@
-// Streams: typing, then a reply that grows by edits.
+// Streams: first the bot is typing, then a reply grows by edits.
 
 package discord
 
@@ -14,37 +14,37 @@ import (
 )
 
 const (
-	typingWait  = 5 * time.Second // for one such request
-	streamRetry = 2 * time.Second // after a failure
+	typingTimeout = 5 * time.Second // for one typing request
+	streamRetry   = 2 * time.Second // after a failed request
 )
 
-// shownPiece is the message that shows a piece of the reply.
-type shownPiece struct {
-	id     string   // empty: there is none
-	text   string   // the content of the message
-	unsure bool     // a message may have been posted, with an unknown id
-	tried  []string // what it may say
+// streamedPiece is the message that shows one part of the reply while it is written.
+type streamedPiece struct {
+	id       string   // empty: none
+	text     string   // content of the message
+	unsure   bool     // a message may have been posted, with an unknown id
+	attempts []string // texts that such a message may have
 }
 
-// piece returns the state of a part of the reply.
-func (w *writer) piece(part int) *shownPiece {
+// piece returns the streamed piece of a part.
+func (w *writer) piece(part int) *streamedPiece {
 	for len(w.pieces) <= part {
-		w.pieces = append(w.pieces, shownPiece{})
+		w.pieces = append(w.pieces, streamedPiece{})
 	}
 	return &w.pieces[part]
 }
 
-// adopt takes over, once, the messages in which an earlier process showed the reply.
+// adopt takes over the messages in which an earlier process showed the reply. It does so once.
 func (w *writer) adopt(ctx context.Context) error {
-	if w.looked || !w.d.mayHaveStarted(w.to) {
+	if w.adopted || !w.d.mayHaveStarted(w.to) {
 		return nil
 	}
-	left, err := w.d.findStarted(ctx, w.conversation, w.to)
+	found, err := w.d.findStarted(ctx, w.conversation, w.to)
 	if err != nil {
 		return err
 	}
-	w.looked = true
-	for part, m := range left {
+	w.adopted = true
+	for part, m := range found {
 		if p := w.piece(part); p.id == "" {
 			p.id, p.text = m.ID, m.text()
 		}
@@ -52,44 +52,44 @@ func (w *writer) adopt(ctx context.Context) error {
 	return nil
 }
 
-// typing shows that the bot is typing, until the reply is sent.
+// typing shows that the bot is typing until the reply is sent, or that is not possible here.
 func (w *writer) typing(ctx context.Context) {
-	for w.typed(ctx) && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
+	for w.sendTyping(ctx) && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
 	}
 }
 
-// follow shows the text as it grows. It is best effort: Send sends the final text.
+// follow shows the text as it grows. It is best effort, because Send sends the final text.
 func (w *writer) follow(ctx context.Context) {
-	first := w.d.pauses.shown
+	first := w.d.pauses.firstPost
 	pause := func() time.Duration {
-		least := first
+		minWait := first
 		first = 0
-		return max(time.Until(w.next), least)
+		return max(time.Until(w.next), minWait)
 	}
-	w.Follow(pause, func(text string) (time.Duration, bool) { return w.put(ctx, text) })
+	w.Follow(pause, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
 }
 
-// typed sends a typing request; false: it is not possible here.
-func (w *writer) typed(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, typingWait)
+// sendTyping sends a typing request. It returns false if typing cannot be shown here.
+func (w *writer) sendTyping(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, typingTimeout)
 	defer cancel()
 	err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
 	return !errors.Is(err, channel.ErrGone)
 }
 
-// put shows a text, with one request at a time. It returns how long to wait before the next (0: all
-// is shown), and false if nothing can be shown here.
-func (w *writer) put(ctx context.Context, text string) (again time.Duration, more bool) {
+// showText updates the messages to show text, waiting between requests. It returns the delay until
+// the next call (0: all of text is shown), and more is false if nothing can be shown here.
+func (w *writer) showText(ctx context.Context, text string) (delay time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
 		return 0, true
 	}
 	pieces := w.d.Split(text)
 	for part, piece := range pieces {
-		if part < len(w.pieces) && same(piece, w.pieces[part].text) {
+		if part < len(w.pieces) && sameText(piece, w.pieces[part].text) {
 			continue
 		}
-		err := w.write(ctx, part, piece)
-		switch after := limitedFor(err); {
+		err := w.writePart(ctx, part, piece)
+		switch after := rateLimitWait(err); {
 		case errors.Is(err, channel.ErrGone):
 			return 0, false
 		case after > 0:
@@ -103,37 +103,37 @@ func (w *writer) put(ctx context.Context, text string) (again time.Duration, mor
 	return 0, true
 }
 
-func (w *writer) write(ctx context.Context, part int, text string) error {
+func (w *writer) writePart(ctx context.Context, part int, text string) error {
 	if err := w.adopt(w.Live); err != nil {
 		return err
 	}
 	p := w.piece(part)
 	if p.id == "" {
 		if !p.unsure {
-			p.tried = nil
+			p.attempts = nil
 		}
-		p.tried = append(p.tried, strings.TrimSpace(text))
-		made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, references(part, w.to), nonce(w.key, part)), true)
+		p.attempts = append(p.attempts, strings.TrimSpace(text))
+		made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), true)
 		p.unsure = err != nil && (p.unsure || !isRefusal(err))
 		if err != nil {
 			return err
 		}
 		p.id, p.text = made.ID, text
-		if made.Content != nil { // it may be what was posted before
+		if made.Content != nil { // it may be a message that was posted before
 			p.text = *made.Content
 		}
-		w.edited()
+		w.noteEdit()
 		return nil
 	}
-	if same(text, p.text) { // it was adopted
+	if sameText(text, p.text) { // the piece was just adopted
 		return nil
 	}
 	err := w.d.editMessage(ctx, w.channel, p.id, text, true)
-	w.edited()
+	w.noteEdit()
 	switch {
 	case err == nil:
 		p.text = text
-	case refusedWith(err, codeUnknownMessage): // somebody deleted it: so be it until the reply is whole
+	case refusedWith(err, codeUnknownMessage): // it was deleted; the caller stops showing, and Send posts a new one
 		p.id = ""
 	case !isRefusal(err):
 		p.text = "" // unknown
@@ -141,17 +141,17 @@ func (w *writer) write(ctx context.Context, part int, text string) error {
 	return err
 }
 
-// edited notes that the reply was posted or edited.
-func (w *writer) edited() { w.next = time.Now().Add(w.d.pauses.edit) }
+// noteEdit delays the next edit, after the reply was posted or edited.
+func (w *writer) noteEdit() { w.next = time.Now().Add(w.d.pauses.edit) }
 
-// ensureText edits a message that was found, or posted before, unless it has this text.
+// ensureText edits an existing message unless it already has this text, and returns its id.
 func (w *writer) ensureText(ctx context.Context, m message, text string) (string, error) {
-	if m.Content != nil && same(*m.Content, text) {
+	if m.Content != nil && sameText(*m.Content, text) {
 		return m.ID, nil
 	}
 	if err := platform.Sleep(ctx, time.Until(w.next)); err != nil {
 		return "", err
 	}
-	defer w.edited()
+	defer w.noteEdit()
 	return m.ID, w.d.editMessage(ctx, w.channel, m.ID, text, false)
 }

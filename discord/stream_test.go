@@ -27,7 +27,7 @@ func slowly(r *rig, words int, delay time.Duration) (text string) {
 }
 
 func quick(d *Discord) {
-	d.pauses.shown, d.pauses.edit = 10*time.Millisecond, 50*time.Millisecond
+	d.pauses.firstPost, d.pauses.edit = 10*time.Millisecond, 50*time.Millisecond
 }
 
 func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {

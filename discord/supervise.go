@@ -1,4 +1,4 @@
-// The supervisor: it reconnects, and ends with an error that only a person can fix.
+// The supervisor keeps the bot connected, until an error that only a person can fix.
 
 package discord
 
@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxPause = 2 * time.Minute // between two connections, so that 1000 sessions a day last
-	soundFor = time.Minute     // after a connection that lasted so long the backoff begins anew
+	maxPause    = 2 * time.Minute // between two connections, so that the 1000 new sessions a day suffice
+	stableAfter = time.Minute     // a connection that lasted this long resets the backoff
 )
 
-// fatalMessages say what to do about errors that do not go away by themselves, by the
-// gateway's close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
+// fatalMessages say what to do about errors that do not go away by themselves, by the gateway's
+// close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
 	4010: "Discord refuses the shard of the bot (code 4010); this version uses none, so the server behind api_base may be at fault",
@@ -31,8 +31,8 @@ var fatalMessages = map[int]string{
 
 // fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
-	var no *refusal
-	if errors.As(err, &no) && no.status == http.StatusUnauthorized {
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusUnauthorized {
 		return errors.New(fatalMessages[4004])
 	}
 	var end ending
@@ -42,15 +42,15 @@ func fatal(err error) error {
 	return nil
 }
 
-// supervisor keeps the connector connected, by one session after the other.
+// supervisor keeps the connector connected, in one session after another.
 type supervisor struct {
 	d            *Discord
-	session      *session  // the newest; nil: there is none
-	lastIdentify time.Time // of the newest session
+	session      *session  // the latest; nil: none yet, or it could not be prepared
+	lastIdentify time.Time // when the latest session was identified
 }
 
-// supervise keeps the connector connected until ctx is done. It returns only errors that a person has
-// to fix.
+// supervise keeps the connector connected until ctx is done. It returns only errors that a person
+// has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
 	pause := platform.Backoff{First: d.pauses.connect, Most: maxPause}
 	for s := (&supervisor{d: d}); ctx.Err() == nil; {
@@ -60,33 +60,33 @@ func (d *Discord) supervise(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if no := fatal(err); no != nil {
-			return no
+		if fatalErr := fatal(err); fatalErr != nil {
+			return fatalErr
 		}
-		if s.session != nil && s.session.established { // as happens every few hours
+		if s.session != nil && s.session.established { // this happens every few hours
 			d.log.Debug("connection_lost", "error", err)
 		} else {
 			d.linkIncident.Begin(err)
 		}
-		if time.Since(since) > soundFor {
+		if time.Since(since) > stableAfter {
 			pause.Reset()
 		}
 		wait := pause.Next()
 		if s.session != nil && s.session.established && s.session.id != "" {
-			wait = min(wait, d.pauses.resume) // people wait, and Discord counts new sessions only
+			wait = min(wait, d.pauses.resume) // people are waiting, and Discord counts only new sessions
 		}
 		_ = platform.Sleep(ctx, wait) // its error ends the loop
 	}
 	return nil
 }
 
-// connect resumes the session, or begins one, and returns when its connection has
-// ended, with the reason.
+// connect resumes the session, or starts a new one. It returns the reason when the connection has
+// ended.
 func (s *supervisor) connect(ctx context.Context) (err error) {
 	if s.session != nil && s.session.id != "" {
 		return s.session.connect(ctx)
 	}
-	if s.session, err = s.begin(ctx); err != nil {
+	if s.session, err = s.newSession(ctx); err != nil {
 		return err
 	}
 	err = s.session.connect(ctx)
@@ -96,9 +96,9 @@ func (s *supervisor) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// begin prepares a new session, no sooner and no more often than Discord takes one
-// (Discord, Gateway: Rate Limiting; Session Start Limit).
-func (s *supervisor) begin(ctx context.Context) (*session, error) {
+// newSession prepares a new session, after waiting until Discord accepts one (Discord, Gateway:
+// Rate Limiting; Session Start Limit).
+func (s *supervisor) newSession(ctx context.Context) (*session, error) {
 	d := s.d
 	gateway, wait, err := d.findGateway(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 	return &session{token: d.o.Token, gateway: gateway, intents: intents, timeout: d.pauses.open, handle: d.event}, nil
 }
 
-// findGateway asks for the gateway's address, and for how long no session may begin.
+// findGateway asks Discord for the gateway's address, and how long to wait before a new session.
 func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Duration, err error) {
 	var found struct {
 		URL   string `json:"url"`
@@ -127,8 +127,8 @@ func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Du
 		} `json:"session_start_limit"`
 	}
 	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
-	var no *refusal
-	if errors.As(err, &no) && no.status == http.StatusNotFound { // a compatible server may know only this
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == http.StatusNotFound { // a compatible server may know only the other path
 		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
 	}
 	switch {

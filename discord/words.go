@@ -1,4 +1,4 @@
-// Markup and ids, converted to plain text.
+// Markup and ids are converted to plain text.
 
 package discord
 
@@ -11,33 +11,34 @@ import (
 	"time"
 )
 
-// What people see where Discord sends markup (Discord, Reference: Message Formatting).
+// markup matches the control sequences that Discord shows as something else: mentions, custom
+// emoji, timestamps and commands (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
-// textOf is a message as plain text: its content with names for ids, and in brackets what else it
-// shows.
+// textOf returns a message as plain text: its content with names instead of ids, then in brackets
+// its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
-	said := []string{d.named(strip(m.text(), me.ID), m, guild, me)}
+	parts := []string{d.replaceIDs(stripMention(m.text(), me.ID), m, guild, me)}
 	for _, s := range m.Snapshots {
-		said = append(said, "[forwarded] "+d.named(s.Message.text(), s.Message, guild, me))
+		parts = append(parts, "[forwarded] "+d.replaceIDs(s.Message.text(), s.Message, guild, me))
 	}
 	for _, s := range m.Stickers {
-		said = append(said, "[sticker: "+s.Name+"]")
+		parts = append(parts, "[sticker: "+s.Name+"]")
 	}
 	if p := m.Poll; p != nil {
 		var answers []string
 		for _, a := range p.Answers {
 			answers = append(answers, a.Media.Text)
 		}
-		said = append(said, fmt.Sprintf("[poll: %s — %s]", p.Question.Text, strings.Join(answers, " / ")))
+		parts = append(parts, fmt.Sprintf("[poll: %s — %s]", p.Question.Text, strings.Join(answers, " / ")))
 	}
 	for _, e := range m.Embeds {
-		if program && (e.Type == "rich" || e.Type == "") { // people's are previews of links
-			said = append(said, e.words())
+		if program && (e.Type == "rich" || e.Type == "") { // those of people are link previews
+			parts = append(parts, e.text())
 		}
 	}
-	said = deleteEmpty(said)
-	return strings.Join(said, "\n")
+	parts = deleteEmpty(parts)
+	return strings.Join(parts, "\n")
 }
 
 func deleteEmpty(texts []string) (kept []string) {
@@ -49,19 +50,19 @@ func deleteEmpty(texts []string) (kept []string) {
 	return kept
 }
 
-func (e embed) words() string {
-	said := []string{e.Title, e.Description}
+func (e embed) text() string {
+	parts := []string{e.Title, e.Description}
 	for _, f := range e.Fields {
-		said = append(said, f.Name+": "+f.Value)
+		parts = append(parts, f.Name+": "+f.Value)
 	}
-	if said = deleteEmpty(said); len(said) == 0 {
+	if parts = deleteEmpty(parts); len(parts) == 0 {
 		return ""
 	}
-	return "[embed: " + strings.Join(said, "\n") + "]"
+	return "[embed: " + strings.Join(parts, "\n") + "]"
 }
 
-// strip cuts the mention of the bot off the beginning of a text.
-func strip(text, me string) string {
+// stripMention removes a mention of the bot from the start of a text.
+func stripMention(text, me string) string {
 	text = strings.TrimSpace(text)
 	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {
 		if rest, found := strings.CutPrefix(text, mention); found && me != "" {
@@ -75,8 +76,8 @@ func mentions(text, id string) bool {
 	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@!"+id+">"))
 }
 
-// named replaces ids in a text by names.
-func (d *Discord) named(text string, m message, guild string, me user) string {
+// replaceIDs replaces the markup in a text with what people see, such as names for ids.
+func (d *Discord) replaceIDs(text string, m message, guild string, me user) string {
 	return markup.ReplaceAllStringFunc(text, func(found string) string {
 		part := markup.FindStringSubmatch(found)
 		switch kind, id := part[1], part[2]; {
@@ -90,7 +91,7 @@ func (d *Discord) named(text string, m message, guild string, me user) string {
 		case part[3] != "":
 			return part[3]
 		case part[4] != "":
-			return moment(part[4])
+			return formatTime(part[4])
 		default:
 			return part[5]
 		}
@@ -110,8 +111,8 @@ func (d *Discord) userName(id string, m message, guild string, me user) string {
 	return cmp.Or(nick, "unknown")
 }
 
-// moment formats a timestamp as an absolute time.
-func moment(unix string) string {
+// formatTime formats a Unix timestamp as a local date and time.
+func formatTime(unix string) string {
 	n, err := strconv.ParseInt(unix, 10, 64)
 	if err != nil {
 		return unix

@@ -1,4 +1,4 @@
-// Writers: a reply is streamed, then sent piece by piece.
+// Writers: a reply is shown while it is written, then sent piece by piece.
 
 package discord
 
@@ -14,23 +14,23 @@ import (
 	"cairn/internal/platform"
 )
 
-// takeBack bounds the deletion of streamed messages that will not be sent.
-const takeBack = 10 * time.Second
+// deleteTimeout is how long deleting the streamed messages that are not needed may take.
+const deleteTimeout = 10 * time.Second
 
-// writer sends one reply, and shows it while it is written: first that the bot is typing, then the
-// text, by edits.
+// writer sends one reply. While the reply is written it first shows that the bot is typing, then
+// the text so far, by edits.
 type writer struct {
 	*platform.Stream
 	d            *Discord
 	conversation string
 	channel      string
 	to           []string
-	key          string // of the nonces of the messages that show it
+	key          string // part of the nonces of the streamed messages
 
-	// Of the goroutine that shows the text, until it has ended.
-	pieces []shownPiece // in order
-	looked bool         // for what an earlier process began
-	next   time.Time    // when it may be edited again
+	// Used only by the goroutine that shows the text, until it has ended.
+	pieces  []streamedPiece // by part
+	adopted bool            // adopt has searched for the messages of an earlier process
+	next    time.Time       // when the reply may be edited again
 }
 
 // Reply returns the writer of one reply.
@@ -41,11 +41,11 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	return w
 }
 
-// Send sends one piece.
+// Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	id, err := w.deliver(ctx, piece)
 	if err == nil && piece.Part == piece.Parts-1 && len(w.pieces) > piece.Parts {
-		w.d.work.Start(func(ctx context.Context) { w.takeBack(context.WithoutCancel(ctx), piece.Parts) }) // the reply became shorter
+		w.d.work.Start(func(ctx context.Context) { w.deleteStreamed(context.WithoutCancel(ctx), piece.Parts) }) // the reply became shorter
 	}
 	return id, err
 }
@@ -60,9 +60,9 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
-		w.piece(piece.Part).id = "" // somebody deleted it, or its thread was put away: a new one may do
+		w.piece(piece.Part).id = "" // it was deleted or its thread archived, so a new message may succeed
 	}
-	p := newPost(w.channel, piece.Text, references(piece.Part, piece.To), nonceOf(w.conversation, piece))
+	p := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
 	p.Components = w.d.buttons(channel.Buttons(piece))
 	made, err := w.d.create(ctx, w.channel, p, false)
 	if err != nil {
@@ -71,14 +71,13 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	return w.ensureText(ctx, made, piece.Text)
 }
 
-// existing returns the message that already exists for a piece; its id is empty if there is none:
-// what was shown of it, what an earlier process showed of it, or the piece itself, if
-// it may have arrived.
+// existing returns the message that already exists for a piece, or one with an empty id: the
+// streamed one of this or an earlier process, or the piece itself if it may have been sent.
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, error) {
 	w.Stop()
 	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {
-		if m, err := w.d.sent(ctx, w.conversation, piece); err != nil || m.ID != "" {
+		if m, err := w.d.findSent(ctx, w.conversation, piece); err != nil || m.ID != "" {
 			return m, err
 		}
 	}
@@ -94,32 +93,33 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, er
 	return message{ID: p.id, Content: &p.text}, nil
 }
 
-// mayBePart reports whether a message may be the one of a part that was posted without an answer.
+// mayBePart reports whether a message may be the one posted for a part by a request that got no
+// response.
 func (w *writer) mayBePart(m message, part int) bool {
 	if part == 0 && len(w.to) > 0 {
-		return m.answers(w.to)
+		return m.repliesTo(w.to)
 	}
-	return m.Reference == nil && slices.Contains(w.piece(part).tried, strings.TrimSpace(m.text()))
+	return m.Reference == nil && slices.Contains(w.piece(part).attempts, strings.TrimSpace(m.text()))
 }
 
-// Cancel deletes what was shown. It waits for that: the next writer of the same answer would take it
-// over.
+// Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer
+// would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
-	w.takeBack(w.d.work.Context(), 0)
+	w.deleteStreamed(w.d.work.Context(), 0)
 }
 
-// takeBack deletes the streamed messages of a reply from a part on.
-func (w *writer) takeBack(ctx context.Context, from int) {
-	ctx, cancel := context.WithTimeout(ctx, takeBack)
+// deleteStreamed deletes the streamed messages of the parts from from on.
+func (w *writer) deleteStreamed(ctx context.Context, from int) {
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	var errs []error
 	for part := from; part < len(w.pieces); part++ {
 		p := w.pieces[part]
 		if p.id == "" && p.unsure {
-			// A second attempt at the answer may have posted a message already.
+			// A second attempt at the answer may already have posted a message.
 			m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool {
-				return w.mayBePart(m, part) && slices.Contains(p.tried, strings.TrimSpace(m.text()))
+				return w.mayBePart(m, part) && slices.Contains(p.attempts, strings.TrimSpace(m.text()))
 			})
 			errs, p.id = append(errs, err), m.ID
 		}
@@ -132,23 +132,24 @@ func (w *writer) takeBack(ctx context.Context, from int) {
 	}
 }
 
-// mayHaveStarted reports whether messages are older than this process, so that an earlier process may
-// have started the reply.
+// mayHaveStarted reports whether an earlier process may have started the reply to these messages,
+// because they are older than this process.
 func (d *Discord) mayHaveStarted(to []string) bool {
-	newest := last(to)
+	newest := newestOf(to)
 	return newest != "" && timeOf(newest).Before(d.started)
 }
 
-// references is the message that a part of a reply references: the first part, the newest of a burst.
-func references(part int, to []string) string {
+// replyTarget returns the message that a part of a reply references: the newest one for the first
+// part, none for the others.
+func replyTarget(part int, to []string) string {
 	if part > 0 {
 		return ""
 	}
-	return last(to)
+	return newestOf(to)
 }
 
-// last is the newest message of a burst.
-func last(to []string) (newest string) {
+// newestOf returns the newest of some message ids; empty if there are none.
+func newestOf(to []string) (newest string) {
 	for _, id := range to {
 		if newest == "" || newer(id, newest) {
 			newest = id

@@ -50,7 +50,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	broken.Stop()
 	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
 	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
-	broken.takeBack(r.ctx, 0)
+	broken.deleteStreamed(r.ctx, 0)
 	r.answers(r.square, 1)
 }
 

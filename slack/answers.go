@@ -1,4 +1,4 @@
-// Answers to commands: private or public.
+// Answers to commands: over a response_url, or as messages.
 
 package slack
 
@@ -13,23 +13,25 @@ import (
 	"cairn/internal/platform"
 )
 
-// answerer sends the answer of a command.
+// answerer sends the answer to a command.
 type answerer interface {
 	answer(ctx context.Context, c command, a channel.Answer) error
-	// replace puts another answer in the place of the first.
+	// replace replaces the answer that was sent.
 	replace(ctx context.Context, c command, a channel.Answer) error
+	// refuse sends a refusal, if it can be shown to the sender only.
 	refuse(ctx context.Context, text string)
 }
 
-// privately answers over a response_url: only the sender sees it, unless the answer is public.
-type privately struct {
+// webhookAnswerer answers over a response_url. Only the sender sees the answer, unless it is
+// public.
+type webhookAnswerer struct {
 	s        *Slack
 	url      string
 	public   bool
-	replaces bool // the answer takes the place of the message with the button, or of the first answer
+	replaces bool // the answer replaces the message whose button was pressed, or the first answer
 }
 
-func (p *privately) answer(ctx context.Context, c command, a channel.Answer) error {
+func (p *webhookAnswerer) answer(ctx context.Context, c command, a channel.Answer) error {
 	p.public = p.public && !a.Private
 	text, all := blocks(c, a)
 	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces && !a.Private}
@@ -39,22 +41,22 @@ func (p *privately) answer(ctx context.Context, c command, a channel.Answer) err
 	return p.respond(ctx, m)
 }
 
-func (p *privately) replace(ctx context.Context, c command, a channel.Answer) error {
+func (p *webhookAnswerer) replace(ctx context.Context, c command, a channel.Answer) error {
 	p.replaces = true
 	return p.answer(ctx, c, a)
 }
 
 // refuse sends a refusal that only the sender sees.
-func (p *privately) refuse(ctx context.Context, text string) {
+func (p *webhookAnswerer) refuse(ctx context.Context, text string) {
 	p.public = false
 	if err := p.respond(ctx, &slackgo.WebhookMessage{Text: text}); err != nil && ctx.Err() == nil {
 		p.s.log.Debug("refusal_answer_failed", "error", err)
 	}
 }
 
-// respond uses the response_url, which works a few times. After a failure the message may have
-// arrived all the same, so the next one replaces it.
-func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) error {
+// respond posts to the response_url, which Slack accepts only a few times. A message may have
+// arrived although the request failed, so the next attempt replaces it.
+func (p *webhookAnswerer) respond(ctx context.Context, m *slackgo.WebhookMessage) error {
 	m.ResponseType = slackgo.ResponseTypeEphemeral
 	if p.public {
 		m.ResponseType = slackgo.ResponseTypeInChannel
@@ -66,31 +68,31 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 		} else if err == nil || try == editTries || ctx.Err() != nil {
 			return err
 		}
-		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveHappened(err)
+		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveTakenEffect(err)
 		if err := sleepAfter(ctx, err, p.s.times.backoff); err != nil {
 			return err
 		}
 	}
 }
 
-// openly answers with a message.
-type openly struct {
-	s       *Slack
-	place   channel.Place
-	answers string // the ts of the command
-	ts      string // of the answer
+// messageAnswerer answers with a message, which everyone sees unless the answer is private.
+type messageAnswerer struct {
+	s         *Slack
+	place     channel.Place
+	commandTS string // ts of the command
+	ts        string // ts of the answer
 }
 
 const answerType = "cairn_answer"
 
-// answer posts the answer. After a failure it looks for the message, which may have arrived all the
-// same.
-func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
+// answer posts the answer. If the request fails but may have taken effect, it searches for the
+// message before it tries again.
+func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	if a.Private && !o.place.Direct() {
 		return o.answerPrivately(ctx, c, a)
 	}
-	options := append(o.say(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
-		EventType: answerType, EventPayload: map[string]any{"answers": o.answers},
+	options := append(o.messageOptions(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
+		EventType: answerType, EventPayload: map[string]any{"answers": o.commandTS},
 	}))
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
@@ -100,15 +102,15 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
 			return nil
 		}
-		if try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
+		if try == editTries || !mayHaveTakenEffect(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
 			return err
 		}
-		own, unknown := o.s.sent(ctx, o.place, o.answers)
+		own, unknown := o.s.messagesSince(ctx, o.place, o.commandTS)
 		if unknown != nil {
 			return err
 		}
 		for _, m := range own {
-			if m.Metadata.EventType == answerType && m.Metadata.EventPayload["answers"] == o.answers {
+			if m.Metadata.EventType == answerType && m.Metadata.EventPayload["answers"] == o.commandTS {
 				o.ts = m.Timestamp
 				return nil
 			}
@@ -116,9 +118,10 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 	}
 }
 
-// answerPrivately posts an answer that only the sender sees. It has no ts and cannot be edited.
-func (o *openly) answerPrivately(ctx context.Context, c command, a channel.Answer) error {
-	options := o.say(c, a)
+// answerPrivately posts an answer that only the sender sees. Such a message has no ts and cannot be
+// edited.
+func (o *messageAnswerer) answerPrivately(ctx context.Context, c command, a channel.Answer) error {
+	options := o.messageOptions(c, a)
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
@@ -126,17 +129,17 @@ func (o *openly) answerPrivately(ctx context.Context, c command, a channel.Answe
 	return err
 }
 
-func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
-	return o.s.repeatEdit(ctx, func() error {
-		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
+func (o *messageAnswerer) replace(ctx context.Context, c command, a channel.Answer) error {
+	return o.s.retryEdit(ctx, func() error {
+		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.messageOptions(c, a)...)
 		return err
 	})
 }
 
-// refuse does nothing: everybody would read it.
-func (o *openly) refuse(context.Context, string) {}
+// refuse does nothing: everyone would see the refusal.
+func (o *messageAnswerer) refuse(context.Context, string) {}
 
-func (o *openly) say(c command, a channel.Answer) []slackgo.MsgOption {
+func (o *messageAnswerer) messageOptions(c command, a channel.Answer) []slackgo.MsgOption {
 	text, all := blocks(c, a)
 	options := []slackgo.MsgOption{slackgo.MsgOptionText(text, false)}
 	if len(all) > 0 {
@@ -146,14 +149,14 @@ func (o *openly) say(c command, a channel.Answer) []slackgo.MsgOption {
 }
 
 const (
-	maxSection = 3_000        // characters of a section
-	maxBlocks  = 50           // of a message
-	maxValue   = 2_000        // characters that a button carries
-	runAction  = "cairn_page" // begins the action ids of buttons that run a command
+	maxSection   = 3_000        // characters of a section
+	maxBlocks    = 50           // of a message
+	maxValue     = 2_000        // characters of a button's value
+	actionPrefix = "cairn_page" // prefix of the action ids of buttons that run a command
 )
 
-// blocks renders one page of an answer, with buttons for the pages beside it; text is what
-// notifications show. It drops what does not fit a message.
+// blocks renders one page of an answer, with buttons for the previous and the next page; text is
+// what notifications show. It drops what does not fit into a message.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
 	shown := a.Page(c.page)
@@ -167,16 +170,16 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	pieces := split(shown, maxSection, plainCost)
 	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
 		if strings.TrimSpace(piece) != "" {
-			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escaped(piece), false, false), nil, nil))
+			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(piece), false, false), nil, nil))
 		}
 	}
 	if len(all) == 1 && buttons == nil {
-		return escaped(pieces[0]), nil // the text is enough
+		return escape(pieces[0]), nil // the text is enough
 	}
 	if buttons != nil {
 		all = append(all, slackgo.NewActionBlock("", buttons...))
 	}
-	return escaped(pieces[0]), all
+	return escape(pieces[0]), all
 }
 
 func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
@@ -192,7 +195,7 @@ func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
 		if b.page < 0 || b.page >= a.Pages() {
 			continue
 		}
-		button := buttonOf(b.label, pressed{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		button := buttonOf(b.label, buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
 		if button == nil {
 			return nil
 		}
@@ -201,23 +204,23 @@ func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
 	return buttons
 }
 
-// buttonOf is a button that runs a command; nil if its line is too long for one.
-func buttonOf(label string, does pressed) slackgo.BlockElement {
-	value, err := json.Marshal(does)
-	if err != nil || len(value) > maxValue {
+// buttonOf returns a button that runs a command; nil if the command line is too long.
+func buttonOf(label string, value buttonValue) slackgo.BlockElement {
+	encoded, err := json.Marshal(value)
+	if err != nil || len(encoded) > maxValue {
 		return nil
 	}
-	return slackgo.NewButtonBlockElement(runAction+strings.ToLower(label), string(value), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
+	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }
 
-// asking is a message with buttons that run commands.
-func asking(place channel.Place, text string, buttons []channel.Button) slackgo.MsgOption {
+// withButtons returns a text followed by buttons that run commands.
+func withButtons(place channel.Place, text string, buttons []channel.Button) slackgo.MsgOption {
 	var row []slackgo.BlockElement
 	for _, b := range buttons {
-		if button := buttonOf(b.Label, pressed{Line: b.Line, Thread: place.Thread}); button != nil {
+		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: place.Thread}); button != nil {
 			row = append(row, button)
 		}
 	}
-	section := slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escaped(text), false, false), nil, nil)
+	section := slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(text), false, false), nil, nil)
 	return slackgo.MsgOptionBlocks(section, slackgo.NewActionBlock("", row...))
 }

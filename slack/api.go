@@ -1,4 +1,4 @@
-// The Web API: the clients, and who the bot is there.
+// The Web API: its clients, and authentication.
 
 package slack
 
@@ -17,11 +17,11 @@ import (
 	"cairn/internal/platform"
 )
 
-// scopes are the methods of the Web API that the connector calls, and the scope each
-// needs; empty: none. The manifest asks for these and no others.
+// scopes maps the Web API methods that the connector calls to the scopes that each needs; empty:
+// none. The manifest requests exactly these.
 var scopes = map[string]string{
 	"auth.test":                   "",
-	"apps.connections.open":       "", // of the app-level token
+	"apps.connections.open":       "", // with the app-level token
 	"chat.postMessage":            "chat:write",
 	"chat.postEphemeral":          "chat:write",
 	"chat.update":                 "chat:write",
@@ -38,20 +38,20 @@ var scopes = map[string]string{
 	"users.info":                  "users:read",
 	"reactions.add":               "reactions:write",
 	"reactions.remove":            "reactions:write",
-	"url_private":                 "files:read", // no method: the address of a file
+	"url_private":                 "files:read", // not a method: the URL of a file
 }
 
 const (
-	callTime    = 15 * time.Second // that one request may take
-	manyRetries = 1 << 20          // of a request that meets rate limits: its context ends it
+	callTimeout = 15 * time.Second // of one request
+	maxRetries  = 1 << 20          // of a rate limited request; its context ends it earlier
 )
 
-// api is the clients of the Web API. Two wait for rate limits as long as their context lets them.
-// Reads are also retried after a failure of the server or the connection; writes are not: they may
-// have taken effect.
+// api has the clients of the Web API. read and write wait for rate limits until their context ends.
+// read also retries after failures of the server or the connection; write does not, because the
+// request may have taken effect.
 type api struct {
 	read, write *slackgo.Client
-	once        *slackgo.Client // retries nothing
+	once        *slackgo.Client // never retries
 	http        *http.Client
 	transport   *http.Transport
 }
@@ -63,13 +63,13 @@ func newAPI(o Options) *api {
 	if base == "" {
 		base = slackgo.APIURL
 	}
-	client := &http.Client{Transport: plainer{platform.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: sameHost}
+	client := &http.Client{Transport: readableTransport{platform.Bounded{RoundTripper: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(withoutURLs{client}), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
 	}
 	retry := slackgo.RetryConfig{
-		MaxRetries: manyRetries, RetryAfterDuration: unsaidLimit,
+		MaxRetries: maxRetries, RetryAfterDuration: defaultRateLimitWait,
 		BackoffInitial: 300 * time.Millisecond, BackoffMax: 3 * time.Second, BackoffJitter: 50 * time.Millisecond,
 	}
 	retrying := func(handlers ...slackgo.RetryHandler) *slackgo.Client {
@@ -78,23 +78,23 @@ func newAPI(o Options) *api {
 		return slackgo.New(o.BotToken, append(options[:len(options):len(options)], slackgo.OptionRetryConfig(retry))...)
 	}
 	return &api{
-		read:  retrying(thrice{slackgo.NewConnectionErrorRetryHandler()}, thrice{slackgo.NewServerErrorRetryHandler(retry)}),
+		read:  retrying(upToThreeTimes{slackgo.NewConnectionErrorRetryHandler()}, upToThreeTimes{slackgo.NewServerErrorRetryHandler(retry)}),
 		write: retrying(), once: slackgo.New(o.BotToken, options...),
 		http: client, transport: transport,
 	}
 }
 
-// thrice is a handler that retries a request three times.
-type thrice struct{ slackgo.RetryHandler }
+// upToThreeTimes limits a retry handler to three retries.
+type upToThreeTimes struct{ slackgo.RetryHandler }
 
-func (h thrice) ShouldRetry(state *slackgo.RetryState, r *http.Request, resp *http.Response, err error) (bool, time.Duration) {
+func (h upToThreeTimes) ShouldRetry(state *slackgo.RetryState, r *http.Request, resp *http.Response, err error) (bool, time.Duration) {
 	if state.Attempt >= 3 {
 		return false, 0
 	}
 	return h.RetryHandler.ShouldRetry(state, r, resp, err)
 }
 
-// withoutURLs is a client whose errors hold no URL.
+// withoutURLs is a client whose errors contain no URL.
 type withoutURLs struct{ *http.Client }
 
 func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
@@ -102,7 +102,7 @@ func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
 	return resp, platform.WithoutURL(err)
 }
 
-// sameHost follows no redirect to another host: requests carry a token.
+// sameHost rejects redirects to another host or scheme, because requests contain a token.
 func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if !strings.EqualFold(r.URL.Host, first.Host) || r.URL.Scheme != first.Scheme {
@@ -116,24 +116,24 @@ func sameHost(r *http.Request, via []*http.Request) error {
 
 func (a *api) close() { a.transport.CloseIdleConnections() }
 
-// authenticate finds out who the bot is and whether the tokens are valid. It retries until Slack
-// answers; the error is ctx's, or a setupError.
+// authenticate checks the tokens and learns who the bot is. It retries until Slack responds; the
+// error is ctx's or a setupError.
 func (s *Slack) authenticate(ctx context.Context) error {
-	down := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
+	incident := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
 	pause := s.newBackoff()
 	for {
 		err := s.probe(ctx)
 		var broken setupError
 		switch {
 		case err == nil:
-			down.End()
+			incident.End()
 			return nil
 		case errors.As(err, &broken):
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		down.Begin(err)
+		incident.Begin(err)
 		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (s *Slack) newBackoff() platform.Backoff {
 	return platform.Backoff{First: s.times.backoff, Most: time.Minute}
 }
 
-// sleepAfter waits for pause, or for as long as Slack asks if err is a rate limit and that is longer.
+// sleepAfter waits for pause, or longer if err is a rate limit and Slack asks for it.
 func sleepAfter(ctx context.Context, err error, pause time.Duration) error {
 	if asked, limited := rateLimit(err); limited {
 		pause = max(pause, asked)
@@ -152,7 +152,7 @@ func sleepAfter(ctx context.Context, err error, pause time.Duration) error {
 	return platform.Sleep(ctx, pause)
 }
 
-// probe makes one request with each token: slack-go would retry with an invalid one for ever.
+// probe makes one request with each token. slack-go itself would retry with an invalid one forever.
 func (s *Slack) probe(ctx context.Context) error {
 	if err := s.probeBot(ctx); err != nil {
 		return err
@@ -182,17 +182,17 @@ func (s *Slack) probeApp(ctx context.Context) error {
 	return nil
 }
 
-// checkScopes compares the scopes of the token, if Slack lists them, with those needed. A missing
-// chat:write is an error, other missing scopes are logged.
+// checkScopes compares the token's scopes, if Slack lists them, with those needed. A missing
+// chat:write is an error; other missing scopes are logged.
 func (s *Slack) checkScopes(header http.Header) error {
-	given := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
-	if len(given) == 0 {
+	granted := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
+	if len(granted) == 0 {
 		return nil
 	}
 	var missing []string
 	for _, list := range scopes {
 		for scope := range strings.SplitSeq(list, ",") {
-			if scope != "" && !slices.Contains(given, scope) && !slices.Contains(missing, scope) {
+			if scope != "" && !slices.Contains(granted, scope) && !slices.Contains(missing, scope) {
 				missing = append(missing, scope)
 			}
 		}

@@ -29,7 +29,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 		}
 		return false
 	})
-	r.w.Press(general, question.TS, ann, runAction+"allow")
+	r.w.Press(general, question.TS, ann, actionPrefix+"allow")
 	r.eventually("a stranger is told", func() bool {
 		told := r.private(general, ann)
 		return len(told) == 1 && strings.Contains(told[0].Shown(), "those who manage this place")
@@ -37,7 +37,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 	if len(box.Called()) > 0 || !strings.Contains(r.own(general)[0].Shown(), "May I call") {
 		t.Fatalf("a stranger allows a call: %q", r.own(general)[0].Shown())
 	}
-	r.w.Press(general, question.TS, boss, runAction+"allow")
+	r.w.Press(general, question.TS, boss, actionPrefix+"allow")
 	r.eventually("the answer", func() bool {
 		own := r.own(general)
 		return strings.Contains(own[len(own)-1].Shown(), "The tool says: five") && strings.Contains(own[0].Shown(), "boss allowed the call of calc_add")

@@ -1,4 +1,4 @@
-// Backfill: messages from while no socket was open are read from history.
+// Backfill: messages that were posted while no socket was open are read from history.
 
 package slack
 
@@ -18,30 +18,31 @@ import (
 	"cairn/internal/platform"
 )
 
-// overlap is read again before the newest message that came: Slack sends events in any
-// order. It repeats what is not acknowledged, for minutes at most, and not to a bot that is down.
+// overlap is how much history before the newest known message is read again, because Slack sends
+// events in any order. It repeats unacknowledged ones, but for minutes at most and not to a bot
+// that is down.
 const overlap = 10 * time.Second
 
-// overlapped is where a gap begins behind the newest message. What was said before the
-// first one was not missed: the bot was not there.
-func overlapped(newest, first string) string {
+// withOverlap returns where a gap after the newest message begins, but not before the first known
+// message: the bot was not there yet.
+func withOverlap(newest, first string) string {
 	if !isTS(newest) {
 		return newest
 	}
-	begins := timeOf(newest).Add(-overlap)
-	if isTS(first) && timeOf(first).After(begins) {
-		begins = timeOf(first)
+	start := timeOf(newest).Add(-overlap)
+	if isTS(first) && timeOf(first).After(start) {
+		start = timeOf(first)
 	}
-	if begins.UnixMicro() < 0 || begins.After(timeOf(newest)) {
+	if start.UnixMicro() < 0 || start.After(timeOf(newest)) {
 		return newest
 	}
-	return tsOf(begins)
+	return tsOf(start)
 }
 
-// handleHello handles the beginning of a socket, before its first event: it stores which
-// conversations may have a gap, then backfills them.
+// handleHello handles the start of a socket: it stores which conversations may have a gap before it
+// returns and the first event is read, then backfills them in the background.
 func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.hub.Away(ctx, Name, overlapped)
+	gaps, err := s.hub.Away(ctx, Name, withOverlap)
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
@@ -53,7 +54,7 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.log.Info("connected", "as", s.self.name)
 	}
 	s.noteKnownThreads(gaps)
-	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was never there
+	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was in no conversation before
 		s.firstHello = time.Now()
 		return nil
 	}
@@ -62,23 +63,25 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	return nil
 }
 
-// listing is the search for channels that are not known yet, in which something may have been missed.
+// listing is a search for unknown channels that may have missed messages.
 type listing struct {
-	since time.Time
-	done  atomic.Bool
+	since time.Time   // of the messages to read
+	done  atomic.Bool // it succeeded
 }
 
-// newListing begins a listing, in the place of one that has not succeeded.
+// newListing replaces the listing, and also covers the period of the old one if that has not
+// succeeded.
 func (s *Slack) newListing(now time.Time) *listing {
 	l := &listing{since: slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)}
-	if old := s.listing.Load(); old != nil && !old.done.Load() && old.since.Before(l.since) {
-		l.since = old.since
+	if previous := s.listing.Load(); previous != nil && !previous.done.Load() && previous.since.Before(l.since) {
+		l.since = previous.since
 	}
 	s.listing.Store(l)
 	return l
 }
 
-// noteKnownThreads fills the cache of threads that have messages: people may have stopped the bot there.
+// noteKnownThreads records which threads already have messages, so that their next reply does not
+// count as the first: people may have told the bot to stop there.
 func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
@@ -87,28 +90,29 @@ func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	}
 }
 
-// atOnce is how many conversations are backfilled at once. Slack lets an app read some 50 pages a
-// minute, so the others follow at that rate; one with a new message reads its gap before it.
-const atOnce = 50
+// maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read
+// some 50 pages a minute, so the others follow at that rate; one that receives a message reads its
+// gap first.
+const maxImmediate = 50
 
 const (
-	listTime  = 2 * time.Minute // that the list of channels may take, waiting for rate limits included
-	listPause = time.Hour       // at most, before it is tried again
+	listTimeout  = 2 * time.Minute // for the list of channels, including waits for rate limits
+	maxListPause = time.Hour       // between attempts to list the channels
 )
 
-// backfillAll backfills all conversations, the most recently active first, and channels that are not
-// known yet. They are listed again later if that fails, unless the next socket does so.
+// backfillAll backfills all conversations with a gap, the most recently active first, and unknown
+// channels. If listing those fails it retries, until a newer listing replaces l.
 func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, l *listing) {
 	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
 	known := make(map[string]bool, len(gaps))
-	backfilled := 0
+	n := 0
 	backfill := func(gaps []channel.Gap) {
 		for _, gap := range gaps {
 			known[gap.Conversation] = true
-			if backfilled++; backfilled > atOnce && platform.Sleep(ctx, s.times.pages) != nil {
+			if n++; n > maxImmediate && platform.Sleep(ctx, s.times.pages) != nil {
 				return
 			}
-			after := "" // it is noted
+			after := "" // the gap is stored
 			if gap.After == "" {
 				after = tsOf(l.since)
 			}
@@ -120,13 +124,13 @@ func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, l *listing)
 	for _, gap := range gaps {
 		known[gap.Conversation] = true
 	}
-	first := min(len(gaps), atOnce)
+	first := min(len(gaps), maxImmediate)
 	backfill(gaps[:first])
 	gaps = gaps[first:]
-	failing := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
-	platform.Retry(ctx, platform.Backoff{First: s.times.list, Most: listPause}, func() (done bool) {
-		brief, cancel := context.WithTimeout(ctx, listTime)
-		channels, err := s.memberships(brief)
+	incident := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
+	platform.Retry(ctx, platform.Backoff{First: s.times.list, Most: maxListPause}, func() (done bool) {
+		limited, cancel := context.WithTimeout(ctx, listTimeout)
+		channels, err := s.memberships(limited)
 		cancel()
 		var unknown []channel.Gap
 		for _, id := range channels {
@@ -138,22 +142,23 @@ func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, l *listing)
 		gaps = nil
 		switch {
 		case err == nil:
-			failing.End()
+			incident.End()
 			l.done.Store(true)
 		case ctx.Err() == nil:
-			failing.Begin(err)
+			incident.Begin(err)
 		}
 		return err == nil || s.listing.Load() != l
 	})
 }
 
-// kinds of conversations a bot can be in.
+// kinds are the types of conversations that a bot can be in.
 var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
-// memberships are the channels the bot is in.
+// memberships returns the ids of the channels that the bot is in; after an error, those found
+// before it.
 func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 	var found []string
-	all := false // for servers that have no users.conversations
+	all := false // list all channels, for servers without users.conversations
 	for cursor := ""; ; {
 		ids, next, err := s.channels(ctx, cursor, all)
 		if unknownMethod(err) && cursor == "" && !all {
@@ -171,7 +176,8 @@ func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 	}
 }
 
-// channels returns a page of the channels the bot is in. all: of the list of all channels.
+// channels returns one page of the channels that the bot is in, taken from the list of all channels
+// if all is true.
 func (s *Slack) channels(ctx context.Context, cursor string, all bool) (ids []string, next string, err error) {
 	var found []slackgo.Channel
 	if all {

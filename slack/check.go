@@ -1,4 +1,4 @@
-// What can be asked of Slack before the bot connects: are the tokens good, and where is an app made.
+// Setup: the address at which an app is created, and checks of the tokens.
 
 package slack
 
@@ -19,15 +19,15 @@ import (
 //go:embed manifest.json
 var manifestJSON []byte
 
-// CreateURL is the address at which people make the app, with all that its manifest says.
+// CreateURL returns the address at which people create the app from its manifest.
 func CreateURL() string {
 	var compact bytes.Buffer
-	_ = json.Compact(&compact, manifestJSON) // a test reads it
+	_ = json.Compact(&compact, manifestJSON) // a test checks that it is valid
 	return "https://api.slack.com/apps?new_app=1&manifest_json=" + strings.ReplaceAll(url.QueryEscape(compact.String()), "+", "%20")
 }
 
 // Check asks Slack whether the tokens are valid and what they allow, without connecting. It returns
-// its findings, one sentence each; the error says what a person has to do, or that Slack cannot be
+// its findings, one sentence each. The error says what a person has to do, or that Slack cannot be
 // reached.
 func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	defer s.api.close()
@@ -37,11 +37,11 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
 }
 
-// unused stands for the token that a check of the other one does not need.
+// unused is the rest of the token that is not checked.
 const unused = "unused"
 
-// CheckBotToken asks Slack, or the compatible server at apiBase, whose bot token this is: the
-// app's name and the workspace's. Errors are those of Check.
+// CheckBotToken asks Slack, or the compatible server at apiBase, for the names of the app and the
+// workspace that a bot token belongs to. Errors are those of Check.
 func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace string, err error) {
 	s, err := New(Options{BotToken: token, AppToken: "xapp-" + unused, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -53,7 +53,7 @@ func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace s
 }
 
 // CheckAppToken asks Slack, or the compatible server at apiBase, whether an app-level token is
-// good for Socket Mode. Errors are those of Check.
+// valid for Socket Mode. Errors are those of Check.
 func CheckAppToken(ctx context.Context, token, apiBase string) error {
 	s, err := New(Options{BotToken: "xoxb-" + unused, AppToken: token, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

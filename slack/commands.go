@@ -1,4 +1,4 @@
-// Commands: /cairn, the same line as a message, and the buttons below a list.
+// Commands: with /cairn, as a message, or by a button.
 
 package slack
 
@@ -14,11 +14,11 @@ import (
 	"cairn/internal/platform"
 )
 
-// Plain sentences for people.
+// Answers for when a command has none of its own.
 const (
-	sayRefused = "I do not answer here."
-	sayFailed  = "That did not work; the reason is in my log. Please try again later."
-	sayUnknown = "I know no such command. These are the ones I know:"
+	textRefused = "I do not answer here."
+	textFailed  = "That did not work; the reason is in my log. Please try again later."
+	textUnknown = "I know no such command. These are the ones I know:"
 )
 
 // command is one command, and the person who sent it.
@@ -29,9 +29,9 @@ type command struct {
 	page  int
 }
 
-// takeCommand queues a slash command: "/cairn compact prices" is "/compact prices". Slack does not
-// repeat commands, but one may arrive twice.
-func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
+// queueSlashCommand queues a slash command: "/cairn compact prices" is "/compact prices". Slack
+// does not repeat commands on purpose, but one may arrive twice.
+func (s *Slack) queueSlashCommand(ctx context.Context, payload json.RawMessage) {
 	var p struct {
 		Channel  string `json:"channel_id"`
 		User     string `json:"user_id"`
@@ -44,16 +44,17 @@ func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
 		s.log.Debug("read_command_failed", "error", err)
 		return
 	}
-	if _, again := s.handledCommands.First("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, handled := s.handledCommands.First("command/"+p.Trigger+"/"+p.URL, ""); handled && p.Trigger+p.URL != "" {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
 	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &privately{s: s, url: p.URL, public: isPublic(c.line)})
+		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, public: isPublic(c.line)})
 	})
 }
 
-// queueKey is the queue of a command: its channel. /stop has a queue of its own.
+// queueKey returns the queue of a command, which is its channel. /stop has its own, so that it does
+// not wait for other commands.
 func queueKey(c command) string {
 	if strings.EqualFold(strings.TrimSpace(c.line), "/stop") {
 		return c.place.Channel + "/stop"
@@ -61,7 +62,7 @@ func queueKey(c command) string {
 	return c.place.Channel
 }
 
-// lineOf returns the command line in the text after the slash command; "/help" if it is empty.
+// lineOf returns the command line for the text after /cairn; "/help" if it is empty.
 func lineOf(text string) string {
 	text = strings.TrimLeft(strings.TrimSpace(text), "/")
 	if text == "" {
@@ -70,8 +71,8 @@ func lineOf(text string) string {
 	return "/" + text
 }
 
-// Spell returns how people write a command here: after the app's one slash command, or in a thread,
-// where Slack has no slash commands, after the bot's name.
+// Spell returns how people write a command in a conversation: after /cairn, or in a thread, where
+// Slack has no slash commands, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
 	if channel.ParsePlace(conversation).Thread == "" {
 		return "/cairn " + strings.TrimPrefix(line, "/")
@@ -80,7 +81,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	select {
 	case <-s.ready:
 		name = cmp.Or(s.self.name, name)
-	default: // the name is not known yet
+	default: // not authenticated yet
 	}
 	return "@" + name + " " + line
 }
@@ -91,25 +92,25 @@ func isPublic(line string) bool {
 	return c.Public
 }
 
-// takeLine queues a command that was written as a message: Slack has no slash commands in threads.
-// It arrives twice, as a message and as a mention.
-func (s *Slack) takeLine(ctx context.Context, place channel.Place, in channel.Inbound) {
-	if _, again := s.handledCommands.First("line/"+place.Channel+"/"+in.ID, ""); again {
+// queueTextCommand queues a command that was written as a message: Slack has no slash commands in
+// threads. It arrives twice, as a message and as a mention.
+func (s *Slack) queueTextCommand(ctx context.Context, place channel.Place, in channel.Inbound) {
+	if _, handled := s.handledCommands.First("line/"+place.Channel+"/"+in.ID, ""); handled {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.commands.Add(queueKey(c), func() { s.run(ctx, c, &openly{s: s, place: place, answers: in.ID}) })
+	s.commands.Add(queueKey(c), func() { s.run(ctx, c, &messageAnswerer{s: s, place: place, commandTS: in.ID}) })
 }
 
-// pressed is the value of a button.
-type pressed struct {
+// buttonValue is the value of a button, as JSON.
+type buttonValue struct {
 	Line   string `json:"line"`
 	Page   int    `json:"page"`
 	Thread string `json:"thread,omitempty"`
 }
 
-// takePress runs the command of a button, for the person who pressed it.
-func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
+// queueButton queues the command of a button, for the person who pressed it.
+func (s *Slack) queueButton(ctx context.Context, payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`
 		User    struct{ ID, Name, Username string }
@@ -125,54 +126,54 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 		return
 	}
 	action := p.Actions[0]
-	var value pressed
-	if !strings.HasPrefix(action.ActionID, runAction) || json.Unmarshal([]byte(action.Value), &value) != nil {
+	var value buttonValue
+	if !strings.HasPrefix(action.ActionID, actionPrefix) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
-	if _, again := s.handledCommands.First("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, handled := s.handledCommands.First("press/"+p.Trigger+"/"+p.URL, ""); handled && p.Trigger+p.URL != "" {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &privately{s: s, url: p.URL, replaces: true})
+		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, replaces: true})
 	})
 }
 
-// runTime is how long a command may take to answer. Work that it started may take longer: see
-// Answer.Then.
-const runTime = time.Minute
+// runTimeout is how long a command may take to answer. Work that it starts may take longer; see
+// channel.Answer.Then.
+const runTimeout = time.Minute
 
-// thenTime is how long to wait for the work that a command started: a response_url works for 30
-// minutes.
-const thenTime = 25 * time.Minute
+// thenTimeout is how long to wait for the work that a command started: a response_url is valid for
+// 30 minutes.
+const thenTimeout = 25 * time.Minute
 
 // run runs a command and answers it.
 func (s *Slack) run(ctx context.Context, c command, to answerer) {
-	brief, cancel := context.WithTimeout(ctx, runTime)
+	limited, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
-	c.who = s.person(brief, c)
-	answer, handled, err := s.hub.Run(brief, c.place.String(), c.who, c.line)
+	c.who = s.person(limited, c)
+	answer, handled, err := s.hub.Run(limited, c.place.String(), c.who, c.line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
-		to.refuse(brief, sayRefused)
+		to.refuse(limited, textRefused)
 		return
 	case err != nil:
 		if ctx.Err() == nil {
 			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
-		answer = channel.Answer{Text: sayFailed}
+		answer = channel.Answer{Text: textFailed}
 	case !handled:
 		c.line = "/help"
-		if answer, _, err = s.hub.Run(brief, c.place.String(), c.who, c.line); err != nil {
-			to.refuse(brief, sayRefused)
+		if answer, _, err = s.hub.Run(limited, c.place.String(), c.who, c.line); err != nil {
+			to.refuse(limited, textRefused)
 			return
 		}
 		answer = answer.Fenced()
-		answer.Text = sayUnknown + "\n" + answer.Text
+		answer.Text = textUnknown + "\n" + answer.Text
 	}
-	if err := to.answer(brief, c, answer); err != nil {
+	if err := to.answer(limited, c, answer); err != nil {
 		if ctx.Err() == nil {
 			s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
 		}
@@ -182,7 +183,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 		return
 	}
 	s.tasks.Start(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, thenTime)
+		ctx, cancel := context.WithTimeout(ctx, thenTimeout)
 		defer cancel()
 		text := answer.Then(ctx)
 		if text == "" || ctx.Err() != nil {
@@ -194,11 +195,11 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	})
 }
 
-// person adds what Slack knows about the sender of a command: admins may manage everything, and
-// everybody their direct messages with the bot.
+// person returns the sender of a command with their name and rights: admins may manage everything,
+// and everyone their direct messages with the bot.
 func (s *Slack) person(ctx context.Context, c command) channel.Person {
 	who := c.who
-	who.Manager = s.names.trusted(ctx, who.ID) || c.place.Direct()
+	who.Manager = s.names.isAdmin(ctx, who.ID) || c.place.Direct()
 	if name, ok := s.names.find(who.ID); ok {
 		who.Name = name
 	}

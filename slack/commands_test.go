@@ -62,7 +62,7 @@ func TestSlashCommands(t *testing.T) {
 	})
 	t.Run("an unknown one shows what there is", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "dance")
-		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, sayUnknown) || !strings.Contains(got, "/cairn memories") {
+		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, textUnknown) || !strings.Contains(got, "/cairn memories") {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -187,7 +187,7 @@ func TestListsHavePages(t *testing.T) {
 	page := regexp.MustCompile(`\(page (\d) of 3\)`)
 	turn := func(action, want string) {
 		t.Helper()
-		r.w.Press(general, list.TS, ann, runAction+action)
+		r.w.Press(general, list.TS, ann, actionPrefix+action)
 		r.eventually("page "+want, func() bool {
 			m := page.FindStringSubmatch(r.private(general, ann)[0].Shown())
 			return m != nil && m[1] == want
@@ -198,7 +198,7 @@ func TestListsHavePages(t *testing.T) {
 	}
 	turn("next", "2")
 	turn("next", "3")
-	if strings.Contains(string(r.private(general, ann)[0].Blocks), runAction+"next") {
+	if strings.Contains(string(r.private(general, ann)[0].Blocks), actionPrefix+"next") {
 		t.Error("there is a button to a page behind the last")
 	}
 	turn("previous", "2")

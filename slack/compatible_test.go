@@ -175,7 +175,7 @@ func TestAServerThatDoesNotKnowAMethod(t *testing.T) {
 		w := r.connector.Reply(q.name, q.to)
 		w.(*writer).Working()
 		w.Show(text[:7])
-		r.shows(q.channel, strings.TrimSpace(wholeWords(text[:7])))
+		r.shows(q.channel, strings.TrimSpace(trimPendingMention(text[:7])))
 		r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
 	}
 	r.answered(q.channel, "First answer.", "Second answer.")

@@ -1,4 +1,4 @@
-// Completion: names, quotes and files that an event leaves out.
+// Completion of messages with the names, quotes and files that events leave out.
 
 package slack
 
@@ -16,30 +16,30 @@ import (
 	"cairn/internal/platform"
 )
 
-// unnamed matches a name that was unknown when the message arrived.
-var unnamed = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
+// unresolvedName matches the id of a name that was not cached when the message arrived.
+var unresolvedName = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
 
-// Complete adds to a message what its event leaves out: names, the quote of a thread's first
-// message, the contents of files.
+// Complete adds what the event of a message leaves out: names, a quote of the message at the top of
+// its thread, and the contents of files.
 func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
-	if err := s.await(ctx); err != nil {
+	if err := s.waitReady(ctx); err != nil {
 		return m, err
 	}
-	brief, cancel := context.WithTimeout(ctx, s.times.complete)
+	limited, cancel := context.WithTimeout(ctx, s.times.complete)
 	defer cancel()
 	place := channel.ParsePlace(conversation)
 	if m.Author == "" || m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B") {
-		m.Author = s.names.lookUp(brief, m.AuthorID)
+		m.Author = s.names.lookup(limited, m.AuthorID)
 	}
-	m.Text = s.named(brief, m.Text)
+	m.Text = s.resolveNames(limited, m.Text)
 	if !place.Direct() {
-		s.names.lookUp(brief, place.Channel) // for the label of the next message
+		s.names.lookup(limited, place.Channel) // for the label of the next message
 	}
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
-		m.Quote = s.quote(brief, place)
+		m.Quote = s.quote(limited, place)
 	}
-	attachments, err := s.files.Complete(brief, m.Attachments)
-	if err != nil { // what is missing stays described
+	attachments, err := s.files.Complete(limited, m.Attachments)
+	if err != nil { // files without contents stay described
 		s.log.Debug("read_file_failed", "error", err)
 	}
 	m.Attachments = attachments
@@ -47,48 +47,49 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	return m, ctx.Err()
 }
 
-// named inserts names that were unknown.
-func (s *Slack) named(ctx context.Context, text string) string {
-	return unnamed.ReplaceAllStringFunc(text, func(found string) string {
-		parts := unnamed.FindStringSubmatch(found)
-		return parts[1] + s.names.lookUp(ctx, parts[2])
+// resolveNames replaces the ids that plainText left with names.
+func (s *Slack) resolveNames(ctx context.Context, text string) string {
+	return unresolvedName.ReplaceAllStringFunc(text, func(found string) string {
+		parts := unresolvedName.FindStringSubmatch(found)
+		return parts[1] + s.names.lookup(ctx, parts[2])
 	})
 }
 
-// quoteLength is the most characters of a quoted message.
-const quoteLength = 200
+// maxQuote is the maximum length of a quote in characters.
+const maxQuote = 200
 
-// quote returns the beginning of a thread's first message; empty if it cannot be read.
+// quote returns the author and the beginning of the message at the top of a thread; empty if it
+// cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	found, _, err := s.page(ctx, place, span{limit: 1})
 	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread {
 		return ""
 	}
 	root := found[0]
-	text, _ := s.plainWords(withQuotes(root.Msg))
-	text = platform.Short(strings.Join(strings.Fields(s.named(ctx, text)), " "), quoteLength)
+	text, _ := s.plainText(withForwarded(root.Msg))
+	text = platform.Short(strings.Join(strings.Fields(s.resolveNames(ctx, text)), " "), maxQuote)
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: %q", s.speaker(ctx, root.Msg), text)
+	return fmt.Sprintf("%s: %q", s.authorOf(ctx, root.Msg), text)
 }
 
-func (s *Slack) speaker(ctx context.Context, m slackgo.Msg) string {
-	if s.own(m) {
+func (s *Slack) authorOf(ctx context.Context, m slackgo.Msg) string {
+	if s.isOwn(m) {
 		return s.self.name
 	}
 	name, known := s.authorName(m)
 	if !known {
-		name = s.names.lookUp(ctx, m.User)
+		name = s.names.lookup(ctx, m.User)
 	}
 	return name
 }
 
-// fetch reads at most so many bytes of a file. slack-go sends the token only to Slack and to the
-// Web API's own host, and the client follows no redirect to another host.
-func (s *Slack) fetch(ctx context.Context, address string, most int) ([]byte, error) {
+// fetch reads at most limit bytes of a file. slack-go sends the token only to Slack and to the Web
+// API's host, and the client follows no redirect to another host.
+func (s *Slack) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	var into bytes.Buffer
-	err := s.api.read.GetFileContext(platform.AtMost(ctx, most), address, &into)
+	err := s.api.read.GetFileContext(platform.AtMost(ctx, limit), address, &into)
 	if err != nil && !errors.Is(err, platform.ErrTooLong) {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Drafts: the message in which a reply grows.
+// Drafts: the messages that show replies while they are written.
 
 package slack
 
@@ -10,24 +10,24 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// draft is the message that shows a reply while it is written: a stream of Slack's where possible,
-// else a message that is edited. A stream can only be appended to; if the final text differs, the
-// last edit corrects it.
+// draft is the message that shows a reply while it is written: a Slack stream where possible, else
+// a message that is edited. A stream can only be appended to; if the final text differs, the last
+// edit corrects it.
 type draft struct {
-	ts        string // empty: nothing was shown yet
-	text      string // of the message, as it was sent
-	streaming bool   // Slack takes more text
-	unsure    bool   // the message may have another text
-	lost      bool   // it may have been posted, but its ts is not known
+	ts        string // empty: nothing has been posted
+	text      string // text of the message, as it was sent
+	streaming bool   // the stream accepts more text
+	unsure    bool   // the message may have a text other than text
+	lost      bool   // it may have been posted with an unknown ts
 }
 
-// errStuck is a stream that can neither be ended nor edited.
-var errStuck = errors.New("the stream does not end")
+// errStreamStuck is returned for a stream that can neither be stopped nor edited.
+var errStreamStuck = errors.New("the stream does not end")
 
-// show makes the draft show text.
+// show updates the draft to show text, as far as a stream allows.
 func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	if d.ts == "" {
-		return d.begin(ctx, w, text)
+		return d.start(ctx, w, text)
 	}
 	sent := defuseMentions(text)
 	if sent == d.text {
@@ -36,20 +36,20 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	if d.streaming {
 		more, grows := strings.CutPrefix(sent, d.text)
 		if !grows || d.unsure {
-			return nil // the last edit sets it right
+			return nil // the last edit corrects it
 		}
 		_, _, err := w.s.api.once.AppendStreamContext(ctx, w.place.Channel, d.ts, slackgo.MsgOptionMarkdownText(more))
 		if err == nil {
 			d.text = sent
 			return nil
 		}
-		d.unsure = mayHaveHappened(err)
-		if !refusedForGood(err) {
+		d.unsure = mayHaveTakenEffect(err)
+		if !isPermanent(err) {
 			return err
 		}
 		d.streaming = false
 		if codeOf(err) == "stopped_by_user" {
-			return err // who wants to see no more of it gets the end alone
+			return err // the reader stopped the stream, so nothing more is shown before the final text
 		}
 	}
 	_, err := w.s.write(ctx, w.s.api.once, w.place.Channel, d.ts, text)
@@ -59,8 +59,8 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	return err
 }
 
-// begin shows the first text: in the draft of an earlier process, in a stream, or in a new message.
-func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
+// start shows the first text: in the draft of an earlier process, in a stream, or in a new message.
+func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	if w.mayHaveStarted() {
 		own, err := w.findSent(ctx, false)
 		if err != nil {
@@ -70,21 +70,21 @@ func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 			return d.show(ctx, w, text)
 		}
 	}
-	began, err := d.stream(ctx, w, text)
-	if !began && err == nil {
+	started, err := d.startStream(ctx, w, text)
+	if !started && err == nil {
 		d.ts, err = w.s.post(ctx, w.s.api.once, w.place, text, mark{answers: w.answers})
 	}
 	if err != nil {
-		d.lost = mayHaveHappened(err)
+		d.lost = mayHaveTakenEffect(err)
 		return err
 	}
 	d.text = defuseMentions(text)
 	return nil
 }
 
-// stream begins a stream where Slack allows it: in threads, for the author of the answered message.
-// began is false elsewhere.
-func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool, err error) {
+// startStream starts a stream where Slack allows it: in threads, for the author of the answered
+// message. Otherwise started is false.
+func (d *draft) startStream(ctx context.Context, w *writer, text string) (started bool, err error) {
 	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
 	const method = "chat.startStream"
@@ -99,21 +99,21 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 		d.streaming = d.ts != ""
 		w.s.noteOwnMessage(w.place, d.ts)
 		return d.streaming, nil
-	case w.s.learn(method, w.place.Channel, err):
+	case w.s.noteRefusal(method, w.place.Channel, err):
 		return false, nil
 	}
 	return false, err
 }
 
 // adopt takes over the unfinished draft that an earlier process left for the same message. A stream
-// has no mark before it ends.
+// has no mark until it is stopped.
 func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	for _, o := range own {
-		was, marked := markOf(o)
+		m, marked := markOf(o)
 		if _, finished := w.s.finished.Find(w.place.Channel + "/" + o.Timestamp); finished {
 			continue
 		}
-		unfinished := marked && was.reply == "" && was.answers == w.answers
+		unfinished := marked && m.reply == "" && m.answers == w.answers
 		if unfinished || !marked && o.Metadata.EventType == "" && w.place.Thread != "" {
 			*d = draft{ts: o.Timestamp, unsure: true}
 			return
@@ -136,27 +136,27 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 				return nil
 			}
 			w.s.log.Debug("stop_stream_failed", "error", err)
-		} else if err := d.end(ctx, w); err != nil {
+		} else if err := d.stopStream(ctx, w); err != nil {
 			return err
 		}
 	}
 	err := w.s.edit(ctx, w.place, d.ts, text, m)
-	if codeOf(err) == "streaming_state_conflict" { // a stream of an earlier process, or one whose end failed
-		if err := d.end(ctx, w); err != nil {
+	if codeOf(err) == "streaming_state_conflict" { // a stream of an earlier process, or one that could not be stopped
+		if err := d.stopStream(ctx, w); err != nil {
 			return err
 		}
 		err = w.s.edit(ctx, w.place, d.ts, text, m)
 		if codeOf(err) == "streaming_state_conflict" {
-			return errStuck
+			return errStreamStuck
 		}
 	}
 	return err
 }
 
-// end ends a stream without more text.
-func (d *draft) end(ctx context.Context, w *writer) error {
+// stopStream stops the stream without adding text.
+func (d *draft) stopStream(ctx context.Context, w *writer) error {
 	_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
-	if err == nil || refusedForGood(err) || unknownMethod(err) { // then it has ended, or an edit will tell
+	if err == nil || isPermanent(err) || unknownMethod(err) { // it has stopped already, or the edit will fail
 		d.streaming = false
 		return nil
 	}

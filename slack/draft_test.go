@@ -189,7 +189,7 @@ func TestWhereStreamsAreRefused(t *testing.T) {
 			for _, text := range []string{"First answer.", "Second answer."} {
 				w := r.connector.Reply(q.name, q.to)
 				w.Show(text[:7])
-				r.shows(q.channel, strings.TrimSpace(wholeWords(text[:7])))
+				r.shows(q.channel, strings.TrimSpace(trimPendingMention(text[:7])))
 				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
 			}
 			r.answered(q.channel, "First answer.", "Second answer.")

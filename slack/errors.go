@@ -1,4 +1,4 @@
-// Errors of Slack, and what to do about them.
+// Slack's errors, and what to do about them.
 
 package slack
 
@@ -16,9 +16,9 @@ import (
 // setupError is an error that only a person can fix; its text says how.
 type setupError string
 
-func (t setupError) Error() string { return string(t) }
+func (e setupError) Error() string { return string(e) }
 
-// Where to click.
+// Instructions for setup errors.
 const (
 	clickBotToken   = "take it at api.slack.com/apps → your app → OAuth & Permissions → Bot User OAuth Token (xoxb-…)"
 	clickAppToken   = "make one at api.slack.com/apps → your app → Basic Information → App-Level Tokens, with the scope connections:write (xapp-…)"
@@ -26,21 +26,21 @@ const (
 	clickSocketMode = "see that it is switched on at api.slack.com/apps → your app → Socket Mode"
 )
 
-// wrongToken are the error codes for an invalid token.
-var wrongToken = []string{
+// invalidTokenCodes are the error codes for an invalid token.
+var invalidTokenCodes = []string{
 	"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type", "user_removed_from_team",
 }
 
-// temporary are error codes for which a retry may help.
-var temporary = []string{
+// temporaryCodes are error codes for which a retry may help.
+var temporaryCodes = []string{
 	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "org_login_required",
 	"ratelimited", "rate_limited", "message_limit_exceeded", "accesslimited", "external_channel_migrating", "streaming_state_conflict",
 }
 
-// unsettled are error codes of requests that may have taken effect.
-var unsettled = []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout"}
+// uncertainCodes are error codes of requests that may have taken effect.
+var uncertainCodes = []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 
-// codeOf is Slack's error code; empty: err has none.
+// codeOf returns the Slack error code of err; empty if it has none.
 func codeOf(err error) string {
 	var answer slackgo.SlackErrorResponse
 	if errors.As(err, &answer) {
@@ -49,26 +49,27 @@ func codeOf(err error) string {
 	return ""
 }
 
-// refusedForGood reports whether a retry cannot help.
-func refusedForGood(err error) bool {
+// isPermanent reports whether Slack refused a request for a reason that neither a retry nor a
+// change of the app's setup removes.
+func isPermanent(err error) bool {
 	code := codeOf(err)
-	return code != "" && code != "missing_scope" && !slices.Contains(temporary, code) && !slices.Contains(wrongToken, code)
+	return code != "" && code != "missing_scope" && !slices.Contains(temporaryCodes, code) && !slices.Contains(invalidTokenCodes, code)
 }
 
-// unknownMethod reports whether the server does not have a method. Slack says so in its
-// own words, a compatible server perhaps in those of HTTP.
+// unknownMethod reports whether the server lacks a method. Slack reports that with an error code, a
+// compatible server maybe with an HTTP status.
 func unknownMethod(err error) bool {
 	var status slackgo.StatusCodeError
 	return codeOf(err) == "unknown_method" || errors.As(err, &status) && status.Code == http.StatusNotFound
 }
 
-// mayHaveHappened reports whether a failed request may have taken effect.
-func mayHaveHappened(err error) bool {
+// mayHaveTakenEffect reports whether a failed request may have taken effect.
+func mayHaveTakenEffect(err error) bool {
 	if err == nil {
 		return false
 	}
 	if code := codeOf(err); code != "" {
-		return slices.Contains(unsettled, code)
+		return slices.Contains(uncertainCodes, code)
 	}
 	if _, limited := rateLimit(err); limited {
 		return false
@@ -81,10 +82,10 @@ func mayHaveHappened(err error) bool {
 	return !errors.As(err, &dial) || dial.Op != "dial"
 }
 
-// unsaidLimit is the wait for a rate limit that does not say how long.
-const unsaidLimit = 5 * time.Second
+// defaultRateLimitWait is how long to wait after a rate limit error that does not say.
+const defaultRateLimitWait = 5 * time.Second
 
-// rateLimit returns how long Slack asks to wait.
+// rateLimit reports whether err is a rate limit, and how long to wait then.
 func rateLimit(err error) (time.Duration, bool) {
 	var limited *slackgo.RateLimitedError
 	var status slackgo.StatusCodeError
@@ -92,13 +93,14 @@ func rateLimit(err error) (time.Duration, bool) {
 	case errors.As(err, &limited):
 		return max(limited.RetryAfter, 100*time.Millisecond), true
 	case errors.As(err, &status) && status.Code == http.StatusTooManyRequests, codeOf(err) == "ratelimited", codeOf(err) == "rate_limited":
-		return unsaidLimit, true
+		return defaultRateLimitWait, true
 	}
 	return 0, false
 }
 
-// scopeNeeded says which scope is missing for a method.
-func scopeNeeded(method string, err error) string {
+// missingScope returns the scope that a method lacks, as Slack reports it, or all that the method
+// needs.
+func missingScope(method string, err error) string {
 	var answer slackgo.SlackErrorResponse
 	if errors.As(err, &answer) && answer.Needed != "" {
 		return answer.Needed
@@ -110,8 +112,8 @@ func scopeNeeded(method string, err error) string {
 func explainBotError(method string, err error) error {
 	switch code := codeOf(err); {
 	case code == "missing_scope":
-		return setupError(fmt.Sprintf("the app lacks the scope %s: %s", scopeNeeded(method, err), clickScope))
-	case slices.Contains(wrongToken, code):
+		return setupError(fmt.Sprintf("the app lacks the scope %s: %s", missingScope(method, err), clickScope))
+	case slices.Contains(invalidTokenCodes, code):
 		return setupError(fmt.Sprintf("Slack rejects the bot token (%s): %s", code, clickBotToken))
 	}
 	return err
@@ -119,7 +121,7 @@ func explainBotError(method string, err error) error {
 
 // explainAppError returns a setupError if err is about the app-level token.
 func explainAppError(err error) error {
-	if code := codeOf(err); code == "missing_scope" || slices.Contains(wrongToken, code) {
+	if code := codeOf(err); code == "missing_scope" || slices.Contains(invalidTokenCodes, code) {
 		return setupError(fmt.Sprintf("Slack rejects the app-level token (%s): %s", code, clickAppToken))
 	}
 	return err
@@ -133,8 +135,8 @@ func (s *Slack) stopIfSetupError(err error) {
 	}
 }
 
-// takesNoReplies reports whether an error says that a message cannot have a thread.
-func takesNoReplies(err error) bool {
+// cannotReplyTo reports whether err means that a message cannot be replied to in a thread.
+func cannotReplyTo(err error) bool {
 	switch codeOf(err) {
 	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
 		return true
@@ -142,11 +144,12 @@ func takesNoReplies(err error) bool {
 	return false
 }
 
-// gone reports whether a message cannot be edited, so that a new one is needed.
-func gone(err error) bool {
+// cannotEdit reports whether err means that a message cannot be edited, so that a new one is
+// needed.
+func cannotEdit(err error) bool {
 	switch codeOf(err) {
 	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
 		return true
 	}
-	return tooLong(err) || errors.Is(err, errStuck)
+	return tooLong(err) || errors.Is(err, errStreamStuck)
 }

@@ -1,4 +1,5 @@
-// Events: each is queued by channel and acknowledged when it is stored; what cannot be stored is read from history later.
+// Events are queued by channel and acknowledged when they are stored. Messages that cannot be
+// stored are read from history later.
 
 package slack
 
@@ -15,9 +16,9 @@ import (
 	"cairn/internal/platform"
 )
 
-// takeEvent queues an event. ack is called when it is on disk, or there is nothing to store. An event
-// that is repeated while it is queued is not queued twice.
-func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func()) {
+// queueEvent queues an event. ack is called when the event is on disk, or there is nothing to
+// store. An event that is repeated while it is queued is not queued twice.
+func (s *Slack) queueEvent(ctx context.Context, payload json.RawMessage, ack func()) {
 	m, id, ok := readEvent(payload)
 	if !ok || m.Type != slackgo.TYPE_MESSAGE && m.Type != "app_mention" {
 		ack()
@@ -31,37 +32,38 @@ func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func
 	}
 	if !s.queue.Offer(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
 		s.pendingAcks.take(id)
-		s.retryLater(m) // not acknowledged: Slack repeats it, or it is read from history
+		s.backfillLater(m) // without an acknowledgement: Slack repeats it, or it is read from history
 	}
 }
 
-// pendingAcks holds the acknowledgements of events that are in a queue, by event id.
+// pendingAcks contains the acknowledgements of queued events, by event id.
 type pendingAcks struct {
 	mu   sync.Mutex // guards acks
 	acks map[string][]func()
 }
 
-// add adds an acknowledgement and reports whether it is the first of its event.
-func (w *pendingAcks) add(id string, ack func()) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.acks == nil {
-		w.acks = make(map[string][]func())
+// add adds an acknowledgement and reports whether it is the first for its event.
+func (p *pendingAcks) add(id string, ack func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.acks == nil {
+		p.acks = make(map[string][]func())
 	}
-	w.acks[id] = append(w.acks[id], ack)
-	return len(w.acks[id]) == 1
+	p.acks[id] = append(p.acks[id], ack)
+	return len(p.acks[id]) == 1
 }
 
-// take returns the acknowledgements of an event, once.
-func (w *pendingAcks) take(id string) []func() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	acks := w.acks[id]
-	delete(w.acks, id)
+// take removes and returns the acknowledgements of an event.
+func (p *pendingAcks) take(id string) []func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	acks := p.acks[id]
+	delete(p.acks, id)
 	return acks
 }
 
-// readEvent reads the message of an event, and the event's id. It ignores fields in an unknown form.
+// readEvent decodes the message of an event and the event's id. It ignores fields in an unknown
+// form.
 func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) {
 	var outer struct {
 		ID    string          `json:"event_id"`
@@ -82,13 +84,13 @@ type event struct {
 
 	members members // of its channel
 
-	read     bool // what follows is known
+	read     bool // the fields below are set
 	place    channel.Place
-	said     channel.Inbound
+	inbound  channel.Inbound
 	relevant bool
 }
 
-// handle handles events of one channel, in order.
+// handle handles queued events of one channel in order, and acknowledges them.
 func (s *Slack) handle(batch []*event) {
 	for len(batch) > 0 {
 		n, err := s.handleFirst(batch)
@@ -104,51 +106,53 @@ func (s *Slack) handle(batch []*event) {
 	}
 }
 
-// handleFirst handles the first event and returns how many it handled: consecutive messages of one
-// conversation are stored together, or a burst would be acknowledged too late.
+// handleFirst handles the first event, and with it the messages of the same conversation that
+// follow: a burst would be acknowledged too late if each was stored alone. n is the number of
+// events handled.
 func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 	first := batch[0]
 	switch first.SubType {
 	case slackgo.MsgSubTypeMessageChanged:
-		return 1, s.changed(first.ctx, first.Message)
+		return 1, s.onMessageChanged(first.ctx, first.Message)
 	case slackgo.MsgSubTypeMessageDeleted:
-		return 1, s.deleted(first.ctx, first.Message)
+		return 1, s.onMessageDeleted(first.ctx, first.Message)
 	}
-	var said []channel.Inbound
+	var messages []channel.Inbound
 	for _, e := range batch {
 		if e.SubType == slackgo.MsgSubTypeMessageChanged || e.SubType == slackgo.MsgSubTypeMessageDeleted {
 			break
 		}
 		if !e.read {
-			e.place, e.said, e.relevant = s.inbound(e.Channel, e.Message)
-			e.said.Audience, e.said.Label = e.members.audience(e.place), s.label(e.place, e.said.Author)
+			e.place, e.inbound, e.relevant = s.inbound(e.Channel, e.Message)
+			e.inbound.Audience, e.inbound.Label = e.members.audience(e.place), s.label(e.place, e.inbound.Author)
 			if _, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp); gone {
 				e.relevant = false
 			}
 			e.read = true
 		}
-		if e.relevant && (e.place != first.place || platform.IsCommand(e.said)) {
+		if e.relevant && (e.place != first.place || platform.IsCommand(e.inbound)) {
 			break
 		}
 		if e.relevant {
-			said = append(said, e.said)
+			messages = append(messages, e.inbound)
 		} else if n == 0 {
 			return 1, nil
 		}
 		n++
 	}
 	if n == 0 {
-		s.takeLine(first.ctx, first.place, first.said)
+		s.queueTextCommand(first.ctx, first.place, first.inbound)
 		return 1, nil
 	}
-	return n, s.hub.DeliverAll(first.ctx, first.place.String(), said)
+	return n, s.hub.DeliverAll(first.ctx, first.place.String(), messages)
 }
 
-// handled reports whether an event is done and may be acknowledged.
+// handled reports whether an event may be acknowledged, given the error of handling it. A message
+// that could not be stored is backfilled later.
 func (s *Slack) handled(e *event, err error) bool {
 	switch {
 	case err == nil:
-		if e.relevant && !platform.IsCommand(e.said) { // a message was stored
+		if e.relevant && !platform.IsCommand(e.inbound) { // a message was stored
 			s.storeIncident.End()
 		}
 		return true
@@ -156,15 +160,15 @@ func (s *Slack) handled(e *event, err error) bool {
 		return true
 	case e.ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
 		s.storeIncident.Begin(err)
-		s.retryLater(e.Message)
-		s.hub.Undelivered(e.ctx, e.place.String(), e.said, err)
+		s.backfillLater(e.Message)
+		s.hub.Undelivered(e.ctx, e.place.String(), e.inbound, err)
 	}
 	return false
 }
 
-// changed stores an edit. It ignores changes that leave the text alone, such as link previews, and
-// the bot's own edits.
-func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
+// onMessageChanged stores an edit. It ignores the bot's own edits and changes that do not affect
+// the text, such as link previews.
+func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	now, before := m.SubMessage, m.PreviousMessage
 	if now == nil || now.Timestamp == "" {
 		return nil
@@ -180,53 +184,53 @@ func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
 		return nil
 	}
 	in.Time = timeOf(m.Timestamp)
-	if now.Edited != nil { // in whole seconds, in which somebody may edit twice
+	if now.Edited != nil { // in whole seconds, but someone may edit twice within one
 		if edited := timeOf(now.Edited.Timestamp); m.Timestamp == "" || edited.After(in.Time) {
 			in.Time = edited
 		}
 	}
-	// An edit is not asked for again, so the names are looked up here; nearly all are
-	// known from the message as it was.
-	brief, cancel := context.WithTimeout(ctx, time.Second)
+	// Complete is not called for edits, so the names are looked up here; nearly all are cached
+	// since the original message.
+	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	in.Text = s.named(brief, in.Text)
+	in.Text = s.resolveNames(limited, in.Text)
 	return s.hub.Edit(ctx, place.String(), in)
 }
 
-// deleted stores a deletion.
-func (s *Slack) deleted(ctx context.Context, m slackgo.Message) error {
-	gone := slackgo.Msg{Timestamp: m.DeletedTimestamp}
+// onMessageDeleted stores a deletion.
+func (s *Slack) onMessageDeleted(ctx context.Context, m slackgo.Message) error {
+	deleted := slackgo.Msg{Timestamp: m.DeletedTimestamp}
 	if m.PreviousMessage != nil {
-		gone = *m.PreviousMessage
-		gone.Timestamp = m.DeletedTimestamp
+		deleted = *m.PreviousMessage
+		deleted.Timestamp = m.DeletedTimestamp
 	}
-	if gone.Timestamp == "" {
+	if deleted.Timestamp == "" {
 		return nil
 	}
-	return s.delete(ctx, m.Channel, gone)
+	return s.delete(ctx, m.Channel, deleted)
 }
 
-// delete stores a deletion, and remembers it: Slack promises no order, and repeats a message that was
-// not acknowledged after minutes.
+// delete stores a deletion and caches it, so that a late event does not bring the message back:
+// Slack does not guarantee the order, and repeats an unacknowledged message after minutes.
 func (s *Slack) delete(ctx context.Context, channelID string, m slackgo.Msg) error {
 	s.deletions.Set(channelID+"/"+m.Timestamp, "")
 	return s.hub.Delete(ctx, s.placeOf(channelID, m).String(), m.Timestamp)
 }
 
-// retryLater reads the conversation of a message that could not be stored from history, as soon as
-// that is possible, in case Slack stops repeating it.
-func (s *Slack) retryLater(m slackgo.Message) {
+// backfillLater backfills the conversation of a message that could not be stored, as soon as that
+// is possible, in case Slack stops repeating the message.
+func (s *Slack) backfillLater(m slackgo.Message) {
 	if m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted {
 		return
 	}
-	name, after := s.placeOf(m.Channel, m.Msg).String(), overlapped(m.Timestamp, "")
-	if _, waits := s.unstored.LoadOrStore(name, true); waits {
+	name, after := s.placeOf(m.Channel, m.Msg).String(), withOverlap(m.Timestamp, "")
+	if _, queued := s.unstored.LoadOrStore(name, true); queued {
 		return
 	}
 	s.tasks.Start(func(ctx context.Context) {
 		pause := platform.Backoff{First: s.times.retry, Most: s.times.retry}
 		for platform.Sleep(ctx, pause.Next()) == nil {
-			s.unstored.Delete(name) // a message that fails from now on needs another reading
+			s.unstored.Delete(name) // a message that fails from now on needs another backfill
 			if s.hub.CatchUp(ctx, name, after) == nil {
 				return
 			}

@@ -16,31 +16,31 @@ import (
 )
 
 const (
-	pageSize  = 200  // as Slack advises for its lists
-	mostPages = 100  // of one thread, for the newest messages before one
-	mostKept  = 2000 // messages of a reading
+	pageSize       = 200  // as Slack recommends for lists
+	maxThreadPages = 100  // most pages of a thread that messagesBefore reads
+	maxKept        = 2000 // most messages in historyPages
 )
 
-// History returns a page of a conversation, see channel.Historian.
-func (s *Slack) History(ctx context.Context, conversation string, look channel.Look) (p channel.Page, err error) {
-	if err := s.await(ctx); err != nil {
+// History returns a page of a conversation; see channel.Historian.
+func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
+	if err := s.waitReady(ctx); err != nil {
 		return p, err
 	}
 	place := channel.ParsePlace(conversation)
 	var found []slackgo.Message
-	if look.After != "" {
-		found, p.More, err = s.following(ctx, place, look)
+	if request.After != "" {
+		found, p.More, err = s.messagesAfter(ctx, place, request)
 	} else {
-		found, err = s.preceding(ctx, place, look.Before, look.Limit)
+		found, err = s.messagesBefore(ctx, place, request.Before, request.Limit)
 	}
 	if err != nil {
-		return channel.Page{}, s.unreadable(err)
+		return channel.Page{}, s.historyError(err)
 	}
-	whole := true
+	complete := true
 	p.There = []string{}
 	for _, m := range found {
-		if whole = whole && isTS(m.Timestamp); !isTS(m.Timestamp) {
-			continue // nobody can read it
+		if complete = complete && isTS(m.Timestamp); !isTS(m.Timestamp) {
+			continue // it cannot be decoded
 		}
 		p.Last = m.Timestamp
 		p.There = append(p.There, m.Timestamp)
@@ -54,57 +54,58 @@ func (s *Slack) History(ctx context.Context, conversation string, look channel.L
 			p.Said = append(p.Said, in)
 		}
 	}
-	if !whole {
+	if !complete {
 		p.There = nil
 	}
 	return p, nil
 }
 
-// unreadable marks an error of a history that can never be read with channel.ErrGone.
-func (s *Slack) unreadable(err error) error {
-	if code := codeOf(err); refusedForGood(err) && code != "invalid_cursor" || code == "missing_scope" {
+// historyError wraps an error of reading history, with channel.ErrGone if the history can never be
+// read. It stops the connector after a setupError.
+func (s *Slack) historyError(err error) error {
+	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
 	s.stopIfSetupError(explainBotError("conversations.history", err))
 	return fmt.Errorf("read the history: %w", err)
 }
 
-// following returns the first messages after one, oldest first. Slack returns a channel's newest
-// messages first, so a long gap is read to its end, and pageCache keeps the part that was not
-// requested yet.
-func (s *Slack) following(ctx context.Context, place channel.Place, look channel.Look) (found []slackgo.Message, more bool, err error) {
-	after := look.After
+// messagesAfter returns the first messages after request.After, oldest first. Slack returns the
+// newest messages of a channel first, so a long gap is read completely, and pageCache keeps the
+// part that was not requested yet.
+func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, more bool, err error) {
+	after := request.After
 	r, ok := s.pageCache.take(place, after)
-	if !ok || !r.whole {
-		missed := cmp.Or(look.Missed, after)
-		if err = s.read(ctx, place, after, missed, &r); err != nil {
-			s.pageCache.put(place, after, r) // what was read need not be read again
+	if !ok || !r.complete {
+		missed := cmp.Or(request.Missed, after)
+		if err = s.readAfter(ctx, place, after, missed, &r); err != nil {
+			s.pageCache.put(place, after, r) // so that the next attempt continues there
 			return nil, false, err
 		}
-		for _, name := range r.threads { // before the channel's gap is closed
+		for _, name := range r.threads { // must be stored before the channel's gap is closed
 			if err := s.hub.CatchUp(ctx, name, missed); err != nil {
 				return nil, false, err
 			}
 		}
 	}
-	n := min(look.Limit, len(r.messages))
+	n := min(request.Limit, len(r.messages))
 	found, r.messages = r.messages[:n], r.messages[n:]
-	more = len(r.messages) > 0 || r.cut
+	more = len(r.messages) > 0 || r.truncated
 	if len(r.messages) > 0 {
 		s.pageCache.put(place, found[n-1].Timestamp, r)
 	}
 	return found, more, nil
 }
 
-// read reads all messages after one into r, and which threads may have missed something. After an
-// error it can go on where it stopped. The pages of a channel are read from the newest message back
-// to the one before the gap, so that they show the threads of older messages too.
-func (s *Slack) read(ctx context.Context, place channel.Place, after, missed string, r *historyPages) error {
+// readAfter reads all messages after after into r, and notes the threads that may have missed
+// messages. After an error it can be called again with r to continue. The pages of a channel are
+// read from the newest message back to one that is not newer than after.
+func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, missed string, r *historyPages) error {
 	p := span{cursor: r.cursor}
 	if place.Thread != "" {
 		p.oldest = after
 	}
-	for !r.whole {
+	for !r.complete {
 		found, next, err := s.page(ctx, place, p)
 		if err != nil {
 			if codeOf(err) == "invalid_cursor" {
@@ -116,25 +117,26 @@ func (s *Slack) read(ctx context.Context, place channel.Place, after, missed str
 			if s.missedThread(place, m, missed) {
 				r.threads = append(r.threads, s.place(place.Channel, m.Timestamp).String())
 			}
-			unreadable := m.Timestamp == "" // kept, so that the page is known not to be whole
-			r.whole = r.whole || isTS(m.Timestamp) && !timeOf(m.Timestamp).After(timeOf(after)) && place.Thread == ""
+			unreadable := m.Timestamp == "" // kept, so that History knows the page is incomplete
+			r.complete = r.complete || isTS(m.Timestamp) && !timeOf(m.Timestamp).After(timeOf(after)) && place.Thread == ""
 			if unreadable || timeOf(m.Timestamp).After(timeOf(after)) && m.Timestamp != place.Thread {
-				m.Blocks = slackgo.Blocks{} // the text says it too
+				m.Blocks = slackgo.Blocks{} // saves memory; the text has the same content
 				r.messages = append(r.messages, m)
 			}
 		}
-		if len(r.messages) > 2*mostKept {
+		if len(r.messages) > 2*maxKept {
 			r.sort()
 		}
-		r.whole = r.whole || next == "" || next == p.cursor
+		r.complete = r.complete || next == "" || next == p.cursor
 		p.cursor, r.cursor = next, next
 	}
 	r.sort()
 	return nil
 }
 
-// preceding returns the newest messages before one, oldest first.
-func (s *Slack) preceding(ctx context.Context, place channel.Place, before string, limit int) ([]slackgo.Message, error) {
+// messagesBefore returns the newest messages before before, or of all if that is empty, oldest
+// first.
+func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) ([]slackgo.Message, error) {
 	newestFirst := place.Thread == ""
 	size := pageSize
 	if newestFirst {
@@ -142,7 +144,7 @@ func (s *Slack) preceding(ctx context.Context, place channel.Place, before strin
 	}
 	var all []slackgo.Message
 	cursor := ""
-	for range mostPages {
+	for range maxThreadPages {
 		found, next, err := s.page(ctx, place, span{latest: before, cursor: cursor, limit: size})
 		if err != nil {
 			return nil, err
@@ -163,9 +165,9 @@ func (s *Slack) preceding(ctx context.Context, place channel.Place, before strin
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
 
-// missedThread reports whether a message of a channel has a thread that is not known, in which
-// somebody else may have replied after what is known of the channel: Slack sends no event about
-// replies that were missed. Threads that are known have a gap of their own.
+// missedThread reports whether a message of a channel has an unknown thread in which someone else
+// may have replied after after: Slack does not repeat the events of missed replies. Known threads
+// have a gap of their own.
 func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.ThreadTimestamp != "" && m.ThreadTimestamp != m.Timestamp {
 		return false
@@ -179,7 +181,7 @@ func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after strin
 type span struct {
 	oldest, latest, cursor string
 	limit                  int  // 0: pageSize
-	metadata               bool // of the bot's own messages
+	metadata               bool // include that of the bot's messages
 }
 
 // page reads one page of a channel, newest first, or of a thread, oldest first.
@@ -204,26 +206,26 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 	return answer.Messages, answer.ResponseMetaData.NextCursor, nil
 }
 
-// historyPages is the part of a history that was read and not yet requested, oldest first.
+// historyPages is the part of a history that was read but not requested yet.
 type historyPages struct {
-	messages []slackgo.Message
-	threads  []string // conversations that may have missed something
-	cursor   string   // of the next page
-	whole    bool     // there is no next page
-	cut      bool     // newer ones were read and not kept
+	messages  []slackgo.Message
+	threads   []string // conversations that may have missed messages
+	cursor    string   // of the next page
+	complete  bool     // there is nothing more to read
+	truncated bool     // newer messages were read but not kept
 }
 
-// sort puts the oldest first and keeps as many as may be kept.
+// sort sorts the messages, oldest first, and drops the newest if there are more than maxKept.
 func (r *historyPages) sort() {
 	slices.SortStableFunc(r.messages, byTime)
-	if len(r.messages) > mostKept {
-		r.messages, r.cut = slices.Clone(r.messages[:mostKept]), true
+	if len(r.messages) > maxKept {
+		r.messages, r.truncated = slices.Clone(r.messages[:maxKept]), true
 	}
 }
 
-// pageCache keeps the newest few, each by the message after which it begins.
+// pageCache keeps the latest few historyPages, each by the message after which it starts.
 type pageCache struct {
-	mu      sync.Mutex // guards kept
+	mu      sync.Mutex // guards entries
 	entries []cachedPages
 }
 
@@ -237,24 +239,24 @@ const maxCachedReads = 16
 
 func newPageCache() *pageCache { return &pageCache{} }
 
-func (r *pageCache) put(place channel.Place, after string, read historyPages) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.entries = append(r.entries, cachedPages{place, after, read})
-	if len(r.entries) > maxCachedReads {
-		r.entries = slices.Clone(r.entries[1:])
+func (c *pageCache) put(place channel.Place, after string, pages historyPages) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries = append(c.entries, cachedPages{place, after, pages})
+	if len(c.entries) > maxCachedReads {
+		c.entries = slices.Clone(c.entries[1:])
 	}
 }
 
 // take removes and returns an entry.
-func (r *pageCache) take(place channel.Place, after string) (read historyPages, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, k := range r.entries {
+func (c *pageCache) take(place channel.Place, after string) (pages historyPages, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, k := range c.entries {
 		if k.place == place && k.after == after {
-			r.entries = slices.Delete(r.entries, i, i+1)
+			c.entries = slices.Delete(c.entries, i, i+1)
 			return k.historyPages, true
 		}
 	}
-	return read, false
+	return pages, false
 }

@@ -1,4 +1,4 @@
-// Messages: from Slack's form to the hub's, and who may read them.
+// Messages are converted from Slack's form to the hub's, with who may read them.
 
 package slack
 
@@ -18,7 +18,7 @@ import (
 )
 
 // inbound converts a message. relevant is false for what the bot ignores: joins, topics, its own
-// messages. It makes no requests; Complete looks up what it does not know.
+// messages. It makes no requests; what is not cached is left to Complete.
 func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, relevant bool) {
 	place = s.placeOf(channelID, m.Msg)
 	switch m.SubType {
@@ -27,7 +27,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	default:
 		return place, in, false
 	}
-	if s.own(m.Msg) {
+	if s.isOwn(m.Msg) {
 		s.noteOwnMessage(place, m.Timestamp)
 		return place, in, false
 	}
@@ -44,23 +44,23 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	if m.User != "" {
 		s.authors.Set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
-	text := withQuotes(m.Msg)
-	// What is passed on addresses nobody.
-	in.Addressed = s.mentioned(m.Text) || place.Direct() || s.repliesToBot(place, m.Msg)
-	var names, author bool // are they all known?
-	in.Text, names = s.plainWords(s.withoutMention(text))
-	in.Author, author = s.authorName(m.Msg)
+	text := withForwarded(m.Msg)
+	// Only the message's own text counts here: a forwarded one addresses no one.
+	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m.Msg)
+	var namesKnown, authorKnown bool // are all of them cached?
+	in.Text, namesKnown = s.plainText(s.withoutMention(text))
+	in.Author, authorKnown = s.authorName(m.Msg)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return place, in, false
 	}
 	s.quoteRoot(place, &in)
-	in.Incomplete = !names || !author || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
+	in.Incomplete = !namesKnown || !authorKnown || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
 
-// placeOf returns the place of a message: the thread of a reply, the channel of the message at the
-// top of a thread. A deletion may leave the thread out.
+// placeOf returns the place of a message: the thread for a reply, the channel for the message at
+// the top of a thread. The event of a deletion may leave the thread out, so it is cached.
 func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	thread := m.ThreadTimestamp
 	if thread == "" {
@@ -72,14 +72,14 @@ func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	return s.place(channelID, thread)
 }
 
-// own reports whether the bot wrote a message.
-func (s *Slack) own(m slackgo.Msg) bool {
+// isOwn reports whether the bot wrote a message.
+func (s *Slack) isOwn(m slackgo.Msg) bool {
 	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
 
-// repliesToBot reports whether a message is the first reply in a thread below a message of the bot,
-// or below one that the bot answers there. After it the hub knows that the bot was addressed in the
-// thread, so that people can tell it to stop.
+// repliesToBot reports whether a message is the first reply in a thread under a message of the bot,
+// or under one that the bot answers in the thread. Only the first one counts: after it the hub
+// knows that the bot was addressed in the thread, and people can tell it to stop.
 func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	if place.Thread == "" {
 		return false
@@ -89,16 +89,16 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 		author, _ := s.authors.Find(place.Channel + "/" + place.Thread)
 		parent, _, _ = strings.Cut(author, "/")
 	}
-	if parent != s.self.user && !s.answersThere(place) {
+	if parent != s.self.user && !s.answersInThread(place) {
 		return false
 	}
 	first, _ := s.threads.First(firstReplyKey(place), m.Timestamp)
 	return first == m.Timestamp
 }
 
-// answersThere reports whether a thread is below a message that addressed the bot, which answers in
-// the thread then. If that message cannot be read, the answer is no.
-func (s *Slack) answersThere(place channel.Place) bool {
+// answersInThread reports whether a thread is under a message that addressed the bot, so that the
+// bot answers in the thread. If that cannot be found out, it returns false.
+func (s *Slack) answersInThread(place channel.Place) bool {
 	above := s.place(place.Channel, "")
 	if _, started := s.threads.Find(firstReplyKey(place)); started || !s.repliesInThreads(above) {
 		return false
@@ -109,7 +109,7 @@ func (s *Slack) answersThere(place channel.Place) bool {
 	return err == nil && asked
 }
 
-// firstReplyKey is the key of the first reply to the bot in a thread.
+// firstReplyKey returns the cache key for the first reply to the bot in a thread.
 func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
 // noteOwnMessage records that the bot wrote a message.
@@ -119,8 +119,8 @@ func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	}
 }
 
-// quoteRoot makes the first message seen in a thread quote the message at the top of the thread,
-// which is in the channel's conversation.
+// quoteRoot makes the first message seen in a thread reply to the message at the top of the thread,
+// which belongs to the channel's conversation. Complete adds the quote.
 func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
 	if place.Thread == "" {
 		return
@@ -130,7 +130,8 @@ func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
 	}
 }
 
-// authorName returns the name of the author; known is false if Slack has to be asked for it.
+// authorName returns the name of the author. known is false if it has to be looked up; name is the
+// id then.
 func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 	if m.Username != "" {
 		return m.Username, true
@@ -149,21 +150,21 @@ func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 	return m.User, false
 }
 
-// withQuotes returns the text of a message, with the text of the messages it forwards.
-func withQuotes(m slackgo.Msg) string {
+// withForwarded returns the text of a message, followed by the texts of the messages it forwards.
+func withForwarded(m slackgo.Msg) string {
 	text := m.Text
 	for _, a := range m.Attachments {
-		if said := cmp.Or(a.Text, a.Fallback); (a.FromURL == "" || a.IsShare) && said != "" && !strings.Contains(text, said) {
+		if forwarded := cmp.Or(a.Text, a.Fallback); (a.FromURL == "" || a.IsShare) && forwarded != "" && !strings.Contains(text, forwarded) {
 			if a.AuthorName != "" {
-				said = a.AuthorName + ": " + said
+				forwarded = a.AuthorName + ": " + forwarded
 			}
-			text = strings.TrimPrefix(text+"\n"+said, "\n")
+			text = strings.TrimPrefix(text+"\n"+forwarded, "\n")
 		}
 	}
 	return text
 }
 
-// attachments describes the files of a message, from the fields of its event.
+// attachments describes the files of a message by the fields of its event.
 func attachments(files []slackgo.File) []channel.Attachment {
 	var all []channel.Attachment
 	for _, f := range files {
@@ -183,7 +184,8 @@ func attachments(files []slackgo.File) []channel.Attachment {
 	return all
 }
 
-// timeOf returns the time of a ts: seconds and microseconds.
+// timeOf returns the time of a ts, which has seconds and microseconds; the current time if ts is
+// invalid.
 func timeOf(ts string) time.Time {
 	seconds, fraction, _ := strings.Cut(ts, ".")
 	s, err := strconv.ParseInt(seconds, 10, 64)
@@ -198,7 +200,7 @@ func timeOf(ts string) time.Time {
 	return time.Unix(s, us*1000)
 }
 
-// tsOf returns the ts of a time; there may be no such message.
+// tsOf returns the ts for a time; no message need have it.
 func tsOf(t time.Time) string {
 	us := t.UnixMicro()
 	return fmt.Sprintf("%d.%06d", us/1e6, us%1e6)
@@ -208,14 +210,14 @@ func tsOf(t time.Time) string {
 func isTS(id string) bool {
 	seconds, fraction, _ := strings.Cut(id, ".")
 	_, err := strconv.ParseUint(seconds, 10, 62)
-	_, also := strconv.ParseUint(fraction, 10, 62)
-	return err == nil && also == nil
+	_, fractionErr := strconv.ParseUint(fraction, 10, 62)
+	return err == nil && fractionErr == nil
 }
 
-// members are the members of a channel, as far as an event says.
+// members describes who is in a channel, as far as an event says.
 type members struct {
-	kind   string // channel, group, im, mpim; empty: unknown, as with app_mention
-	shared bool   // with another organisation
+	kind   string // channel, group, im, mpim; empty: unknown, as in app_mention
+	shared bool   // with another organization
 }
 
 func membersOf(payload json.RawMessage) members {
@@ -232,7 +234,7 @@ func membersOf(payload json.RawMessage) members {
 }
 
 // audience returns who may read a place; empty if unknown. A thread has the readers of its channel.
-// A channel shared with another organisation is not public.
+// A channel shared with another organization is not public.
 func (m members) audience(p channel.Place) channel.Audience {
 	switch {
 	case m.kind == "":

@@ -1,4 +1,4 @@
-// Slack's markup: converted to plain text on the way in, made harmless on the way out.
+// Slack's markup is converted to plain text on the way in, and made harmless on the way out.
 
 package slack
 
@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// token matches a control sequence in angle brackets. Slack escapes what people type, so each one
-// is Slack's own.
+// token matches a control sequence in angle brackets. Slack escapes what people type, so every
+// match comes from Slack.
 var token = regexp.MustCompile(`<([^<>\n]*)>`)
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// mentioned reports whether a raw text mentions the bot.
-func (s *Slack) mentioned(raw string) bool {
+// mentionsBot reports whether a raw text mentions the bot.
+func (s *Slack) mentionsBot(raw string) bool {
 	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
 }
 
-// withoutMention cuts the mention of the bot off the beginning.
+// withoutMention removes a mention of the bot from the start of a text, unless there is nothing
+// else.
 func (s *Slack) withoutMention(raw string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(raw), "<@"+s.self.user)
 	if !ok {
@@ -30,21 +31,21 @@ func (s *Slack) withoutMention(raw string) string {
 		return raw
 	}
 	if rest = strings.TrimSpace(strings.TrimLeft(rest, " ,:")); rest == "" {
-		return strings.TrimSpace(raw) // it is all that was said
+		return strings.TrimSpace(raw) // the mention is all there is
 	}
 	return rest
 }
 
-// plainWords converts a raw text to plain text. known is false if a name is not cached: it stays
-// <@U1> or <#C1>, for Complete.
-func (s *Slack) plainWords(raw string) (text string, known bool) {
+// plainText converts a raw text to plain text. known is false if a name is not cached: it stays
+// <@U1> or <#C1>, for Complete to resolve.
+func (s *Slack) plainText(raw string) (text string, known bool) {
 	known = true
 	var b strings.Builder
 	last := 0
 	for _, at := range token.FindAllStringSubmatchIndex(raw, -1) {
 		b.WriteString(entities.Replace(raw[last:at[0]]))
-		words, ok := s.word(raw[at[2]:at[3]])
-		b.WriteString(words)
+		shown, ok := s.tokenText(raw[at[2]:at[3]])
+		b.WriteString(shown)
 		known = known && ok
 		last = at[1]
 	}
@@ -52,8 +53,8 @@ func (s *Slack) plainWords(raw string) (text string, known bool) {
 	return b.String(), known
 }
 
-// word returns the text that people see for a token.
-func (s *Slack) word(inside string) (words string, known bool) {
+// tokenText returns the text that people see for a token.
+func (s *Slack) tokenText(inside string) (text string, known bool) {
 	target, label, _ := strings.Cut(inside, "|")
 	label = entities.Replace(label)
 	switch {
@@ -80,8 +81,8 @@ func (s *Slack) word(inside string) (words string, known bool) {
 	return label + " (" + address + ")", true
 }
 
-// nameFor returns the name of a person (@) or a channel (#).
-func (s *Slack) nameFor(sign, id, label string) (words string, known bool) {
+// nameFor returns the name of a person (@) or a channel (#); known is false if it is not cached.
+func (s *Slack) nameFor(sign, id, label string) (text string, known bool) {
 	if id == s.self.user {
 		return "@" + s.self.name, true
 	}
@@ -94,28 +95,30 @@ func (s *Slack) nameFor(sign, id, label string) (words string, known bool) {
 	return "<" + sign + id + ">", false
 }
 
-// The calls to everybody, as control sequences, escaped ones too, and as words, and
-// those to one person.
+// Mentions that notify people: of one person or a group as control sequences, escaped or not, and
+// of a group as a plain word.
 var (
-	somebody      = regexp.MustCompile(`(<|&lt;)@([UW][A-Z0-9])`)
-	everybody     = regexp.MustCompile(`(?i)(<|&lt;)!(channel|here|everyone|group|subteam)`)
-	everybodyWord = regexp.MustCompile(`(?i)@(channel|here|everyone)`)
+	userMention  = regexp.MustCompile(`(<|&lt;)@([UW][A-Z0-9])`)
+	groupMention = regexp.MustCompile(`(?i)(<|&lt;)!(channel|here|everyone|group|subteam)`)
+	plainMention = regexp.MustCompile(`(?i)@(channel|here|everyone)`)
 )
 
-// joiner has no width. Inserted into a mention, it keeps Slack from recognizing it.
-const joiner = "\u2060"
+// wordJoiner is an invisible character that, inserted into a mention, keeps Slack from recognizing
+// it.
+const wordJoiner = "\u2060"
 
-// defuseMentions makes mentions in a text of the model harmless: people may have asked it for them.
+// defuseMentions makes the mentions in a model's text harmless, because people may have prompted it
+// to write them.
 func defuseMentions(text string) string {
 	if !strings.ContainsAny(text, "!@") {
 		return text
 	}
-	text = everybody.ReplaceAllString(text, "$1!"+joiner+"$2")
-	text = somebody.ReplaceAllString(text, "$1@"+joiner+"$2")
-	return everybodyWord.ReplaceAllString(text, "@"+joiner+"$1")
+	text = groupMention.ReplaceAllString(text, "$1!"+wordJoiner+"$2")
+	text = userMention.ReplaceAllString(text, "$1@"+wordJoiner+"$2")
+	return plainMention.ReplaceAllString(text, "@"+wordJoiner+"$1")
 }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escaped escapes a text so that Slack shows it literally.
-func escaped(text string) string { return escapes.Replace(defuseMentions(text)) }
+// escape escapes a text so that Slack shows it literally.
+func escape(text string) string { return escapes.Replace(defuseMentions(text)) }

@@ -44,7 +44,7 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 		"1 &lt; 2 &amp;&amp; 3 &gt; 2, &amp;lt; is no <": "1 < 2 && 3 > 2, &lt; is no <",
 		"*bold* _stays_ ~as~ `it` is":                    "*bold* _stays_ ~as~ `it` is",
 	} {
-		if got, _ := s.plainWords(raw); got != want {
+		if got, _ := s.plainText(raw); got != want {
 			t.Errorf("%s: got %q, want %q", raw, got, want)
 		}
 	}
@@ -63,16 +63,16 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 		"<!channel>", "<!here|here>", "<!EVERYONE>", "&lt;!here&gt;", "@channel", "@Here", "x@everyone", "<!subteam^S1|@ops>", "<<!here>>", "@@channel", "<@U1>", "<@W12AB|ann>", "&lt;@U1&gt;",
 	} {
 		got := defuseMentions("so " + call + " there")
-		if everybody.MatchString(got) || everybodyWord.MatchString(got) || somebody.MatchString(got) {
+		if groupMention.MatchString(got) || plainMention.MatchString(got) || userMention.MatchString(got) {
 			t.Errorf("%q is %q", call, got)
 		}
 		check.Equal(t, "changed once more", defuseMentions(got), got)
-		if strings.ReplaceAll(got, joiner, "") != "so "+call+" there" {
+		if strings.ReplaceAll(got, wordJoiner, "") != "so "+call+" there" {
 			t.Errorf("%q reads %q", call, got)
 		}
 	}
 	check.Equal(t, "the result", defuseMentions("mail a@b.dev, !important, @ann stays"), "mail a@b.dev, !important, @ann stays")
-	check.Equal(t, "the result", escaped("a < b & c > <!here>"), "a &lt; b &amp; c &gt; &lt;!"+joiner+"here&gt;")
+	check.Equal(t, "the result", escape("a < b & c > <!here>"), "a &lt; b &amp; c &gt; &lt;!"+wordJoiner+"here&gt;")
 }
 
 func FuzzMarkup(f *testing.F) {
@@ -84,21 +84,21 @@ func FuzzMarkup(f *testing.F) {
 	}
 	s := knowing(f)
 	f.Fuzz(func(t *testing.T, raw string) {
-		text, known := s.plainWords(raw)
+		text, known := s.plainText(raw)
 		if utf8.ValidString(raw) && !utf8.ValidString(text) {
 			t.Errorf("%q becomes %q", raw, text)
 		}
-		if !known && !unnamed.MatchString(text) && !strings.Contains(raw, "<@") && !strings.Contains(raw, "<#") {
+		if !known && !unresolvedName.MatchString(text) && !strings.Contains(raw, "<@") && !strings.Contains(raw, "<#") {
 			t.Errorf("%q has no name, and yet one is missing: %q", raw, text)
 		}
 		if !strings.ContainsAny(raw, "<&") && text != raw {
 			t.Errorf("%q becomes %q", raw, text)
 		}
-		if s.withoutMention(raw) != raw && !s.mentioned(raw) {
+		if s.withoutMention(raw) != raw && !s.mentionsBot(raw) {
 			t.Errorf("a mention is taken from %q, which has none", raw)
 		}
 		out := defuseMentions(raw)
-		if everybody.MatchString(out) || everybodyWord.MatchString(out) || somebody.MatchString(out) || defuseMentions(out) != out {
+		if groupMention.MatchString(out) || plainMention.MatchString(out) || userMention.MatchString(out) || defuseMentions(out) != out {
 			t.Errorf("%q calls: %q", raw, out)
 		}
 	})
@@ -145,7 +145,7 @@ func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
 	r, general, ann := begun(t, quick(), answerN)
 	for i, text := range []string{"help", "context", "dance"} {
 		r.w.Command(general, ann, "/cairn", text)
-		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), sayUnknown+"\n")
+		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), textUnknown+"\n")
 		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
 			t.Errorf("/cairn %s says %q", text, got)
 		}
@@ -178,12 +178,12 @@ func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
 			w := r.connector.Reply(q.name, q.to)
 			if c.streamed {
 				w.Show(c.text[:10])
-				r.shows(q.channel, wholeWords(c.text[:10]))
+				r.shows(q.channel, trimPendingMention(c.text[:10]))
 			}
 			r.send(w, piece(c.text))
 			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
 			said := r.said(q.channel)
-			if got := strings.Join(said[:len(said)-1], ""); got != escaped(c.text) || said[len(said)-1] != "The next one." {
+			if got := strings.Join(said[:len(said)-1], ""); got != escape(c.text) || said[len(said)-1] != "The next one." {
 				t.Errorf("there stands %q", said)
 			}
 			blank := 0

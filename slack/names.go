@@ -17,7 +17,7 @@ import (
 // nameAge is how long a name is cached.
 const nameAge = time.Hour
 
-// names looks up and caches the names of people and channels.
+// names looks up the names of people and channels and caches them.
 type names struct {
 	api            *api
 	log            *slog.Logger
@@ -32,16 +32,16 @@ func newNames(a *api, log *slog.Logger) *names {
 // find returns a cached name.
 func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(id) }
 
-// lookTime is how long one look-up may take.
-const lookTime = 5 * time.Second
+// lookupTimeout is how long one lookup may take.
+const lookupTimeout = 5 * time.Second
 
-// lookUp returns the name of a person or a channel, from the cache or from Slack; the id itself if
-// it cannot be found.
-func (n *names) lookUp(ctx context.Context, id string) string {
+// lookup returns the name of a person or a channel from the cache or from Slack, or the id if it
+// cannot be found.
+func (n *names) lookup(ctx context.Context, id string) string {
 	if name, ok := n.find(id); ok {
 		return name
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	var name string
 	var err error
@@ -56,7 +56,7 @@ func (n *names) lookUp(ctx context.Context, id string) string {
 			name = nameOf(u)
 		}
 	}
-	if err != nil && !refusedForGood(err) {
+	if err != nil && !isPermanent(err) {
 		if codeOf(err) == "missing_scope" {
 			n.deniedIncident.Begin(err)
 		}
@@ -71,7 +71,8 @@ func nameOf(u *slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
 }
 
-// label returns the name of a place, from the cache only.
+// label returns the display name of a place, which is the author in direct messages. It uses only
+// the cache; empty if unknown.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
@@ -87,9 +88,9 @@ func (s *Slack) label(place channel.Place, author string) string {
 	return channel.Label(thread, name, s.self.workspace)
 }
 
-// trusted reports whether a person is an admin or owner of the workspace.
-func (n *names) trusted(ctx context.Context, id string) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+// isAdmin reports whether a person is an admin or owner of the workspace.
+func (n *names) isAdmin(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	u, err := n.api.read.GetUserInfoContext(ctx, id)
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 type Options struct {
 	BotToken         string        // xoxb-…; never logged
 	AppToken         string        // xapp-…, with connections:write; never logged
-	APIBase          string        // Web API of a compatible server, as "http://localhost:8080/api/"; empty: Slack itself
-	AttachmentTokens int           // of text files, for each message; 0: their contents are not read
+	APIBase          string        // Web API of a compatible server, e.g. "http://localhost:8080/api/"; empty: Slack itself
+	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
 	Pictures         bool          // fetch pictures, for models that can see
-	Working          string        // how people see at once that the bot works on an answer, one of Workings; empty: "status"
-	ReplyIn          string        // where an answer to a message of a channel is posted, one of ReplyPlaces; empty: "auto"
-	CatchUp          time.Duration // how far back to look, after an absence, in channels that nothing is known of; 0: an hour
+	Working          string        // how the bot shows that it is working on an answer, one of Workings; empty: "status"
+	ReplyIn          string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
+	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: an hour
 	Log              *slog.Logger  // nil: slog.Default()
 }
 
-// Workings are the values of Options.Working. Where "status" is not shown, in a channel
-// or for want of a scope, it is a reaction.
+// Workings are the values of Options.Working. Where Slack shows no status, as in a channel or
+// without the scope, "status" means "reaction".
 var Workings = []string{workingStatus, workingReaction, workingPlaceholder, workingOff}
 
-// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the message that is
-// answered, and in a direct message the conversation itself.
+// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but
+// no thread in direct messages.
 var ReplyPlaces = []string{replyAuto, replyThread, replyChannel}
 
 const (
@@ -45,7 +45,8 @@ const (
 	replyChannel = "channel"
 )
 
-// check completes the options. The error says what is missing and where to find it.
+// check validates the options and returns them with defaults filled in. The error says what is
+// wrong, and where to find a missing token.
 func (o Options) check() (Options, error) {
 	switch {
 	case o.BotToken == "":
@@ -63,7 +64,7 @@ func (o Options) check() (Options, error) {
 			return o, fmt.Errorf("api_base is not a server address: write it as %q", "http://localhost:8080/api/")
 		}
 		if base.Path = strings.TrimRight(base.Path, "/") + "/"; base.Path == "/" {
-			base.Path = "/api/" // as everybody has it
+			base.Path = "/api/" // the usual path
 		}
 		o.APIBase = base.String()
 	}

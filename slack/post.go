@@ -1,4 +1,4 @@
-// Posting and reacting: how a text goes out, and how it is found again.
+// Posting and reacting, and finding the messages that were posted.
 
 package slack
 
@@ -15,13 +15,13 @@ import (
 	"cairn/internal/platform"
 )
 
-// mark is what a message of the bot carries, unseen by people, so that it can be
-// found again: which piece of which reply it is, and what it answers.
+// mark is metadata of the bot's messages, invisible to people, by which they are found again: which
+// piece of which reply a message is, and what it answers.
 type mark struct {
 	reply   string // empty: the reply is still being written
 	part    int
-	sub, of int    // of a piece that takes several messages: which one, and how many
-	answers string // the ts of the last message that is answered
+	sub, of int    // of a piece that needs several messages: the index of this one, and how many
+	answers string // ts of the last message that is answered
 }
 
 const replyType = "cairn_reply"
@@ -60,19 +60,19 @@ func number(v any) int {
 	return 0
 }
 
-// takesNoMarkdown are refusals of servers that do not know markdown_text.
-var takesNoMarkdown = []string{
+// noMarkdownCodes are the error codes of servers that do not know markdown_text.
+var noMarkdownCodes = []string{
 	"no_text", "invalid_arguments", "invalid_arg_name", "markdown_text_conflict", "invalid_blocks", "invalid_blocks_format",
 }
 
-// errCutAgain is a text that was cut for Markdown and is too long without.
-var errCutAgain = errors.New("too long for plain text")
+// errSplitAgain is returned for a text that was split for Markdown and is too long for plain text.
+var errSplitAgain = errors.New("too long for plain text")
 
-// errBlank is a message that says nothing though it was given a text in Markdown.
+// errBlank is returned for a message that is blank although markdown_text was not.
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
-// write posts a text, or edits a message: as Markdown, or, where a server refuses that or
-// does not show it, as plain text.
+// write posts a text, or edits the message edits to it: as Markdown, or as plain text if the server
+// refuses Markdown or does not show it.
 func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
@@ -85,24 +85,24 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 	refused := false
 	if !s.plain.Load() {
 		ts, err = call(slackgo.MsgOptionMarkdownText(defuseMentions(text)))
-		if err == nil && blank && s.o.APIBase != "" { // Slack itself knows Markdown
+		if err == nil && blank && s.o.APIBase != "" { // Slack itself always supports Markdown
 			err = errBlank
 			if edits == "" {
 				s.remove(ctx, channelID, ts)
 			}
 		}
-		refused = errors.Is(err, errBlank) || slices.Contains(takesNoMarkdown, codeOf(err))
+		refused = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err))
 	}
 	if refused && costOf(text, plainCost) > maxPlain {
-		s.learnPlain(err)
-		return "", errCutAgain
+		s.notePlain(err)
+		return "", errSplitAgain
 	}
 	if refused || s.plain.Load() {
-		var inPlain error
-		if ts, inPlain = call(slackgo.MsgOptionText(escaped(text), false)); refused && inPlain == nil {
-			s.learnPlain(err)
+		var plainErr error
+		if ts, plainErr = call(slackgo.MsgOptionText(escape(text), false)); refused && plainErr == nil {
+			s.notePlain(err)
 		}
-		err = inPlain
+		err = plainErr
 	}
 	if err == nil && ts == "" {
 		err = errors.New("the answer names no message")
@@ -110,7 +110,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 	return ts, err
 }
 
-// remove deletes a message of the bot, as well as it can be done.
+// remove deletes a message of the bot. It is best effort.
 func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 	_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {
@@ -118,21 +118,21 @@ func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 	}
 }
 
-// learnPlain notes that the server takes no Markdown.
-func (s *Slack) learnPlain(err error) {
+// notePlain records that the server does not support Markdown.
+func (s *Slack) notePlain(err error) {
 	if !s.plain.Swap(true) {
 		s.log.Info("markdown_refused", "error", err)
 	}
 }
 
-// post says a text in a place, as a new message.
+// post posts a text as a new message, with buttons if there are any.
 func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.Place, text string, m mark, buttons ...channel.Button) (ts string, err error) {
 	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
-	if len(buttons) > 0 { // Slack takes no Markdown beside blocks
-		options = append(options, slackgo.MsgOptionText(escaped(text), false), asking(place, text, buttons))
+	if len(buttons) > 0 { // Slack does not accept Markdown together with blocks
+		options = append(options, slackgo.MsgOptionText(escape(text), false), withButtons(place, text, buttons))
 		_, ts, err = client.PostMessageContext(ctx, place.Channel, options...)
 	} else {
 		ts, err = s.write(ctx, client, place.Channel, "", text, options...)
@@ -145,69 +145,69 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 
 const editTries = 3
 
-// repeatEdit calls edit again after an error with which it may have taken effect: to edit twice does
-// no harm.
-func (s *Slack) repeatEdit(ctx context.Context, edit func() error) error {
+// retryEdit calls edit again after an error after which it may have taken effect: editing twice
+// does no harm.
+func (s *Slack) retryEdit(ctx context.Context, edit func() error) error {
 	for try := 1; ; try++ {
 		err := edit()
-		if err == nil || try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, s.times.backoff) != nil {
+		if err == nil || try == editTries || !mayHaveTakenEffect(err) || platform.Sleep(ctx, s.times.backoff) != nil {
 			return err
 		}
 	}
 }
 
-// edit replaces what one of the bot's messages says.
+// edit replaces the text and the mark of one of the bot's messages.
 func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
-	return s.repeatEdit(ctx, func() error {
+	return s.retryEdit(ctx, func() error {
 		_, err := s.write(ctx, s.api.write, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
 		return err
 	})
 }
 
-// lookPages is how much of a history is searched for a message of the bot.
-const lookPages = 10
+// maxSearchPages is the maximum number of history pages searched for the bot's messages.
+const maxSearchPages = 10
 
-// carries reports whether a message of the bot is the one with that mark and text. A
-// compatible server may tell of no marks.
-func (s *Slack) carries(m slackgo.Message, wanted mark, text string) bool {
-	if was, marked := markOf(m); marked {
-		return was.reply == wanted.reply && was.part == wanted.part && was.sub == wanted.sub
+// matchesMark reports whether a message of the bot is the one with this mark. It compares texts if
+// the message has no mark, as on compatible servers that drop metadata.
+func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
+	if found, marked := markOf(m); marked {
+		return found.reply == wanted.reply && found.part == wanted.part && found.sub == wanted.sub
 	}
 	_, other := s.finished.Find(m.Channel + "/" + m.Timestamp)
-	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escaped(text)}, m.Text)
+	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
-// tooLong reports whether a text took more than Slack had room for: it counts what it
-// makes of a text, too.
+// tooLong reports whether Slack refused a text as too long. That may happen within the limits,
+// because Slack also counts the blocks that it makes from a text.
 func tooLong(err error) bool {
 	code := codeOf(err)
 	return code == "msg_too_long" || code == "msg_blocks_too_long"
 }
 
-// wasCut reports whether a piece was sent in several messages, as far as it was.
-func wasCut(own []slackgo.Message, piece channel.Piece) bool {
+// wasSplit reports whether a piece, as far as it was sent, was sent in several messages.
+func wasSplit(own []slackgo.Message, piece channel.Piece) bool {
 	return slices.ContainsFunc(own, func(o slackgo.Message) bool {
-		was, _ := markOf(o)
-		return was.reply == piece.Reply && was.part == piece.Part && was.of > 1
+		m, _ := markOf(o)
+		return m.reply == piece.Reply && m.part == piece.Part && m.of > 1
 	})
 }
 
-// sent finds messages of the bot that were posted after the one it answers, oldest
-// first.
-func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
+// messagesSince returns the bot's messages after the one with the ts answers, oldest first; those
+// of the last hour if answers is empty.
+func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
 	if answers == "" {
 		answers = tsOf(time.Now().Add(-time.Hour))
 	}
 	var own []slackgo.Message
 	cursor := ""
-	for range lookPages {
+	for range maxSearchPages {
 		found, next, err := s.page(ctx, place, span{oldest: answers, cursor: cursor, metadata: true})
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range found {
 			belongs := s.placeOf(place.Channel, m.Msg) == place
-			if belongs && s.own(m.Msg) && timeOf(m.Timestamp).After(timeOf(answers)) {
+			if belongs && s.isOwn(m.Msg) && timeOf(m.Timestamp).After(timeOf(answers)) {
 				m.Channel = place.Channel
 				own = append(own, m)
 			}
@@ -221,13 +221,13 @@ func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) (
 	return own, nil
 }
 
-// summarizedReaction is the reaction.
+// summarizedReaction marks messages that were summarized.
 const summarizedReaction = "books"
 
 const reactMethod = "reactions.add"
 
-// React adds the reaction to a message, unless it is there. If the app may not, it logs once which
-// scope is missing, and returns nil.
+// React adds the reaction to a message, unless it is already there. If the app lacks the scope, it
+// logs that once and returns nil.
 func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	place := channel.ParsePlace(conversation)
 	if s.refused(reactMethod, "") {

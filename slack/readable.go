@@ -1,4 +1,4 @@
-// Messages in a form that slack-go cannot decode lose the fields that are in it.
+// Messages that slack-go cannot decode are reduced to the fields that it can.
 
 package slack
 
@@ -14,9 +14,9 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// readable drops the fields of a message that slack-go cannot decode. Without that, one message in
-// a new form would make its whole history page unreadable. ok is false if nothing can be read.
-func readable(raw json.RawMessage) (form json.RawMessage, m slackgo.Message, ok bool) {
+// readable drops the fields of a message that slack-go cannot decode: otherwise one message in a
+// new form would make its whole history page unreadable. ok is false if nothing can be decoded.
+func readable(raw json.RawMessage) (cleaned json.RawMessage, m slackgo.Message, ok bool) {
 	if json.Unmarshal(raw, &m) == nil {
 		return raw, m, true
 	}
@@ -25,7 +25,7 @@ func readable(raw json.RawMessage) (form json.RawMessage, m slackgo.Message, ok 
 		return nil, slackgo.Message{}, false
 	}
 	for key, value := range fields {
-		if key == "message" || key == "previous_message" { // of an edit or a deletion
+		if key == "message" || key == "previous_message" { // in the event of an edit or a deletion
 			value, _, _ = readable(value)
 		}
 		if alone, err := json.Marshal(map[string]json.RawMessage{key: value}); err != nil || json.Unmarshal(alone, new(slackgo.Message)) != nil {
@@ -34,20 +34,20 @@ func readable(raw json.RawMessage) (form json.RawMessage, m slackgo.Message, ok 
 			fields[key] = value
 		}
 	}
-	form, err := json.Marshal(fields)
+	cleaned, err := json.Marshal(fields)
 	m = slackgo.Message{}
-	return form, m, err == nil && json.Unmarshal(form, &m) == nil
+	return cleaned, m, err == nil && json.Unmarshal(cleaned, &m) == nil
 }
 
-// withMessages are the methods whose responses contain messages.
-var withMessages = []string{"conversations.history", "conversations.replies", "chat.postMessage", "chat.update"}
+// messageMethods are the methods whose responses contain messages.
+var messageMethods = []string{"conversations.history", "conversations.replies", "chat.postMessage", "chat.update"}
 
-// plainer makes the messages in responses of the Web API readable.
-type plainer struct{ http.RoundTripper }
+// readableTransport makes the messages in responses of the Web API readable.
+type readableTransport struct{ http.RoundTripper }
 
-func (p plainer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p readableTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	a, err := p.RoundTripper.RoundTrip(r)
-	if err != nil || a.StatusCode != http.StatusOK || !slices.Contains(withMessages, path.Base(r.URL.Path)) {
+	if err != nil || a.StatusCode != http.StatusOK || !slices.Contains(messageMethods, path.Base(r.URL.Path)) {
 		return a, err
 	}
 	body, err := io.ReadAll(a.Body)
@@ -63,11 +63,11 @@ func (p plainer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, nil
 }
 
-// blankKey is the context key of a *bool that is set if the message which a request posted or
+// blankKey is the context key of a *bool that reports whether the message that a request posted or
 // edited is blank.
 type blankKey struct{}
 
-// isBlank reports whether a response has a message, and it is blank.
+// isBlank reports whether a response contains a message that is blank.
 func isBlank(body []byte) bool {
 	var answer struct {
 		OK      bool `json:"ok"`
@@ -84,8 +84,8 @@ func isBlank(body []byte) bool {
 	return m.Text != nil && strings.TrimSpace(*m.Text) == "" && len(m.Blocks)+len(m.Attachments) == 0
 }
 
-// readableBody returns a response in which every message can be decoded; it drops the content of
-// those that cannot.
+// readableBody returns a response in which every message can be decoded. It drops fields that
+// cannot be, or all fields of a message if need be.
 func readableBody(body []byte) []byte {
 	var messages struct {
 		One  *slackgo.Message  `json:"message"`
@@ -105,15 +105,15 @@ func readableBody(body []byte) []byte {
 		for i, one := range many {
 			var ok bool
 			if many[i], _, ok = readable(one); !ok {
-				many[i] = json.RawMessage(`{}`) // so that the page is known not to be whole
+				many[i] = json.RawMessage(`{}`) // without an id, so that History knows the page is incomplete
 			}
 		}
 		if list, err := json.Marshal(many); err == nil {
 			fields["messages"] = list
 		}
 	}
-	if whole, err := json.Marshal(fields); err == nil {
-		return whole
+	if cleaned, err := json.Marshal(fields); err == nil {
+		return cleaned
 	}
 	return body
 }

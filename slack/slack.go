@@ -14,7 +14,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// Name is the first part of the names of Slack's conversations.
+// Name is the first part of the names of Slack conversations.
 const Name = "slack"
 
 const prefix = Name + ":"
@@ -30,54 +30,54 @@ type Slack struct {
 
 	queue           platform.KeyedQueue[*event] // message events, by channel
 	commands        platform.KeyedQueue[func()] // commands, by channel
-	pendingAcks     pendingAcks                 // of queued events
+	pendingAcks     pendingAcks                 // acknowledgements of queued events
 	tasks           *platform.Group             // all goroutines
 	handledCommands *platform.Cache             // commands and button presses already handled, by id
-	authors         *platform.Cache             // who wrote a message, by channel and ts
-	replies         *platform.Cache             // the thread of a message, by channel and ts
+	authors         *platform.Cache             // authors of messages, by channel and ts
+	replies         *platform.Cache             // threads of messages, by channel and ts
 	finished        *platform.Cache             // final messages of the bot, by channel and ts
-	threads         *platform.Cache             // the first reply that was seen in a thread, by channel and thread
+	threads         *platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
 	deletions       *platform.Cache             // deleted messages, by channel and ts
-	refusals        *platform.Cache             // what Slack refuses where, see learn
-	pageCache       *pageCache                  // of histories that are longer than a page
-	unstored        sync.Map                    // conversations with a message that could not be stored, see retryLater
-	storeIncident   platform.Incident           // messages cannot be stored
-	listing         atomic.Pointer[listing]     // the newest
-	plain           atomic.Bool                 // the server takes no Markdown
-	socketed        atomic.Bool                 // Slack said hello on the newest socket
+	refusals        *platform.Cache             // what Slack refuses where; see noteRefusal
+	pageCache       *pageCache                  // histories longer than a page
+	unstored        sync.Map                    // conversations with a message that could not be stored; see backfillLater
+	storeIncident   platform.Incident           // messages that could not be stored
+	listing         atomic.Pointer[listing]     // the latest
+	plain           atomic.Bool                 // the server does not support Markdown
+	connected       atomic.Bool                 // the latest socket got hello
 
 	ended atomic.Bool // Run has returned; replies may still be sent
 
-	ready chan struct{} // closed when the next three are set
+	ready chan struct{} // closed once the next three are set
 	self  self
 	hub   *channel.Hub
 	stop  context.CancelCauseFunc // ends Run
 
 	// Used only by the goroutine in Run.
-	recovered  bool      // conversations with unanswered messages have been started
-	lastRead   time.Time // when the last socket brought something
-	firstHello time.Time // of a bot that was never there before
+	recovered  bool      // conversations with unfinished work were resumed
+	lastRead   time.Time // when the last socket last received anything
+	firstHello time.Time // when a bot without earlier conversations first connected
 }
 
 // self is who the bot is.
 type self struct {
 	team, user, bot, name string
-	workspace             string    // what people call the team
-	since                 time.Time // when this process began to listen
+	workspace             string    // name of the team
+	since                 time.Time // when this process authenticated
 }
 
-// times are the waits and timeouts of the connector; tests set shorter ones.
+// times are the connector's waits and timeouts. Tests set shorter ones.
 type times struct {
-	edit     time.Duration // between two edits of a message: chat.update allows 50 a minute
-	status   time.Duration // after which a status is renewed: Slack takes it away after 2 minutes
-	steady   time.Duration // after which a socket counts as one that works
-	silence  time.Duration // after which a socket counts as dead: Slack sends a PING every 10 seconds or so
-	backoff  time.Duration // before a second attempt to connect; it doubles
-	pages    time.Duration // between two conversations that catch up, once there are many
-	list     time.Duration // before a second attempt to list the channels; it doubles
-	retry    time.Duration // before the disk is tried again, or a reply is shown again
-	hello    time.Duration // that a new socket has until Slack says hello
-	complete time.Duration // that looking up names and files may take for one message
+	edit     time.Duration // between two edits of a message; chat.update allows 50 a minute
+	status   time.Duration // after which a status is renewed; Slack removes it after 2 minutes
+	steady   time.Duration // after which a socket counts as working
+	silence  time.Duration // after which a socket counts as dead; Slack sends a PING about every 10 seconds
+	backoff  time.Duration // before the second attempt to connect; it doubles
+	pages    time.Duration // between two conversations that are backfilled, after the first maxImmediate
+	list     time.Duration // before the second attempt to list the channels; it doubles
+	retry    time.Duration // before storing a message, or showing a reply, is tried again
+	hello    time.Duration // how long a new socket waits for hello
+	complete time.Duration // for looking up the names and files of one message
 }
 
 var (
@@ -89,7 +89,7 @@ var (
 	_ channel.Speller   = (*Slack)(nil)
 )
 
-// New returns a connector. It starts nothing.
+// New returns a connector, which does nothing before Run.
 func New(o Options) (*Slack, error) {
 	o, err := o.check()
 	if err != nil {
@@ -114,14 +114,15 @@ func New(o Options) (*Slack, error) {
 	return s, nil
 }
 
-// Name is "slack".
+// Name returns "slack".
 func (s *Slack) Name() string { return Name }
 
 // Connected reports whether a socket is up.
-func (s *Slack) Connected() bool { return s.socketed.Load() }
+func (s *Slack) Connected() bool { return s.connected.Load() }
 
-// Run serves Slack until ctx is done and returns nil then. An error is one that only a person can
-// fix, and says how. All goroutines have ended when it returns. It is called once.
+// Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person
+// has to fix something; the error says what. All goroutines have ended when Run returns. It can be
+// called only once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	inner, stop := context.WithCancelCause(ctx)
 	defer func() {
@@ -147,8 +148,8 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return err
 }
 
-// await returns when the connector knows who the bot is.
-func (s *Slack) await(ctx context.Context) error {
+// waitReady waits until the connector has authenticated. It returns ctx's error if ctx ends first.
+func (s *Slack) waitReady(ctx context.Context) error {
 	select {
 	case <-s.ready:
 		return nil
@@ -157,7 +158,7 @@ func (s *Slack) await(ctx context.Context) error {
 	}
 }
 
-// place is where a message of a channel, and of a thread there, belongs.
+// place returns the place of a channel, or of a thread in it.
 func (s *Slack) place(channelID, thread string) channel.Place {
 	return channel.Place{Connector: Name, Server: s.self.team, Channel: channelID, Thread: thread}
 }

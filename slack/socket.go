@@ -1,5 +1,5 @@
-// Sockets of Socket Mode, one after the other, each from dialing to its end. slack-go's client would
-// drop events while a socket ends, reconnect by itself, and hide PINGs and what it cannot decode.
+// Sockets of Socket Mode, one after another. slack-go's client would drop events while a socket
+// ends, reconnect by itself, and hide PINGs and messages that it cannot decode.
 
 package slack
 
@@ -16,24 +16,24 @@ import (
 	"cairn/internal/platform"
 )
 
-// errLost is the end of a socket by Slack, the network or silence.
+// errLost is returned when a socket ends because of Slack, the network or silence.
 var errLost = errors.New("the socket was lost")
 
-// socket is one connection of Socket Mode, from dialing to its end. Only the goroutine in run uses
-// it, but for acknowledgements.
+// socket is one connection of Socket Mode, from dialing to its end. Apart from acknowledgements,
+// only the goroutine in run uses it.
 type socket struct {
 	s       *Slack
-	silence time.Duration // after which it counts as dead
+	silence time.Duration // after which the socket counts as dead
 	ws      *platform.Socket
 
 	started  time.Time
-	lastRead time.Time // when something was last read
-	greeted  bool      // Slack said hello
-	silent   bool      // it ended because nothing was received
+	lastRead time.Time // when anything was last received; set when run returns
+	greeted  bool      // hello was received
+	silent   bool      // it ended because it received nothing for too long
 }
 
-// run serves the socket until it ends, and returns the reason. connected is called once it has been
-// up for a while.
+// run serves the socket until it ends, and returns the reason. It calls connected once the socket
+// has been up for a while.
 func (k *socket) run(ctx context.Context, connected func()) error {
 	if err := k.dial(ctx); err != nil {
 		return explainSocketError(err)
@@ -69,7 +69,7 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 		case <-steady.C:
 			if k.greeted {
 				connected()
-			} else { // a late hello must be reported too
+			} else { // hello is late, but connected must still be called
 				steady.Reset(k.s.times.steady)
 			}
 		}
@@ -81,15 +81,15 @@ func (k *socket) dial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, callTime) // as slack-go does
+	k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, callTimeout) // as slack-go does
 	return err
 }
 
-// receive handles a message of the socket; an error ends it.
+// receive handles a message. The socket must end after an error.
 func (k *socket) receive(ctx context.Context, message []byte) error {
 	var r socketmode.Request
 	if json.Unmarshal(message, &r) != nil {
-		return nil // what is no envelope wants no acknowledgement
+		return nil // not an envelope, so it needs no acknowledgement
 	}
 	switch r.Type {
 	case socketmode.RequestTypeHello:
@@ -97,19 +97,19 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 			return err
 		}
 		k.greeted = true
-		k.s.socketed.Store(true)
+		k.s.connected.Store(true)
 	case socketmode.RequestTypeDisconnect:
 		return errLost
 	case socketmode.RequestTypeEventsAPI:
-		k.s.takeEvent(ctx, r.Payload, func() { k.acknowledge(r) })
+		k.s.queueEvent(ctx, r.Payload, func() { k.acknowledge(r) })
 	case socketmode.RequestTypeSlashCommands:
 		k.acknowledge(r)
-		k.s.takeCommand(ctx, r.Payload)
+		k.s.queueSlashCommand(ctx, r.Payload)
 	case socketmode.RequestTypeInteractive:
 		k.acknowledge(r)
-		k.s.takePress(ctx, r.Payload)
+		k.s.queueButton(ctx, r.Payload)
 	default:
-		k.acknowledge(r) // or it would come again
+		k.acknowledge(r) // otherwise Slack would repeat it
 	}
 	return nil
 }
@@ -123,39 +123,41 @@ func (k *socket) acknowledge(r socketmode.Request) {
 	}
 }
 
-// explainSocketError adds what to do about an error of Socket Mode, if that is known.
+// explainSocketError adds instructions to an error of Socket Mode, if there are any.
 func explainSocketError(err error) error {
 	if err == nil {
 		return errLost
 	}
-	if err = explainAppError(platform.WithoutURL(err)); refusedForGood(err) {
+	if err = explainAppError(platform.WithoutURL(err)); isPermanent(err) {
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
 	return err
 }
 
-// patience returns how long the next socket may be silent. Slack sends a PING every few seconds; a
-// compatible server may send none, so the limit doubles after each silent socket.
-func (k *socket) patience(now, least time.Duration) time.Duration {
+// nextSilence returns how long the next socket may be silent. Slack sends PINGs regularly, but a
+// compatible server may send none, so the limit doubles after each silent socket, up to 20 times
+// the minimum. It returns to the minimum after a socket that still received something after the
+// current limit.
+func (k *socket) nextSilence(current, minimum time.Duration) time.Duration {
 	switch {
 	case k.silent:
-		return min(2*now, 20*least)
-	case k.lastRead.Sub(k.started) > now:
-		return least
+		return min(2*current, 20*minimum)
+	case k.lastRead.Sub(k.started) > current:
+		return minimum
 	}
-	return now
+	return current
 }
 
-// supervise keeps a socket open until ctx is done or an error that only a person can fix.
+// supervise keeps a socket open until ctx is done, or until an error that only a person can fix.
 func (s *Slack) supervise(ctx context.Context) error {
-	down := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
+	incident := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
 	silence := s.times.silence
 	pause := s.newBackoff()
 	for {
 		started := time.Now()
 		socket := &socket{s: s, silence: silence, started: started}
-		err := socket.run(ctx, down.End)
-		s.socketed.Store(false)
+		err := socket.run(ctx, incident.End)
+		s.connected.Store(false)
 		var broken setupError
 		if errors.As(err, &broken) {
 			return err
@@ -166,14 +168,14 @@ func (s *Slack) supervise(ctx context.Context) error {
 		if socket.greeted {
 			s.lastRead = socket.lastRead
 		}
-		silence = socket.patience(silence, s.times.silence)
+		silence = socket.nextSilence(silence, s.times.silence)
 		if socket.greeted && time.Since(started) >= s.times.steady {
 			s.log.Debug("connection_lost", "error", err)
 			pause.Reset()
 			continue
 		}
-		if !socket.greeted || pause.Grown() { // a socket may be lost once
-			down.Begin(err)
+		if !socket.greeted || pause.Grown() { // a single lost socket is normal
+			incident.Begin(err)
 		}
 		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
 			return err

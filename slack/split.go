@@ -1,4 +1,4 @@
-// Replies are split into messages.
+// Splitting of replies into messages.
 
 package slack
 
@@ -7,7 +7,7 @@ import "cairn/internal/platform"
 // Limits of one message, in UTF-16 units, which are at least as many as characters.
 const (
 	maxMarkdown = 12_000 // of markdown_text
-	maxPlain    = 4_000  // of text, as Slack advises, and of an edit
+	maxPlain    = 4_000  // of text, as Slack recommends, and of an edit
 )
 
 // Split splits a reply into messages that Slack accepts.
@@ -18,7 +18,8 @@ func (s *Slack) Split(text string) []string {
 	return split(text, maxMarkdown, markdownCost)
 }
 
-// markdownCost is the most units that a character takes when it is sent: see defuseMentions.
+// markdownCost returns the maximum number of units that a character takes when it is sent:
+// defuseMentions may add one to an @ or !.
 func markdownCost(r rune) int {
 	switch {
 	case r == '@' || r == '!':
@@ -29,7 +30,7 @@ func markdownCost(r rune) int {
 	return 1
 }
 
-// plainCost is the cost of a character in escaped text.
+// plainCost returns the maximum cost of a character in escaped text.
 func plainCost(r rune) int {
 	switch r {
 	case '&':
@@ -42,7 +43,7 @@ func plainCost(r rune) int {
 
 func costOf(text string, cost func(rune) int) int { return platform.Splitter{Cost: cost}.CostOf(text) }
 
-// split splits a text into messages that cost at most limit each, at least one.
+// split splits a text into at least one message, each of which costs at most limit.
 func split(text string, limit int, cost func(rune) int) []string {
 	return platform.Splitter{Limit: limit, Cost: cost}.Texts(text, "")
 }

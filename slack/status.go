@@ -1,4 +1,4 @@
-// Signs that the bot is working on a reply, and what Slack refuses.
+// Indicators that the bot is working on a reply, and methods that Slack refuses.
 
 package slack
 
@@ -12,13 +12,13 @@ import (
 
 const (
 	statusMethod  = "assistant.threads.setStatus"
-	workingMethod = "reactions.add, while an answer is written" // apart from that of compactions
+	workingMethod = "reactions.add, while an answer is written" // distinct from reactMethod, so that one refusal does not affect the other
 	workingEmoji  = "eyes"
 	placeholder   = "Thinking…"
 )
 
-// working shows that the bot is working on a reply until the writer stops: by a status, or by a
-// reaction where Slack shows no status.
+// working shows that the bot is working on a reply: by a status, which it renews until the writer
+// stops, or by a reaction where Slack shows no status.
 func (w *writer) working(ctx context.Context) {
 	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
 		return
@@ -26,9 +26,9 @@ func (w *writer) working(ctx context.Context) {
 	w.react(ctx)
 }
 
-// status sets the status and returns false where Slack shows none. Slack shows it in threads and
-// direct messages, and clears it when the bot posts there. In a thread that begins with the reply
-// nobody would see it.
+// status keeps the status set until the writer stops. It returns false where Slack shows none:
+// Slack shows it in threads and direct messages, and clears it when the bot posts in the thread. It
+// is not set in a thread that the reply itself starts, where no one would see it.
 func (w *writer) status(ctx context.Context) bool {
 	if !w.hasStatus() {
 		return false
@@ -43,60 +43,62 @@ func (w *writer) status(ctx context.Context) bool {
 
 // statusThread returns the thread in which the status is set.
 func (w *writer) statusThread() string {
-	if w.asked.Thread != "" {
-		return w.asked.Thread
+	if w.conversation.Thread != "" {
+		return w.conversation.Thread
 	}
 	return w.answers
 }
 
 func (w *writer) hasStatus() bool {
-	return w.s.o.Working == workingStatus && (w.asked.Thread != "" || w.asked.Direct()) &&
+	return w.s.o.Working == workingStatus && (w.conversation.Thread != "" || w.conversation.Direct()) &&
 		w.statusThread() != "" && !w.s.refused(statusMethod, w.place.Channel)
 }
 
-// setStatus sets the status; empty clears it. It returns false where Slack shows none.
+// setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
 func (w *writer) setStatus(ctx context.Context, text string) bool {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
 		ChannelID: w.place.Channel, ThreadTS: w.statusThread(), Status: text,
 	})
-	return !w.s.learn(statusMethod, w.place.Channel, err)
+	return !w.s.noteRefusal(statusMethod, w.place.Channel, err)
 }
 
-// react adds a reaction to the message that is answered, without waiting for it.
+// react adds a reaction to the answered message.
 func (w *writer) react(ctx context.Context) {
 	if !isTS(w.answers) || w.s.refused(workingMethod, w.place.Channel) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	if codeOf(err) == "already_reacted" { // by an earlier process
 		err = nil
 	}
-	w.reacted = err == nil || mayHaveHappened(err)
-	w.s.learn(workingMethod, w.place.Channel, err)
+	w.reacted = err == nil || mayHaveTakenEffect(err)
+	w.s.noteRefusal(workingMethod, w.place.Channel, err)
 }
 
-// unreact removes the reaction.
+// unreact removes the reaction of react.
 func (w *writer) unreact(ctx context.Context) {
 	err := w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
-	if err != nil && !refusedForGood(err) { // else it is gone, or the message is
+	if err != nil && !isPermanent(err) { // otherwise the reaction or the message is gone
 		w.s.log.Debug("remove_reaction_failed", "error", err)
 	}
 }
 
-// clear removes status and reaction. It does not wait, unless the connector has been closed.
+// clear removes the status and the reaction, if any. It waits for that only if the connector is not
+// running.
 func (w *writer) clear() {
 	reacted := w.reacted
 	w.reacted = false
-	if !reacted && (w.asked.Thread != "" || !w.hasStatus()) { // Slack itself takes the status away
+	if !reacted && (w.conversation.Thread != "" || !w.hasStatus()) { // Slack clears the status of a thread
 		return
 	}
 	remove := func(ctx context.Context) {
-		// A shutdown waits for it: nobody else does it.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime/3)
+		// The shutdown waits for this request instead of canceling it: nothing else would remove
+		// them.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)
 		defer cancel()
 		w.clearStatus(ctx, reacted)
 	}
@@ -105,7 +107,7 @@ func (w *writer) clear() {
 	}
 }
 
-// clearStatus removes status and reaction.
+// clearStatus removes the status, and the reaction if reacted is true.
 func (w *writer) clearStatus(ctx context.Context, reacted bool) {
 	if w.hasStatus() {
 		w.setStatus(ctx, "")
@@ -115,9 +117,9 @@ func (w *writer) clearStatus(ctx context.Context, reacted bool) {
 	}
 }
 
-// learn records that a method is refused for good, in one channel or everywhere, and reports
-// whether it is.
-func (s *Slack) learn(method, channelID string, err error) bool {
+// noteRefusal records that err permanently refuses a method, in one channel or everywhere. It
+// reports whether a retry of the request is pointless.
+func (s *Slack) noteRefusal(method, channelID string, err error) bool {
 	switch code := codeOf(err); {
 	case unknownMethod(err), code == "missing_scope", code == "not_allowed_token_type", code == "method_deprecated":
 		if !s.refused(method, "") {
@@ -126,15 +128,15 @@ func (s *Slack) learn(method, channelID string, err error) bool {
 		s.refusals.Set(method+"/", code)
 		return true
 	case code == "invalid_thread_ts", code == "thread_not_found", code == "message_not_found", code == "user_not_found", code == "too_many_reactions", code == "too_many_emoji":
-		return true // the message is gone, or the person; that says nothing of the next
-	case refusedForGood(err):
+		return true // about this message or person only; the next request may succeed
+	case isPermanent(err):
 		s.refusals.Set(method+"/"+channelID, code)
 		return true
 	}
 	return false
 }
 
-// refused reports whether a method is known to be refused in a channel.
+// refused reports whether a method is known to be refused in a channel, or everywhere.
 func (s *Slack) refused(method, channelID string) bool {
 	if _, everywhere := s.refusals.Find(method + "/"); everywhere {
 		return true

@@ -1,4 +1,4 @@
-// Writers: a reply is shown while the model writes it, then sent.
+// Writers: a reply is shown while it is written, then sent.
 
 package slack
 
@@ -13,39 +13,39 @@ import (
 	"cairn/internal/platform"
 )
 
-// writer sends one reply: it shows that the bot is working, then the text so far, and sends the
-// pieces. Only one goroutine calls its methods.
+// writer sends one reply. While the reply is written it shows that the bot is working, then the
+// text so far; at the end it sends the pieces. Only one goroutine calls its methods.
 type writer struct {
 	*platform.Stream
-	s       *Slack
-	asked   channel.Place // the conversation
-	place   channel.Place // where it is posted: there, or in a thread under the message it answers
-	answers string        // the ts of the last message it answers
-	draft   draft         // of the goroutine that shows, until it has ended
-	reacted bool          // the message it answers has a reaction; of the goroutine working, until it has ended
+	s            *Slack
+	conversation channel.Place // where the answered messages are
+	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
+	answers      string        // ts of the last answered message
+	draft        draft         // used only by the goroutine in show, until it has ended
+	reacted      bool          // the answered message has a reaction; used only by the goroutine in working, until it has ended
 }
 
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{s: s, asked: channel.ParsePlace(conversation)}
+	w := &writer{s: s, conversation: channel.ParsePlace(conversation)}
 	w.Stream = platform.NewStream(s.tasks, w.working, w.show)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
-	w.place = w.asked
-	if w.asked.Thread == "" && isTS(w.answers) && s.repliesInThreads(w.asked) {
+	w.place = w.conversation
+	if w.conversation.Thread == "" && isTS(w.answers) && s.repliesInThreads(w.conversation) {
 		w.place.Thread = w.answers
 	}
 	return w
 }
 
-// repliesInThreads reports whether messages in a channel are answered in threads. The answer still
-// belongs to the channel's conversation.
+// repliesInThreads reports whether messages at the top level of a place are answered in threads.
+// Such an answer still belongs to the conversation of that place.
 func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
-// Working shows that the bot is at work.
+// Working shows that the bot is working on the reply.
 func (w *writer) Working() {
 	if w.s.o.Working == workingPlaceholder && w.answers != "" {
 		w.Show(placeholder)
@@ -54,67 +54,68 @@ func (w *writer) Working() {
 	}
 }
 
-// show shows the newest text, with pauses between edits, until the writer stops.
+// show shows the latest text, with pauses between edits, until the writer stops.
 func (w *writer) show(ctx context.Context) {
-	var next time.Time // edit
-	w.Follow(func() time.Duration { return time.Until(next) }, func(text string) (again time.Duration, more bool) {
-		again, more = w.showDraft(ctx, text)
+	var next time.Time // when the next edit may be made
+	w.Follow(func() time.Duration { return time.Until(next) }, func(text string) (delay time.Duration, more bool) {
+		delay, more = w.showDraft(ctx, text)
 		next = time.Now().Add(w.s.times.edit)
-		return again, more
+		return delay, more
 	})
 }
 
-// showDraft edits the draft so that it shows text, as far as it fits one message. It returns how long
-// to wait before it is tried again (0: it is shown), and false if further edits are pointless.
-func (w *writer) showDraft(ctx context.Context, text string) (again time.Duration, more bool) {
-	text = wholeWords(w.s.Split(text)[0])
+// showDraft edits the draft to show as much of text as fits into one message. It returns how long
+// to wait before the next attempt (0: text is shown); more is false if further edits are pointless.
+func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
+	text = trimPendingMention(w.s.Split(text)[0])
 	if text == "" {
 		return 0, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := w.draft.show(ctx, w, text)
 	if err == nil {
 		return 0, true
 	}
-	if errors.Is(err, errCutAgain) {
+	if errors.Is(err, errSplitAgain) {
 		return w.s.times.edit, true
 	}
 	if wait, limited := rateLimit(err); limited {
-		return wait, true // to show it later, or what is newer by then
+		return wait, true // shows the text that is the latest by then
 	}
-	if refusedForGood(err) {
+	if isPermanent(err) {
 		return 0, false
 	}
 	if w.Live.Err() == nil {
 		w.s.log.Debug("show_draft_failed", "error", err)
 	}
-	return w.s.times.retry, !w.draft.lost // else there might be two drafts
+	return w.s.times.retry, !w.draft.lost // otherwise there might be two drafts
 }
 
-// wholeWords cuts off the end of a text that may still become a mention of everybody: the ASCII
-// characters after the last space.
-func wholeWords(text string) string {
+// trimPendingMention removes the ASCII characters after the last space, which may still become a
+// mention of everyone.
+func trimPendingMention(text string) string {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Cancel deletes the draft. It waits for that: the next writer of the same answer would take it over.
+// Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it
+// over.
 func (w *writer) Cancel() {
 	w.Stop()
-	ctx, cancel := context.WithTimeout(w.s.tasks.Context(), callTime)
+	ctx, cancel := context.WithTimeout(w.s.tasks.Context(), callTimeout)
 	defer cancel()
 	w.deleteDraft(ctx)
 	w.clearStatus(ctx, w.reacted)
 }
 
-// deleteDraft deletes the draft; it only logs errors.
+// deleteDraft deletes the draft. It is best effort.
 func (w *writer) deleteDraft(ctx context.Context) {
 	if w.draft.ts == "" {
 		return
 	}
 	if w.draft.streaming {
-		_ = w.draft.end(ctx, w) // or it could not be deleted
+		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
 	}
 	w.s.remove(ctx, w.place.Channel, w.draft.ts)
 }

@@ -1,4 +1,4 @@
-// Sending the pieces of a reply, once each.
+// Sending of the pieces of a reply, each exactly once.
 
 package slack
 
@@ -13,38 +13,39 @@ import (
 	"cairn/channel"
 )
 
-// Send sends one piece.
+// Send sends one piece and returns the ts of its first message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	w.Stop()
 	if w.s.ended.Load() {
 		defer w.s.api.close()
 	}
-	if err := w.s.await(ctx); err != nil {
+	if err := w.s.waitReady(ctx); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
-	if w.place != w.asked && takesNoReplies(err) { // the message was deleted
-		w.place = w.asked
+	if w.place != w.conversation && cannotReplyTo(err) { // e.g. the answered message was deleted
+		w.place = w.conversation
 		id, err = w.deliver(ctx, piece)
 	}
-	if errors.Is(err, errCutAgain) {
+	if errors.Is(err, errSplitAgain) {
 		id, err = w.deliver(ctx, piece)
 	}
 	if piece.Part == piece.Parts-1 {
 		w.clear()
 	}
 	if err != nil {
-		return "", w.refused(ctx, err)
+		return "", w.outboxError(ctx, err)
 	}
 	return id, nil
 }
 
-// refused converts an error for the outbox, which retries unless it is channel.ErrGone.
-func (w *writer) refused(ctx context.Context, err error) error {
+// outboxError converts an error for the outbox, which retries the piece unless it is
+// channel.ErrGone.
+func (w *writer) outboxError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if refusedForGood(err) {
+	if isPermanent(err) {
 		return fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
 	}
 	err = explainBotError("chat.postMessage", err)
@@ -52,7 +53,7 @@ func (w *writer) refused(ctx context.Context, err error) error {
 	return fmt.Errorf("post to Slack: %w", err)
 }
 
-// deliver sends a piece: the first one replaces the draft, and none is posted twice.
+// deliver sends a piece. The first one replaces the draft, and none is posted twice.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
 	var own []slackgo.Message
 	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
@@ -63,28 +64,28 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 	if buttons := channel.Buttons(piece); len(buttons) > 0 {
 		m := mark{reply: piece.Reply, part: piece.Part, of: 1, answers: w.answers}
 		for _, o := range own {
-			if w.s.carries(o, m, piece.Text) {
+			if w.s.matchesMark(o, m, piece.Text) {
 				return o.Timestamp, nil
 			}
 		}
 		return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
 	}
-	whole, cut := []string{piece.Text}, split(piece.Text, maxPlain, plainCost)
-	if w.s.plain.Load() || wasCut(own, piece) {
-		return w.putAll(ctx, cut, piece, own)
+	unsplit, pieces := []string{piece.Text}, split(piece.Text, maxPlain, plainCost)
+	if w.s.plain.Load() || wasSplit(own, piece) {
+		return w.sendAll(ctx, pieces, piece, own)
 	}
-	if id, err = w.putAll(ctx, whole, piece, own); tooLong(err) {
-		return w.putAll(ctx, cut, piece, own)
+	if id, err = w.sendAll(ctx, unsplit, piece, own); tooLong(err) {
+		return w.sendAll(ctx, pieces, piece, own)
 	}
 	return id, err
 }
 
-// putAll sends the messages of a piece, and returns the ts of the first.
-func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece, own []slackgo.Message) (id string, err error) {
+// sendAll sends the messages of a piece and returns the ts of the first.
+func (w *writer) sendAll(ctx context.Context, texts []string, piece channel.Piece, own []slackgo.Message) (id string, err error) {
 	done := make([]string, len(texts))
 	for sub, text := range texts {
 		m := mark{reply: piece.Reply, part: piece.Part, sub: sub, of: len(texts), answers: w.answers}
-		if done[sub], err = w.put(ctx, text, m, own); err != nil {
+		if done[sub], err = w.sendOne(ctx, text, m, own); err != nil {
 			return "", err
 		}
 	}
@@ -95,10 +96,10 @@ func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece
 }
 
 // findSent returns the bot's messages since the answered one, or none where the history cannot be
-// read. A missing scope is an error only if the piece may have been sent before.
+// read. A missing scope is an error only if unsure, i.e. the piece may already have been sent.
 func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
-	own, err := w.s.sent(ctx, w.place, w.answers)
-	if refusedForGood(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
+	own, err := w.s.messagesSince(ctx, w.place, w.answers)
+	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
 	if err != nil {
@@ -107,10 +108,10 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, 
 	return own, nil
 }
 
-// put sends one message of a reply, unless the bot has sent it before.
-func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Message) (ts string, err error) {
+// sendOne sends one message of a reply and returns its ts, unless own contains it already.
+func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message) (ts string, err error) {
 	for _, o := range own {
-		if w.s.carries(o, m, text) {
+		if w.s.matchesMark(o, m, text) {
 			return o.Timestamp, nil
 		}
 	}
@@ -123,7 +124,7 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 	if w.draft.ts != "" {
 		ts := w.draft.ts
 		err := w.draft.finish(ctx, w, text, m)
-		if err == nil || !gone(err) {
+		if err == nil || !cannotEdit(err) {
 			return ts, err
 		}
 		w.deleteDraft(ctx)
@@ -132,8 +133,8 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 	return w.s.post(ctx, w.s.api.write, w.place, text, m)
 }
 
-// mayHaveStarted reports whether the answered message is older than this process, so that an earlier
-// process may have started the reply. The clocks may differ a little.
+// mayHaveStarted reports whether an earlier process may have started the reply, because the
+// answered message is older than this process. It allows for a clock difference of 5 seconds.
 func (w *writer) mayHaveStarted() bool {
 	return w.answers != "" && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }

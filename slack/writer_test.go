@@ -214,8 +214,8 @@ func TestWhereMarkdownIsRefused(t *testing.T) {
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 	text := strings.Repeat("a < b & <!here>. ", 600) // 10 200 characters
 	r.send(r.connector.Reply(q.name, q.to), piece(text))
-	if got := strings.Join(r.said(q.channel), ""); got != escaped(text) {
-		t.Errorf("got %d characters, want %d: %.100q", len(got), len(escaped(text)), got)
+	if got := strings.Join(r.said(q.channel), ""); got != escape(text) {
+		t.Errorf("got %d characters, want %d: %.100q", len(got), len(escape(text)), got)
 	}
 	if n := len(r.connector.Split(text)); n < 4 {
 		t.Errorf("from here on it is cut into %d pieces", n)

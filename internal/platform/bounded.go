@@ -8,16 +8,15 @@ import (
 	"net/url"
 )
 
-// Bodies from HTTP servers are read up to a limit, whatever length they announce.
+// HTTP response bodies are read up to a limit, whatever length the server announces.
 
-// MaxAnswer is the default limit, in bytes, of an answer to a platform's client; see AtMost.
+// MaxAnswer is the default limit, in bytes, of a response body; AtMost sets another.
 const MaxAnswer = 32 << 20
 
-// ErrTooLong is the error for a body longer than its limit.
+// ErrTooLong is returned by reads of a body that is longer than its limit.
 var ErrTooLong = errors.New("the answer is longer than its limit")
 
-// Bounded limits the bodies of answers after decompression. Every request of a platform's client
-// goes through it.
+// Bounded is a transport that limits the size of response bodies, after decompression.
 type Bounded struct{ http.RoundTripper }
 
 func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -25,15 +24,15 @@ func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	most, set := r.Context().Value(limitKey{}).(int64)
+	limit, set := r.Context().Value(limitKey{}).(int64)
 	if !set {
-		most = MaxAnswer
+		limit = MaxAnswer
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: most}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: limit}
 	return resp, nil
 }
 
-// CloseIdleConnections implements what http.Client calls on its transport.
+// CloseIdleConnections closes those of the wrapped transport; http.Client calls it.
 func (b Bounded) CloseIdleConnections() {
 	if t, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -42,19 +41,19 @@ func (b Bounded) CloseIdleConnections() {
 
 type limitKey struct{}
 
-// AtMost returns a context for requests whose answers are limited to most bytes.
-func AtMost(ctx context.Context, most int) context.Context {
-	return context.WithValue(ctx, limitKey{}, int64(most))
+// AtMost returns a context for requests whose response bodies are limited to limit bytes.
+func AtMost(ctx context.Context, limit int) context.Context {
+	return context.WithValue(ctx, limitKey{}, int64(limit))
 }
 
-// boundedBody ends with ErrTooLong after left bytes.
+// boundedBody is a body that fails with ErrTooLong after left bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int64
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // one byte more shows that it is longer
+	if int64(len(p)) > b.left+1 { // one extra byte reveals a longer body
 		p = p[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(p)
@@ -65,7 +64,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// WithoutURL takes the address out of an error of net/http: it may hold a token.
+// WithoutURL strips the URL from an error of net/http, because it may contain a token.
 func WithoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

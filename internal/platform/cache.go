@@ -5,42 +5,44 @@ import (
 	"time"
 )
 
-// generation is the maximum number of entries of a generation.
-const generation = 5000
+// maxGeneration is the maximum number of entries in a generation.
+const maxGeneration = 5000
 
-// Cache maps strings to strings and evicts the oldest entries. It keeps two generations: when the
-// young one is full, or older than the cache's age, it becomes the old one, and the old one is
-// dropped. So an entry is one of the newest 10 000, and lives for at most twice the age.
+// Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two
+// generations: a write that finds the young one full, or older than the cache's age, makes it the
+// old one and drops the previous old one. So the cache has at most 10 000 entries and always keeps
+// the latest 5 000, unless they expire. Only writes expire entries: without any, Find returns
+// entries of any age.
 type Cache struct {
 	age time.Duration
 
 	mu         sync.Mutex // guards everything below
 	young, old map[string]string
-	since      time.Time // of young
+	since      time.Time // when young was created
 }
 
-// NewCache returns an empty cache. Age 0: entries do not expire.
+// NewCache returns an empty cache. With age 0, entries do not expire.
 func NewCache(age time.Duration) *Cache {
 	return &Cache{age: age, young: make(map[string]string), since: time.Now()}
 }
 
-// First stores value for key unless key has one. It returns the value of key, and whether key
-// already had it.
-func (c *Cache) First(key, value string) (held string, before bool) {
+// First stores value for key unless key already has one. It returns the value that key now has, and
+// whether it existed before. A key that existed counts as written again.
+func (c *Cache) First(key, value string) (stored string, existed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held, before = c.findLocked(key)
-	if !before {
-		held = value
+	stored, existed = c.findLocked(key)
+	if !existed {
+		stored = value
 	}
-	c.setLocked(key, held)
-	return held, before
+	c.setLocked(key, stored)
+	return stored, existed
 }
 
-// Seen stores key and reports whether it was stored before.
+// Seen stores key and reports whether it was already stored.
 func (c *Cache) Seen(key string) bool {
-	_, before := c.First(key, "")
-	return before
+	_, existed := c.First(key, "")
+	return existed
 }
 
 // Set stores value for key.
@@ -65,7 +67,7 @@ func (c *Cache) findLocked(key string) (value string, ok bool) {
 }
 
 func (c *Cache) setLocked(key, value string) {
-	if len(c.young) >= generation || c.age > 0 && time.Since(c.since) > c.age {
+	if len(c.young) >= maxGeneration || c.age > 0 && time.Since(c.since) > c.age {
 		c.old, c.young, c.since = c.young, make(map[string]string), time.Now()
 	}
 	c.young[key] = value

@@ -29,17 +29,17 @@ func TestCacheKeepsTheFirstValue(t *testing.T) {
 
 func TestCacheForgetsTheOldest(t *testing.T) {
 	c := NewCache(0)
-	const n = 3 * generation
+	const n = 3 * maxGeneration
 	for i := range n {
 		c.Set(strconv.Itoa(i), "")
-		if _, ok := c.Find(strconv.Itoa(max(0, i-generation+1))); !ok {
-			t.Fatalf("after %d entries one of the newest %d is gone", i+1, generation)
+		if _, ok := c.Find(strconv.Itoa(max(0, i-maxGeneration+1))); !ok {
+			t.Fatalf("after %d entries one of the newest %d is gone", i+1, maxGeneration)
 		}
 	}
 	if _, ok := c.Find("0"); ok {
 		t.Error("the oldest entry is kept")
 	}
-	if kept := len(c.young) + len(c.old); kept > 2*generation {
+	if kept := len(c.young) + len(c.old); kept > 2*maxGeneration {
 		t.Errorf("%d entries are kept", kept)
 	}
 }

@@ -1,4 +1,4 @@
-// Files of messages: text and pictures are fetched, others only described.
+// Attached files: text and pictures are fetched, other files are only described.
 
 package platform
 
@@ -13,40 +13,41 @@ import (
 	"cairn/channel"
 )
 
-// Limits of the files that are read.
+// Limits for the files that are fetched.
 const (
 	MaxPictures = 4 // per message
 	MaxPicture  = 5 << 20
 	MaxText     = 1 << 20 // the first bytes of a text file; the token budget is smaller
 )
 
-// pictures are the types that models can see.
-var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+// pictureTypes are the types that models can see.
+var pictureTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// texts are media types of text other than text/*, and file extensions of text, whatever the media
-// type.
-var texts = []string{
+// textTypes are the media types of text other than text/*, and the file extensions that mean text
+// whatever the media type says.
+var textTypes = []string{
 	"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript",
 	"application/typescript", "application/x-httpd-php", "application/x-sh", "application/sql", "application/x-ndjson",
 	".txt", ".md", ".log", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".xml", ".html", ".css",
 	".go", ".py", ".js", ".ts", ".tsx", ".java", ".kt", ".c", ".h", ".cpp", ".hpp", ".cs", ".rs", ".rb", ".php", ".sh", ".sql", ".diff", ".patch", ".tex",
 }
 
-// Files fetches the files of messages.
+// Files fetches the files attached to messages.
 type Files struct {
-	Tokens   int  // for text files, per message; 0: their contents are not read
+	Tokens   int  // for text files, per message; 0: text files are not fetched
 	Pictures bool // fetch pictures, for models that can see
 
-	// Fetch reads at most most bytes of a file. No bytes and no error: it is not available.
-	Fetch func(ctx context.Context, url string, most int) ([]byte, error)
+	// Fetch reads at most limit bytes of a file. It returns no bytes and no error if the file is
+	// not available.
+	Fetch func(ctx context.Context, url string, limit int) ([]byte, error)
 }
 
 // isText reports whether a file is text. It also checks the name: Discord reports TypeScript as
 // video.
 func isText(a channel.Attachment) bool {
-	kind, _, _ := strings.Cut(a.Type, ";")
-	return strings.HasPrefix(kind, "text/") || slices.Contains(texts, kind) ||
-		!strings.HasPrefix(kind, "image/") && slices.Contains(texts, strings.ToLower(path.Ext(a.Name)))
+	mediaType, _, _ := strings.Cut(a.Type, ";")
+	return strings.HasPrefix(mediaType, "text/") || slices.Contains(textTypes, mediaType) ||
+		!strings.HasPrefix(mediaType, "image/") && slices.Contains(textTypes, strings.ToLower(path.Ext(a.Name)))
 }
 
 // Wanted reports whether the contents of a file should be fetched.
@@ -54,39 +55,40 @@ func (f Files) Wanted(a channel.Attachment) bool {
 	if a.URL == "" || a.Text != "" || len(a.Data) > 0 || a.File != 0 {
 		return false
 	}
-	return f.Tokens > 0 && isText(a) || f.Pictures && slices.Contains(pictures, a.Type) && a.Size <= MaxPicture
+	return f.Tokens > 0 && isText(a) || f.Pictures && slices.Contains(pictureTypes, a.Type) && a.Size <= MaxPicture
 }
 
-// Complete fetches text, within the token budget, and pictures. A file that cannot be fetched is
-// left as it is; the error is the last one for which a retry may help.
+// Complete returns a copy of the attachments with the text, within the token budget, and the
+// pictures it could fetch. A file that cannot be fetched is left as it is; the error is the last
+// one of Fetch.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
-	files, shown := 0, 0
+	texts, images := 0, 0
 	for _, a := range all {
 		if isText(a) {
-			files++
+			texts++
 		}
 	}
 	for i := range all {
 		a := &all[i]
-		text, most := isText(*a), MaxText
+		text, limit := isText(*a), MaxText
 		if !text {
-			most = MaxPicture + 1
+			limit = MaxPicture + 1
 		}
-		if !f.Wanted(*a) || !text && shown == MaxPictures {
+		if !f.Wanted(*a) || !text && images == MaxPictures {
 			continue
 		}
-		data, err := f.Fetch(ctx, a.URL, most)
-		switch kind := http.DetectContentType(data); {
+		data, err := f.Fetch(ctx, a.URL, limit)
+		switch detected := http.DetectContentType(data); {
 		case err != nil:
 			failed = fmt.Errorf("fetch %s: %w", a.Name, err)
 		case text:
-			if said := strings.ToValidUTF8(string(data), ""); !strings.ContainsRune(said, 0) {
-				a.Text = channel.Clip(said, f.Tokens/files)
+			if content := strings.ToValidUTF8(string(data), ""); !strings.ContainsRune(content, 0) {
+				a.Text = channel.Clip(content, f.Tokens/texts)
 			}
-		case len(data) <= MaxPicture && slices.Contains(pictures, kind):
-			a.Data, a.Type = data, kind
-			shown++
+		case len(data) <= MaxPicture && slices.Contains(pictureTypes, detected):
+			a.Data, a.Type = data, detected
+			images++
 		}
 	}
 	return all, failed

@@ -1,6 +1,6 @@
-// Package platform contains what connectors to chat platforms share: a WebSocket, a queue by key, a
-// group of goroutines, retries with backoff, incidents for the log, a small cache, files, commands,
-// and the splitting of replies into messages.
+// Package platform contains what the connectors to chat platforms share: a WebSocket, a keyed
+// queue, a group of goroutines, retries with backoff, log incidents, a small cache, attached files,
+// commands, and the splitting of replies into messages.
 package platform
 
 import (
@@ -14,7 +14,7 @@ import (
 	"cairn/channel"
 )
 
-// Sleep waits for d. It returns ctx's error if that ends first.
+// Sleep waits for d. It returns ctx's error if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -29,8 +29,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff computes the pauses between attempts: they double from First to Most, and each is
-// shortened at random by up to half, so that clients do not retry together.
+// Backoff computes the pauses between attempts: they double from First up to Most, and each is
+// shortened at random by up to half, so that clients do not retry in lockstep.
 type Backoff struct {
 	First, Most time.Duration
 
@@ -44,7 +44,7 @@ func (b *Backoff) Next() time.Duration {
 	return pause/2 + rand.N(pause/2+1)
 }
 
-// Reset starts again with First.
+// Reset restarts the sequence at First.
 func (b *Backoff) Reset() { b.next = 0 }
 
 // Grown reports whether Next was called since the last Reset.
@@ -57,11 +57,11 @@ func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
 	}
 }
 
-// Incident logs a repeating failure once when it starts, and once when it has ended.
+// Incident logs a repeated failure once when it starts and once when it ends.
 type Incident struct {
 	Log               *slog.Logger
-	Failed, Recovered string                 // names of the two events
-	Attrs             []any                  // of Failed, after the error
+	Failed, Recovered string                 // log messages of the start and the end
+	Attrs             []any                  // logged with Failed, after the error
 	Reason            func(err error) string // an error with a new reason is logged again; nil: all errors count as one
 
 	mu     sync.Mutex // guards everything below
@@ -93,7 +93,7 @@ func (i *Incident) End() {
 	i.open = false
 }
 
-// Short cuts a text to at most limit characters.
+// Short truncates a text to at most limit characters, including the ellipsis that marks the cut.
 func Short(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
@@ -102,12 +102,12 @@ func Short(text string, limit int) string {
 	return string(runes[:limit-1]) + "…"
 }
 
-// IsCommand reports whether a message is a command, which the bot answers without the model.
+// IsCommand reports whether a message is a command to the bot, which is answered without the model.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
 
-// Command returns a command by its name.
+// Command returns the command with this name, ignoring case.
 func Command(name string) (c channel.Command, ok bool) {
 	for _, c := range channel.Commands {
 		if strings.EqualFold(c.Name, name) {

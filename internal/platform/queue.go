@@ -7,35 +7,36 @@ import (
 )
 
 const (
-	maxWaiting = 10_000 // per key; bursts are far smaller: this many wait only if nothing can be stored
-	maxBatch   = 200
+	maxWaiting = 10_000 // items per key; bursts are far smaller, so the limit is reached only while nothing can be stored
+	maxBatch   = 200    // items per call of Do
 )
 
-// KeyedQueue runs work in order for each key, and in parallel for different keys. A key has a
+// KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a
 // goroutine only while it has work.
 type KeyedQueue[T any] struct {
 	Group *Group
-	Do    func(batch []T) // called with the oldest work of a key, at least one item
+	Do    func(batch []T) // called with the oldest items of one key, at least one
 
 	mu      sync.Mutex // guards waiting
 	waiting map[string][]T
 }
 
-// CallEach is the Do of a queue of functions.
+// CallEach calls the functions in order. It is the Do of a queue of functions.
 func CallEach(batch []func()) {
 	for _, call := range batch {
 		call()
 	}
 }
 
-// Add appends work to the queue of key. It never blocks, and returns false if the group is closed.
+// Add appends work to the queue of key. It never blocks, and returns false if the key has no
+// goroutine yet and the group is not open.
 func (q *KeyedQueue[T]) Add(key string, work T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.addLocked(key, work)
 }
 
-// Offer is Add, but also returns false if the queue of key is full.
+// Offer is like Add, but also returns false if the queue of key is full.
 func (q *KeyedQueue[T]) Offer(key string, work T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,7 +61,8 @@ func (q *KeyedQueue[T]) run(key string) {
 	}
 }
 
-// next removes and returns the oldest work of a key; it removes a key without work.
+// next removes and returns the oldest items of a key. If there are none it deletes the key, because
+// its goroutine is about to end.
 func (q *KeyedQueue[T]) next(key string) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,19 +80,20 @@ func (q *KeyedQueue[T]) next(key string) []T {
 type Group struct {
 	running sync.WaitGroup
 
-	mu      sync.Mutex // guards everything below, and that nothing starts after Close
+	mu      sync.Mutex // guards everything below, and makes sure that nothing starts after Close
 	ctx     context.Context
 	closed  bool
-	waiting []starting // for Open
+	waiting []starting // started by Open
 }
 
-// starting is a goroutine of a stream, waiting for its group.
+// starting is a goroutine of a stream that starts when the group is opened.
 type starting struct {
 	s  *Stream
 	do func(ctx context.Context)
 }
 
-// Open allows goroutines to start, with ctx. It returns false if the group was opened before.
+// Open allows goroutines to start and gives them ctx. It returns false if the group was opened
+// before.
 func (g *Group) Open(ctx context.Context) bool {
 	g.mu.Lock()
 	first, waiting := g.ctx == nil, g.waiting
@@ -107,8 +110,8 @@ func (g *Group) Open(ctx context.Context) bool {
 	return true
 }
 
-// postpone queues a goroutine of a stream until the group is opened; it returns false if the group
-// is open. It drops the entries of streams that have ended, because a group may never open.
+// postpone queues a goroutine of a stream until Open; it returns false if the group has been
+// opened. It drops the entries of streams that have ended, because the group may never be opened.
 func (g *Group) postpone(s *Stream, do func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +123,7 @@ func (g *Group) postpone(s *Stream, do func(ctx context.Context)) bool {
 	return true
 }
 
-// Start runs f in a goroutine; it returns false if the group is not open.
+// Start runs f in a goroutine. It returns false if the group is not open, or its context has ended.
 func (g *Group) Start(f func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,7 +135,7 @@ func (g *Group) Start(f func(ctx context.Context)) bool {
 	return true
 }
 
-// Context returns the context of the goroutines; a canceled one if the group was never opened.
+// Context returns the context of the goroutines, or a canceled one if the group is not opened yet.
 func (g *Group) Context() context.Context {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,7 +147,7 @@ func (g *Group) Context() context.Context {
 	return g.ctx
 }
 
-// Close prevents further goroutines from starting, and waits for the running ones.
+// Close lets no more goroutines start, and waits for the running ones.
 func (g *Group) Close() {
 	g.mu.Lock()
 	g.closed = true

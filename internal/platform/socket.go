@@ -1,4 +1,4 @@
-// A WebSocket to a platform: one goroutine reads, and the connector's own loop handles the
+// A WebSocket to a platform: one goroutine reads from it, and the connector's own loop handles the
 // messages.
 
 package platform
@@ -16,13 +16,14 @@ import (
 const (
 	maxMessage   = 64 << 20         // bytes of one message
 	writeTimeout = 10 * time.Second // of one message
-	goodbyeTime  = time.Second      // for a close frame
-	maxAhead     = 64               // messages read while the loop is busy, so that PINGs are still answered
+	closeTimeout = time.Second      // for a close frame
+	readAhead    = 64               // messages buffered while the loop is busy, so that PINGs are still answered
 )
 
 // Socket is one WebSocket.
 type Socket struct {
-	// Messages are the platform's messages, in order; closed when nothing more can be read.
+	// Messages delivers the platform's messages in order. It is closed when nothing more can be
+	// read.
 	Messages <-chan []byte
 
 	ws      *websocket.Conn
@@ -33,8 +34,8 @@ type Socket struct {
 	mu sync.Mutex // guards writes: the library allows one at a time
 }
 
-// Dial connects. If the server answers with anything but a WebSocket, the error comes with the HTTP
-// status.
+// Dial connects. If the server responds without upgrading to a WebSocket, status is the HTTP status
+// of its response.
 func Dial(ctx context.Context, address string, header http.Header, timeout time.Duration) (s *Socket, status int, err error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: timeout}
 	ws, resp, err := dialer.DialContext(ctx, address, header)
@@ -44,7 +45,7 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 		}
 		return nil, status, err
 	}
-	messages := make(chan []byte, maxAhead)
+	messages := make(chan []byte, readAhead)
 	s = &Socket{Messages: messages, ws: ws, started: time.Now()}
 	ws.SetReadLimit(maxMessage)
 	pong := ws.PingHandler()
@@ -69,11 +70,11 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 
 func (s *Socket) noteRead() { s.read.Store(int64(time.Since(s.started))) }
 
-// LastRead returns when the last message or PING arrived; before the first, the time of the
-// connection.
+// LastRead returns when the last message or PING was read, or when the connection was made if
+// nothing has been read yet.
 func (s *Socket) LastRead() time.Time { return s.started.Add(time.Duration(s.read.Load())) }
 
-// Err returns why Messages is closed.
+// Err returns why Messages was closed. Call it only after that.
 func (s *Socket) Err() error { return s.err }
 
 // Write sends a message as JSON. It is safe for concurrent use. A failure closes the connection.
@@ -83,20 +84,20 @@ func (s *Socket) Write(message any) error {
 	_ = s.ws.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 	err := s.ws.WriteJSON(message)
 	if err != nil {
-		_ = s.ws.Close() // so that Messages ends
+		_ = s.ws.Close() // so that Messages is closed
 	}
 	return err
 }
 
-// Goodbye sends a close frame, so that the platform knows the connection ends for good.
+// Goodbye sends a close frame, which tells the platform that the connection ends for good.
 func (s *Socket) Goodbye() {
 	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = s.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(goodbyeTime)) // fails on a dead connection
+	_ = s.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(closeTimeout)) // fails on a dead connection
 }
 
-// Close closes the connection and drops the messages that are left.
+// Close closes the connection and discards the unread messages.
 func (s *Socket) Close() {
-	_ = s.ws.Close() // which ends the reading
+	_ = s.ws.Close() // which ends the reading goroutine
 	for range s.Messages {
 	}
 }

@@ -6,32 +6,32 @@ import (
 	"unicode/utf8"
 )
 
-// Part is a piece of a text with the marks that reopen its code block before it, and close it after
-// it.
+// Part is a piece of a text, with the fence that reopens a code block before it and the one that
+// closes a code block after it.
 type Part struct{ Opening, Text, Closing string }
 
 func (p Part) String() string { return p.Opening + p.Text + p.Closing }
 
-// Splitter splits replies into messages: between paragraphs, else lines, else words. A code block
-// that is split is closed, and reopened in the same language. Apart from that, and from empty lines
-// at the splits, the messages together are the text.
+// Splitter splits replies into messages, preferably between paragraphs, else between lines, else
+// between words. A code block that is split is closed, and reopened with the same language. Apart
+// from these fences, and from empty lines at the splits, the messages add up to the text.
 type Splitter struct {
-	Limit int            // of a message; at least 300, which leaves room for the longest fence
-	Cost  func(rune) int // of a character; nil: its length in UTF-16
+	Limit int            // the most that a message may cost; at least 300, which leaves room for the longest fence
+	Cost  func(rune) int // cost of a character; nil: its length in UTF-16
 }
 
-// Texts returns the parts of a text as people see them; for a blank text, it returns empty.
-func (s Splitter) Texts(text, empty string) (all []string) {
+// Texts returns the parts of a text with their fences; for a blank text it returns just empty.
+func (s Splitter) Texts(text, empty string) (parts []string) {
 	for _, p := range s.Split(text) {
-		all = append(all, p.String())
+		parts = append(parts, p.String())
 	}
-	if len(all) == 0 {
+	if len(parts) == 0 {
 		return []string{empty}
 	}
-	return all
+	return parts
 }
 
-// Split splits a text; a blank one has no parts.
+// Split splits a text into parts; a blank text has none.
 func (s Splitter) Split(text string) (all []Part) {
 	text = cutEmptyLines(strings.ToValidUTF8(text, "\uFFFD"))
 	for fence := ""; text != ""; {
@@ -40,23 +40,24 @@ func (s Splitter) Split(text string) (all []Part) {
 			p.Opening = fence + "\n"
 		}
 		end, next := s.fit(text, fence, s.Limit-s.CostOf(p.Opening))
-		shows := holds(text[:end], fence)
+		visible := hasContent(text[:end], fence)
 		if p.Text, text, fence = text[:end], text[end:], next; fence != "" {
-			p.Closing = marks(fence)
+			p.Closing = fenceMarks(fence)
 			if !strings.HasSuffix(p.Text, "\n") {
 				p.Closing = "\n" + p.Closing
 			}
 		} else {
 			text = cutEmptyLines(text)
 		}
-		if shows || len(all) == 0 && text == "" && strings.TrimSpace(p.Text) != "" {
+		if visible || len(all) == 0 && text == "" && strings.TrimSpace(p.Text) != "" {
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// cutEmptyLines removes empty lines at the start. The first remaining line keeps its indentation.
+// cutEmptyLines removes empty lines at the start. The first line that is left keeps its
+// indentation.
 func cutEmptyLines(text string) string {
 	for {
 		line, rest, more := strings.Cut(text, "\n")
@@ -67,9 +68,9 @@ func cutEmptyLines(text string) string {
 	}
 }
 
-// holds reports whether a text that starts in the code block fence has any content besides the
-// starts and ends of code blocks.
-func holds(text, fence string) bool {
+// hasContent reports whether a text has any content besides blank lines and fences. fence is that
+// of the code block in which the text starts; empty if it starts in none.
+func hasContent(text, fence string) bool {
 	for line := range strings.Lines(text) {
 		after := fenceAfter(line, fence)
 		if after == fence && strings.TrimSpace(line) != "" {
@@ -80,20 +81,21 @@ func holds(text, fence string) bool {
 	return false
 }
 
-// fit returns where to split a text that starts in the code block fence, so that the first piece
-// takes at most room, including the end of its code block; next is the code block at the split.
+// fit returns where to split a text so that the first piece costs at most room, including the end
+// of its code block. fence is that of the code block in which the text starts, next that of the one
+// in which it is split; empty if there is none.
 func (s Splitter) fit(text, fence string, room int) (end int, next string) {
-	used, at, paragraph, begin := 0, 0, 0, fence
+	used, at, paragraph, initial := 0, 0, 0, fence
 	for at < len(text) {
 		line := text[at:]
 		if i := strings.IndexByte(line, '\n'); i >= 0 {
 			line = line[:i+1]
 		}
 		after := fenceAfter(line, fence)
-		if used+s.CostOf(line)+closing(after) > room {
+		if used+s.CostOf(line)+closingCost(after) > room {
 			break
 		}
-		if fence == "" && after != "" && holds(text[:at], begin) {
+		if fence == "" && after != "" && hasContent(text[:at], initial) {
 			paragraph = at // prefer a split before a code block to one inside
 		}
 		used, at, fence = used+s.CostOf(line), at+len(line), after
@@ -109,12 +111,12 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	case at > 0:
 		return at, fence
 	}
-	return s.inLine(text, room-closing(fence)), fence
+	return s.splitLine(text, room-closingCost(fence)), fence
 }
 
-// inLine returns where to split a line so that at most room units precede: after a space in the
-// second half, else anywhere.
-func (s Splitter) inLine(line string, room int) int {
+// splitLine returns where to split a line so that the first part costs at most room: after a space
+// in the second half, else between any two characters.
+func (s Splitter) splitLine(line string, room int) int {
 	used, end, space := 0, 0, 0
 	for i, r := range line {
 		size := s.cost(r)
@@ -132,23 +134,23 @@ func (s Splitter) inLine(line string, room int) int {
 	return end
 }
 
-// maxFence is the maximum length, in bytes, of a line that starts or ends a code block: it is
-// repeated in each message.
+// maxFence is the maximum length, in bytes, of a line that counts as the start or the end of a code
+// block: the start is repeated in each message.
 const maxFence = 40
 
 // fenceAfter returns the fence of the code block that is open after a line: the line that opened
-// it, without what follows the language.
+// it, up to the language.
 func fenceAfter(line, fence string) string {
 	if len(strings.TrimRight(line, "\r\n")) > maxFence {
 		return fence
 	}
 	line = strings.TrimSpace(line)
-	m := marks(line)
+	m := fenceMarks(line)
 	info := strings.TrimSpace(line[len(m):])
 	switch {
 	case m == "":
 		return fence
-	case fence != "" && info == "" && m[0] == fence[0] && len(m) >= len(marks(fence)):
+	case fence != "" && info == "" && m[0] == fence[0] && len(m) >= len(fenceMarks(fence)):
 		return ""
 	case fence != "" || strings.Contains(info, "`"):
 		return fence
@@ -157,8 +159,9 @@ func fenceAfter(line, fence string) string {
 	return m + language
 }
 
-// marks returns the run of ` or ~ with which a line opens or closes a code block.
-func marks(line string) string {
+// fenceMarks returns the run of three or more ` or ~ with which a line opens or closes a code
+// block.
+func fenceMarks(line string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
 			return line[:n]
@@ -167,15 +170,15 @@ func marks(line string) string {
 	return ""
 }
 
-// closing returns the cost of ending a code block.
-func closing(fence string) int {
+// closingCost returns the cost of closing a code block.
+func closingCost(fence string) int {
 	if fence == "" {
 		return 0
 	}
-	return 1 + len(marks(fence))
+	return 1 + len(fenceMarks(fence))
 }
 
-// CostOf returns how much of the limit a text takes.
+// CostOf returns how much of the limit a text uses.
 func (s Splitter) CostOf(text string) (n int) {
 	for _, r := range text {
 		n += s.cost(r)

@@ -93,13 +93,13 @@ func checkPieces(s Splitter, text string) error {
 			return fmt.Errorf("piece %d costs %d of %d", i, s.CostOf(piece), s.Limit)
 		case strings.TrimSpace(piece) == "":
 			return fmt.Errorf("piece %d is empty", i)
-		case p.Opening != "" && marks(p.Opening) == "", p.Closing != "" && strings.Trim(p.Closing, "~`\n") != "":
+		case p.Opening != "" && fenceMarks(p.Opening) == "", p.Closing != "" && strings.Trim(p.Closing, "~`\n") != "":
 			return fmt.Errorf("piece %d is put between %q and %q", i, p.Opening, p.Closing)
 		}
 		all.WriteString(p.Text)
 	}
 	want := strings.ToValidUTF8(text, "\uFFFD")
-	if a, b := visible(all.String()), visible(want); a != b && holds(want, "") && !s.cutsMarks(want) {
+	if a, b := visible(all.String()), visible(want); a != b && hasContent(want, "") && !s.cutsMarks(want) {
 		return fmt.Errorf("the pieces are not the text: %q, not %q", a, b)
 	}
 	return nil

@@ -1,4 +1,4 @@
-// A reply that is shown while it is written.
+// Streams: a reply is shown while it is written.
 
 package platform
 
@@ -8,35 +8,36 @@ import (
 	"time"
 )
 
-// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another the
-// newest text. They run in a group, once that is open: a reply that an earlier process started may
-// resume before the connector runs.
+// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another shows
+// the latest text. They run in a group and wait until it is opened: a reply that an earlier process
+// started may resume before the connector runs.
 type Stream struct {
-	Live context.Context // ends with the stream; for work that may be abandoned
+	Live context.Context // canceled when the stream ends; for work that may be abandoned
 
 	group         *Group
 	working, show func(ctx context.Context)
-	showing       bool // only the goroutine that calls Show uses it
+	showing       bool // used only by the goroutine that calls Show
 	end           context.CancelFunc
 	running       sync.WaitGroup
-	changed       chan struct{} // contains a token if there is a newer text
+	changed       chan struct{} // has a token while there is a text that is not shown yet
 
-	mu   sync.Mutex // guards text, and that nothing starts after Stop
-	text string     // the newest
+	mu   sync.Mutex // guards text, and makes sure that nothing starts after Stop
+	text string     // the latest
 }
 
-// NewStream returns a stream that does nothing before Working or Show. The requests of working and
-// show should not end with Live: one that is cut short may take effect after the reply.
+// NewStream returns a stream that does nothing before Working or Show is called. The requests that
+// working and show make should not be canceled with Live: a canceled one may still take effect
+// after the reply is sent.
 func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
 	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
 	s.Live, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Working shows that the bot is working.
+// Working starts showing that the bot is working.
 func (s *Stream) Working() { s.start(s.working) }
 
-// Show sets the newest text.
+// Show sets the latest text, and starts showing it.
 func (s *Stream) Show(text string) {
 	s.mu.Lock()
 	s.text = text
@@ -51,7 +52,7 @@ func (s *Stream) Show(text string) {
 	}
 }
 
-// start runs a goroutine of the stream.
+// start runs do in a goroutine of the stream, once the group is open.
 func (s *Stream) start(do func(ctx context.Context)) {
 	if !s.group.postpone(s, do) {
 		s.startNow(do)
@@ -80,35 +81,36 @@ func (s *Stream) newest() string {
 	return s.text
 }
 
-// Follow calls show with the newest text, a pause after it has changed, until the stream ends. show
-// returns the delay until the next call (0: after the next change), and more is false if further
-// calls are useless.
-func (s *Stream) Follow(pause func() time.Duration, show func(text string) (again time.Duration, more bool)) {
+// Follow calls show with the latest text until the stream ends, each time a pause after the text
+// has changed. show returns the delay until the next call (0: after the next change); more is false
+// if further calls are pointless.
+func (s *Stream) Follow(pause func() time.Duration, show func(text string) (delay time.Duration, more bool)) {
 	for {
 		select {
 		case <-s.changed:
 		case <-s.Live.Done():
 			return
 		}
-		for wait := pause(); ; {
-			if Sleep(s.Live, wait) != nil {
+		for next := pause(); ; {
+			if Sleep(s.Live, next) != nil {
 				return
 			}
-			again, more := show(s.newest())
+			delay, more := show(s.newest())
 			if !more {
 				return
 			}
-			if wait = again; wait == 0 {
+			if next = delay; next == 0 {
 				break
 			}
 		}
 	}
 }
 
-// End ends the stream.
+// End ends the stream without waiting for its requests.
 func (s *Stream) End() { s.end() }
 
-// Stop ends the stream, and waits for its last request, which must not arrive after a later one.
+// Stop ends the stream and waits for its last request, which must not take effect after a later
+// one.
 func (s *Stream) Stop() {
 	s.mu.Lock()
 	s.end()
