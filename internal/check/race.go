@@ -19,9 +19,10 @@ func UnderRace() bool {
 	return false
 }
 
-// SkipUnderRace skips a test that starts many processes or computes much in one goroutine: the
-// race detector makes it slow and finds nothing in it. .ci/run finds the calls of this function
-// in the source, and runs those tests without the detector.
+// SkipUnderRace skips a test that starts many processes, or computes much in one goroutine at a
+// time: the race detector makes it up to ten times as slow, and finds nothing that it does not
+// find in the tests of what happens at once. .ci/run finds the calls of this function in the
+// source, and runs those tests without the detector.
 func SkipUnderRace(t *testing.T) {
 	t.Helper()
 	if UnderRace() {
