@@ -1,8 +1,13 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"cairn/internal/check"
+)
 
 func TestTools(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	r := ranAs[toolResult](t, "tools", "--steps", "30")
 	if len(r.Runs) != 4 {

@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -125,6 +126,7 @@ func TestAnotherAgentIsToldNoSecrets(t *testing.T) {
 // person with such a name, answered, found, remembered, summarized with and without a model, and
 // unchanged after a restart.
 func TestTricksGoThroughAConversation(t *testing.T) {
+	check.SkipUnderRace(t)
 	var log bytes.Buffer
 	r := newRig(t, nil)
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -18,6 +19,7 @@ import (
 // the extractive summarizer wrote, it is shown only where that is cheap: when a level is
 // reached, or when nobody asked the model anything for as long as its cache lives.
 func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
+	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := ahead(t, 12_000)
 		var down atomic.Bool

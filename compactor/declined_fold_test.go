@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
 // While no model answers much is folded into one row. What a model declines of it does not
 // keep it from summarizing the rest.
 func TestARollupIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
+	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		var back atomic.Bool
 		worker := newSqueamish("by its tool", 8000)

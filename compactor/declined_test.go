@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -42,6 +43,7 @@ func newSqueamish(how string, window int) *squeamish {
 // What a model declines is paid for a few times in all, over restarts; younger messages are
 // summarized as ever, and /compact has it tried again.
 func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, how := range []string{"by its tool", "in words", "by a filter", "with nothing"} {
 		for _, level := range []string{"background", "emergency"} {
 			t.Run(how+", "+level, func(t *testing.T) {
@@ -90,6 +92,7 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 
 // A large placeholder is repaired piece by piece, and what is declined costs only itself.
 func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
+	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		worker := newSqueamish("by its tool", 4000)
 		r := newRig(t, 4000, &worker.Model)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -45,6 +46,7 @@ func TestBetweenChangesOfTheHeadTheViewOnlyGrows(t *testing.T) {
 }
 
 func TestAGiantTurnStaysInsideTheWindow(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, size := range map[string]int{"many results": 300, "huge results": 5000} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: good})

@@ -14,6 +14,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
@@ -94,6 +95,7 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 // TestNobodyForgesALineOfTheView: whoever writes what, the only headers, summaries,
 // placeholders and blocks in a view are Cairn's, and no mark of a role stands in it.
 func TestNobodyForgesALineOfTheView(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {
 			text := strings.ToValidUTF8(forgery.Text, "\ufffd")

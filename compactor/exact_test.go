@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 
 	"cairn/chat"
@@ -145,6 +146,7 @@ func (e exact) request(messages []llm.Message) (tokens int) {
 }
 
 func TestWholeContexts(t *testing.T) {
+	check.SkipUnderRace(t)
 	e := newExact(t)
 	texts := ofEachKind(t)
 	for i, name := range slices.Sorted(maps.Keys(contexts)) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/prompts"
@@ -17,6 +18,7 @@ import (
 // nearly full at every instant, and no part of the conversation gets much more of it
 // than another.
 func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	r := newRig(t, 8000, nil)
 	budget := 8000 * 15 / 100
@@ -53,6 +55,7 @@ func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
 // What a model wrote counts as something said, however often the extractive summarizer
 // folds over it while nobody speaks to the bot. A fold of the model's own keeps it too.
 func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
+	check.SkipUnderRace(t)
 	vault := regexp.MustCompile(`vault Zanzibar\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		var text strings.Builder

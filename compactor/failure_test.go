@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -45,6 +46,7 @@ func TestRollupsThatFailDoNotRunInACircle(t *testing.T) {
 }
 
 func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
+	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
@@ -199,6 +201,7 @@ func TestCloseWhileOthersAskForCompactions(t *testing.T) {
 }
 
 func TestEveryChunkCanBeSummarizedAsShortAsAsked(t *testing.T) {
+	check.SkipUnderRace(t)
 	for n := 60; n < 80; n += 6 {
 		worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 			var first, last, about int

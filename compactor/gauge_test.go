@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -140,6 +141,7 @@ func TestTheNumbersOfACompactionAreThoseOfTheGauge(t *testing.T) {
 // TestTheWindowIsKeptWhateverATokenIs: the budgets of all parts shrink with a model
 // that makes more tokens of a text, and what was learnt is learnt once.
 func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, size := range []float64{0.6, 1, 1.6, 2.3} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: good})

@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/privacy"
 	"cairn/store"
@@ -28,6 +29,7 @@ type secretRig struct {
 }
 
 func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
+	check.SkipUnderRace(t)
 	g := newSecretRig(t)
 	g.tellFirst()
 	g.rollUp()

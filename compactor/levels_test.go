@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 // prepared talks until the window is so full, with summaries of short spans made ahead, and
@@ -52,6 +53,7 @@ func (r *rig) shareLeft() (share, span float64) {
 }
 
 func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		paste    int // words of the message that reaches the level
 		economy  bool
@@ -106,6 +108,7 @@ func TestALevelGoesOnUntilItIsLeft(t *testing.T) {
 
 // A cold cache counts as the background level where there is need of room.
 func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, economy := range []bool{false, true} {
 		t.Run(fmt.Sprint("economy ", economy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -132,6 +135,7 @@ func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
 }
 
 func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, off := range map[string]func(p *compactor.Policy){
 		"compaction": func(p *compactor.Policy) { p.Enabled = false },
 		"work ahead": func(p *compactor.Policy) { p.PrepareThreshold, p.CacheTTL = 0, compactor.TTL(24*time.Hour) },

@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
@@ -103,6 +104,7 @@ func TestALongMessageComesInParts(t *testing.T) {
 }
 
 func TestASecretThatIsClippedIsNotHalfShown(t *testing.T) {
+	check.SkipUnderRace(t)
 	key := "sk-proj-" + alnum[:100]
 	m := chat.Message{Seq: 1, Role: llm.RoleUser, Author: "Ada", Text: strings.Repeat("word ", 300) + key + strings.Repeat(" word", 300)}
 	for most := 20; most < 700; most += 7 {

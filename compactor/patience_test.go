@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -79,6 +80,7 @@ func TestTheWorkerWaitsAsLongAsSomethingComes(t *testing.T) {
 }
 
 func TestPiecesFitTheSpeedOfTheModel(t *testing.T) {
+	check.SkipUnderRace(t)
 	const perSecond = 40.0 // tokens, of a machine that reads slowly
 	synctest.Test(t, func(t *testing.T) {
 		slow := true

@@ -89,6 +89,7 @@ func (r *rig) noteOf(rt *rapid.T) {
 // summarized at length while more is said: what comes back never brings the next
 // emergency about.
 func TestRepairsStayBelowEmergency(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {

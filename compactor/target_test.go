@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -34,6 +35,7 @@ func obedient(asked *[]int) func(context.Context, int, llm.Request) (llm.Respons
 }
 
 func TestALargeSpanKeepsItsShare(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, window := range []int{32_000, 100_000} {
 		for _, withModel := range []bool{true, false} {
 			t.Run(fmt.Sprintf("window %d, a model %v", window, withModel), func(t *testing.T) {

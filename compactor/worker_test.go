@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -61,6 +62,7 @@ func (r *rig) compact(focus string) compactor.Event {
 }
 
 func TestBadSummariesAreNeverApplied(t *testing.T) {
+	check.SkipUnderRace(t)
 	ended := func(resp llm.Response, reason string) llm.Response {
 		resp.FinishReason = reason
 		return resp

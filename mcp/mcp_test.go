@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -117,6 +119,7 @@ func TestAServerThatDiesHarmsOneCall(t *testing.T) {
 }
 
 func TestATooLargeAnswerIsRefused(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, s := range map[string]Server{"a program": calculatorProgram(t), "an address": {ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := start(t, s)

@@ -55,6 +55,7 @@ func backups(dir string) store.Backups {
 }
 
 func TestErasureFromTheFiles(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Run("no file holds what was deleted, split pages, WITHOUT ROWID tables and backups included", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
@@ -126,6 +127,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 
 // TestAKillInARewrite kills processes at various moments while they rewrite their database.
 func TestAKillInARewrite(t *testing.T) {
+	check.SkipUnderRace(t)
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	c, marked := scattered(t, s, 1, 600)

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/channel"
+	"cairn/internal/check"
 )
 
 // Clients check what a tool answers against the schema it promised.
@@ -65,6 +66,7 @@ func TestMCPAnswersAreAsPromised(t *testing.T) {
 }
 
 func TestLongMCPAnswersAreShortened(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := newRig(t, rigOptions{window: 1_000_000})
 	for i := range 60 {
 		m := channel.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "The tide rises twice a day: " + strings.Repeat("up and down, ", 2000)}

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	checks "cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
 // TestEveryModelOfTodayIsWell has doctor, a turn and the list go to a server that behaves
 // like each model: whatever it refuses, somebody who names it gets answers.
 func TestEveryModelOfTodayIsWell(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	for _, name := range llmtest.Profiles() {
 		t.Run(name, func(t *testing.T) {

@@ -19,8 +19,9 @@ func UnderRace() bool {
 	return false
 }
 
-// SkipUnderRace skips a test that starts many processes or computes much in one goroutine: the race
-// detector makes it slow and finds nothing in it. .ci/run finds the calls of this function in the
+// SkipUnderRace skips a test that starts many processes, or computes much in one goroutine at a
+// time: the race detector makes it up to ten times slower, and finds nothing that it does not find
+// in the tests of concurrency. .ci/run finds the calls of this function in the
 // source, and runs those tests without the detector.
 func SkipUnderRace(t *testing.T) {
 	t.Helper()
