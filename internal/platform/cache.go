@@ -9,10 +9,9 @@ import (
 const maxGeneration = 5000
 
 // Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two
-// generations: a write that finds the young one full, or older than the cache's age, makes it the
-// old one and drops the previous old one. So the cache has at most 10 000 entries and always keeps
-// the latest 5 000, unless they expire. Only writes expire entries: without any, Find returns
-// entries of any age.
+// generations: once the young one is full, or older than the cache's age, it becomes the old one, and
+// the previous old one is dropped. So the cache has at most 10 000 entries, always keeps the latest
+// 5 000 unless they expire, and an entry expires between once and twice the age after it was written.
 type Cache struct {
 	age time.Duration
 
@@ -60,6 +59,7 @@ func (c *Cache) Find(key string) (value string, ok bool) {
 }
 
 func (c *Cache) findLocked(key string) (value string, ok bool) {
+	c.expireLocked()
 	if value, ok = c.young[key]; !ok {
 		value, ok = c.old[key]
 	}
@@ -67,8 +67,22 @@ func (c *Cache) findLocked(key string) (value string, ok bool) {
 }
 
 func (c *Cache) setLocked(key, value string) {
-	if len(c.young) >= maxGeneration || c.age > 0 && time.Since(c.since) > c.age {
-		c.old, c.young, c.since = c.young, make(map[string]string), time.Now()
+	if c.expireLocked(); len(c.young) >= maxGeneration {
+		c.rotateLocked()
 	}
 	c.young[key] = value
+}
+
+func (c *Cache) expireLocked() {
+	passed := time.Since(c.since)
+	if c.age == 0 || passed <= c.age {
+		return
+	}
+	if c.rotateLocked(); passed > 2*c.age {
+		c.old = nil
+	}
+}
+
+func (c *Cache) rotateLocked() {
+	c.old, c.young, c.since = c.young, make(map[string]string), time.Now()
 }

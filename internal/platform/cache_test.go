@@ -60,5 +60,9 @@ func TestCacheForgetsOldEntries(t *testing.T) {
 		if _, ok := c.Find("a"); ok {
 			t.Error("an entry is kept for more than twice its age")
 		}
+		time.Sleep(2*time.Hour + time.Second)
+		if _, ok := c.Find("c"); ok {
+			t.Error("an entry is kept for more than twice its age where none is written after it")
+		}
 	})
 }
