@@ -37,7 +37,7 @@ func counted(text string, prompt int) llm.Response {
 	return resp
 }
 
-func TestTheGaugeShowsWhatTheProviderCounted(t *testing.T) {
+func TestTheContextShowsWhatTheProviderCounted(t *testing.T) {
 	prompt := 0 // the provider's count; 0: it does not count
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return counted("ok", prompt), nil })
 	r.ask("hello")

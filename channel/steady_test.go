@@ -171,7 +171,7 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 }
 
 // An overfull window is shown as such, and the bar keeps its length.
-func TestAGaugeThatIsOverSaysSo(t *testing.T) {
+func TestAContextThatIsOverfullSaysSo(t *testing.T) {
 	c := channel.Context{Fill: channel.Fill{Used: 5000, Max: 4000, UsedPct: 125}}
 	first, _, _ := strings.Cut(c.String(), "\n")
 	expect(t, "it shows", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")

@@ -65,8 +65,8 @@ func (r *rig) inOrder() {
 // prepared talks until so many summaries wait.
 func (r *rig) prepared(n int) {
 	r.t.Helper()
-	r.talkUntil(func() bool { return len(r.c.Gauge().Prepared) >= n })
-	if rows := r.c.Gauge().Stack; len(rows) > 0 {
+	r.talkUntil(func() bool { return len(r.c.Status().Prepared) >= n })
+	if rows := r.c.Status().Stack; len(rows) > 0 {
 		r.t.Fatalf("something was applied: %+v", rows)
 	}
 }
@@ -78,12 +78,12 @@ func TestWorkAheadIsAppliedInOrder(t *testing.T) {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
 			r := ahead(t, 10_000)
 			r.prepared(2)
-			r.edit(r.c.Gauge().Prepared[0].From, "otherwise")
+			r.edit(r.c.Status().Prepared[0].From, "otherwise")
 			if restarts {
 				r.restart()
 			}
 			r.set(func(p *compactor.Policy) { p.CacheTTL = 0 })
-			for len(r.c.Gauge().Stack) == 0 {
+			for len(r.c.Status().Stack) == 0 {
 				r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 				r.inOrder()
 				r.waitIdle()
@@ -100,15 +100,15 @@ func TestWhatIsReadyIsAppliedOnARequest(t *testing.T) {
 	for older := range 2 {
 		r := ahead(t, 10_000)
 		r.policy.TailTokens = 500
-		for len(r.c.Gauge().Prepared) < 3 {
+		for len(r.c.Status().Prepared) < 3 {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(5)))
 			r.waitIdle()
 		}
-		prepared := r.c.Gauge().Prepared
+		prepared := r.c.Status().Prepared
 		rest := len(r.said) - int(prepared[len(prepared)-1].To)
 		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
 		e := r.compactAndSettle()
-		if n := len(r.c.Gauge().Stack); n < len(prepared) {
+		if n := len(r.c.Status().Stack); n < len(prepared) {
 			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(prepared))
 		}
 		r.verify()

@@ -21,7 +21,7 @@ func ahead(t *testing.T, window int) *rig {
 
 // share is how full the window is.
 func (r *rig) share() float64 {
-	g := r.c.Gauge()
+	g := r.c.Status()
 	return float64(g.Used) / float64(g.Window)
 }
 
@@ -37,17 +37,17 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 		for i := 0; r.share() < share; i++ {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 			r.waitIdle()
-			if n := len(r.c.Gauge().Stack); n != 0 {
+			if n := len(r.c.Status().Stack); n != 0 {
 				t.Fatalf("%d summaries are shown at %.3f", n, r.share())
 			}
 		}
 	}
 	fill(0.59)
-	if n := len(r.c.Gauge().Prepared); n != 0 {
+	if n := len(r.c.Status().Prepared); n != 0 {
 		t.Fatalf("%d summaries were made below prepare_threshold", n)
 	}
 	fill(0.78)
-	g := r.c.Gauge()
+	g := r.c.Status()
 	if len(g.Prepared) < 2 {
 		t.Fatalf("%d summaries are ready at %.3f", len(g.Prepared), r.share())
 	}
@@ -56,8 +56,8 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
 		}
 	}
-	r.talkUntil(func() bool { return len(r.c.Gauge().Stack) > 0 })
-	if after := r.c.Gauge(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
+	r.talkUntil(func() bool { return len(r.c.Status().Stack) > 0 })
+	if after := r.c.Status(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
 		t.Errorf("%d tokens are verbatim of %d", after.Verbatim, g.Verbatim)
 	}
 	r.verify()
@@ -92,7 +92,7 @@ func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, t
 		}
 		time.Sleep(ttl)
 		r.c.Check(context.Background()) // nobody asks the model: nothing is shown again for it
-		if len(r.c.Gauge().Stack) != 0 {
+		if len(r.c.Status().Stack) != 0 {
 			t.Error("the head changed without a request")
 		}
 		if r.above() == before {
@@ -108,15 +108,15 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
-	r.talkUntil(func() bool { return len(r.c.Gauge().Prepared) > 0 })
+	r.talkUntil(func() bool { return len(r.c.Status().Prepared) > 0 })
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.799 }) // no more of it
 	verbatim := 0
-	for len(r.c.Gauge().Stack) == 0 {
-		verbatim = r.c.Gauge().Verbatim
+	for len(r.c.Status().Stack) == 0 {
+		verbatim = r.c.Status().Verbatim
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.waitIdle()
 	}
-	g := r.c.Gauge()
+	g := r.c.Status()
 	prepared := 0
 	for _, row := range g.Prepared {
 		for _, m := range r.said[row.From-1 : row.To] {
@@ -136,7 +136,7 @@ func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 	if n := len(r.worker.Requests()); n != 0 {
 		t.Errorf("the model was asked %d times", n)
 	}
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range r.c.Status().Stack {
 		if row.By != compactor.ByExtractive {
 			t.Errorf("row %d is by %s", row.ID, row.By)
 		}
@@ -150,10 +150,10 @@ func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 	for range 20 {
 		r.waitIdle()
 	}
-	stack := r.c.Gauge().Stack
+	stack := r.c.Status().Stack
 	for _, row := range stack[max(len(stack)-2, 0):] { // what stands next to the question
 		repaired := row.By == compactor.ByWorker
-		for _, s := range r.c.Gauge().Prepared {
+		for _, s := range r.c.Status().Prepared {
 			repaired = repaired || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
 		}
 		if !repaired && row.Kind == compactor.Leaf {

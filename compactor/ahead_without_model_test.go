@@ -33,14 +33,14 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.waitIdle()
 	}
-	g := r.c.Gauge()
+	g := r.c.Status()
 	if len(g.Stack) != 0 || len(g.Prepared) == 0 {
 		t.Fatalf("%d summaries are shown and %d wait; want none and one", len(g.Stack), len(g.Prepared))
 	}
 	prepared := g.Prepared[0]
 	r.resize(8_000) // now a level is reached
-	r.talkUntil(func() bool { return len(r.c.Gauge().Stack) > 0 })
-	if first := r.c.Gauge().Stack[0]; first.From != prepared.From {
+	r.talkUntil(func() bool { return len(r.c.Status().Stack) > 0 })
+	if first := r.c.Status().Stack[0]; first.From != prepared.From {
 		t.Errorf("the summary shown begins at #%d, the prepared one at #%d", first.From, prepared.From)
 	}
 	if n := saved("cargo bike"); n != 1 {
@@ -53,7 +53,7 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 func TestWithoutAModelWorkAheadCanBeOff(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.talkTo(0.1)
-	if n := len(r.c.Gauge().Prepared); n != 0 {
+	if n := len(r.c.Status().Prepared); n != 0 {
 		t.Errorf("%d summaries were made ahead", n)
 	}
 }

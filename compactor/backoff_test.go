@@ -19,7 +19,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 			return broken(ctx, n, req)
 		}}
 		r := newRig(t, 16_000, worker)
-		extractive := func() bool { return len(r.c.Gauge().Stack) > 0 }
+		extractive := func() bool { return len(r.c.Status().Stack) > 0 }
 		for i := 0; !extractive() && i < 2000; i++ {
 			r.hear("Ada said something or other today. " + filler(8))
 			r.waitIdle()
@@ -36,7 +36,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 				t.Errorf("try %d came %v after the one before, want %v", i+2, gap, least)
 			}
 		}
-		if row := r.c.Gauge().Stack[0]; row.By != compactor.ByExtractive {
+		if row := r.c.Status().Stack[0]; row.By != compactor.ByExtractive {
 			t.Errorf("the stack's first row is by %s", row.By)
 		}
 
@@ -61,12 +61,12 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 func TestAWorkerThatHangsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8000, held(nil, good))
-		for r.c.Gauge().Running == nil {
+		for r.c.Status().Running == nil {
 			r.hear(filler(40))
 		}
 		time.Sleep(time.Duration(r.policy.Timeout) + time.Second)
 		synctest.Wait()
-		g := r.c.Gauge()
+		g := r.c.Status()
 		if g.Running != nil || g.Last.State != compactor.EventFailed || g.Lines != len(r.said) {
 			t.Errorf("running %v, last %q, %d of %d verbatim", g.Running, g.Last.Error, g.Lines, len(r.said))
 		}

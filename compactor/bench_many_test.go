@@ -65,7 +65,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for i, c := range all {
-			for g := c.Gauge(); g.Used < g.Window*81/100; g = c.Gauge() {
+			for g := c.Status(); g.Used < g.Window*81/100; g = c.Status() {
 				var batch []store.Inbound
 				for len(batch) < 10 {
 					seq := c.History().Next() + int64(len(batch))
@@ -92,7 +92,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 		}
 		b.StopTimer()
 		for _, c := range all {
-			if g := c.Gauge(); len(g.Stack) > 0 && g.Used < g.Window*80/100 {
+			if g := c.Status(); len(g.Stack) > 0 && g.Used < g.Window*80/100 {
 				applied++
 			}
 		}

@@ -96,7 +96,7 @@ func BenchmarkRequest(b *testing.B) {
 		m.Tokens = chat.TokensOf(m)
 		h.Append(m)
 	}
-	for g := r.c.Gauge(); g.Used < g.Window*9/10; g = r.c.Gauge() {
+	for g := r.c.Status(); g.Used < g.Window*9/10; g = r.c.Status() {
 		for range 3 {
 			say(llm.RoleUser, filler(25))
 		}
@@ -132,7 +132,7 @@ func BenchmarkCheck(b *testing.B) {
 		r.policy.PrepareThreshold = -1
 		ctx := context.Background()
 		fill := func(share int) {
-			for i := 0; r.c.Gauge().Used < window*share/100; i++ {
+			for i := 0; r.c.Status().Used < window*share/100; i++ {
 				var batch []store.Inbound
 				for len(batch) < window/1000 {
 					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
@@ -150,7 +150,7 @@ func BenchmarkCheck(b *testing.B) {
 		for _, share := range []int{50, 76} {
 			b.Run(fmt.Sprintf("window=%d/full=%d%%", window, share), func(b *testing.B) {
 				fill(share)
-				g := r.c.Gauge()
+				g := r.c.Status()
 				b.ReportAllocs()
 				for b.Loop() {
 					r.c.Check(ctx)

@@ -12,7 +12,7 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 		"an emergency": func(r *rig) {
 			r.resize(1100)
 			r.c.Overflow(t.Context()) // takes its steps and begins nothing
-			if len(r.c.Gauge().Stack) == 0 {
+			if len(r.c.Status().Stack) == 0 {
 				r.t.Error("nothing is hidden")
 			}
 		},

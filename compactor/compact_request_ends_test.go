@@ -22,7 +22,7 @@ func TestAScheduledRequestEndsWithTheProcess(t *testing.T) {
 		}
 		r.open()
 		r.waitIdle()
-		for _, row := range r.c.Gauge().Stack {
+		for _, row := range r.c.Status().Stack {
 			if row.Trigger == compactor.OnManual {
 				t.Errorf("a request has outlived the process: %+v", row)
 			}
@@ -82,11 +82,11 @@ func TestWhatWasUndoneBeforeANewBeginningPausesNothing(t *testing.T) {
 	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if paused := r.c.Gauge().Paused; !strings.Contains(paused, "was undone") {
+	if paused := r.c.Status().Paused; !strings.Contains(paused, "was undone") {
 		t.Fatalf("after /undo it says %q", paused)
 	}
 	r.startSession()
-	if paused := r.c.Gauge().Paused; paused != "" {
+	if paused := r.c.Status().Paused; paused != "" {
 		t.Errorf("after /new it says %q", paused)
 	}
 }

@@ -24,7 +24,7 @@ func repairing(t *testing.T, worker func(context.Context, int, llm.Request) (llm
 	r.chat(20)
 	r.c.Check(t.Context())
 	synctest.Wait() // until what was hidden is filled
-	if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnRepair {
+	if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
 		t.Fatalf("running is %+v", running)
 	}
 	return r
@@ -67,8 +67,8 @@ func TestARequestIsScheduledBehindARepair(t *testing.T) {
 		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
 			t.Fatalf("it is %+v", e)
 		}
-		if !r.c.Gauge().Scheduled {
-			t.Error("the gauge does not show it")
+		if !r.c.Status().Scheduled {
+			t.Error("the status does not show it")
 		}
 		if why := r.refusal(compactor.OnManual); !strings.Contains(why, "already scheduled") {
 			t.Errorf("a second one is refused with %q", why)
@@ -84,11 +84,11 @@ func TestARequestIsScheduledBehindARepair(t *testing.T) {
 		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
 			t.Errorf("told was the end of %+v", applied)
 		}
-		rows := r.c.Gauge().Stack
+		rows := r.c.Status().Stack
 		if last := rows[len(rows)-1]; last.ID != applied.ID || last.Focus != "the prices" {
 			t.Errorf("the last row is %+v, told was %d", last, applied.ID)
 		}
-		if r.seen(compactor.EventScheduled) != 1 || r.c.Gauge().Scheduled {
+		if r.seen(compactor.EventScheduled) != 1 || r.c.Status().Scheduled {
 			t.Error("it was scheduled once, and is no longer")
 		}
 		r.verify()
@@ -126,7 +126,7 @@ func TestTheEndThatIsReportedIsTheRequestsOwn(t *testing.T) {
 				if told := r.isOne(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
 					t.Errorf("told was the end of %+v, begun was %+v", told, e)
 				}
-				if last := r.c.Gauge().Last; last.Trigger == compactor.OnManual {
+				if last := r.c.Status().Last; last.Trigger == compactor.OnManual {
 					t.Errorf("the last thing that happened is its end, %+v: the test shows nothing", last)
 				}
 				r.close()
@@ -163,8 +163,8 @@ func TestARequestBehindALevelsLeafSummarizesTheRest(t *testing.T) {
 		r.chat(40)
 		r.resize(2600)
 		r.c.Check(t.Context())
-		if running := r.c.Gauge().Running; running == nil || running.Trigger == compactor.OnRepair {
-			t.Fatalf("running is %+v, %+v", running, r.c.Gauge())
+		if running := r.c.Status().Running; running == nil || running.Trigger == compactor.OnRepair {
+			t.Fatalf("running is %+v, %+v", running, r.c.Status())
 		}
 		synctest.Wait()
 		r.resize(100_000)
@@ -183,13 +183,13 @@ func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
 		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
 		r.chat(60)
-		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnPrepare {
+		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnPrepare {
 			t.Fatalf("running is %+v", running)
 		}
 		ended := r.scheduled()
 		r.waitIdle()
 		r.isOne(ended, compactor.EventApplied)
-		if g := r.c.Gauge(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
+		if g := r.c.Status(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
 			t.Errorf("%d rows wait, %d are shown", len(g.Prepared), len(g.Stack))
 		}
 		r.verify()
@@ -231,7 +231,7 @@ func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 		if r.waitIdle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("it ended as %+v", *ended)
 		}
-		if paused := r.c.Gauge().Paused; paused != "" {
+		if paused := r.c.Status().Paused; paused != "" {
 			t.Errorf("what a person may not do now pauses %q", paused)
 		}
 		r.close()

@@ -41,7 +41,7 @@ func TestContextsLeaveInAnEmergency(t *testing.T) {
 			said := "answer to 1"
 			for range 40 {
 				r.remembers(400)
-				if g := r.c.Gauge(); g.Used >= g.Window*19/20 {
+				if g := r.c.Status(); g.Used >= g.Window*19/20 {
 					t.Fatalf("%d of %d tokens are used, %d of them by contexts", g.Used, g.Window, g.Contexts)
 				}
 			}

@@ -38,7 +38,7 @@ func TestARollupIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		folds := 0
-		for _, row := range r.c.Gauge().Stack {
+		for _, row := range r.c.Status().Stack {
 			if row.NeedsRepair() && row.Kind == compactor.Rollup {
 				folds++
 			}
@@ -53,7 +53,7 @@ func TestARollupIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
 			synctest.Wait()
 		}
 		left, all := 0, 0
-		for _, row := range r.c.Gauge().Stack {
+		for _, row := range r.c.Status().Stack {
 			all += row.Messages
 			if row.NeedsRepair() {
 				left += row.Messages

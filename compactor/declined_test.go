@@ -71,7 +71,7 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 					if worker.declined > 8 {
 						t.Errorf("it was paid for %d times", worker.declined)
 					}
-					for i, row := range r.c.Gauge().Stack {
+					for i, row := range r.c.Status().Stack {
 						if row.NeedsRepair() && !row.Covers(1) {
 							t.Errorf("row %d, a %s by %s, stands for %d to %d", i, row.Kind, row.By, row.From, row.To)
 						}
@@ -113,7 +113,7 @@ func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
 			synctest.Wait()
 		}
 		left := 0
-		for _, row := range r.c.Gauge().Stack {
+		for _, row := range r.c.Status().Stack {
 			if row.NeedsRepair() {
 				left += row.Messages
 			}

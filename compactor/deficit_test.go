@@ -34,13 +34,13 @@ func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
 		t.Helper()
 		for i := 0; !until(); i++ {
 			if i > 200 {
-				t.Fatalf("in vain: %+v", r.c.Gauge())
+				t.Fatalf("in vain: %+v", r.c.Status())
 			}
 			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
 			r.waitIdle()
 		}
 	}
-	talk(func() bool { return len(r.c.Gauge().Stack) > 0 }) // what was ready was applied, and was not enough
+	talk(func() bool { return len(r.c.Status().Stack) > 0 }) // what was ready was applied, and was not enough
 	talk(func() bool { return r.emergencies() > 0 })
 	if r.share() >= 0.65 {
 		t.Fatalf("the emergency leaves %.2f", r.share())

@@ -20,12 +20,12 @@ var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 func (r *rig) asRestarted() {
 	r.t.Helper()
 	r.waitIdle() // a summary may be about to be told again
-	view, used := r.render(), r.c.Gauge().Used
+	view, used := r.render(), r.c.Status().Used
 	r.restart()
 	if after := r.render(); after != view {
 		r.t.Fatalf("a restart changed the view:\n%s\n--- became\n%s", view, after)
 	}
-	if got := r.c.Gauge().Used; got != used {
+	if got := r.c.Status().Used; got != used {
 		r.t.Errorf("%d tokens used, %d after a restart", used, got)
 	}
 }
@@ -45,7 +45,7 @@ func TestEditsReachTheView(t *testing.T) {
 func TestDeletedMessagesLeaveTheView(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
 	r.hearMany(9, 20)
-	before := r.c.Gauge().Used
+	before := r.c.Status().Used
 	r.remove(1, 5, 9)
 	view := r.render()
 	for i, gone := range []bool{true, false, false, false, true, false, false, false, true} {
@@ -53,7 +53,7 @@ func TestDeletedMessagesLeaveTheView(t *testing.T) {
 			t.Errorf("note %d: deleted %v, and the view is\n%s", i, gone, view)
 		}
 	}
-	if used := r.c.Gauge().Used; used > before-60 {
+	if used := r.c.Status().Used; used > before-60 {
 		t.Errorf("%d tokens used, %d before", used, before)
 	}
 	r.verify()
@@ -119,7 +119,7 @@ func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 	}
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
 	r.hearAndSettle(80, 100)
-	if n := len(r.c.Gauge().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
+	if n := len(r.c.Status().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
 		t.Fatalf("the stack has %d rows, and the view is\n%s", n, r.render())
 	}
 	calls := len(r.worker.Requests())
@@ -132,7 +132,7 @@ func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 		r.waitIdle()
 	}
 	r.verify()
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range r.c.Status().Stack {
 		if row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ") {
 			t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
 		}
@@ -151,7 +151,7 @@ func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 			"summary": "They said: " + strings.Join(quoted.FindAllString(req.Messages[1].Text, 30), ", "),
 		})), nil
 	}})
-	for i := 0; r.c.Gauge().Running == nil; i++ {
+	for i := 0; r.c.Status().Running == nil; i++ {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
 	}
 	r.remove(2)
@@ -160,14 +160,14 @@ func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 	if n := r.seen(compactor.EventFailed); n != 0 {
 		t.Errorf("%d failures: it would be held against the model", n)
 	}
-	for i := 0; len(r.c.Gauge().Stack) == 0 && i < 50; i++ { // the message that is gone may have been the one too many
+	for i := 0; len(r.c.Status().Stack) == 0 && i < 50; i++ { // the message that is gone may have been the one too many
 		r.hear(fmt.Sprintf("more %d %s", i, filler(100)))
 		r.waitIdle()
 	}
 	if view := r.render(); strings.Contains(view, "note 1 ") || !strings.Contains(view, "note 2 ") {
 		t.Errorf("the view is\n%s", view)
 	}
-	if len(r.c.Gauge().Stack) == 0 {
+	if len(r.c.Status().Stack) == 0 {
 		t.Error("nothing was summarized after that")
 	}
 	r.verify()

@@ -30,7 +30,7 @@ func arrivesLate(t *testing.T, want, refuses bool) {
 	defer r.close()
 	for r.share() < 0.95 {
 		r.deliver(fmt.Sprintf("note %d %s", len(r.said), filler(60)), false)
-		if r.c.Speak(); !want && r.c.Gauge().Running == nil {
+		if r.c.Speak(); !want && r.c.Status().Running == nil {
 			r.c.Check(t.Context())
 		}
 	}

@@ -18,7 +18,7 @@ func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 	r := newRig(t, 8000, held(release, good))
 	for i := range 400 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
-		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
+		if g := r.c.Status(); g.Used >= g.Window*95/100 {
 			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 		}
 	}
@@ -59,12 +59,12 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 			if n := r.seen(compactor.EventFailed); n != 1 {
 				t.Fatalf("%d failures, want 1", n)
 			}
-			g := r.c.Gauge()
+			g := r.c.Status()
 			if len(g.Stack) != 0 || g.Lines != len(r.said) {
 				t.Errorf("the view has %d of %d messages and %d rows", g.Lines, len(r.said), len(g.Stack))
 			}
 			if g.Paused == "" || !strings.Contains(g.Last.Error, "nothing was lost") {
-				t.Errorf("the gauge says paused %q, last %q", g.Paused, g.Last.Error)
+				t.Errorf("the status says paused %q, last %q", g.Paused, g.Last.Error)
 			}
 			calls := len(r.worker.Requests())
 			r.hear("one more")
@@ -84,7 +84,7 @@ func (r *rig) standsInFor(t *testing.T) {
 	if n := r.seen(compactor.EventFailed); n != r.policy.FailureLimit {
 		t.Errorf("%d failures, want %d", n, r.policy.FailureLimit)
 	}
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range r.c.Status().Stack {
 		if row.By != compactor.ByExtractive || row.Kind == compactor.Placeholder {
 			t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
 		}
@@ -104,9 +104,9 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 		r.hear(fmt.Sprintf("Ada moved to city number %d and likes it. %s", i, filler(15)))
 		r.waitIdle()
 	}
-	stack := r.c.Gauge().Stack
-	if len(stack) == 0 || r.c.Gauge().Used > 8000*85/100 {
-		t.Fatalf("with a broken model the stack has %d rows, %d tokens are used", len(stack), r.c.Gauge().Used)
+	stack := r.c.Status().Stack
+	if len(stack) == 0 || r.c.Status().Used > 8000*85/100 {
+		t.Fatalf("with a broken model the stack has %d rows, %d tokens are used", len(stack), r.c.Status().Used)
 	}
 	for _, row := range stack {
 		if row.By != compactor.ByExtractive {
@@ -126,7 +126,7 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 
 func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
 	r := newRig(t, 8000, held(nil, good))
-	for r.c.Gauge().Running == nil {
+	for r.c.Status().Running == nil {
 		r.hear(filler(40))
 	}
 	start := time.Now()
@@ -134,7 +134,7 @@ func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("closing took %v", took)
 	}
-	if g := r.c.Gauge(); g.Lines != len(r.said) {
+	if g := r.c.Status(); g.Lines != len(r.said) {
 		t.Errorf("%d of %d messages are verbatim after the restart", g.Lines, len(r.said))
 	}
 	r.verify()
@@ -147,7 +147,7 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	disk.refuses = true
 	for i := range 300 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(30)))
-		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
+		if g := r.c.Status(); g.Used >= g.Window*95/100 {
 			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 		}
 	}

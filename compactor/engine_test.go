@@ -19,7 +19,7 @@ func TestBackgroundSummarizesTheOldest(t *testing.T) {
 	for i := range 200 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
 		r.waitIdle()
-		g := r.c.Gauge()
+		g := r.c.Status()
 		if g.Used > g.Window*80/100+100 {
 			t.Fatalf("after message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 		}
@@ -43,7 +43,7 @@ func TestMessagesThatArriveWhileAWorkerRunsAreVerbatimAfterIt(t *testing.T) {
 	release := make(chan struct{})
 	worker := held(release, good)
 	r := newRig(t, 16000, worker)
-	for r.c.Gauge().Running == nil {
+	for r.c.Status().Running == nil {
 		r.hear("early " + filler(40))
 	}
 	for i := range 10 {
@@ -123,7 +123,7 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 				r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(40)))
 				r.waitIdle()
 				cost := 0
-				for _, row := range r.c.Gauge().Stack {
+				for _, row := range r.c.Status().Stack {
 					cost += row.Cost()
 				}
 				if budget := 4000 * 15 / 100; cost > budget {
@@ -135,7 +135,7 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 						leaves++
 					}
 				}
-				for _, row := range r.c.Gauge().Stack {
+				for _, row := range r.c.Status().Stack {
 					if most := 3 + bits.Len(uint(leaves)); worker != nil && row.Level > most || row.Level > compactor.MaxLevel {
 						t.Fatalf("after %d summaries row %d has level %d", leaves, row.ID, row.Level)
 					}

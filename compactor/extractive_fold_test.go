@@ -27,7 +27,7 @@ func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
 		r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
 		r.waitIdle()
 		said++
-		stack := r.c.Gauge().Stack
+		stack := r.c.Status().Stack
 		if len(stack) == 0 || stack[len(stack)-1].To < 400 {
 			continue // it grows still
 		}
@@ -74,7 +74,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 			r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
 			r.waitIdle()
 			made := 0
-			for _, row := range r.c.Gauge().Stack {
+			for _, row := range r.c.Status().Stack {
 				if row.By == by {
 					made++
 				}
@@ -83,7 +83,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("the stack never had %d rows by %s: %+v", rows, by, r.c.Gauge().Stack)
+		t.Fatalf("the stack never had %d rows by %s: %+v", rows, by, r.c.Status().Stack)
 	}
 	hear(3, compactor.ByWorker)
 	r.quiet = true
@@ -92,13 +92,13 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 		r.waitIdle()
 	}
 	kept := 0
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range r.c.Status().Stack {
 		if row.By == compactor.ByWorker {
 			kept++
 		}
 	}
 	if kept == 3 {
-		t.Fatalf("nothing the model wrote was folded: %+v", r.c.Gauge().Stack)
+		t.Fatalf("nothing the model wrote was folded: %+v", r.c.Status().Stack)
 	}
 	head := r.above()
 	told := map[string]bool{}
@@ -106,6 +106,6 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 		told[one] = true
 	}
 	if len(told) < 3 {
-		t.Errorf("of what the model wrote some is told no more:\n%s\nstack: %+v", head, r.c.Gauge().Stack)
+		t.Errorf("of what the model wrote some is told no more:\n%s\nstack: %+v", head, r.c.Status().Stack)
 	}
 }

@@ -54,7 +54,7 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 		r.hearAndSettle(150, 300)
 		refuse.Store(true)
 		built := func() bool {
-			for _, row := range r.c.Gauge().Stack {
+			for _, row := range r.c.Status().Stack {
 				if row.By == compactor.ByExtractive {
 					return true
 				}
@@ -152,8 +152,8 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 			if n := len(r.worker.Requests()); n > 20 {
 				t.Errorf("40 messages cost %d model calls", n)
 			}
-			if g := r.c.Gauge(); g.Paused == "" {
-				t.Error("the gauge does not say that it pauses")
+			if g := r.c.Status(); g.Paused == "" {
+				t.Error("the status does not say that it pauses")
 			}
 			r.verify()
 		})
@@ -216,7 +216,7 @@ func TestEveryChunkCanBeSummarizedAsShortAsAsked(t *testing.T) {
 		r.hearMany(n, 60)
 		r.compactAndSettle()
 		if r.seen(compactor.EventFailed) > 0 {
-			t.Errorf("%d messages: %s", n, r.c.Gauge().Last.Error)
+			t.Errorf("%d messages: %s", n, r.c.Status().Last.Error)
 		}
 		for _, req := range worker.Requests() {
 			if len(req.Messages) > 2 {

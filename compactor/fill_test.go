@@ -27,7 +27,7 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 		if r.emergencies() == 0 || !r.c.Busy() {
 			t.Fatal("the model does not hang in an emergency, so nothing is tried here")
 		}
-		stack := r.c.Gauge().Stack
+		stack := r.c.Status().Stack
 		if len(stack) == 0 {
 			t.Fatal("nothing stands for what was hidden")
 		}
@@ -68,7 +68,7 @@ func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 	if r.emergencies() < 2 {
 		t.Fatal("there was no second emergency, so nothing is tried here")
 	}
-	for i := 0; r.c.Gauge().Used < 3300; i++ { // little room is left for what is being made
+	for i := 0; r.c.Status().Used < 3300; i++ { // little room is left for what is being made
 		r.hear(fmt.Sprintf("more %d %s", i, filler(40)))
 	}
 	close(release)
@@ -109,7 +109,7 @@ func TestRepairGoesOnInSilence(t *testing.T) {
 					r.waitIdle()
 					time.Sleep(10 * time.Second)
 				}
-				if !slices.ContainsFunc(r.c.Gauge().Stack, compactor.Compaction.NeedsRepair) {
+				if !slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair) {
 					t.Fatal("nothing is to be repaired")
 				}
 				back.Store(true)
@@ -161,7 +161,7 @@ func TestLeavingCancelsARepair(t *testing.T) {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
 		}
 		synctest.Wait()
-		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnRepair {
+		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
 			t.Fatalf("running is %+v", running)
 		}
 		started := time.Now()

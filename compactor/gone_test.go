@@ -120,7 +120,7 @@ func (g *secretRig) prepareAndWait() {
 	}
 	g.three = g.tell(secretly("This is the third one."))
 	for i := 0; ; i++ {
-		if running := g.c.Gauge().Running; running != nil && running.From <= g.three.Seq && running.To >= g.three.Seq {
+		if running := g.c.Status().Running; running != nil && running.From <= g.three.Seq && running.To >= g.three.Seq {
 			break
 		}
 		if i > 100 {
@@ -177,7 +177,7 @@ func (g *secretRig) wantRepaired() {
 		g.hear(fmt.Sprintf("later %d %s", i, filler(20)))
 		g.waitIdle()
 	}
-	for _, row := range g.c.Gauge().Stack {
+	for _, row := range g.c.Status().Stack {
 		if row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord) {
 			g.t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
 		}

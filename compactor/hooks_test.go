@@ -57,8 +57,8 @@ func TestAVeto(t *testing.T) {
 		if e.Error != "not during the lecture" || e.Trigger != compactor.OnBackground || r.seen(compactor.EventStarted) > 0 {
 			t.Fatalf("a veto is %+v", e)
 		}
-		if g := r.c.Gauge(); g.Paused != "background was forbidden: not during the lecture" || !reflect.DeepEqual(g.Last, e) {
-			t.Errorf("the gauge says %q, last %+v", g.Paused, g.Last)
+		if g := r.c.Status(); g.Paused != "background was forbidden: not during the lecture" || !reflect.DeepEqual(g.Last, e) {
+			t.Errorf("the status says %q, last %+v", g.Paused, g.Last)
 		}
 		for range 3 {
 			r.hear("a word")
@@ -117,8 +117,8 @@ func TestHooksThatPanic(t *testing.T) {
 		r.hear("a word " + filler(30))
 	}
 	r.compactAndSettle()
-	if r.seen(compactor.EventApplied) != 1 || len(r.c.Gauge().Stack) != 1 {
-		t.Errorf("%d applied compactions, a stack of %d", r.seen(compactor.EventApplied), len(r.c.Gauge().Stack))
+	if r.seen(compactor.EventApplied) != 1 || len(r.c.Status().Stack) != 1 {
+		t.Errorf("%d applied compactions, a stack of %d", r.seen(compactor.EventApplied), len(r.c.Status().Stack))
 	}
 	r.verify()
 }
@@ -139,8 +139,8 @@ func TestOneEventForEverybody(t *testing.T) {
 			}
 			r.compactAndSettle()
 			told := r.last(test.state)
-			if told.State == "" || !reflect.DeepEqual(r.c.Gauge().Last, told) {
-				t.Fatalf("told of %+v, the gauge has %+v", told, r.c.Gauge().Last)
+			if told.State == "" || !reflect.DeepEqual(r.c.Status().Last, told) {
+				t.Fatalf("told of %+v, the status has %+v", told, r.c.Status().Last)
 			}
 			if test.state == compactor.EventFailed && !strings.HasSuffix(told.Error, "nothing was lost") {
 				t.Errorf("a failure says %q", told.Error)
@@ -168,19 +168,19 @@ func TestOneEventForEverybody(t *testing.T) {
 	}
 }
 
-func TestTheGaugeTellsWhereTheEngineFires(t *testing.T) {
+func TestTheStatusSaysWhenTheEngineActs(t *testing.T) {
 	for _, window := range []int{3001, 4000, 7919} {
 		for _, atTokens := range []int{0, 2100} {
 			r := newRig(t, window, nil)
 			r.policy.CompactAtTokens = atTokens
 			fired := false
 			for i := 0; !fired && i < 400; i++ {
-				g := r.c.Gauge()
+				g := r.c.Status()
 				r.hear(fmt.Sprint("note ", i))
 				used := g.Used + chat.TokensOf(r.said[len(r.said)-1])
 				r.waitIdle()
 				if fired = r.seen(compactor.EventStarted) > 0; fired != (used >= g.NextAt) || g.Next != compactor.OnBackground {
-					t.Errorf("window %d: at %d tokens it fired: %v; the gauge said %s at %d", window, used, fired, g.Next, g.NextAt)
+					t.Errorf("window %d: at %d tokens it fired: %v; the status said %s at %d", window, used, fired, g.Next, g.NextAt)
 				}
 			}
 			if !fired {

@@ -113,7 +113,7 @@ func perform(t *testing.T) {
 	s.next() // after the last one
 	s.armed.Store(false)
 	told.Strokes, told.Memories = s.n.Load(), remembered(t, dir)
-	for _, row := range l.c.Gauge().Stack {
+	for _, row := range l.c.Status().Stack {
 		told.Kinds = append(told.Kinds, row.Kind)
 	}
 	l.close()

@@ -208,7 +208,7 @@ func (a act) found(t *testing.T, dir string, step int, whole story) error {
 	l.window = spacious
 	notes(2, 20)(l)
 	repairs(l)
-	g := l.c.Gauge()
+	g := l.c.Status()
 	if len(g.Prepared) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsRepair) {
 		return fmt.Errorf("after all work was done %d rows are prepared; the stack is %+v, behind %+v", len(g.Prepared), g.Stack, g.Past.Earlier)
 	}

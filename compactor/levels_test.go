@@ -21,7 +21,7 @@ func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *ri
 	r.policy.SpanTokens, r.policy.TailTokens, r.policy.MaxSummary = 500, 1000, 200
 	change(&r.policy)
 	r.talkTo(share)
-	if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Prepared) < 8 {
+	if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) < 8 {
 		t.Fatalf("%d summaries are shown and %d prepared", len(g.Stack), len(g.Prepared))
 	}
 	return r
@@ -44,7 +44,7 @@ func (r *rig) shareLeft() (share, span float64) {
 	for _, m := range r.said {
 		all += m.Tokens
 	}
-	stack := r.c.Gauge().Stack
+	stack := r.c.Status().Stack
 	if len(stack) == 0 {
 		return 0, 0
 	}
@@ -66,10 +66,10 @@ func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := prepared(t, 0.77, func(p *compactor.Policy) { p.Economy = c.economy })
-			before := r.c.Gauge().Prepared
+			before := r.c.Status().Prepared
 			r.hear(filler(c.paste))
 			share, span := r.shareLeft()
-			g := r.c.Gauge()
+			g := r.c.Status()
 			for _, row := range g.Stack {
 				if row.Kind == compactor.Placeholder {
 					t.Errorf("messages were truncated although summaries of them were ready")
@@ -100,7 +100,7 @@ func TestALevelGoesOnUntilItIsLeft(t *testing.T) {
 	if used := r.share(); used >= 0.8 {
 		t.Errorf("the window is still full to %.2f", used)
 	}
-	if g := r.c.Gauge(); len(g.Prepared) == 0 {
+	if g := r.c.Status(); len(g.Prepared) == 0 {
 		t.Errorf("all %d are shown", len(g.Stack))
 	}
 	r.verify()
@@ -116,7 +116,7 @@ func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
 				time.Sleep(time.Hour)
 				r.render()
 				share, span := r.shareLeft()
-				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Gauge().Prepared) > 0 {
+				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Status().Prepared) > 0 {
 					t.Errorf("%.0f %% left, the last span of which is %.1f %%", 100*share, 100*span)
 				}
 				for range 3 {
@@ -143,23 +143,23 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := prepared(t, 0.7, func(*compactor.Policy) {})
-				before := len(r.c.Gauge().Prepared)
+				before := len(r.c.Status().Prepared)
 				r.set(off)
 				time.Sleep(time.Hour)
 				for range 5 {
 					r.talk("and now? " + filler(30))
 					r.waitIdle()
 				}
-				if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Prepared) != before {
+				if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
 					t.Errorf("%d summaries are shown, %d of %d are prepared", len(g.Stack), len(g.Prepared), before)
 				}
 				r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
-				for r.share() < 0.85 && len(r.c.Gauge().Stack) == 0 {
+				for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
 					r.talk("more " + filler(60))
 				}
 				r.hear(filler(700))
 				r.noPlaceholder()
-				if len(r.c.Gauge().Stack) == 0 {
+				if len(r.c.Status().Stack) == 0 {
 					t.Errorf("nothing is shown at %.2f", r.share())
 				}
 				r.waitIdle()
@@ -177,7 +177,7 @@ func TestCompactAppliesAllThatIsPrepared(t *testing.T) {
 		t.Fatalf("it says %+v", e)
 	}
 	must(t, r.c.Wait(context.Background()))
-	if g := r.c.Gauge(); len(g.Prepared) > 0 {
+	if g := r.c.Status(); len(g.Prepared) > 0 {
 		t.Errorf("%d summaries wait", len(g.Prepared))
 	}
 	r.verify()
@@ -198,7 +198,7 @@ func TestACheckCopiesNoViewForWhatIsPrepared(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
-	if g := r.c.Gauge(); len(g.Prepared) == 0 || least > 256*uint64(g.Lines) {
+	if g := r.c.Status(); len(g.Prepared) == 0 || least > 256*uint64(g.Lines) {
 		t.Errorf("with %d messages and %d prepared summaries a check allocates %d bytes", g.Lines, len(g.Prepared), least)
 	}
 }

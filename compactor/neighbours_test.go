@@ -29,7 +29,7 @@ func TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway(t *testing.T) {
 				}
 				mend()
 				r.hear("this is written")
-				if n := len(r.c.Gauge().Stack); n < 10 {
+				if n := len(r.c.Status().Stack); n < 10 {
 					t.Fatalf("%d rows: they are not parted by what was deleted", n)
 				}
 				for range 3 {
@@ -37,7 +37,7 @@ func TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway(t *testing.T) {
 					r.waitIdle()
 				}
 				cost := 0
-				for _, row := range r.c.Gauge().Stack {
+				for _, row := range r.c.Status().Stack {
 					if cost += row.Cost(); row.Kind == compactor.Placeholder {
 						t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
 					}

@@ -20,7 +20,7 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 		if _, err := privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true); err != nil {
 			t.Fatal(err)
 		}
-		for i := 0; len(r.c.Gauge().Stack) == 0; i++ {
+		for i := 0; len(r.c.Status().Stack) == 0; i++ {
 			if i > 200 {
 				t.Fatal("nothing is summarized")
 			}
@@ -44,7 +44,7 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 		if len(refused) == 0 || !strings.Contains(refused[0], "wants to be in no memory") {
 			t.Errorf("it was answered %q", refused)
 		}
-		if stack := r.c.Gauge().Stack; !slices.ContainsFunc(stack, func(row compactor.Compaction) bool { return strings.Contains(row.Text, "Ada decided") }) {
+		if stack := r.c.Status().Stack; !slices.ContainsFunc(stack, func(row compactor.Compaction) bool { return strings.Contains(row.Text, "Ada decided") }) {
 			t.Errorf("the stack is %+v", stack)
 		}
 	})
@@ -57,7 +57,7 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 		if n := count(t, r.dir, "SELECT sum(refused) FROM compactions"); n != 0 {
 			t.Errorf("%d were tried", n)
 		}
-		if stack := r.c.Gauge().Stack; !strings.Contains(stack[0].Text, "parrots") {
+		if stack := r.c.Status().Stack; !strings.Contains(stack[0].Text, "parrots") {
 			t.Errorf("the stack is %+v", stack)
 		}
 	})

@@ -142,7 +142,7 @@ func get[T any](w *owner, f func() T) (v T) {
 }
 
 func (w *owner) Busy() bool { return get(w, w.Compactor.Busy) }
-func (w *owner) Gauge() compactor.Status {
+func (w *owner) Status() compactor.Status {
 	return get(w, func() compactor.Status { return w.Compactor.StatusReader()() })
 }
 func (w *owner) Count() compactor.Count { return get(w, w.Compactor.Count) }

@@ -104,7 +104,7 @@ func TestPiecesFitTheSpeedOfTheModel(t *testing.T) {
 			t.Fatalf("the first piece, of %v tokens, ended as %s: it must be as large as ever", pieces, e.State)
 		}
 		for e := compact(); e.State != compactor.EventApplied; e = compact() {
-			if r.c.Gauge().Lines > 3000 {
+			if r.c.Status().Lines > 3000 {
 				t.Fatalf("pieces of %v tokens ended as %s: %s", pieces, e.State, e.Error)
 			}
 		}

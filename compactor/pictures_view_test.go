@@ -37,7 +37,7 @@ func (r *rig) show(text string, data []byte) chat.Message {
 func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	worker := &llmtest.Model{Func: good}
 	r := newRig(t, 100_000, worker)
-	before := r.c.Gauge().Used
+	before := r.c.Status().Used
 	shown := r.show("my cat", []byte("\x89PNG\r\n\x1a\n"))
 	r.talk("what is it?")
 	r.hear("well")
@@ -63,8 +63,8 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		if shown.Tokens != chat.TokensOf(shown) || shown.Tokens < 1000 {
 			t.Errorf("the row says %d tokens, it costs %d", shown.Tokens, chat.TokensOf(shown))
 		}
-		if grown := r.c.Gauge().Used - before; grown < shown.Tokens {
-			t.Errorf("the gauge grew by %d tokens", grown)
+		if grown := r.c.Status().Used - before; grown < shown.Tokens {
+			t.Errorf("the status grew by %d tokens", grown)
 		}
 	})
 	t.Run("and told to the worker in words", func(t *testing.T) {

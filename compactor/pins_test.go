@@ -118,7 +118,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	budget := func(most int) {
 		t.Helper()
 		r.waitIdle()
-		g := r.c.Gauge()
+		g := r.c.Status()
 		stack := 0
 		for _, row := range g.Stack {
 			stack += row.Tokens
@@ -148,7 +148,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 			t.Fatalf("pinned are %v, %v", head.Pins, err)
 		}
 		third := compactor.Pin{Message: r.said[7]}
-		most := r.c.Gauge().PinBudget
+		most := r.c.Status().PinBudget
 		costs := compactor.PinCosts(append(head.Pins, third), most)
 		if most != 600 || costs[0].Shown != costs[0].Whole || costs[1].Shown == 0 || costs[1].Shown >= costs[1].Whole ||
 			costs[2].Shown != 0 || costs[2].Whole < 200 || costs[0].Shown+costs[1].Shown > 600 {
@@ -167,7 +167,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		r.policy.PinBudget = 20_000
 		r.resize(4000)
 		r.waitIdle()
-		if most := r.c.Gauge().PinBudget; most != 400 {
+		if most := r.c.Status().PinBudget; most != 400 {
 			t.Errorf("the budget is %d", most)
 		}
 		budget(400)
@@ -187,7 +187,7 @@ func TestPinCostsAreThoseOfTheView(t *testing.T) {
 	}
 	state, err := r.conv.Compactions().Load(t.Context())
 	must(t, err)
-	budget := r.c.Gauge().PinBudget
+	budget := r.c.Status().PinBudget
 	costs := compactor.PinCosts(state.Head.Pins, budget)
 	if want := r.c.Budget() / 10; budget != want || costs[0].Shown > want {
 		t.Errorf("it is said to take %d of %d tokens, there are %d", costs[0].Shown, budget, want)

@@ -17,9 +17,9 @@ func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
 	r.policy.Enabled = false
 	for i := range 100 {
 		r.hear(fmt.Sprint("note ", i, " ", filler(60)))
-		g := r.c.Gauge()
+		g := r.c.Status()
 		if g.Next != compactor.OnEmergency || g.NextAt != 3800 || !strings.Contains(g.Paused, "switched off") {
-			t.Fatalf("the gauge says %s at %d, %q", g.Next, g.NextAt, g.Paused)
+			t.Fatalf("the status says %s at %d, %q", g.Next, g.NextAt, g.Paused)
 		}
 		r.waitIdle()
 		r.request()
@@ -62,7 +62,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	r.waitIdle()
 	hear()
 	r.compactAndSettle()
-	stack := r.c.Gauge().Stack
+	stack := r.c.Status().Stack
 	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
 		t.Errorf("the rows are %+v", stack)
 	}
@@ -71,7 +71,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	r.restart()
 	hear()
 	r.compactAndSettle()
-	if stack := r.c.Gauge().Stack; len(stack) != 3 || stack[2].Focus != "places" {
+	if stack := r.c.Status().Stack; len(stack) != 3 || stack[2].Focus != "places" {
 		t.Errorf("after a restart the rows are %+v", stack)
 	}
 	r.verify()

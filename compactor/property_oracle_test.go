@@ -50,7 +50,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	m.levelNone(rt)
 	squeezed := false
 	crowded := func() bool {
-		g := r.c.Gauge()
+		g := r.c.Status()
 		return float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
 	}
 	squeezed = crowded()
@@ -149,7 +149,7 @@ func (m *machine) everything(rt *rapid.T, text string, whole bool) {
 		last = seq
 		shown[seq] = true
 	}
-	stack := m.r.c.Gauge().Stack
+	stack := m.r.c.Status().Stack
 	covers := func(seq int64) bool {
 		return slices.ContainsFunc(stack, func(row compactor.Compaction) bool { return row.Covers(seq) })
 	}
@@ -171,11 +171,11 @@ func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
 	return rows
 }
 
-// glance holds what is in memory to coverage, order, budget and what a gauge says.
+// glance checks coverage, order and budget of what is in memory, and what its status says.
 func (m *machine) glance(rt *rapid.T) {
-	g := m.r.c.Gauge()
+	g := m.r.c.Status()
 	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
-		rt.Fatalf("the gauge's parts do not add up: %+v", g)
+		rt.Fatalf("the status's parts do not add up: %+v", g)
 	}
 	if wrong := m.r.c.Prospect(); wrong != "" {
 		rt.Fatalf("plans are made on another view than the one to come: %s", wrong)
@@ -199,7 +199,7 @@ func (m *machine) glance(rt *rapid.T) {
 		if m.disk.isDead() {
 			return
 		}
-		g = m.r.c.Gauge()
+		g = m.r.c.Status()
 	}
 	if g.Used > g.Window {
 		rt.Fatalf("%d of %d tokens used: frame %d, head %d, %d messages %d, reserve %d", g.Used, g.Window, g.Frame, g.Head, g.Lines, g.Verbatim, g.Reserve)
@@ -255,7 +255,7 @@ func (m *machine) recovers(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	m.glance(rt)
-	g := r.c.Gauge()
+	g := r.c.Status()
 	full := float64(g.Used) >= 0.85*float64(g.Window)
 	for _, s := range g.Past.Earlier {
 		if len(s.Rows) > 1 && !full {

@@ -111,7 +111,7 @@ func (m *machine) undo(rt *rapid.T) {
 	if err != nil || e.State == compactor.EventNoop && e.Error == "" {
 		rt.Fatalf("undo: %+v, %v", e, err)
 	}
-	g := m.r.c.Gauge()
+	g := m.r.c.Status()
 	if e.State == compactor.EventUndone && float64(g.Used) >= g.Policy.AggressiveThreshold*float64(g.Window) {
 		rt.Fatalf("after an undo %d of %d tokens are used", g.Used, g.Window)
 	}
@@ -126,7 +126,7 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	m.sound(rt)
 	r := m.r
 	r.waitIdle()
-	before, used, applied := r.render(), r.c.Gauge().Used, m.appliedSets(rt)
+	before, used, applied := r.render(), r.c.Status().Used, m.appliedSets(rt)
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
 	}
@@ -148,7 +148,7 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	}
 	// The next check may be applied what was prepared, and a repair is applied when it is done: on disk first,
 	// so that what is not there yet was not in memory when that was looked at.
-	after, now := r.render(), r.c.Gauge().Used
+	after, now := r.render(), r.c.Status().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
 	if m.appliedSets(rt) == applied+1 && (after != before || r.size == 0 && now-freedNow != used-freed) {

@@ -40,7 +40,7 @@ type machine struct {
 
 	problem atomic.Pointer[string]
 	applied atomic.Int64
-	numbers atomic.Int64 // of applied compactions, held to the gauge
+	numbers atomic.Int64 // of applied compactions, held to the status
 	events  [eventKinds]atomic.Int64
 
 	last view // the last request

@@ -131,6 +131,6 @@ func (t *metrics) String() string {
 	}
 	fmt.Fprintf(&b, "%d messages, %d edits, %d deleted, %d segments ended\n", t.messages, t.edits, t.deleted, t.sessions)
 	fmt.Fprintf(&b, "%d restarts, %d of them of the file too; %d requests held to the strict provider, %d of them to go on from the one before, %d refused for their size\n", t.restarts, t.files, t.requests, t.prefixes, t.overflows)
-	fmt.Fprintf(&b, "%d requests of the worker; %d rows expanded; %d memories of a worker; %d landings whose numbers were held to the gauge", t.asked, t.expanded, t.memories, t.numbers)
+	fmt.Fprintf(&b, "%d requests of the worker; %d rows expanded; %d memories of a worker; %d landings whose numbers were held to the status", t.asked, t.expanded, t.memories, t.numbers)
 	return b.String()
 }

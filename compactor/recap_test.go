@@ -86,7 +86,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 				if !strings.Contains(recap.Text, "Turin") || strings.Contains(recap.Text, "AKIA") {
 					t.Errorf("it says %q", recap.Text)
 				}
-				if count(t, r.dir, "SELECT count(*) FROM compactions") != rows || r.c.Gauge().Last.State != "" {
+				if count(t, r.dir, "SELECT count(*) FROM compactions") != rows || r.c.Status().Last.State != "" {
 					t.Error("something has changed")
 				}
 				r.close()
@@ -101,14 +101,14 @@ func TestARecapTellsOfWhatIsHidden(t *testing.T) {
 	hidden := 0
 	for i := 0; hidden == 0 && i < 200; i++ {
 		r.hear("Ada went to Turin. " + filler(60))
-		for _, row := range r.c.Gauge().Stack {
+		for _, row := range r.c.Status().Stack {
 			if row.Kind == compactor.Placeholder {
 				hidden = row.Messages
 			}
 		}
 		if hidden > 0 {
 			recap, err := r.c.Recap(t.Context(), "")
-			if err == nil && recap.Hidden == 0 && len(r.c.Gauge().Stack) == 1 && r.c.Gauge().Stack[0].Kind != compactor.Placeholder {
+			if err == nil && recap.Hidden == 0 && len(r.c.Status().Stack) == 1 && r.c.Status().Stack[0].Kind != compactor.Placeholder {
 				return // it was repaired in between
 			}
 			if err != nil || recap.Hidden != hidden || recap.From != 1 {

@@ -28,7 +28,7 @@ func TestARepairIsAsLongAsItsSpanDeserves(t *testing.T) {
 			}
 			r.startSession() // all of it stands behind a placeholder, which is repaired
 			r.waitIdle()
-			rows := r.c.Gauge().Past.Earlier[0].Rows
+			rows := r.c.Status().Past.Earlier[0].Rows
 			if len(rows) != 1 || rows[0].Kind != compactor.Leaf {
 				t.Fatalf("the earlier session is %+v", rows)
 			}

@@ -137,22 +137,22 @@ func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
 				t.Fatalf("it is %+v", e)
 			}
 			r.waitIdle()
-			if f := r.c.Gauge().Failed; f.State != compactor.EventFailed || f.Trigger != compactor.OnSelf || !strings.Contains(f.Error, "overloaded") {
-				t.Errorf("the gauge tells of %+v", f)
+			if f := r.c.Status().Failed; f.State != compactor.EventFailed || f.Trigger != compactor.OnSelf || !strings.Contains(f.Error, "overloaded") {
+				t.Errorf("the status tells of %+v", f)
 			}
 		}
 		if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "cooling down") {
 			t.Errorf("after two failures it is refused with %q", why)
 		}
-		if f := r.c.Gauge().Failed; f.State != compactor.EventFailed {
+		if f := r.c.Status().Failed; f.State != compactor.EventFailed {
 			t.Error("the refusal has hidden the failure")
 		}
 		fails = false
 		if e := r.compact(""); e.State != compactor.EventApplied { // a person may
 			t.Errorf("it ended as %+v", e)
 		}
-		if f := r.c.Gauge().Failed; f.State != "" {
-			t.Errorf("after an applied compaction the gauge tells of %+v", f)
+		if f := r.c.Status().Failed; f.State != "" {
+			t.Errorf("after an applied compaction the status tells of %+v", f)
 		}
 		r.verify()
 		r.close()
@@ -166,10 +166,10 @@ func TestNothingToCutIsNoCompaction(t *testing.T) {
 	r.policy.TailTokens = 200_000
 	r.chat(12) // above the background level, and all of it spared
 	r.waitIdle()
-	if g := r.c.Gauge(); g.Used < g.Window/10 {
+	if g := r.c.Status(); g.Used < g.Window/10 {
 		t.Fatalf("%d of %d are used", g.Used, g.Window)
 	}
-	if len(worker.Requests()) != 0 || len(r.events) != 0 || len(r.c.Gauge().Stack) != 0 {
+	if len(worker.Requests()) != 0 || len(r.events) != 0 || len(r.c.Status().Stack) != 0 {
 		t.Errorf("%d requests, events %+v", len(worker.Requests()), r.events)
 	}
 	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "nothing old enough") {

@@ -53,7 +53,7 @@ func (r *rig) verify() {
 // repaired fails if a row in the view still waits for a model.
 func (r *rig) repaired() {
 	r.t.Helper()
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range r.c.Status().Stack {
 		if row.NeedsRepair() {
 			r.t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
 		}
@@ -63,7 +63,7 @@ func (r *rig) repaired() {
 // noPlaceholder fails if a placeholder stands in the view.
 func (r *rig) noPlaceholder() {
 	r.t.Helper()
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range r.c.Status().Stack {
 		if row.Kind == compactor.Placeholder {
 			r.t.Errorf("a placeholder stands for %d to %d", row.From, row.To)
 		}

@@ -42,7 +42,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 					r.compactAndSettle()
 				}
 				r.hearMany(10, 400)
-				stack := r.c.Gauge().Stack
+				stack := r.c.Status().Stack
 				row := compactor.Compaction{
 					Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
 					Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
@@ -58,7 +58,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 					r.c.Compact(compactor.OnManual, "")
 				}
 				r.waitIdle()
-				if g := r.c.Gauge(); len(g.Prepared) > 0 || g.Lines != 4 {
+				if g := r.c.Status(); len(g.Prepared) > 0 || g.Lines != 4 {
 					t.Errorf("%d rows are prepared, and %d messages verbatim", len(g.Prepared), g.Lines)
 				}
 				if budget := int64(0.02 * 100_000); most.Load() > budget {

@@ -27,7 +27,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 	}
 	r.asRestarted()
 	t.Run("only as many as fit half of the budget", func(t *testing.T) {
-		g := r.c.Gauge()
+		g := r.c.Status()
 		newest := g.Past.Earlier[3].Rows[0].Tokens
 		r.policy.StackBudget = float64(2*(newest+30)+1) / float64(r.window)
 		r.c.Check(t.Context())
@@ -46,7 +46,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 		r.hearNotes(3)
 		r.startSession()
 		r.waitIdle()
-		for _, s := range r.c.Gauge().Past.Earlier {
+		for _, s := range r.c.Status().Past.Earlier {
 			if len(s.Rows) != 1 || s.Rows[0].NeedsRepair() {
 				t.Errorf("of messages %d to %d stands %+v", s.From, s.To, s.Rows)
 			}
@@ -60,7 +60,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 	for range 4 {
 		r.hearNotes(150)
 		r.waitIdle()
-		g := r.c.Gauge()
+		g := r.c.Status()
 		stack := g.Past.Tokens
 		for _, row := range g.Stack {
 			stack += row.Cost()
@@ -70,7 +70,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 		}
 		r.startSession()
 	}
-	if r.waitIdle(); r.c.Gauge().Past.Tokens == 0 {
+	if r.waitIdle(); r.c.Status().Past.Tokens == 0 {
 		t.Error("nothing is shown of earlier sessions")
 	}
 	r.verify()
@@ -79,7 +79,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	cost := func() (stack, budget int) {
-		g := r.c.Gauge()
+		g := r.c.Status()
 		for _, row := range g.Stack {
 			stack += row.Tokens
 		}
@@ -95,8 +95,8 @@ func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 	}
 	r.policy.EarlierSessions = 3
 	r.waitIdle()
-	if stack, budget := cost(); stack > budget || r.c.Gauge().Past.Tokens == 0 {
-		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Gauge().Past.Tokens)
+	if stack, budget := cost(); stack > budget || r.c.Status().Past.Tokens == 0 {
+		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Status().Past.Tokens)
 	}
 	r.verify()
 }

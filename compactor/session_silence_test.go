@@ -14,7 +14,7 @@ func TestANewSessionOwesNothing(t *testing.T) {
 	r.policy.BackgroundFraction, r.policy.KeepLastN = 0.9, 0
 	r.prepared(2)
 	r.quiet = true
-	for len(r.c.Gauge().Stack) == 0 {
+	for len(r.c.Status().Stack) == 0 {
 		r.hearNotes(1)
 		must(t, r.c.Wait(t.Context()))
 	}
@@ -22,7 +22,7 @@ func TestANewSessionOwesNothing(t *testing.T) {
 	r.hearNotes(8)
 	r.talk("do you hear?")
 	r.waitIdle()
-	g := r.c.Gauge()
+	g := r.c.Status()
 	for _, row := range append(g.Prepared, g.Stack...) {
 		if row.From >= r.start() {
 			t.Errorf("at %.2f of the window there is a %s on %s by %s over %d to %d", r.share(), row.Kind, row.Trigger, row.By, row.From, row.To)
@@ -44,7 +44,7 @@ func TestARollupMakesNobodyQuiet(t *testing.T) {
 	time.Sleep(5 * time.Millisecond)
 	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })
 	r.waitIdle()
-	if rows := r.c.Gauge().Stack; rows[0].Kind != compactor.Rollup {
+	if rows := r.c.Status().Stack; rows[0].Kind != compactor.Rollup {
 		t.Fatalf("nothing was folded: %+v", rows)
 	}
 	r.spoken()

@@ -88,12 +88,12 @@ func TestASummaryThatIsLateIsAppliedInItsSession(t *testing.T) {
 	<-reading
 	r.startSession()
 	r.hearNotes(3)
-	if g := r.c.Gauge(); g.Running == nil || len(g.Stack) != 0 || g.Lines != 3 {
+	if g := r.c.Status(); g.Running == nil || len(g.Stack) != 0 || g.Lines != 3 {
 		t.Fatalf("the new session has %+v and %d messages", g.Stack, g.Lines)
 	}
 	close(release)
 	r.waitIdle()
-	g := r.c.Gauge()
+	g := r.c.Status()
 	if len(g.Stack) != 0 || g.Lines != 3 {
 		t.Errorf("something applied in the new session: %+v, %d messages", g.Stack, g.Lines)
 	}
@@ -111,7 +111,7 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 	r.talk("note-1- asks")
 	r.hearNotes(20)
 	r.compactAndSettle()
-	g := r.c.Gauge()
+	g := r.c.Status()
 	if len(g.Stack) != 1 || g.Lines == 0 {
 		t.Fatalf("the stack is %+v, %d messages are verbatim", g.Stack, g.Lines)
 	}
@@ -124,7 +124,7 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 			t.Errorf("nothing is told of message %d:\n%s", seq, view)
 		}
 	}
-	rows := r.c.Gauge().Past.Earlier[0].Rows
+	rows := r.c.Status().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].From != 1 || rows[0].To != tail || rows[0].Kind != compactor.Rollup {
 		t.Errorf("the old stack did not fold into one: %+v", rows)
 	}
@@ -135,12 +135,12 @@ func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.hearNotes(250)
 	r.waitIdle()
-	if len(r.c.Gauge().Stack) == 0 {
+	if len(r.c.Status().Stack) == 0 {
 		t.Fatal("nothing was summarized")
 	}
 	r.startSession()
 	r.waitIdle()
-	rows := r.c.Gauge().Past.Earlier[0].Rows
+	rows := r.c.Status().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].Kind == compactor.Placeholder || rows[0].To != 250 {
 		t.Errorf("of the old session stands %+v", rows)
 	}
@@ -215,7 +215,7 @@ func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
 	if !strings.Contains(view, "one more question") || !strings.Contains(view, "answer to") {
 		t.Errorf("the view is\n%s", view)
 	}
-	for _, applied := range r.c.Gauge().Stack { // none of what left stands beside what it left for
+	for _, applied := range r.c.Status().Stack { // none of what left stands beside what it left for
 		for _, m := range r.said {
 			if applied.Covers(m.Seq) && strings.Contains(view, fmt.Sprintf("[#%d ", m.Seq)) {
 				t.Errorf("message %d is verbatim and summarized", m.Seq)
@@ -238,7 +238,7 @@ func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
 	r.startSession()
 	r.hear("anew")
 	r.waitIdle()
-	if g := r.c.Gauge(); len(g.Stack) != 0 || g.Lines != 1 {
+	if g := r.c.Status(); len(g.Stack) != 0 || g.Lines != 1 {
 		t.Errorf("in the new session stand %+v and %d messages", g.Stack, g.Lines)
 	}
 	r.verify()
@@ -246,7 +246,7 @@ func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
 
 // seenHidden counts what is hidden in memory alone.
 func (r *rig) seenHidden() (n int) {
-	for _, row := range r.c.Gauge().Stack {
+	for _, row := range r.c.Status().Stack {
 		if row.ID == 0 {
 			n++
 		}
@@ -266,7 +266,7 @@ func TestWhatWasUndoneIsSummarizedWithItsSession(t *testing.T) {
 	if view := r.render(); strings.Contains(view, "truncated") || !strings.Contains(view, "note-3-") {
 		t.Errorf("the placeholder is not repaired:\n%s", view)
 	}
-	if why := r.c.Gauge().Paused; why != "" {
+	if why := r.c.Status().Paused; why != "" {
 		t.Errorf("the new session rests: %s", why)
 	}
 	r.asRestarted()

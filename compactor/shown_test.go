@@ -20,7 +20,7 @@ import (
 // checkShown holds the view to what was said in the session: at every instant each
 // message is verbatim or behind a row. What lies on disk is held to that elsewhere.
 func (r *rig) checkShown() error {
-	g := r.c.Gauge()
+	g := r.c.Status()
 	covered := 0
 	for _, row := range g.Stack {
 		covered += row.Messages

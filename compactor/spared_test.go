@@ -163,8 +163,8 @@ func TestWithNothingVerbatimTheHeadIsSent(t *testing.T) {
 	r.hearMany(9, 20)
 	r.applied()
 	view := r.request()
-	if r.c.Gauge().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
-		t.Errorf("%d messages are verbatim, the view is %+v", r.c.Gauge().Lines, view)
+	if r.c.Status().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
+		t.Errorf("%d messages are verbatim, the view is %+v", r.c.Status().Lines, view)
 	}
 	r.talk("and now?")
 	r.verify()
@@ -181,7 +181,7 @@ func TestASingleTurnHasNothingToCut(t *testing.T) {
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "nothing old enough") {
 		t.Errorf("%+v", e)
 	}
-	if n := len(r.c.Gauge().Stack); n != 0 || len(r.worker.Requests()) != 0 {
+	if n := len(r.c.Status().Stack); n != 0 || len(r.worker.Requests()) != 0 {
 		t.Errorf("%d rows, %d calls of the worker", n, len(r.worker.Requests()))
 	}
 	view := r.render()

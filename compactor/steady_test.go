@@ -32,14 +32,14 @@ func held(release <-chan struct{}, answer func(context.Context, int, llm.Request
 func TestALevelReachedWhileAWorkerRunsStartsNoOther(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, 8000, held(release, good))
-	for r.c.Gauge().Running == nil {
+	for r.c.Status().Running == nil {
 		r.hear(filler(20))
 	}
-	first := *r.c.Gauge().Running
+	first := *r.c.Status().Running
 	for r.share() < 0.93 { // past the aggressive level
 		r.hear(filler(20))
 	}
-	if g := r.c.Gauge(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
+	if g := r.c.Status(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
 		t.Errorf("running was %+v, is %+v", first, g.Running)
 	}
 	for patience := time.Now().Add(20 * time.Second); r.seen(compactor.EventStarted) == 0 && time.Now().Before(patience); {
@@ -60,7 +60,7 @@ func TestManyShortMessagesAreNoReason(t *testing.T) {
 		r.hear("ok")
 		r.waitIdle()
 	}
-	if g := r.c.Gauge(); len(r.worker.Requests()) != 0 || len(r.events) != 0 || g.Lines != 100 {
+	if g := r.c.Status(); len(r.worker.Requests()) != 0 || len(r.events) != 0 || g.Lines != 100 {
 		t.Errorf("%d requests, %+v, %d messages are verbatim", len(r.worker.Requests()), r.events, g.Lines)
 	}
 }
@@ -133,7 +133,7 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 			r.verify()
 			view, at := r.render(), 0
 			_, verbatim, _ := strings.Cut(view, "</kept>")
-			g := r.c.Gauge()
+			g := r.c.Status()
 			for n := len(r.said) - g.Lines + 1; n <= len(r.said); n++ {
 				next := strings.Index(verbatim, fmt.Sprintf("note-%d- ", n))
 				if next < at {
@@ -239,7 +239,7 @@ func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.resize(1500)
 	r.worker.Func = broken
 	r.c.Overflow(t.Context())
-	stack := r.c.Gauge().Stack
+	stack := r.c.Status().Stack
 	if len(stack) != 1 || stack[0].Kind != compactor.Placeholder {
 		t.Fatalf("the stack is %+v", stack)
 	}
@@ -250,7 +250,7 @@ func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.remove(hidden...)
 	r.resize(100_000)
 	r.waitIdle()
-	if stack := r.c.Gauge().Stack; len(stack) != 0 || len(r.worker.Requests()) != 0 {
+	if stack := r.c.Status().Stack; len(stack) != 0 || len(r.worker.Requests()) != 0 {
 		t.Errorf("the stack is %+v, the model was asked %d times", stack, len(r.worker.Requests()))
 	}
 	r.verify()

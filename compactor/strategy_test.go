@@ -27,7 +27,7 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 				t.Errorf("the head says that messages left the window: %v\n%s", said, head)
 			}
 			r.waitIdle()
-			for _, row := range r.c.Gauge().Stack {
+			for _, row := range r.c.Status().Stack {
 				if row.NeedsRepair() && name == compactor.StrategyWorker || row.AwaitsModel && name != compactor.StrategyWorker {
 					t.Errorf("a row awaits a model: %+v", row)
 				}

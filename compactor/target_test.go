@@ -47,7 +47,7 @@ func TestALargeSpanKeepsItsShare(t *testing.T) {
 				r := newRig(t, window, worker)
 				r.policy.Enabled = false
 				random := rand.New(rand.NewPCG(1, 2))
-				for i := 0; r.c.Gauge().Used < window*6/10; i++ {
+				for i := 0; r.c.Status().Used < window*6/10; i++ {
 					text := fmt.Sprintf("note %d:", i)
 					for range 60 {
 						text += fmt.Sprintf(" w%d", random.IntN(100_000))
@@ -62,7 +62,7 @@ func TestALargeSpanKeepsItsShare(t *testing.T) {
 					span += chat.TokensOf(m)
 				}
 				e := r.compact("")
-				row := r.c.Gauge().Stack[0]
+				row := r.c.Status().Stack[0]
 				share := float64(row.Tokens) / float64(span)
 				t.Logf("of %d tokens %d are kept: %.1f %%; asked for %d", span, row.Tokens, 100*share, asked)
 				if budget := int(r.policy.StackBudget * float64(window)); row.Tokens > budget {

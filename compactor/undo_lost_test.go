@@ -60,7 +60,7 @@ func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
 func TestANewSessionBringsNothingBackOfARefusedUndo(t *testing.T) {
 	r, _ := lostUndo(t, 1, &undoing{})
 	r.startSession()
-	if g := r.c.Gauge(); g.Lines != 0 {
+	if g := r.c.Status(); g.Lines != 0 {
 		t.Errorf("%d messages of the session that has ended are verbatim", g.Lines)
 	}
 	r.hear("something new")

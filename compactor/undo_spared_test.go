@@ -14,7 +14,7 @@ import (
 
 func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 	fill := func(r *rig, share float64) {
-		for r.c.Gauge().Used < int(share*float64(r.window)) {
+		for r.c.Status().Used < int(share*float64(r.window)) {
 			r.hear(filler(20))
 		}
 	}
@@ -25,22 +25,22 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		r.undo()
 		return r
 	}
-	t.Run("background does not plan it, nor after a restart, and the gauge says why", func(t *testing.T) {
+	t.Run("background does not plan it, nor after a restart, and the status says why", func(t *testing.T) {
 		r := start(t)
 		for range 2 {
 			fill(r, 0.82)
 			r.waitIdle()
-			if n := len(r.c.Gauge().Stack); n != 0 {
-				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Gauge().Used)
+			if n := len(r.c.Status().Stack); n != 0 {
+				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Status().Used)
 			}
-			if why := r.c.Gauge().Paused; !strings.Contains(why, "was undone") {
+			if why := r.c.Status().Paused; !strings.Contains(why, "was undone") {
 				t.Errorf("paused: %q", why)
 			}
 			r.restart()
 		}
 		fill(r, 0.851)
 		r.waitIdle()
-		g := r.c.Gauge()
+		g := r.c.Status()
 		if len(g.Stack) == 0 || g.Used >= 8000*80/100 || g.Paused != "" {
 			t.Errorf("aggressive left %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
 		}
@@ -50,7 +50,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		r := start(t)
 		r.policy.CompactAtTokens = 2000
 		r.waitIdle()
-		if n := len(r.c.Gauge().Stack); n != 0 {
+		if n := len(r.c.Status().Stack); n != 0 {
 			t.Errorf("%d rows stand in the view", n)
 		}
 	})
@@ -63,7 +63,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 	t.Run("a person's wish does", func(t *testing.T) {
 		r := start(t)
 		r.applied()
-		if n := len(r.c.Gauge().Stack); n != 1 {
+		if n := len(r.c.Status().Stack); n != 1 {
 			t.Errorf("%d rows stand in the view", n)
 		}
 	})
@@ -75,17 +75,17 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 			r.hear(filler(20))
 		}
 		r.waitIdle() // the extractive summarizer repairs it
-		if g := r.c.Gauge(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
+		if g := r.c.Status(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
 			t.Fatalf("the stack is %+v", g.Stack)
 		}
 		r.undo()
 		r.waitIdle()
-		if kind := r.c.Gauge().Stack[0].Kind; kind != compactor.Placeholder {
+		if kind := r.c.Status().Stack[0].Kind; kind != compactor.Placeholder {
 			t.Errorf("it is a %s at once", kind)
 		}
 		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
 		r.compactAndSettle()
-		if kind := r.c.Gauge().Stack[0].Kind; kind == compactor.Placeholder {
+		if kind := r.c.Status().Stack[0].Kind; kind == compactor.Placeholder {
 			t.Error("it is a placeholder after somebody's wish")
 		}
 		r.verify()
@@ -160,7 +160,7 @@ func TestWhatWasMadeAheadDoesNotOvertakeWhatWasUndone(t *testing.T) {
 	}
 	r.set(func(p *compactor.Policy) { p.KeepLastN = 4 })
 	r.applied()
-	for len(r.c.Gauge().Prepared) == 0 {
+	for len(r.c.Status().Prepared) == 0 {
 		r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.3 })
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.waitIdle()
@@ -182,25 +182,25 @@ func TestWhatIsReadyForWhatWasUndoneIsGone(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
 	r.quiet = true
-	for len(r.c.Gauge().Stack) == 0 {
+	for len(r.c.Status().Stack) == 0 {
 		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
 		r.waitIdle()
 	}
 	r.talk("do you hear?")
 	r.waitIdle()
-	if rows := r.c.Gauge().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {
+	if rows := r.c.Status().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {
 		t.Fatalf("ready is %+v", rows)
 	}
 	r.undo()
-	if rows := r.c.Gauge().Prepared; len(rows) > 0 {
+	if rows := r.c.Status().Prepared; len(rows) > 0 {
 		t.Errorf("ready is %+v", rows)
 	}
 	r.restart()
-	if rows := r.c.Gauge().Prepared; len(rows) > 0 {
+	if rows := r.c.Status().Prepared; len(rows) > 0 {
 		t.Errorf("after a restart ready is %+v", rows)
 	}
 	r.applied()
-	if n := len(r.c.Gauge().Stack); n == 0 {
+	if n := len(r.c.Status().Stack); n == 0 {
 		t.Error("nothing is summarized again")
 	}
 	r.verify()

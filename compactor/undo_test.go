@@ -17,7 +17,7 @@ func (r *rig) undo() compactor.Event {
 	if err != nil || e.State != compactor.EventUndone {
 		r.t.Fatalf("undo: %+v, %v", e, err)
 	}
-	if used := r.c.Gauge().Used; e.AfterTokens != used {
+	if used := r.c.Status().Used; e.AfterTokens != used {
 		r.t.Errorf("the event says %d tokens are used, there are %d", e.AfterTokens, used)
 	}
 	r.verify()
@@ -63,7 +63,7 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 					r.hear(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
 				}
 				view, contexts := withoutContexts(r.render())
-				views, used = append(views, view), append(used, r.c.Gauge().Used-contexts)
+				views, used = append(views, view), append(used, r.c.Status().Used-contexts)
 				r.applied()
 				if r.render() == views[round] {
 					t.Fatal("the compaction changed nothing: the test shows nothing")
@@ -82,8 +82,8 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 				if round == 2 && view != want || !strings.HasPrefix(view, want) {
 					t.Errorf("round %d: before the compaction\n%s\n--- after it was undone\n%s", round, want, view)
 				}
-				if round == 2 && r.c.Gauge().Used != used[round] {
-					t.Errorf("%d tokens are used, %d were", r.c.Gauge().Used, used[round])
+				if round == 2 && r.c.Status().Used != used[round] {
+					t.Errorf("%d tokens are used, %d were", r.c.Status().Used, used[round])
 				}
 				r.asRestarted()
 			}
@@ -99,7 +99,7 @@ func TestUndoTakesRollupsBackWithTheirLeaf(t *testing.T) {
 		r.hearMany(5, 100)
 		before := r.render()
 		r.applied()
-		if !strings.Contains(fmt.Sprint(r.c.Gauge().Stack), string(compactor.Rollup)) {
+		if !strings.Contains(fmt.Sprint(r.c.Status().Stack), string(compactor.Rollup)) {
 			if round > 20 {
 				t.Fatal("nothing was folded")
 			}
@@ -121,7 +121,7 @@ func TestUndoIsRefused(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: good})
 		r.hearMany(30, 100)
 		r.applied()
-		for r.c.Gauge().Used < 8000*75/100 {
+		for r.c.Status().Used < 8000*75/100 {
 			r.hear(filler(100))
 		}
 		r.refused("of 8000 tokens would be used then, and from 6800 on")
@@ -129,7 +129,7 @@ func TestUndoIsRefused(t *testing.T) {
 	t.Run("and just below it is not", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: good})
 		r.policy.BackgroundThreshold = 0.84
-		for r.c.Gauge().Used < 8000*84/100-60 {
+		for r.c.Status().Used < 8000*84/100-60 {
 			r.hear(filler(20))
 		}
 		r.applied()
@@ -188,11 +188,11 @@ func TestARefusedUndoChangesNoNumber(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d %s", i, filler(200)))
 	}
 	r.render()
-	before := r.c.Gauge().Used
+	before := r.c.Status().Used
 	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventNoop {
 		t.Fatalf("undo: %+v, %v", e, err)
 	}
-	if after := r.c.Gauge().Used; after != before {
+	if after := r.c.Status().Used; after != before {
 		t.Errorf("%d tokens are used, %d were", after, before)
 	}
 }
@@ -209,21 +209,21 @@ func TestUndoTakesBackWhatWasAppliedTogetherWithAnEarlierSessionsSummary(t *test
 			r.startSession()
 			r.hearNotes(20)
 			r.waitIdle() // what the extractive summarizer made of the session's end is made better, which waits
-			lines := r.c.Gauge().Lines
+			lines := r.c.Status().Lines
 			r.applied()
 			all, err := r.conv.Compactions().Applied(t.Context())
 			must(t, err)
 			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
 				t.Fatalf("the latest compaction is %+v", rows)
 			}
-			before := r.c.Gauge().Past
+			before := r.c.Status().Past
 			if restarts {
 				r.restart()
 			}
 			if e := r.undo(); e.Kind != compactor.Leaf || e.From <= r.ends[0] || e.BeforeTokens >= e.AfterTokens {
 				t.Errorf("undone is %+v", e)
 			}
-			if g := r.c.Gauge(); len(g.Stack) != 0 || g.Lines != lines || !reflect.DeepEqual(g.Past, before) {
+			if g := r.c.Status(); len(g.Stack) != 0 || g.Lines != lines || !reflect.DeepEqual(g.Past, before) {
 				t.Errorf("the stack is %+v, %d messages are verbatim, of before stands %+v", g.Stack, g.Lines, g.Past.Earlier)
 			}
 			r.asRestarted()

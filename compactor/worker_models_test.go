@@ -47,13 +47,13 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 					r.chat(30)
 					r.applied()
 				}
-				for _, row := range r.c.Gauge().Stack {
+				for _, row := range r.c.Status().Stack {
 					if row.By != compactor.ByWorker || row.Model != "large" {
 						t.Errorf("row %d is by %s, model %q", row.ID, row.By, row.Model)
 					}
 				}
 				r.restart()
-				if row := r.c.Gauge().Stack[0]; row.Model != "large" {
+				if row := r.c.Status().Stack[0]; row.Model != "large" {
 					t.Errorf("on disk it is by %q", row.Model)
 				}
 				found, err := memory.Of(r.conv).Search(t.Context(), "", 10)
@@ -116,7 +116,7 @@ func TestAWorkerThatIsBackIsUsedAgain(t *testing.T) {
 		down = i == 0
 		r.chat(30)
 		r.compact("")
-		if row := r.c.Gauge().Stack[i]; row.Model != want {
+		if row := r.c.Status().Stack[i]; row.Model != want {
 			t.Errorf("row %d is by %q, want %q", i, row.Model, want)
 		}
 	}

@@ -58,7 +58,7 @@ func (r *rig) compact(focus string) compactor.Event {
 		r.t.Fatalf("it did not start: %+v", e)
 	}
 	must(r.t, r.c.Wait(context.Background()))
-	return r.c.Gauge().Last
+	return r.c.Status().Last
 }
 
 func TestBadSummariesAreNeverApplied(t *testing.T) {
@@ -180,7 +180,7 @@ func TestOneChunkThatFailsFailsAll(t *testing.T) {
 	if e := r.compact(""); e.State != compactor.EventFailed {
 		t.Errorf("it ended as %+v", e)
 	}
-	if r.render() != before || len(r.c.Gauge().Stack) != 0 {
+	if r.render() != before || len(r.c.Status().Stack) != 0 {
 		t.Error("a part of it was applied")
 	}
 	r.verify()

@@ -106,7 +106,7 @@ func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
 				}
 				if over > 0 || r.seen(compactor.EventFailed) > 0 || r.seen(compactor.EventApplied) == 0 {
 					t.Errorf("%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",
-						over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Gauge().Failed.Error)
+						over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Status().Failed.Error)
 				}
 				_, total, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Limit: 1})
 				if err != nil || strings.Contains(name, "saves") && total < 4 {

@@ -67,7 +67,7 @@ func TestOtherSettingsLeaveACountStanding(t *testing.T) {
 		less(r)
 		smaller := r.estimate(r.request()) - estimate
 		if got := prompt(r) - counted; smaller >= 0 || got > smaller*9/10 || got < smaller*2 {
-			t.Errorf("the gauge went by %d tokens, the view by an estimated %d", got, smaller)
+			t.Errorf("the status went by %d tokens, the view by an estimated %d", got, smaller)
 		}
 	})
 	t.Run("what is shown no more is not taken for dearer than it was", func(t *testing.T) {
@@ -89,9 +89,9 @@ func TestOtherSettingsLeaveACountStanding(t *testing.T) {
 		}
 		r.talk("and this? " + filler(9000))
 		less(r)
-		before := r.c.Gauge().Used
+		before := r.c.Status().Used
 		r.restart()
-		if after := r.c.Gauge().Used; after != before {
+		if after := r.c.Status().Used; after != before {
 			t.Errorf("%d tokens used, %d before the restart", after, before)
 		}
 	})
@@ -106,15 +106,15 @@ func TestACountHoldsOverARestart(t *testing.T) {
 		}
 		return r
 	}
-	t.Run("the gauge is what it was", func(t *testing.T) {
+	t.Run("the status is what it was", func(t *testing.T) {
 		r := finished()
 		r.hear("one more")
-		before := r.c.Gauge().Used
+		before := r.c.Status().Used
 		if r.c.Count().Prompt == 0 {
 			t.Fatal("nothing was counted")
 		}
 		r.restart()
-		if after := r.c.Gauge().Used; after != before {
+		if after := r.c.Status().Used; after != before {
 			t.Errorf("%d tokens used, %d before the restart", after, before)
 		}
 	})

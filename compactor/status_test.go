@@ -23,9 +23,9 @@ func asks(r *rig, text string) {
 // report tells what a provider counted for the last request.
 func report(r *rig, prompt int) { r.c.Reported(llm.Usage{Prompt: prompt, Completion: 7}) }
 
-// prompt is the gauge without the reply's reserve.
+// prompt is the status without the reply's reserve.
 func prompt(r *rig) int {
-	g := r.c.Gauge()
+	g := r.c.Status()
 	return g.Used - g.Reserve
 }
 
@@ -117,24 +117,24 @@ func TestWhichCountsAreBelieved(t *testing.T) {
 			if got := prompt(r); got != tt.want(n) {
 				t.Errorf("%d tokens, want %d of an estimated %d", got, tt.want(n), n)
 			}
-			if g := r.c.Gauge(); g.Frame+g.Head+g.Verbatim+g.Reserve != g.Used || g.Frame <= 0 || g.Verbatim <= 0 {
+			if g := r.c.Status(); g.Frame+g.Head+g.Verbatim+g.Reserve != g.Used || g.Frame <= 0 || g.Verbatim <= 0 {
 				t.Errorf("the parts do not add up: %+v", g)
 			}
 		})
 	}
 }
 
-// TestTheNumbersOfACompactionAreThoseOfTheGauge: before is what the gauge showed, the provider's
+// TestTheNumbersOfACompactionAreThoseOfTheStatus: before is what the status showed, the provider's
 // count with it, and after is what it shows then.
-func TestTheNumbersOfACompactionAreThoseOfTheGauge(t *testing.T) {
+func TestTheNumbersOfACompactionAreThoseOfTheStatus(t *testing.T) {
 	r := openTurn(t, &llmtest.Model{Func: good})
 	report(r, prompt(r)*6/5)
-	before := r.c.Gauge().Used
+	before := r.c.Status().Used
 	r.c.Compact(compactor.OnManual, "")
 	must(t, r.c.Wait(context.Background()))
 	e := r.events[len(r.events)-1]
-	if after := r.c.Gauge().Used; e.State != compactor.EventApplied || e.BeforeTokens != before || e.AfterTokens != after {
-		t.Errorf("%s from %d to %d tokens; the gauge went from %d to %d", e.State, e.BeforeTokens, e.AfterTokens, before, after)
+	if after := r.c.Status().Used; e.State != compactor.EventApplied || e.BeforeTokens != before || e.AfterTokens != after {
+		t.Errorf("%s from %d to %d tokens; the status went from %d to %d", e.State, e.BeforeTokens, e.AfterTokens, before, after)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
 				g := prompt(r)
 				real := int(size * float64(r.estimate(r.request())))
 				if g < real*95/100-150 || g > real*105/100+150 {
-					t.Fatalf("question %d: the gauge has %d tokens, there are %d", i, g, real)
+					t.Fatalf("question %d: the status has %d tokens, there are %d", i, g, real)
 				}
 			}
 			r.verify()
@@ -178,7 +178,7 @@ func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
 // so what is estimated must not be taken for sure.
 func TestSpareLeavesRoomForDoubt(t *testing.T) {
 	r := openTurn(t, nil)
-	free := func() int { return 20_000 - r.c.Gauge().Used }
+	free := func() int { return 20_000 - r.c.Status().Used }
 	if got, most := r.c.Spare(), free()-prompt(r)/8; got > most || got < most-100 {
 		t.Errorf("nothing was counted: %d tokens are spare, want at most %d of %d", got, most, free())
 	}
