@@ -75,6 +75,7 @@ func TestCommandLine(t *testing.T) {
 // TestLatency measures a few turns, in real time: what the figures are on a machine
 // that runs tests is nobody's business.
 func TestLatency(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	l := ranAs[latencies](t, "latency", "--turns", "3", "--summary", "500ms")
 	if reply := ms(replyDelay); l.Without.Median < reply || l.With.Median < reply || l.Turns != 3 || len(l.Targets) != 1 {
