@@ -167,9 +167,10 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 		h.classify(c, &messages[i])
 	}
 	c.noteSettings(messages)
+	c.inbox.post(func() { c.coming(messages) })
 	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
 	if err != nil {
-		c.inbox.post(func() { c.dropSettings(messages, nil) })
+		c.inbox.post(func() { c.notStored(messages) })
 		return nil, err
 	}
 	c.inbox.post(func() { c.arrived(messages, receipts) })

@@ -1,0 +1,54 @@
+package channel
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/internal/check"
+	"cairn/store"
+)
+
+// placesOf is a connector that notes what it hears of messages.
+type placesOf struct {
+	Connector
+	heard []string
+}
+
+func (p *placesOf) Accepted(_, id string, seq int64) {
+	p.heard = append(p.heard, fmt.Sprint(id, "=", seq))
+}
+func (p *placesOf) Compaction(string, Event)                 {}
+func (p *placesOf) Remembered(string, int64, string, string) {}
+
+// A message may be taken up before the loop handles that it arrived: its place is the last word.
+func TestAMessageWithAPlaceIsNotReportedAsWaiting(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(c *conversation, m []Inbound)
+		want []string
+	}{
+		"taken up first":  {func(c *conversation, m []Inbound) { c.accepted("m", 7); c.arrived(m, make([]store.Receipt, 1)) }, []string{"m=7"}},
+		"arrived first":   {func(c *conversation, m []Inbound) { c.arrived(m, make([]store.Receipt, 1)); c.accepted("m", 7) }, []string{"m=7"}},
+		"it waits":        {func(c *conversation, m []Inbound) { c.arrived(m, make([]store.Receipt, 1)) }, []string{"m=0"}},
+		"it was not kept": {func(c *conversation, m []Inbound) { c.notStored(m) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				heard := &placesOf{}
+				conv := newConversation(&Hub{o: Options{Log: slog.New(slog.DiscardHandler)}}, "terminal:test", heard, nil)
+				messages := []Inbound{{ID: "m"}}
+				conv.coming(messages)
+				c.do(conv, messages)
+				time.Sleep(2 * ackDelay)
+				synctest.Wait()
+				for _, f := range conv.inbox.events {
+					f()
+				}
+				check.EqualAll(t, "the connector hears", heard.heard, c.want)
+				check.Equal(t, "messages that are being stored", len(conv.arrivals.storing), 0)
+			})
+		})
+	}
+}
