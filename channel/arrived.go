@@ -15,6 +15,9 @@ const ackDelay = time.Second
 // coming notes messages before they are stored: the loop's child may take them up before the loop
 // handles that they arrived.
 func (c *conversation) coming(messages []Inbound) {
+	if _, ok := c.connector.(Observer); !ok {
+		return
+	}
 	for _, m := range messages {
 		if !c.arrivals.storing[m.ID] {
 			c.arrivals.storing[m.ID] = false

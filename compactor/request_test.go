@@ -138,7 +138,7 @@ func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
 			}
 			r.waitIdle()
 			if f := r.c.Status().Failed; f.State != compactor.EventFailed || f.Trigger != compactor.OnSelf || !strings.Contains(f.Error, "overloaded") {
-				t.Errorf("the status tells of %+v", f)
+				t.Errorf("the status reports %+v", f)
 			}
 		}
 		if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "cooling down") {
@@ -152,7 +152,7 @@ func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
 			t.Errorf("it ended as %+v", e)
 		}
 		if f := r.c.Status().Failed; f.State != "" {
-			t.Errorf("after an applied compaction the status tells of %+v", f)
+			t.Errorf("after an applied compaction the status reports %+v", f)
 		}
 		r.verify()
 		r.close()

@@ -5,15 +5,15 @@ package llm
 import (
 	"slices"
 
-	"cairn/words"
+	"cairn/internal/lazy"
 )
 
 // notChat matches the ids of models that are not for conversations.
-var notChat = words.Pattern(`(?i)embed|rerank|tts|audio|whisper|transcri|image|dall-e|sora|moderation|realtime|search|codex|computer-use|` +
+var notChat = lazy.Pattern(`(?i)embed|rerank|tts|audio|whisper|transcri|image|dall-e|sora|moderation|realtime|search|codex|computer-use|` +
 	`instruct-2|davinci|babbage|\bbge-|\bclip\b|guard`)
 
 // dated matches the ids of snapshots: gpt-4o-2024-08-06, gpt-4-0613, claude-3-5-haiku-20241022.
-var dated = words.Pattern(`-(?:20\d\d-?\d\d-?\d\d|[01]\d[0-3]\d)(?:-preview)?$`)
+var dated = lazy.Pattern(`-(?:20\d\d-?\d\d-?\d\d|[01]\d[0-3]\d)(?:-preview)?$`)
 
 // Choose returns the first model of preferred that is offered. If none is, it returns the first
 // offered one that looks like a chat model, a dated snapshot only if there is nothing else. ok is

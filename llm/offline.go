@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cairn/internal/lazy"
 	"cairn/words"
 )
 
@@ -93,10 +94,10 @@ type lastLine struct {
 }
 
 // header matches the header of a line in a request: number, day, time, speaker, what it replies to.
-var header = words.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
+var header = lazy.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
 
 // attached matches a file with its content, or any other attachment of a message.
-var attached = words.Pattern(`(?s)\[(file: [^\[\]\n]*)\]\n.*?\n\[end of file\]|\[((?:image|file|video|audio|attachment): [^\[\]\n]*)\]`)
+var attached = lazy.Pattern(`(?s)\[(file: [^\[\]\n]*)\]\n.*?\n\[end of file\]|\[((?:image|file|video|audio|attachment): [^\[\]\n]*)\]`)
 
 // readTurn returns the latest message of a person and the tool results after it.
 func readTurn(messages []Message) (asked lastLine, results []Message) {
@@ -134,7 +135,7 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 }
 
 // greets matches a text that is only a greeting, perhaps with a name.
-var greets = words.Pattern(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
+var greets = lazy.Pattern(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
 	`good (?:morning|afternoon|evening)|(?:hey|hi|hello)? ?there)(?:[ ,]+@?[\pL\pN]+)?[^\pL\pN]*$`)
 
 func (l lastLine) isQuestion() bool { return words.IsQuestion(l.text) }

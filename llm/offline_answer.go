@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/lazy"
 	"cairn/words"
 )
 
@@ -87,7 +88,7 @@ func kept(asked lastLine) string {
 
 // isKept matches the result of kept, in its current form and in that of older databases, alone or
 // followed by quotations.
-var isKept = words.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
+var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
 
 // finding is a memory or a message that a tool found.
 type finding struct {

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/words"
+	"cairn/internal/lazy"
 )
 
 // maxExamined is how many bytes of a refusal's text are examined: many patterns search it, and a
@@ -162,8 +162,8 @@ func (c *complaint) readCode(value any) {
 }
 
 var (
-	pageNoise = words.Pattern(`(?is)<(script|style)\b.*?</(script|style)>`)
-	pageTag   = words.Pattern(`(?s)<[^>]*>`)
+	pageNoise = lazy.Pattern(`(?is)<(script|style)\b.*?</(script|style)>`)
+	pageTag   = lazy.Pattern(`(?s)<[^>]*>`)
 )
 
 // pageText returns the text of an HTML page, which proxies send.

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"slices"
 
-	"cairn/words"
+	"cairn/internal/lazy"
 )
 
 // aboutTools matches the names that servers use for tools, for their use and for the choice of one.
@@ -121,10 +121,10 @@ func matchesAny(patterns []*regexp.Regexp, text string) bool {
 
 // quotation matches a run of words in quotes, with which servers repeat what they were sent; its
 // group is the text before the quotes. A quoted name contains no space, so it does not match.
-var quotation = words.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
+var quotation = lazy.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
 
 // ownKey matches a key whose quoted value is the server's own text.
-var ownKey = words.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
+var ownKey = lazy.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
 
 // withoutQuotations removes what a server only repeats: a chat message may contain the words of a
 // refusal.

@@ -88,7 +88,7 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 }
 
 // begun is a rig whose bot is connected, with a channel in which ann is.
-func begun(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
+func startedReply(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
 	t.Helper()
 	r, general, ann = town(t, w, model)
 	r.begin()

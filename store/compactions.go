@@ -189,8 +189,9 @@ func (cs Compactions) Load(ctx context.Context) (state transcript.Snapshot, err 
 	return state, nil
 }
 
-// roomAtOnce limits the room that Load makes for messages it has not seen: they may all be deleted.
-const roomAtOnce = 8192
+// maxPrealloc is the most messages for which Load allocates room before it reads them: they may all
+// have been deleted.
+const maxPrealloc = 8192
 
 func (rs Rows) Load() (state transcript.Snapshot, err error) {
 	if state.Head, err = rs.c.head(rs.tx); err != nil {
@@ -200,9 +201,9 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 		return state, err
 	}
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
-		// As many as there may be: a window holds thousands, and growing a list copies them again and again.
-		most := min(gap.To+1, state.Next) - gap.From
-		state.Messages = slices.Grow(state.Messages, int(max(0, min(most, roomAtOnce))))
+		// A window contains thousands of messages, and append alone would copy them several times.
+		n := min(gap.To+1, state.Next) - gap.From
+		state.Messages = slices.Grow(state.Messages, int(max(0, min(n, maxPrealloc))))
 		if state.Messages, err = rs.appendMessages(state.Messages, "messages", gap.From, gap.To, "ORDER BY id"); err != nil {
 			return state, err
 		}

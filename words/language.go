@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"cairn/internal/lazy"
+
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/danish"
 	"github.com/blevesearch/snowballstem/dutch"
@@ -93,7 +95,7 @@ var languages = []language{
 		gur i iad idir in is le leis liom leat ma me mar mo muid na nach ni nil no nuair o os ota se seo si sin sibh siad ta te thart thug tu um`)},
 }
 
-func stopsOf(list string) func() map[string]bool { return Set(list, readSet) }
+func stopsOf(list string) func() map[string]bool { return lazy.Set(list, readSet) }
 
 // common maps the stop words of all languages to the set of their languages, one bit each.
 var common = sync.OnceValue(func() map[string]uint32 {

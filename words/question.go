@@ -2,6 +2,8 @@ package words
 
 import (
 	"strings"
+
+	"cairn/internal/lazy"
 )
 
 // IsQuestion reports whether text is a question: it has a question mark of any script, or starts
@@ -11,10 +13,10 @@ func IsQuestion(text string) bool {
 }
 
 // greekMark matches the Greek question mark, which looks like a semicolon.
-var greekMark = Pattern(`\p{Greek}[;\x{37e}]`)
+var greekMark = lazy.Pattern(`\p{Greek}[;\x{37e}]`)
 
 // asking matches a question, or a request for information, without a question mark.
-var asking = Pattern(`(?i)^(?:\W*(?:hey|hi|hello|so|and|ok|please|@\S+)\W+)*(?:` + strings.Join([]string{
+var asking = lazy.Pattern(`(?i)^(?:\W*(?:hey|hi|hello|so|and|ok|please|@\S+)\W+)*(?:` + strings.Join([]string{
 	`(?:who|whom|whose|what|when|where|why|which|how)(?:'s|’s| (?:did|does|do|is|are|was|were|has|have|had|can|could|will|would|should))\b`,
 	`(?:what|which|whose) \S+ (?:did|does|do|is|are|was|were|has|have|had|will)\b`,
 	`how (?:many|much|long|often|old|far)\b`,

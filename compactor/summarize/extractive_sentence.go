@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
+	"cairn/internal/lazy"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/words"
@@ -162,7 +163,7 @@ func withoutFences(text string) string {
 }
 
 // opening matches an interjection or a form of address at the start of a sentence.
-var opening = words.Pattern(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
+var opening = lazy.Pattern(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
 
 // trimTalk removes interjections: "Wow, Mel! I went home." becomes "I went home." A sentence of
 // nothing else stays.

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/words"
+	"cairn/internal/lazy"
 )
 
 // relative finds times that are meaningful only on the day they are mentioned.
-var relative = words.Pattern(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +
+var relative = lazy.Pattern(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +
 	`(?:last|next|this) (?:week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
 	`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
 
 // likened matches comparisons that only look like a time: "it feels like just yesterday".
-var likened = words.Pattern(`(?i)\blike (?:just |only |it was )*$`)
+var likened = lazy.Pattern(`(?i)\blike (?:just |only |it was )*$`)
 
 // withDates adds to a text, written at time said, what its relative times mean: "We met yesterday
 // (7 May 2023)". It adds only what is certain. In a text under the heading of its day it omits what

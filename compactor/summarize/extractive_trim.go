@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/words"
+	"cairn/internal/lazy"
 )
 
 // tighten removes from a sentence its link to the one before, words of mere emphasis, and articles,
@@ -44,7 +44,7 @@ func tighten(text string) string {
 }
 
 // starter matches words that link a sentence to the one before.
-var starter = words.Pattern(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|to be honest|basically|i mean|you know|guess what|so|well), +|(?:and|but|also|plus),? +)+`)
+var starter = lazy.Pattern(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|to be honest|basically|i mean|you know|guess what|so|well), +|(?:and|but|also|plus),? +)+`)
 
 // spare reports whether a word between last, which was kept, and next may be dropped.
 func spare(word, last, next string) bool {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/internal/lazy"
 	"cairn/words"
 )
 
@@ -115,7 +116,7 @@ september october november december summer winter spring fall autumn birthday an
 	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
 
 	// talkWords are words of small talk: two sentences of them mean the same.
-	talkWords = words.Set(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
+	talkWords = lazy.Set(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
 glad happy sorry hear sound sure agree proud love wow congrats congratulations luck inspiring impressive support
 appreciate see talk chat catch care bye goodbye later soon time day keep go know think feel look way thing lot
 definitely totally absolutely exactly right true hope wait believe share tell say let come up always stay enjoy

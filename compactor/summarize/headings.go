@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/words"
+	"cairn/internal/lazy"
 )
 
 // Headings are the headings of a summary, in their order.
@@ -35,7 +35,7 @@ var headingAt = func() map[string]int {
 }()
 
 // heading matches a line that is a heading, as models write them.
-var heading = words.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
+var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
 
 // JoinParts joins the summaries of parts: text without a heading first, then under each heading
 // what all parts have there.
@@ -65,7 +65,7 @@ func JoinParts(texts []string) string {
 }
 
 // bullet matches the marker of a list item.
-var bullet = words.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)
+var bullet = lazy.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)
 
 // withoutHeadings removes headings and list markers from a summary.
 func withoutHeadings(text string) string {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
+	"cairn/internal/lazy"
 	"cairn/internal/tokens"
 	"cairn/words"
 )
@@ -209,8 +210,8 @@ func Declines(sentence string) bool {
 
 var (
 	// label matches the label of a message, as the worker or the chat's model sees it.
-	label   = words.Pattern(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
-	speaker = words.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
+	label   = lazy.Pattern(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
+	speaker = lazy.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
 // minRepeated is the minimum number of messages in a span for which repeats checks.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"cairn/internal/lazy"
 	"cairn/words"
 )
 
@@ -11,7 +12,7 @@ import (
 
 // anyOf returns a pattern that matches any of the lines' alternatives, ignoring case.
 func anyOf(lines string) func() *regexp.Regexp {
-	return words.Pattern(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
+	return lazy.Pattern(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
 }
 
 // task matches how models refer to their task.
@@ -63,7 +64,7 @@ dil modeli
 
 // common are words that any text may have, and those of assistants, which appear in good and bad
 // summaries alike.
-var common = words.Set(`
+var common = lazy.Set(`
 help helped assist sorry request question questions answer provide provided share sharing content text message messages user
 summary summarize summarized conversation transcript chat log people person participants information private personal today
 need want like know think see let feel free ask asked say said tell told talk talked discuss discussed topic topics thing things

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/lazy"
 	"cairn/llm"
-	"cairn/words"
 )
 
 // Refusal is the reason why a summary must not be applied, in words for people.
@@ -39,9 +39,9 @@ func TooLarge(tokens, most int) Refusal {
 }
 
 var (
-	reasoning  = words.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
-	thoughtEnd = words.Pattern(`(?is)\A.*</think(?:ing)?>`) // some servers drop the opening tag
-	toolSyntax = words.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
+	reasoning  = lazy.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
+	thoughtEnd = lazy.Pattern(`(?is)\A.*</think(?:ing)?>`) // some servers drop the opening tag
+	toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
 )
 
 // StripThoughts removes a model's visible reasoning.

@@ -6,15 +6,16 @@ import (
 	"syscall"
 )
 
-// InMemory puts the temporary folders of a package's tests into memory, where there is such a
-// place with room: the bot syncs as always, and no test waits for a disk. What a kill leaves was
-// given to the system, whether or not a disk has it. A benchmark measures the disk too, and a
-// folder that somebody chose stays. TestMain calls it.
+// InMemory moves the temporary folders of a package's tests to a file system in memory if one with
+// enough room exists, so that no test waits for a disk. The bot still syncs its files, and a killed
+// process leaves the same files: what it wrote is in the system's hands either way. Benchmarks,
+// which measure the disk too, and runs with TMPDIR or GOTMPDIR set stay where they are. TestMain
+// calls it.
 func InMemory() {
 	const (
 		folder = "/dev/shm"
-		room   = 4 << 30 // bytes; the go command works there too
-		noExec = 8       // Linux' ST_NOEXEC: tests run programs that they built
+		room   = 4 << 30 // bytes: the go command works there, too
+		noExec = 8       // ST_NOEXEC of Linux: tests run programs they have built
 	)
 	flag.Parse()
 	var fs syscall.Statfs_t

@@ -7,7 +7,8 @@ import (
 	"encoding/base64"
 	"regexp"
 	"strings"
-	"sync"
+
+	"cairn/internal/lazy"
 )
 
 // Mask returns text with each recognized secret replaced by its kind, such as "[masked: github
@@ -49,40 +50,35 @@ type secret struct {
 	real func(match string) bool
 }
 
-// pattern returns a form that is compiled when its mark first occurs: most runs never mask anything.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
 // secrets are all kinds. If two may match the same text, the more specific one is first.
 var secrets = []secret{
-	{"Anthropic key", "sk-ant-", pattern(`sk-ant-[A-Za-z0-9_-]{16,}`), nil},
-	{"OpenAI key", "sk-", pattern(`sk-[A-Za-z0-9_-]{20,}`), hasLongRun},
-	{"Slack token", "xox", pattern(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`), nil},
-	{"Slack token", "xapp-", pattern(`xapp-[0-9]+-[A-Za-z0-9-]{10,}`), nil},
-	{"Slack webhook", "hooks.slack.com/", pattern(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`), nil},
-	{"Discord webhook", "/webhooks/", pattern(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
+	{"Anthropic key", "sk-ant-", lazy.Pattern(`sk-ant-[A-Za-z0-9_-]{16,}`), nil},
+	{"OpenAI key", "sk-", lazy.Pattern(`sk-[A-Za-z0-9_-]{20,}`), hasLongRun},
+	{"Slack token", "xox", lazy.Pattern(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`), nil},
+	{"Slack token", "xapp-", lazy.Pattern(`xapp-[0-9]+-[A-Za-z0-9-]{10,}`), nil},
+	{"Slack webhook", "hooks.slack.com/", lazy.Pattern(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`), nil},
+	{"Discord webhook", "/webhooks/", lazy.Pattern(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
 	{"Discord token", ".", botToken, nil},
-	{"Discord token", "mfa.", pattern(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
-	{"Telegram token", ":A", pattern(`[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`), nil},
-	{"AWS key", "secret", pattern(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
-	{"Google token", "ya29.", pattern(`ya29\.[A-Za-z0-9_-]{20,}`), nil},
-	{"Google secret", "GOCSPX-", pattern(`GOCSPX-[A-Za-z0-9_-]{20,}`), nil},
-	{"Hugging Face token", "hf_", pattern(`hf_[A-Za-z0-9]{30,}`), nil},
-	{"Groq key", "gsk_", pattern(`gsk_[A-Za-z0-9]{40,}`), nil},
-	{"Replicate token", "r8_", pattern(`r8_[A-Za-z0-9]{30,}`), nil},
-	{"xAI key", "xai-", pattern(`xai-[A-Za-z0-9]{60,}`), nil},
-	{"NVIDIA key", "nvapi-", pattern(`nvapi-[A-Za-z0-9_-]{40,}`), nil},
-	{"Tailscale key", "tskey-", pattern(`tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`), nil},
-	{"Docker token", "dckr_", pattern(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`), nil},
-	{"Stripe webhook secret", "whsec_", pattern(`whsec_[A-Za-z0-9+/]{24,}={0,2}`), nil},
-	{"Shopify token", "shp", pattern(`shp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{32}`), nil},
-	{"Notion token", "ntn_", pattern(`ntn_[A-Za-z0-9]{40,}`), nil},
-	{"New Relic key", "NRAK-", pattern(`NRAK-[A-Z0-9]{27}`), nil},
-	{"web token", "eyJ", pattern(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
-	{"password", "://", pattern(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
-	{"bearer token", "bearer", pattern(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
-	{"password", "=", pattern(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
+	{"Discord token", "mfa.", lazy.Pattern(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
+	{"Telegram token", ":A", lazy.Pattern(`[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`), nil},
+	{"AWS key", "secret", lazy.Pattern(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
+	{"Google token", "ya29.", lazy.Pattern(`ya29\.[A-Za-z0-9_-]{20,}`), nil},
+	{"Google secret", "GOCSPX-", lazy.Pattern(`GOCSPX-[A-Za-z0-9_-]{20,}`), nil},
+	{"Hugging Face token", "hf_", lazy.Pattern(`hf_[A-Za-z0-9]{30,}`), nil},
+	{"Groq key", "gsk_", lazy.Pattern(`gsk_[A-Za-z0-9]{40,}`), nil},
+	{"Replicate token", "r8_", lazy.Pattern(`r8_[A-Za-z0-9]{30,}`), nil},
+	{"xAI key", "xai-", lazy.Pattern(`xai-[A-Za-z0-9]{60,}`), nil},
+	{"NVIDIA key", "nvapi-", lazy.Pattern(`nvapi-[A-Za-z0-9_-]{40,}`), nil},
+	{"Tailscale key", "tskey-", lazy.Pattern(`tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`), nil},
+	{"Docker token", "dckr_", lazy.Pattern(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`), nil},
+	{"Stripe webhook secret", "whsec_", lazy.Pattern(`whsec_[A-Za-z0-9+/]{24,}={0,2}`), nil},
+	{"Shopify token", "shp", lazy.Pattern(`shp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{32}`), nil},
+	{"Notion token", "ntn_", lazy.Pattern(`ntn_[A-Za-z0-9]{40,}`), nil},
+	{"New Relic key", "NRAK-", lazy.Pattern(`NRAK-[A-Z0-9]{27}`), nil},
+	{"web token", "eyJ", lazy.Pattern(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
+	{"password", "://", lazy.Pattern(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
+	{"bearer token", "bearer", lazy.Pattern(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
+	{"password", "=", lazy.Pattern(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
 }
 
 // mask replaces the secrets of one kind. A match that continues a run of letters or digits is part
@@ -147,7 +143,7 @@ func isNoPlaceholder(match string) bool { return entropy(match) > 1 }
 
 // botToken matches a Discord bot's token without its first part, which is the bot's id in base64:
 // searching for a dot is fast, searching for an id is not.
-var botToken = pattern(`\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`)
+var botToken = lazy.Pattern(`\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`)
 
 // snowflakeBefore returns the index of a base64 id at the end of text; -1 if there is none.
 func snowflakeBefore(text string) int {

@@ -1,0 +1,18 @@
+// Package lazy makes patterns and word lists when they are first needed: a run of the program needs
+// few of them, and making all of them would slow down every start.
+package lazy
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Pattern returns a function that compiles expr on its first call. It panics on an invalid expr.
+func Pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// Set returns a function that parses list on its first call.
+func Set(list string, parse func(list string) map[string]bool) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool { return parse(list) })
+}
