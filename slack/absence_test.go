@@ -49,7 +49,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		})
 	}
 	t.Run("the only message of a channel", func(t *testing.T) {
-		r, general, ann := startedReply(t, unhelpful(), ok)
+		r, general, ann := connectedRig(t, unhelpful(), ok)
 		gone := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a secret"})
 		r.stored(conversation(general), "user: a secret")
 		r.end()
@@ -59,7 +59,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		r.stored(conversation(general))
 	})
 	t.Run("a message that a thread hangs on", func(t *testing.T) {
-		r, general, ann := startedReply(t, unhelpful(), ok)
+		r, general, ann := connectedRig(t, unhelpful(), ok)
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "first"})
 		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
@@ -106,7 +106,7 @@ func TestAPageThatCannotBeReadWholeDeletesNothing(t *testing.T) {
 
 func TestEditsWithinASecond(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
 	r.stored(conversation(general), "user: on Monday")
 	second := fmt.Sprintf("%d.000000", timeOf(ts).Unix()+1)
@@ -124,7 +124,7 @@ func TestEditsWithinASecond(t *testing.T) {
 
 func TestAMessageThatComesAfterItsDeletionIsNotStored(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
 	r.w.Delete(general, ts)
 	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
@@ -134,7 +134,7 @@ func TestAMessageThatComesAfterItsDeletionIsNotStored(t *testing.T) {
 
 func TestEventsWithoutAnID(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "edit 0"})
 	r.stored(conversation(general), "user: edit 0")
 	const edits = 40

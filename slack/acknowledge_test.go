@@ -17,7 +17,7 @@ import (
 
 func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	repeat := func() {
 		for _, d := range r.w.Deliveries() {
@@ -79,7 +79,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 
 func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	repair := r.breakDisk()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
@@ -151,7 +151,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 // A connector that lives for months connects again and again. This runs alone: goroutines of
 // other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	asked := 1
 	lose := func(times int) {

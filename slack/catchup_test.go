@@ -172,7 +172,7 @@ func (r *rig) betweenSockets(do func()) {
 
 func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, unhelpful(), ok)
+	r, general, ann := connectedRig(t, unhelpful(), ok)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.stored(conversation(general), "user: before")
 	r.end()
@@ -251,7 +251,7 @@ func TestHistoryOfAThread(t *testing.T) {
 
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	r, general, _ := startedReply(t, unhelpful(), ok)
+	r, general, _ := connectedRig(t, unhelpful(), ok)
 	for _, name := range []string{conversation("C404"), conversation(general, "1700000000.000001")} {
 		if _, err := r.connector.History(t.Context(), name, channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, channel.ErrGone) {
 			t.Errorf("%s: %v", name, err)

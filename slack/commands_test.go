@@ -46,7 +46,7 @@ func (r *rig) again(kind string) {
 
 func TestSlashCommands(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 
 	for i, text := range []string{"", "help", "/help", "  HELP  "} {
 		t.Run(fmt.Sprintf("/cairn %s shows the help", text), func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestACommandAsAMessage(t *testing.T) {
 
 func TestListsHavePages(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	for i := range 25 {
 		if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: ann, Name: "ann"}, fmt.Sprintf("/remember thing %d of them", i+1)); err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 
 func TestAnAnswerOverAResponseURLIsRepeated(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	for i, fault := range []slacktest.Fault{{RetryAfter: time.Second}, {Status: 502, Body: "<html>"}, {Status: 502, Body: "<html>", TakesEffect: true}} {
 		fault.Method = "response_url"
 		r.w.Fail(fault)
@@ -269,7 +269,7 @@ func TestAnAnswerOverAResponseURLIsRepeated(t *testing.T) {
 
 func TestCommandsWithOneTrigger(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	for _, line := range []string{"remember the door is green", "remember the roof is red"} {
 		in := r.w.Command(general, ann, "/cairn", "help") // for its response_url
 		r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":"slash_commands","envelope_id":"","payload":{"command":"/cairn","text":%q,

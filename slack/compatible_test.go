@@ -126,7 +126,7 @@ func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
 
 func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
 	r.stored(conversation(general, root), "user: forget this")
@@ -139,7 +139,7 @@ func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
 
 func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	r.w.Emit(map[string]any{
 		"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?",
@@ -149,7 +149,7 @@ func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
 
 func TestAnEditInAFormThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
 	r.stored(conversation(general), "user: on Monday")
 	now := tsOf(time.Now())
@@ -253,7 +253,7 @@ func TestWhatIsNoFaultOfTheSettingsIsNotBlamedOnThem(t *testing.T) {
 
 func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, unhelpful(), answerN)
+	r, general, ann := connectedRig(t, unhelpful(), answerN)
 	r.ask(general, ann, 1)
 	r.end()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})

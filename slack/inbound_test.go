@@ -62,14 +62,14 @@ func TestOtherMessages(t *testing.T) {
 
 func TestNothingButTheBotsName(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
 	r.stored(conversation(general), "user: @app", "assistant: answer 1")
 }
 
 func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	answer := r.own(general)[0].TS
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
@@ -246,7 +246,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 
 func TestConversationsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1) // its author is looked up, and the channel with them
 	r.ask(general, ann, 2)
 	r.eventually("the name of the channel", func() bool {

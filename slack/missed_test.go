@@ -18,7 +18,7 @@ import (
 
 func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, unhelpful(), ok)
+	r, general, ann := connectedRig(t, unhelpful(), ok)
 	old := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "old"})
 	r.w.Burst(20, slacktest.Post{Channel: general, User: ann, Text: "between"})
 	r.eventually("it is stored", func() bool { return len(r.messages(conversation(general))) == 21 })
@@ -62,7 +62,7 @@ func (r *rig) unknown(name string) {
 // A gap is closed once its page is stored: by then its threads must be noted.
 func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, unhelpful(), ok)
+	r, general, ann := connectedRig(t, unhelpful(), ok)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	r.stored(conversation(general), "user: root")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply", Untold: true})

@@ -142,7 +142,7 @@ func TestTheBotCallsNobody(t *testing.T) {
 // What is aligned with spaces is so only in a font of fixed width.
 func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	for i, text := range []string{"help", "context", "dance"} {
 		r.w.Command(general, ann, "/cairn", text)
 		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), textUnknown+"\n")

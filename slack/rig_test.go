@@ -87,8 +87,8 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 	return r
 }
 
-// begun is a rig whose bot is connected, with a channel in which ann is.
-func startedReply(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
+// connectedRig returns a rig whose bot is connected, with a channel in which ann is.
+func connectedRig(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
 	t.Helper()
 	r, general, ann = town(t, w, model)
 	r.begin()

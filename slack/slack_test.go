@@ -246,7 +246,7 @@ func TestWhoMayUseIt(t *testing.T) {
 
 func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.w.Command(general, ann, "/cairn", "unpin 1")
 	check.Contains(t, "the result", r.told(general, ann, 1).Shown(), "for those who manage this place")
 	dm := r.w.DM(ann)

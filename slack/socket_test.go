@@ -90,7 +90,7 @@ func TestAServerWithoutPingsIsGivenTime(t *testing.T) {
 
 func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	id := r.w.Emit(map[string]any{"type": "sky_fell", "channel": general, "severity": 7})
 	odd := r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": "1700000000.000100", "text": mention + "odd", "blocks": 7, "attachments": "none"})
 	r.w.Sockets()[0].SendRaw(`{"type":"surprise"}`)
@@ -162,7 +162,7 @@ func (r *rig) keepsSecrets(errs ...error) {
 
 func TestATokenRevokedWhileItRuns(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
@@ -173,7 +173,7 @@ func TestATokenRevokedWhileItRuns(t *testing.T) {
 
 func TestAMissingScopeIsNamed(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
 	if err := r.ended(); err == nil || !strings.Contains(err.Error(), "lacks the scope chat:write") {
@@ -229,7 +229,7 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 
 func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.w.SocketModeOff()
 	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
 	r.w.SocketModeOn()
@@ -252,7 +252,7 @@ func TestALateHelloIsReported(t *testing.T) {
 
 func TestTheFirstConnectionIsTold(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.ask(general, ann, 1)
 	r.w.Sockets()[0].Cut()
 	r.eventually("it is connected again", func() bool { return len(r.w.Calls("apps.connections.open")) == 3 && len(r.w.Sockets()) == 1 })

@@ -138,7 +138,7 @@ func TestAFailedPostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for claim, fault := range failures {
 		t.Run(claim, func(t *testing.T) {
-			r, general, ann := startedReply(t, quick(), answerN)
+			r, general, ann := connectedRig(t, quick(), answerN)
 			fault.Method = "chat.postMessage"
 			r.w.Fail(fault)
 			r.ask(general, ann, 1)
@@ -172,7 +172,7 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 
 func TestAPieceThatCanNeverBeSent(t *testing.T) {
 	t.Parallel()
-	r, general, ann := startedReply(t, quick(), answerN)
+	r, general, ann := connectedRig(t, quick(), answerN)
 	r.w.Leave(general, slacktest.BotUserID)
 	q := target{name: conversation(general), to: []string{"1700000000.000100"}}
 	if _, err := r.connector.Reply(q.name, q.to).Send(context.Background(), piece("lost")); !errors.Is(err, channel.ErrGone) {
