@@ -70,7 +70,9 @@ func (s *sender) runLocked(ctx context.Context) {
 	s.running = true
 	s.c.hub.owners.Go(func() {
 		s.run(ctx)
-		s.c.inbox.post(func() {}) // wakes those who wait until everything is sent
+		s.c.inbox.post(func() { // also wakes those who wait until everything is sent
+			s.c.runs.again = s.c.runs.again || s.c.isTask() // whose next part waits for that
+		})
 	})
 }
 
