@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/store"
 )
@@ -51,16 +53,16 @@ func TestRespond(t *testing.T) {
 	t.Run("never only listens, also where it is addressed", func(t *testing.T) {
 		r := newRig(t, echo).with(responds(channel.RespondNever))
 		r.ask("hello")
-		expect(t, "how often the model was called", len(r.model.Requests()), 0)
-		equal(t, "transcript", r.transcript(), []string{"user: hello"})
+		check.Equal(t, "how often the model was called", len(r.model.Requests()), 0)
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 	})
 	t.Run("all answers what nobody addressed to the bot", func(t *testing.T) {
 		r := newRig(t, echo).with(responds(channel.RespondAll))
 		r.say("it rains", false)
 		r.idle()
-		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		last := r.model.Requests()[0].Messages
-		contains(t, "the model does not know that it may be silent", last[len(last)-1].Text, "NO_REPLY")
+		check.Contains(t, "the model does not know that it may be silent", last[len(last)-1].Text, "NO_REPLY")
 	})
 	t.Run("all may stay silent, and nothing of it is shown, sent or stored", func(t *testing.T) {
 		r := newRig(t, says("NO_REPLY")).with(responds(channel.RespondAll))
@@ -68,11 +70,11 @@ func TestRespond(t *testing.T) {
 		r.idle()
 		r.say("it still rains", false)
 		r.idle()
-		equal(t, "sent", r.connector.texts(), nil)
-		equal(t, "shown", r.connector.shown, nil)
-		equal(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
-		expect(t, "writers that were opened, and those canceled", r.connector.opened, r.connector.canceled)
-		expect(t, "how often the model was called", len(r.model.Requests()), 2)
+		check.EqualAll(t, "sent", r.connector.texts(), nil)
+		check.EqualAll(t, "shown", r.connector.shown, nil)
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
+		check.Equal(t, "writers that were opened, and those canceled", r.connector.opened, r.connector.canceled)
+		check.Equal(t, "how often the model was called", len(r.model.Requests()), 2)
 	})
 	t.Run("who is addressed is not left without a word", func(t *testing.T) {
 		r := newRig(t, says("NO_REPLY")).with(responds(channel.RespondAll))
@@ -84,11 +86,11 @@ func TestRespond(t *testing.T) {
 	t.Run("a silent token beside words is left out", func(t *testing.T) {
 		r := newRig(t, says("Tea it is.\nNO_REPLY"))
 		r.ask("tea?")
-		equal(t, "sent", r.connector.texts(), []string{"Tea it is."})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"Tea it is."})
 		if slices.ContainsFunc(r.connector.shown, func(s string) bool { return strings.Contains(s, "NO_") }) {
 			t.Errorf("shown %q", r.connector.shown)
 		}
-		equal(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
 	})
 }
 
@@ -99,25 +101,25 @@ func TestThreads(t *testing.T) {
 	r := newRig(t, echo)
 	say := func(text string, edit func(*channel.Inbound)) {
 		t.Helper()
-		noError(t, r.deliver(thread, text, edit))
+		check.NoError(t, r.deliver(thread, text, edit))
 		r.settled(thread)
 	}
 	say("before", inThread)
-	equal(t, "sent before it was addressed", r.connector.texts(), nil)
+	check.EqualAll(t, "sent before it was addressed", r.connector.texts(), nil)
 	say("hello bot", addressedInThread)
 	say("and more", inThread)
-	equal(t, "sent once it was addressed", r.connector.texts(), []string{"answer 1", "answer 2"})
+	check.EqualAll(t, "sent once it was addressed", r.connector.texts(), []string{"answer 1", "answer 2"})
 	r.restart()
 	say("after a restart", inThread)
-	equal(t, "sent after a restart", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
+	check.EqualAll(t, "sent after a restart", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
 	if _, _, err := r.hub.Run(t.Context(), thread, channel.Person{ID: "u1"}, "/stop"); err != nil {
 		t.Fatal(err)
 	}
 	say("after /stop", inThread)
-	equal(t, "sent after /stop", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
+	check.EqualAll(t, "sent after /stop", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
 	say("bot?", addressedInThread)
 	say("go on", inThread)
-	equal(t, "sent when addressed again", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3", "answer 4", "answer 5"})
+	check.EqualAll(t, "sent when addressed again", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3", "answer 4", "answer 5"})
 }
 
 func TestAccess(t *testing.T) {
@@ -190,22 +192,22 @@ func TestOtherPrograms(t *testing.T) {
 	t.Run("two of them end some time", func(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
 		for range 10 {
-			noError(t, r.deliver(place, "ping", bot("b1")))
+			check.NoError(t, r.deliver(place, "ping", bot("b1")))
 			r.idle()
 		}
-		expect(t, "answers to a program in a row", len(r.connector.texts()), 3)
+		check.Equal(t, "answers to a program in a row", len(r.connector.texts()), 3)
 		r.say("hello", false) // a person
-		noError(t, r.deliver(place, "ping", bot("b1")))
+		check.NoError(t, r.deliver(place, "ping", bot("b1")))
 		r.idle()
-		expect(t, "answers after a person spoke", len(r.connector.texts()), 4)
+		check.Equal(t, "answers after a person spoke", len(r.connector.texts()), 4)
 	})
 	t.Run("are not answered unasked where everything is", func(t *testing.T) {
 		rules := responds(channel.RespondAll)
 		rules.Access = map[string]channel.Access{"test": {Bots: []string{"b1"}}}
 		r := newRig(t, echo).with(rules)
-		noError(t, r.deliver(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }))
+		check.NoError(t, r.deliver(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }))
 		r.idle()
-		equal(t, "sent", r.connector.texts(), nil)
+		check.EqualAll(t, "sent", r.connector.texts(), nil)
 	})
 }
 
@@ -215,8 +217,8 @@ func TestAReplyThatCanNeverBeSentIsDropped(t *testing.T) {
 	want := []string{"I could not send an answer here: this platform refuses it. It is kept in my history; ask again, perhaps in other words.", "answer 2"}
 	r.ask("one")
 	r.ask("two")
-	equal(t, "sent", r.connector.texts(), want)
+	check.EqualAll(t, "sent", r.connector.texts(), want)
 	r.restart()
 	r.idle()
-	equal(t, "sent after a restart", r.connector.texts(), want)
+	check.EqualAll(t, "sent after a restart", r.connector.texts(), want)
 }

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/channel/channeltest"
 )
@@ -136,12 +138,12 @@ func TestWhoMayAllow(t *testing.T) {
 	const direct = "test:@me/7"
 	run := func(name string, who channel.Person, line string) string {
 		answer, _, err := r.hub.Run(t.Context(), name, who, line)
-		noError(t, err)
+		check.NoError(t, err)
 		return answer.String()
 	}
 	for _, name := range []string{place, direct} {
 		r.connector.note(func() { r.connector.sent = nil })
-		must(r.hub.Deliver(t.Context(), name, r.inbound("please add", true)))(t)
+		check.Must(r.hub.Deliver(t.Context(), name, r.inbound("please add", true)))(t)
 		line := r.question(1)[0].Line
 		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: name == direct} // in a direct message everyone is a manager
 		if said := run(name, stranger, line); strings.Contains(said, "allowed") {
@@ -153,7 +155,7 @@ func TestWhoMayAllow(t *testing.T) {
 		if said := run(name, channel.Person{ID: "boss", Name: "Bo"}, line); !strings.Contains(said, "Bo allowed") {
 			t.Errorf("%s: %s", name, said)
 		}
-		noError(t, r.hub.Idle(t.Context(), name))
+		check.NoError(t, r.hub.Idle(t.Context(), name))
 	}
 	if len(b.Called()) != 2 {
 		t.Errorf("called %v", b.Called())
@@ -170,8 +172,8 @@ func TestManagersGiveAConversationTools(t *testing.T) {
 	r.says("/tools wipe calc", "/tools add NAME")
 	r.says("/tools add calc", "calc (added here)")
 	r.says("/settings", "compaction.background_threshold")
-	must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread inherits them
-	noError(t, r.hub.Idle(t.Context(), place+"/thread"))
+	check.Must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread inherits them
+	check.NoError(t, r.hub.Idle(t.Context(), place+"/thread"))
 	r.restart()
 	r.ask("please add")
 	if len(b.Called()) != 2 {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 )
 
@@ -43,8 +45,8 @@ func BenchmarkIdleChannel(b *testing.B) {
 	for b.Loop() {
 		name := fmt.Sprintf("test:server/c%d", n)
 		m := channel.Inbound{ID: "1", Author: "Ada", Text: "hello", Time: time.Now(), Addressed: true}
-		must(r.hub.Deliver(b.Context(), name, m))(b)
-		noError(b, r.hub.Idle(b.Context(), name))
+		check.Must(r.hub.Deliver(b.Context(), name, m))(b)
+		check.NoError(b, r.hub.Idle(b.Context(), name))
 		n++
 	}
 	b.ReportMetric(float64(use()-before)/float64(n), "bytes/channel")

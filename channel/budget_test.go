@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -27,7 +29,7 @@ func (r *rig) talk(n int) {
 	r.t.Helper()
 	for i := range n {
 		r.ask(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)))
-		noError(r.t, r.hub.Drain(r.t.Context()))
+		check.NoError(r.t, r.hub.Drain(r.t.Context()))
 	}
 }
 
@@ -49,12 +51,12 @@ func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
 		stopped("when it is spent")
 		r.restartCounting()
 		stopped("after a restart")
-		expect(t, "messages are kept", len(r.transcript()), 8)
+		check.Equal(t, "messages are kept", len(r.transcript()), 8)
 		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent, and spent again in the next process
 			t.Errorf("%d warnings in %s", n, log.text.String())
 		}
 		time.Sleep(24 * time.Hour)
-		expect(t, "the next day", r.ask("hello"), "yes")
+		check.Equal(t, "the next day", r.ask("hello"), "yes")
 		if log.lines(slog.LevelInfo, "budget_available") != 1 {
 			t.Errorf("its end is not in %s", log.text.String())
 		}
@@ -66,7 +68,7 @@ func TestAModelWithoutAPriceIsNamedWhereABudgetIsSet(t *testing.T) {
 	r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{PerDay: 1}})
 	log := r.logged()
 	for range 3 {
-		expect(t, "it counts as 0", r.ask("hello"), "yes")
+		check.Equal(t, "it counts as 0", r.ask("hello"), "yes")
 	}
 	if n := log.lines(slog.LevelWarn, "model=scripted"); n != 1 {
 		t.Errorf("%d warnings in %s", n, log.text.String())
@@ -85,7 +87,7 @@ func TestABudgetOfAMonth(t *testing.T) {
 			t.Errorf("both are spent: %q", said)
 		}
 		time.Sleep(30 * 24 * time.Hour)
-		expect(t, "the next month", r.ask("hello"), "yes")
+		check.Equal(t, "the next month", r.ask("hello"), "yes")
 		r.stop()
 	})
 }
@@ -148,7 +150,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	if strings.Contains(said, "failed") {
 		t.Errorf("something failed:\n%s", said)
 	}
-	contains(t, "a recap says", r.finished(r.press("/recap")), "what a model may cost here is used up for now")
+	check.Contains(t, "a recap says", r.finished(r.press("/recap")), "what a model may cost here is used up for now")
 }
 
 func TestAnOwnerIsWarnedOnce(t *testing.T) {
@@ -176,17 +178,17 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 			t.Errorf("at 60 %%: %q", n)
 		}
 		from("u1")
-		expect(t, "warnings of others", len(notices()), 0)
+		check.Equal(t, "warnings of others", len(notices()), 0)
 		from("boss") // 120%
 		r.restartCounting()
 		from("boss")
 		want := "(budget_per_day is spent: 120.00 of 100.00. I answer again from 2 January, 00:00 UTC on, or when it is raised.)"
-		equal(t, "notices", notices(), []string{want})
+		check.EqualAll(t, "notices", notices(), []string{want})
 		time.Sleep(24 * time.Hour)
 		for range 3 {
 			from("boss")
 		}
-		equal(t, "notices of two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
+		check.EqualAll(t, "notices of two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
 		r.stop()
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -80,9 +82,9 @@ func TestCallsPerHour(t *testing.T) {
 		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.fails() != 4 {
 			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.fails())
 		}
-		contains(t, "it says", sent[8], "ask again in 52 minutes")
-		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
-		contains(t, "/context says", r.run("/context"), "calls     8 of 8 in the last hour")
+		check.Contains(t, "it says", sent[8], "ask again in 52 minutes")
+		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
+		check.Contains(t, "/context says", r.run("/context"), "calls     8 of 8 in the last hour")
 		time.Sleep(48 * time.Minute) // the first call is an hour old
 		r.ask("and now?")
 		r.ask("and then?")
@@ -91,8 +93,8 @@ func TestCallsPerHour(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		r.ask("at last")
-		expect(t, "how often its end is told", log.lines(slog.LevelInfo, "calls_available"), 1)
-		expect(t, "rows; all that was said must be kept", len(r.transcript()), 15+len(r.model.Requests()))
+		check.Equal(t, "how often its end is told", log.lines(slog.LevelInfo, "calls_available"), 1)
+		check.Equal(t, "rows; all that was said must be kept", len(r.transcript()), 15+len(r.model.Requests()))
 		r.stop()
 	})
 }
@@ -141,7 +143,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 		if extractive() == 0 {
 			t.Errorf("nothing was summarized without the model:\n%s", r.run("/context"))
 		}
-		expect(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
+		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
 		for range 4 { // the last repair shows only in the next request
 			time.Sleep(2 * time.Hour)
 			r.ask("how are you?")
@@ -166,7 +168,7 @@ func TestATurnIsBoundedByRequests(t *testing.T) {
 		x.Use(fmt.Sprint(x.N), "recall", `{"query":"tea"}`)
 	})
 	defer server.Close()
-	model := must(openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Millisecond}))(t)
+	model := check.Must(openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Millisecond}))(t)
 	r := newRig(t, nil)
 	r.stop()
 	r.agent.Model = model

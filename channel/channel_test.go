@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -16,9 +18,9 @@ import (
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("hello")
-	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
-	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1"})
-	equal(t, "accepted", r.connector.accepted, []string{"m1=1"})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1"})
+	check.EqualAll(t, "accepted", r.connector.accepted, []string{"m1=1"})
 	if to := r.connector.sent[0].To; len(to) != 1 || to[0] != "m1" || r.connector.sent[0].Reply == "" {
 		t.Errorf("the reply is %+v", r.connector.sent[0])
 	}
@@ -33,7 +35,7 @@ func TestWhatIsOverheardIsContextAndNotAnswered(t *testing.T) {
 	}
 	r.ask("what is the code?")
 	last := r.model.Requests()[0].Messages
-	contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
+	check.Contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
 }
 
 func TestABurstIsAnsweredTogether(t *testing.T) {
@@ -51,12 +53,12 @@ func TestABurstIsAnsweredTogether(t *testing.T) {
 	}
 	close(release)
 	r.idle()
-	equal(t, "accepted", r.connector.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
-	equal(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
-	equal(t, "transcript", r.transcript(), []string{
+	check.EqualAll(t, "accepted", r.connector.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{
 		"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
 	})
-	equal(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
+	check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
 }
 
 func TestAMessageBehindALongTurnIsAcceptedBeforeItHasItsPlace(t *testing.T) {
@@ -70,11 +72,11 @@ func TestAMessageBehindALongTurnIsAcceptedBeforeItHasItsPlace(t *testing.T) {
 		r.say("two", true)
 		time.Sleep(2 * time.Second)
 		r.connector.mu.Lock()
-		equal(t, "accepted after two seconds", r.connector.accepted, []string{"m1=1", "m2=0"})
+		check.EqualAll(t, "accepted after two seconds", r.connector.accepted, []string{"m1=1", "m2=0"})
 		r.connector.mu.Unlock()
 		r.idle()
 		r.stop()
-		equal(t, "accepted in the end", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
+		check.EqualAll(t, "accepted in the end", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
 	})
 }
 
@@ -89,7 +91,7 @@ func TestTheSameIdIsNotTakenTwice(t *testing.T) {
 	m2.ID = "other"
 	r.hand(m2)
 	r.idle()
-	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
 
 func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
@@ -98,8 +100,8 @@ func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
 	r.say("hello", true)
 	r.connector.until(t, "the first piece", func() bool { return len(r.connector.shown) > 0 && len(r.connector.sent) == 0 })
 	r.idle()
-	expect(t, "the first piece", r.connector.shown[0], "first")
-	equal(t, "sent", r.connector.texts(), []string{"first and then a long long tail"})
+	check.Equal(t, "the first piece", r.connector.shown[0], "first")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"first and then a long long tail"})
 }
 
 func TestDeliverNeverWaitsForATurn(t *testing.T) {
@@ -115,7 +117,7 @@ func TestDeliverNeverWaitsForATurn(t *testing.T) {
 	}
 	close(release)
 	r.idle()
-	expect(t, "messages are stored", len(r.transcript()), 202)
+	check.Equal(t, "messages are stored", len(r.transcript()), 202)
 }
 
 func TestTools(t *testing.T) {
@@ -136,10 +138,10 @@ func TestTools(t *testing.T) {
 		return echo(t.Context(), n, req)
 	})
 	r.ask("I like tea")
-	equal(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
-	equal(t, "memories", r.connector.memories, []string{"Ada likes tea."})
-	expect(t, "rows are stored", len(r.transcript()), 5)
-	contains(t, "/memories says", r.run("/memories tea"), "Ada likes tea.")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
+	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada likes tea."})
+	check.Equal(t, "rows are stored", len(r.transcript()), 5)
+	check.Contains(t, "/memories says", r.run("/memories tea"), "Ada likes tea.")
 }
 
 func TestStop(t *testing.T) {
@@ -147,10 +149,10 @@ func TestStop(t *testing.T) {
 		return llmtest.Say("word " + strings.Repeat("word ", 1000)), nil
 	})
 	r.model.Delay = 5 * time.Millisecond
-	expect(t, "without a turn /stop says", r.run("/stop"), "There is nothing to stop.")
+	check.Equal(t, "without a turn /stop says", r.run("/stop"), "There is nothing to stop.")
 	r.say("tell me everything", true)
 	r.connector.until(t, "some words", func() bool { return len(r.connector.shown) > 2 })
-	expect(t, "/stop says", r.run("/stop"), "Stopped.")
+	check.Equal(t, "/stop says", r.run("/stop"), "Stopped.")
 	r.idle()
 	stored := r.transcript()
 	if len(stored) != 2 || !strings.HasPrefix(stored[1], "assistant: word word") || len(stored[1]) > 4000 {
@@ -175,7 +177,7 @@ func TestASlowConnectorDelaysNoTurn(t *testing.T) {
 		t.Errorf("five turns took %v while each send takes 0.6 s", took)
 	}
 	r.idle()
-	expect(t, "replies", len(r.connector.texts()), len(r.model.Requests()))
+	check.Equal(t, "replies", len(r.connector.texts()), len(r.model.Requests()))
 }
 
 func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
@@ -232,12 +234,12 @@ func TestConversationsDoNotWaitForEachOther(t *testing.T) {
 		}
 		return echo(ctx, n, req)
 	})
-	must(r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)))(t)
+	check.Must(r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)))(t)
 	r.ask("quick")
-	expect(t, "answers before the slow one", len(r.connector.sent), 1)
+	check.Equal(t, "answers before the slow one", len(r.connector.sent), 1)
 	close(release)
-	noError(t, r.hub.Drain(t.Context()))
-	expect(t, "answers to both", len(r.connector.sent), 2)
+	check.NoError(t, r.hub.Drain(t.Context()))
+	check.Equal(t, "answers to both", len(r.connector.sent), 2)
 }
 
 func TestASilentConversationLeavesMemoryAndComesBack(t *testing.T) {
@@ -249,5 +251,5 @@ func TestASilentConversationLeavesMemoryAndComesBack(t *testing.T) {
 		r.ask(fmt.Sprint("m", i))
 		time.Sleep(time.Duration(i%4) * time.Millisecond)
 	}
-	expect(t, "rows", len(r.transcript()), 60)
+	check.Equal(t, "rows", len(r.transcript()), 60)
 }

@@ -4,43 +4,9 @@ package channel_test
 
 import (
 	"strings"
-	"testing"
 
 	"cairn/channel"
 )
-
-// must returns the result of a call, and ends the test if the call failed: must(f())(t).
-func must[T any](value T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		noError(t, err)
-		return value
-	}
-}
-
-// noError ends the test if a call failed.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// expect compares what a test got with what it wants.
-func expect[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: %+v, want %+v", what, got, want)
-	}
-}
-
-// contains checks that a text contains part.
-func contains(t testing.TB, what, text, part string) {
-	t.Helper()
-	if !strings.Contains(text, part) {
-		t.Errorf("%s: %q, want %q in it", what, text, part)
-	}
-}
 
 // as runs a command for a person.
 func (r *rig) as(who channel.Person, where, line string) channel.Answer {
@@ -70,13 +36,6 @@ func (r *rig) finished(answer channel.Answer) string {
 		return answer.Then(r.t.Context())
 	}
 	return answer.String()
-}
-
-func equal(t testing.TB, what string, got, want []string) {
-	t.Helper()
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%s:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
 }
 
 func (r *rig) ask(text string) string {

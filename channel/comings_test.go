@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -103,7 +105,7 @@ func (c *chatter) post(i int) {
 	c.said = append(c.said, m)
 	c.mu.Unlock()
 	if c.connected {
-		must(c.hub.Deliver(c.t.Context(), place, m))(c.t)
+		check.Must(c.hub.Deliver(c.t.Context(), place, m))(c.t)
 	}
 }
 
@@ -127,7 +129,7 @@ func (c *chatter) edit(i int) {
 	c.mu.Unlock()
 	if c.connected {
 		m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond)
-		noError(c.t, c.hub.Edit(c.t.Context(), place, m))
+		check.NoError(c.t, c.hub.Edit(c.t.Context(), place, m))
 	}
 }
 
@@ -145,12 +147,12 @@ func (c *chatter) remove() {
 	id := c.said[at].ID
 	c.said = append(c.said[:at:at], c.said[at+1:]...)
 	c.mu.Unlock()
-	noError(c.t, c.hub.Delete(c.t.Context(), place, id))
+	check.NoError(c.t, c.hub.Delete(c.t.Context(), place, id))
 }
 
 func (c *chatter) comeBack() {
-	must(c.hub.Away(c.t.Context(), "test", nil))(c.t)
-	noError(c.t, c.hub.CatchUp(c.t.Context(), place, "m"))
+	check.Must(c.hub.Away(c.t.Context(), "test", nil))(c.t)
+	check.NoError(c.t, c.hub.CatchUp(c.t.Context(), place, "m"))
 	c.connected = true
 }
 

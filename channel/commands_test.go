@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -46,9 +48,9 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	r.ask("I am Ada")
-	contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
-	contains(t, "/memories says", r.run("/memories standup"), "9:30")
-	contains(t, "/forget says", r.run("/forget 1"), "forgotten")
+	check.Contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
+	check.Contains(t, "/memories says", r.run("/memories standup"), "9:30")
+	check.Contains(t, "/forget says", r.run("/forget 1"), "forgotten")
 	if answer := r.run("/memories standup"); strings.Contains(answer, "9:30") {
 		t.Error("a forgotten memory is shown")
 	}
@@ -74,7 +76,7 @@ func TestCompactOnDemand(t *testing.T) {
 		}
 		return false
 	})
-	contains(t, "/context says", r.run("/context"), "stack     1")
+	check.Contains(t, "/context says", r.run("/context"), "stack     1")
 	if got := r.connector.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
 		t.Error("a summary was posted")
 	}
@@ -117,8 +119,8 @@ func TestImport(t *testing.T) {
 	if applied < 5 {
 		t.Errorf("%d applied compactions", applied)
 	}
-	expect(t, "again imported", must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
-	expect(t, "imported messages were answered", len(r.model.Requests()), 0)
+	check.Equal(t, "again imported", check.Must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
+	check.Equal(t, "imported messages were answered", len(r.model.Requests()), 0)
 	r.ask("hello")
 	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, store.ErrLive) {
 		t.Errorf("importing into a live conversation: %v", err)
@@ -146,7 +148,7 @@ func TestNumbersOfListsSurviveMarkdown(t *testing.T) {
 	} {
 		text := r.run(line)
 		var html bytes.Buffer
-		noError(t, goldmark.Convert([]byte(text), &html))
+		check.NoError(t, goldmark.Convert([]byte(text), &html))
 		if strings.Contains(html.String(), "<ol") || strings.Contains(html.String(), "<li") {
 			t.Errorf("%s is rendered as a list:\n%s", line, html.String())
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -55,8 +57,8 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 			if !strings.HasPrefix(answer.Text, "Scheduled") || answer.Then == nil {
 				t.Fatalf("it says %q", answer.Text)
 			}
-			contains(t, "the second press says", r.press("/compact").Text, "already scheduled")
-			contains(t, "/context says", r.run("/context"), "a /compact is scheduled behind it")
+			check.Contains(t, "the second press says", r.press("/compact").Text, "already scheduled")
+			check.Contains(t, "/context says", r.run("/context"), "a /compact is scheduled behind it")
 			go func() {
 				gate <- true // the level's
 				gate <- test.well
@@ -93,7 +95,7 @@ func TestACompactThatIsScheduledWhenTheProgramEnds(t *testing.T) {
 		t.Fatalf("it says %q", answer.Text)
 	}
 	r.stop()
-	contains(t, "in the end it says", answer.Then(t.Context()), "ask again")
+	check.Contains(t, "in the end it says", answer.Then(t.Context()), "ask again")
 }
 
 // withReady returns a rig with summaries that are ready before any level has asked for them. If
@@ -144,7 +146,7 @@ func TestACompactTellsWhatItApplied(t *testing.T) {
 			messages += e.Messages
 		}
 		answer := r.press("/compact the prices")
-		contains(t, "at first it says", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
+		check.Contains(t, "at first it says", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
 		said := answer.Then(t.Context())
 		own := r.ready()[len(ready)]
 		for _, want := range []string{
@@ -152,7 +154,7 @@ func TestACompactTellsWhatItApplied(t *testing.T) {
 			fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
 			fmt.Sprintf("only the summary of #%d to #%d was written with this focus", own.From, own.To),
 		} {
-			contains(t, "it says", said, want)
+			check.Contains(t, "it says", said, want)
 		}
 		r.says("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
 		r.says("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/store"
 
 	"cairn/channel"
@@ -43,21 +45,21 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 		return m
 	}
 	r := newRig(t, echo)
-	c := must(r.store.Conversation(t.Context(), place))(t)
+	c := check.Must(r.store.Conversation(t.Context(), place))(t)
 	killed := func(m ...store.Inbound) {
 		t.Helper()
-		noError(t, c.Inbox().Try(t.Context(), m))
-		must(c.Inbox().TryPast(t.Context()))(t)
+		check.NoError(t, c.Inbox().Try(t.Context(), m))
+		check.Must(c.Inbox().TryPast(t.Context()))(t)
 	}
 	bad, innocent, other := missing("bad", 3*time.Minute, false), missing("innocent", 2*time.Minute, false), missing("other", time.Minute, true)
 	for _, m := range []channel.Inbound{bad, innocent, other} {
-		must(c.Inbox().Deliver(t.Context(), m))(t)
+		check.Must(c.Inbox().Deliver(t.Context(), m))(t)
 	}
 	killed(bad, innocent, other) // all three together, then the bad one alone
 	killed(bad)
 	p.said = []channel.Inbound{missing("early", time.Hour, false), other}
 	r.through(p)
-	noError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
+	check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
 	r.idle()
 	lines := r.transcript()
 	for _, want := range []string{"user: early", "user: bad", "user: innocent, completed", "user: other, completed"} {
@@ -65,8 +67,8 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 			t.Errorf("%q is not in %q", want, lines)
 		}
 	}
-	equal(t, "asked for", log, []string{"innocent", "other"})
-	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
+	check.EqualAll(t, "asked for", log, []string{"innocent", "other"})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 }
 
 // looked is a model that runs a function when its window is looked up.
@@ -102,7 +104,7 @@ func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 	r.hand(past("2", "hello", 0, true))
 	r.connector.until(t, "the second message", func() bool { return r.connector.taken() == 2 })
 	r.idle()
-	contains(t, "the message waits, and nobody looks again", texts(r.transcript()), "@U7")
+	check.Contains(t, "the message waits, and nobody looks again", texts(r.transcript()), "@U7")
 }
 
 func TestIncompleteWithoutACompleter(t *testing.T) {
@@ -125,7 +127,7 @@ func TestACompleterThatReturnsNothing(t *testing.T) {
 	m.Incomplete = true
 	r.hand(m)
 	r.idle()
-	contains(t, "what was said is lost", texts(r.transcript()), "user: one")
+	check.Contains(t, "what was said is lost", texts(r.transcript()), "user: one")
 }
 
 func TestOneBadPictureCostsNotTheNext(t *testing.T) {
@@ -152,8 +154,8 @@ func TestOneBadPictureCostsNotTheNext(t *testing.T) {
 		r.hand(m)
 		r.idle()
 	}
-	conv := must(r.store.Conversation(t.Context(), place))(t)
-	page := must(conv.Transcript().Page(t.Context(), 1, 10))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+	page := check.Must(conv.Transcript().Page(t.Context(), 1, 10))(t)
 	for _, m := range page {
 		if m.ID == "2" && m.Attachments[0].File == 0 {
 			t.Error("the next picture, which is fine, was thrown away for good")
@@ -168,7 +170,7 @@ func TestACompleterThatPanics(t *testing.T) {
 	m.Incomplete = true
 	r.hand(m)
 	r.settles(3 * time.Second)
-	expect(t, "answers", len(r.connector.texts()), 1)
+	check.Equal(t, "answers", len(r.connector.texts()), 1)
 }
 
 func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
@@ -192,14 +194,14 @@ func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 	for range 3 {
 		r.ask("and now?")
 	}
-	expect(t, "refused requests", refused, 1)
+	check.Equal(t, "refused requests", refused, 1)
 	for i, p := range r.connector.sent {
 		if p.Failure {
 			t.Errorf("answer %d is %q", i, p.Text)
 		}
 	}
 	all := r.model.Requests()
-	contains(t, "what the model is sent", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
+	check.Contains(t, "what the model is sent", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
 
 	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
 	down = true

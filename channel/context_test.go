@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -123,8 +125,8 @@ func TestWhatTheModelReadsOfItselfIsShort(t *testing.T) {
 			t.Errorf("%d tokens: %s", n, text)
 		}
 	}
-	contains(t, "self", results[0], "more; /settings shows them")
-	contains(t, "help", results[len(results)-1], "compaction, memory, people, search, tools")
+	check.Contains(t, "self", results[0], "more; /settings shows them")
+	check.Contains(t, "help", results[len(results)-1], "compaction, memory, people, search, tools")
 }
 
 func TestTheModelSaysHowMuchStays(t *testing.T) {
@@ -133,7 +135,7 @@ func TestTheModelSaysHowMuchStays(t *testing.T) {
 	r.withWorker(sumUp)
 	r.chat(20)
 	r.ask("go ahead")
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	if len(results) != 2 || !strings.Contains(results[0], "from 0 to 500") || !strings.Contains(results[1], `"to_seq":11`) {
 		t.Errorf("it is told %q", results)
 	}
@@ -152,15 +154,15 @@ func TestTheModelSetsHowOneCompactionIsMade(t *testing.T) {
 	if len(results) != 3 {
 		t.Fatalf("%q", results)
 	}
-	contains(t, "a setting of the file", results[0], "in the settings file only")
-	contains(t, "a value that can never be", results[1], "from 10 to 50")
-	contains(t, "one that can", results[2], `"to_seq":13`)
+	check.Contains(t, "a setting of the file", results[0], "in the settings file only")
+	check.Contains(t, "a value that can never be", results[1], "from 10 to 50")
+	check.Contains(t, "one that can", results[2], `"to_seq":13`)
 	r.connector.until(t, "the compaction", func() bool {
 		return slices.ContainsFunc(r.connector.events, func(e compactor.Event) bool {
 			return e.State == compactor.EventApplied && strings.Contains(e.Summary, "without a summary")
 		})
 	})
-	contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
+	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 }
 
 func TestTheModelMayCompactAndNothingElse(t *testing.T) {
@@ -196,8 +198,8 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	if s := readStatus(t, results[4]); len(s.Policy) > 0 || r.agent.Policy().Hash() != before {
 		t.Error("the policy is another one")
 	}
-	contains(t, "the focus did not reach the worker", worker.Requests()[0].Messages[1].Text, "in detail: the prices")
-	expect(t, "how often the worker was asked", len(worker.Requests()), 1)
+	check.Contains(t, "the focus did not reach the worker", worker.Requests()[0].Messages[1].Text, "in detail: the prices")
+	check.Equal(t, "how often the worker was asked", len(worker.Requests()), 1)
 }
 
 func TestTheModelLearnsOfAFailure(t *testing.T) {
@@ -248,7 +250,7 @@ func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
 	r.chat(50)
 	r.ask("go ahead")
 	r.run("/compact")
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	r.ask("and now?")
 	asked := r.model.Requests()
 	n := 0

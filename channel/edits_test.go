@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/llm"
@@ -40,8 +42,8 @@ func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 	if lines[0] != "user: earlier 149" || lines[1] != "user: earlier 50" || lines[99] != "user: earlier 148" || lines[100] != "user: what were we saying?" {
 		t.Errorf("%q … %q", lines[:3], lines[98:])
 	}
-	equal(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
-	equal(t, "asked", p.asked, []string{"after  before now"})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+	check.EqualAll(t, "asked", p.asked, []string{"after  before now"})
 }
 
 func TestCompletion(t *testing.T) {
@@ -54,21 +56,21 @@ func TestCompletion(t *testing.T) {
 			return m, nil
 		}}
 		r := newRig(t, echo).through(p)
-		noError(t, r.deliver(place, "ask @U1", incomplete))
+		check.NoError(t, r.deliver(place, "ask @U1", incomplete))
 		r.say("second", false)
 		close(release)
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
 		last := r.model.Requests()[0].Messages
-		contains(t, "the model saw", last[len(last)-1].Text, "Grace")
+		check.Contains(t, "the model saw", last[len(last)-1].Text, "Grace")
 	})
 	t.Run("that fails leaves the message as it came", func(t *testing.T) {
 		r := newRig(t, echo).through(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			return channel.Inbound{}, errors.New("no such user")
 		}})
-		noError(t, r.deliver(place, "ask @U1", incomplete))
+		check.NoError(t, r.deliver(place, "ask @U1", incomplete))
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
 	})
 	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
 		picture := []byte("\x89PNG\r\n\x1a\n and so on")
@@ -80,7 +82,7 @@ func TestCompletion(t *testing.T) {
 			incomplete(m)
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
 		}
-		noError(t, r.deliver(place, "what is this?", withPicture))
+		check.NoError(t, r.deliver(place, "what is this?", withPicture))
 		r.idle()
 		r.restart()
 		r.ask("and now?")
@@ -107,20 +109,20 @@ func TestCompletion(t *testing.T) {
 			return m, nil
 		}})
 		for range 2 {
-			noError(t, r.deliver(place, "what is this?", func(m *channel.Inbound) {
+			check.NoError(t, r.deliver(place, "what is this?", func(m *channel.Inbound) {
 				incomplete(m)
 				m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png"}}
 			}))
 			r.idle()
 		}
-		equal(t, "sent", r.connector.texts(), []string{"a cat, I am told", "a cat, I am told"})
-		expect(t, "requests: a refusal is learnt once", len(r.model.Requests()), 3)
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"a cat, I am told", "a cat, I am told"})
+		check.Equal(t, "requests: a refusal is learnt once", len(r.model.Requests()), 3)
 	})
 }
 
 func editAt(r *rig, id, text string, at time.Time) {
 	r.t.Helper()
-	noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}))
+	check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}))
 	r.idle()
 }
 
@@ -139,7 +141,7 @@ func TestEdits(t *testing.T) {
 		editAt(r, "m1", "the code is 4711", time.Now())
 		editAt(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
 		editAt(r, "nobody", "was never said", time.Now())
-		equal(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
 		r.ask("what is it?")
 		if s := lastSeen(r, 1); !strings.Contains(s, "4711") || strings.Contains(s, "1234") {
 			t.Errorf("the model saw\n%s", s)
@@ -161,10 +163,10 @@ func TestEdits(t *testing.T) {
 		r.say("one", true)
 		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 		r.say("tow", true)
-		noError(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}))
+		check.NoError(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}))
 		close(release)
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
 	})
 }
 
@@ -173,7 +175,7 @@ func TestDeletions(t *testing.T) {
 		r := newRig(t, echo)
 		r.say("the secret is swordfish", false)
 		r.ask("hello")
-		noError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
+		check.NoError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
 		r.idle()
 		r.ask("what is it?")
 		if s := lastSeen(r, 1); strings.Contains(s, "swordfish") {
@@ -182,7 +184,7 @@ func TestDeletions(t *testing.T) {
 		m := past("m1", "the secret is swordfish", 0, true)
 		r.hand(m) // a repeated delivery
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
 	})
 	t.Run("what waits and is deleted is not answered", func(t *testing.T) {
 		release := make(chan struct{})
@@ -195,10 +197,10 @@ func TestDeletions(t *testing.T) {
 		r.say("one", true)
 		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 		r.say("two", true)
-		noError(t, r.hub.Delete(t.Context(), place, "m2"))
+		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
 		close(release)
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
 	})
 }
 
@@ -213,7 +215,7 @@ func TestAMessageDeletedWhileItIsAnswered(t *testing.T) {
 	})
 	r.say("the secret is swordfish", true)
 	<-began
-	noError(t, r.hub.Delete(t.Context(), place, "m1"))
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	close(release)
 	if !r.settles(3 * time.Second) {
 		t.Error("the conversation could not go on")

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 )
@@ -30,14 +32,14 @@ func TestAProvidersFailureIsReportedInOneSentence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
 			r.ask("hello")
-			expect(t, "calls", len(r.model.Requests()), tt.calls)
+			check.Equal(t, "calls", len(r.model.Requests()), tt.calls)
 			if len(r.connector.sent) != 1 || !r.connector.sent[0].Failure || !strings.Contains(r.connector.sent[0].Text, tt.says) || strings.Contains(r.connector.sent[0].Text, "secret") {
 				t.Errorf("sent %+v", r.connector.sent)
 			}
-			equal(t, "transcript", r.transcript(), []string{"user: hello"})
+			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 			r.restart()
 			r.idle()
-			expect(t, "a closed turn is answered again after a restart", len(r.connector.sent), 1)
+			check.Equal(t, "a closed turn is answered again after a restart", len(r.connector.sent), 1)
 		})
 	}
 }
@@ -81,7 +83,7 @@ func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
 	if sent := r.connector.sent[len(r.connector.sent)-1]; sent.Failure {
 		t.Errorf("the person was told %q", sent.Text)
 	}
-	expect(t, "rows are stored", len(r.transcript()), 62)
+	check.Equal(t, "rows are stored", len(r.transcript()), 62)
 }
 
 func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
@@ -94,7 +96,7 @@ func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
 	for range 2 {
 		r.ask("hello")
 	}
-	equal(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
 }
 
 func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
@@ -112,9 +114,9 @@ func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
 
 func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 	r := newRig(t, echo)
-	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
+	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
 	defer disk.Close()
-	must(disk.Exec("ALTER TABLE compactions RENAME TO elsewhere"))(t)
+	check.Must(disk.Exec("ALTER TABLE compactions RENAME TO elsewhere"))(t)
 	r.say("hello", true)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -124,14 +126,14 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 	if _, _, err := r.hub.Run(ctx, place, channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
 		t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
 	}
-	must(disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"))(t)
+	check.Must(disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"))(t)
 	r.ask("are you back?")
-	equal(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
 }
 
 func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	r := newRig(t, nil)
-	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
+	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
 	defer disk.Close()
 	rename := func(query string) {
 		if _, err := disk.Exec(query); err != nil {
@@ -153,8 +155,8 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	r.say("and now?", true)
 	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
 	r.idle()
-	equal(t, "sent", r.connector.texts()[1:], []string{"answer 2", "answer 3"})
-	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
+	check.EqualAll(t, "sent", r.connector.texts()[1:], []string{"answer 2", "answer 3"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
 }
 
 func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
@@ -175,25 +177,25 @@ func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
 func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
 	r := newRig(t, echo)
 	log := r.logged()
-	disk := must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
+	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
 	defer disk.Close()
 	execute := func(query string) {
 		t.Helper()
-		must(disk.Exec(query))(t)
+		check.Must(disk.Exec(query))(t)
 	}
 	execute("ALTER TABLE compactions RENAME TO elsewhere")
 	const many = 5
 	where := func(i int) string { return fmt.Sprint("test:server/", i) }
 	for i := range many {
-		noError(t, r.deliver(where(i), "hello", addressed))
+		check.NoError(t, r.deliver(where(i), "hello", addressed))
 		if err := r.hub.Idle(t.Context(), where(i)); err == nil {
 			t.Fatal("it goes on")
 		}
 	}
-	expect(t, "conversations count as stuck", r.hub.Stats().Stuck, many)
+	check.Equal(t, "conversations count as stuck", r.hub.Stats().Stuck, many)
 	execute("ALTER TABLE elsewhere RENAME TO compactions")
 	for i := range many {
-		noError(t, r.deliver(where(i), "and now?", addressed))
+		check.NoError(t, r.deliver(where(i), "and now?", addressed))
 		r.settled(where(i))
 	}
 	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
@@ -210,7 +212,7 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 		r.start()
 		r.connector.note(func() { r.connector.fails = 3 })
 		r.ask("hello")
-		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		if warned, tried := log.count("level=WARN"), log.count("send_reply_failed"); warned != 1 || tried != 3 {
 			t.Errorf("%d warnings for %d tries", warned, tried)
 		}
@@ -227,15 +229,15 @@ func TestAConversationThatPanicsIsLoadedAgain(t *testing.T) {
 			r.connector.panics.Store(1)
 			r.say(text, true)
 			synctest.Wait()
-			noError(t, r.deliver("test:server/other", text, addressed)) // no one else waits
+			check.NoError(t, r.deliver("test:server/other", text, addressed)) // no one else waits
 			r.settled("test:server/other")
 			time.Sleep(time.Minute)
 			r.idle()
 		}
-		equal(t, "transcript", r.transcript(), []string{
+		check.EqualAll(t, "transcript", r.transcript(), []string{
 			"user: hello", "assistant: answer 1", "user: and now?", "assistant: answer 3", "user: and then?", "assistant: answer 5",
 		})
-		expect(t, "panics are logged", log.count("conversation_panicked"), 2)
+		check.Equal(t, "panics are logged", log.count("conversation_panicked"), 2)
 		r.stop()
 	})
 }

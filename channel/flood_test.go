@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -50,8 +52,8 @@ func TestAFloodInOneChannel(t *testing.T) {
 	all.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	noError(t, r.hub.Idle(ctx, place))
-	noError(t, r.hub.Drain(ctx))
+	check.NoError(t, r.hub.Idle(ctx, place))
+	check.NoError(t, r.hub.Drain(ctx))
 	next := make([]int, people)
 	for _, line := range r.transcript() {
 		var who, i int
@@ -118,9 +120,9 @@ func TestAFloodInManyChannels(t *testing.T) {
 	}
 	close(stuck)
 	for n := range channels {
-		noError(t, r.hub.Idle(ctx, name(n)))
-		conv := must(r.store.Conversation(ctx, name(n)))(t)
-		page := must(conv.Transcript().Page(ctx, 1, 1000))(t)
+		check.NoError(t, r.hub.Idle(ctx, name(n)))
+		conv := check.Must(r.store.Conversation(ctx, name(n)))(t)
+		page := check.Must(conv.Transcript().Page(ctx, 1, 1000))(t)
 		said := 0
 		for _, m := range page {
 			if m.Role == llm.RoleUser {
@@ -157,7 +159,7 @@ func TestMegabytes(t *testing.T) {
 			r.hand(m)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			noError(t, r.hub.Idle(ctx, place))
+			check.NoError(t, r.hub.Idle(ctx, place))
 			said := r.transcript()
 			if len(said) != 2 || said[0] != "user: "+m.Text || said[1] != "assistant: answer 1" {
 				t.Fatalf("%d messages, the last is %.80q", len(said), said[len(said)-1])
@@ -169,16 +171,16 @@ func TestMegabytes(t *testing.T) {
 			if used > 8000 {
 				t.Errorf("the request has %d tokens", used)
 			}
-			conv := must(r.store.Conversation(ctx, place))(t)
+			conv := check.Must(r.store.Conversation(ctx, place))(t)
 			if found, err := memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) == 0 {
 				t.Errorf("%d found, %v", len(found), err)
 			}
 			r.say("and now?", true)
-			noError(t, r.hub.Idle(ctx, place))
+			check.NoError(t, r.hub.Idle(ctx, place))
 			isNotice := func(text string) bool { return strings.Contains(text, "it sees the first") }
-			equal(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
-			noError(t, r.hub.Delete(ctx, place, m.ID))
-			expect(t, "after its deletion found", len(must(memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
+			check.EqualAll(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
+			check.NoError(t, r.hub.Delete(ctx, place, m.ID))
+			check.Equal(t, "after its deletion found", len(check.Must(memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
 		})
 	}
 }

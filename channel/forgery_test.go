@@ -152,10 +152,10 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 		want = append(want, "user: "+strings.ToValidUTF8(m.Text, "\ufffd"))
 	}
 	r.idle()
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	said := slices.DeleteFunc(r.transcript(), func(line string) bool { return !strings.HasPrefix(line, "user: ") })
-	equal(t, "the transcript", said, want)
-	contains(t, "nothing was summarized", r.run("/summaries"), "on the stack")
+	check.EqualAll(t, "the transcript", said, want)
+	check.Contains(t, "nothing was summarized", r.run("/summaries"), "on the stack")
 	for i, trick := range corpus {
 		who := channel.Person{ID: fmt.Sprint("h", i), Name: trick.Text}
 		text := trick.Text[:min(len(trick.Text), 300)]
@@ -164,7 +164,7 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 				t.Errorf("%q: %v", line, err)
 			}
 		}
-		conv := must(r.store.Conversation(t.Context(), place))(t)
+		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 		if strings.Contains(trick.Name, "-") { // one word is too common in the corpus
 			found, err := memory.Of(conv).Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50})
 			if err != nil || !slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") }) {
@@ -187,7 +187,7 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 		return text[:max(at, 0)]
 	}
 	before := head()
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	r.restart()
 	r.ask("two")
 	if after := head(); before == "" || after != before {

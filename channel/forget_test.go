@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -21,7 +23,7 @@ func (r *rig) sayAs(id, name, where, text string) {
 	r.t.Helper()
 	m := r.inbound(text, false)
 	m.AuthorID, m.Author = id, name
-	must(r.hub.Deliver(r.t.Context(), where, m))(r.t)
+	check.Must(r.hub.Deliver(r.t.Context(), where, m))(r.t)
 	r.settled(where)
 }
 
@@ -45,9 +47,9 @@ func TestForgetMe(t *testing.T) {
 		if got := r.finished(r.as(ada, place, "/forget ME everywhere")); !strings.Contains(got, "61 messages and 1 memory") || !strings.Contains(got, "/forget me everywhere yes") {
 			t.Errorf("it says %q", got)
 		}
-		expect(t, "to one of that name it says", r.finished(r.as(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
-		contains(t, "it says", r.finished(r.as(ada, place, "/forget me not")), `"not"`)
-		expect(t, "messages are left", len(r.transcript()), 120)
+		check.Equal(t, "to one of that name it says", r.finished(r.as(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
+		check.Contains(t, "it says", r.finished(r.as(ada, place, "/forget me not")), `"not"`)
+		check.Equal(t, "messages are left", len(r.transcript()), 120)
 	})
 	t.Run("one of that name may not forget what is another's", func(t *testing.T) {
 		if got := r.finished(r.as(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")); strings.Contains(got, "is forgotten") {
@@ -78,8 +80,8 @@ func TestForgetMe(t *testing.T) {
 		if got := r.finished(r.as(ada, place, "/forget me everywhere yes")); got != "I keep nothing of yours in all conversations that I have with you." {
 			t.Errorf("again it says %q", got)
 		}
-		c := must(r.store.Conversation(t.Context(), other))(t)
-		expect(t, "left", len(must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
+		c := check.Must(r.store.Conversation(t.Context(), other))(t)
+		check.Equal(t, "left", len(check.Must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
 	})
 }
 
@@ -87,7 +89,7 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 	r := newRig(t, echo)
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
-	c := must(r.store.Conversation(t.Context(), place))(t)
+	c := check.Must(r.store.Conversation(t.Context(), place))(t)
 	if _, err := privacy.In(r.store).Erase(t.Context(), "u1", c); err != nil { // the process dies at this point
 		t.Fatal(err)
 	}
@@ -100,13 +102,13 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 			break
 		}
 	}
-	equal(t, "the transcript", r.transcript(), []string{"user: tea"})
+	check.EqualAll(t, "the transcript", r.transcript(), []string{"user: tea"})
 }
 
 // No one waits: while thousands of messages are deleted, others get answers.
 func TestForgetMeHoldsUpNobody(t *testing.T) {
 	r := newRig(t, echo)
-	c := must(r.store.Conversation(t.Context(), place))(t)
+	c := check.Must(r.store.Conversation(t.Context(), place))(t)
 	for i := 0; i < 3000; i += 100 {
 		var page []channel.Inbound
 		for j := range 100 {
@@ -114,8 +116,8 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 			m.ID = fmt.Sprint("old", i+j)
 			page = append(page, m)
 		}
-		must(c.Inbox().DeliverAll(t.Context(), page))(t)
-		must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
+		check.Must(c.Inbox().DeliverAll(t.Context(), page))(t)
+		check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
 	}
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
 	if err != nil {
@@ -157,10 +159,10 @@ func TestOptOut(t *testing.T) {
 	r.finished(r.as(ada, place, "/remember I like tea"))
 	got := r.finished(r.as(ada, place, "/optout"))
 	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
-		contains(t, "it says", got, want)
+		check.Contains(t, "it says", got, want)
 	}
 	r.ask("remember that I like parrots")
-	contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
+	check.Contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
 	if got := r.finished(r.as(ada, "test:server/elsewhere", "/remember I like parrots")); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
 		t.Errorf("/remember says %q", got)
 	}
@@ -176,8 +178,8 @@ func TestOptOut(t *testing.T) {
 	if got := r.finished(r.as(ada, place, "/optout off")); !strings.HasPrefix(got, "What you say may become a memory again") {
 		t.Errorf("off says %q", got)
 	}
-	contains(t, "/remember says", r.finished(r.as(ada, place, "/remember I like parrots")), "as memory")
-	expect(t, "off again says", r.finished(r.as(ada, place, "/optout off")), "You had not opted out.")
+	check.Contains(t, "/remember says", r.finished(r.as(ada, place, "/remember I like parrots")), "as memory")
+	check.Equal(t, "off again says", r.finished(r.as(ada, place, "/optout off")), "You had not opted out.")
 }
 
 // If the running turn has found a message that is then deleted, the search result is stored, and
@@ -225,11 +227,11 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 	memory.In(r.store).Share(true)
 	said := r.inbound("the pet is called Wumpus", false)
 	said.Audience = channel.ServerWide
-	must(r.hub.Deliver(t.Context(), source, said))(t)
-	noError(t, r.hub.Idle(t.Context(), source))
-	c := must(r.store.Conversation(t.Context(), source))(t)
+	check.Must(r.hub.Deliver(t.Context(), source, said))(t)
+	check.NoError(t, r.hub.Idle(t.Context(), source))
+	c := check.Must(r.store.Conversation(t.Context(), source))(t)
 	save := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
-	must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
+	check.Must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
 	ask := r.inbound("what is it called?", true)
 	ask.Audience = channel.ServerWide
 	r.hand(ask)
@@ -237,7 +239,7 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 	if !strings.Contains(r.asked(), "Wumpus") {
 		t.Fatalf("the model found nothing:\n%s", r.asked())
 	}
-	noError(t, r.hub.Delete(t.Context(), source, said.ID))
+	check.NoError(t, r.hub.Delete(t.Context(), source, said.ID))
 	r.ask("and now?")
 	if strings.Contains(r.asked(), "Wumpus") {
 		t.Errorf("the model is shown\n%s", r.asked())

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/store"
 
@@ -97,12 +99,12 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		comeBack(r)
 		r.hand(live) // before anyone reports that there is something to catch up on
 		r.idle()
-		noError(t, r.hub.CatchUp(t.Context(), place, ""))
+		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		got := texts(r.transcript())
-		expect(t, "the transcript", got, "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
-		expect(t, "the answer is to", fmt.Sprint(r.connector.sent[0].To), "[2 4 9]")
-		expect(t, "the gap is still open", must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
+		check.Equal(t, "the transcript", got, "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
+		check.Equal(t, "the answer is to", fmt.Sprint(r.connector.sent[0].To), "[2 4 9]")
+		check.Equal(t, "the gap is still open", check.Must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
 	})
 	t.Run("after a crash in between it goes on", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
@@ -127,10 +129,10 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		r.hand(first)
 		r.idle()
 		comeBack(r)
-		noError(t, r.hub.CatchUp(t.Context(), place, ""))
+		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three"})
-		equal(t, "sent", r.connector.texts(), nil)
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three"})
+		check.EqualAll(t, "sent", r.connector.texts(), nil)
 	})
 }
 
@@ -148,12 +150,12 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 		comeBack(r)
 		r.hand(live)
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
 		p.mu.Lock()
 		p.broken = nil
 		p.mu.Unlock()
 		r.reopen()
-		noError(t, r.hub.CatchUp(t.Context(), place, ""))
+		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		if n := len(r.transcript()); n != 8 {
 			t.Errorf("%d rows: %q", n, r.transcript())
@@ -180,7 +182,7 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 		r.hand(first)
 		r.idle()
 		comeBack(r)
-		noError(t, r.hub.NothingMissed(t.Context(), place))
+		check.NoError(t, r.hub.NothingMissed(t.Context(), place))
 		r.hand(past("6", "six", 0, false))
 		r.idle()
 		if len(p.asked) != 0 {
@@ -189,9 +191,9 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 	})
 	t.Run("a conversation nothing is known of begins where the connector says", func(t *testing.T) {
 		r := newRig(t, echo).through(&platform{said: missed})
-		noError(t, r.hub.CatchUp(t.Context(), place, "3"))
+		check.NoError(t, r.hub.CatchUp(t.Context(), place, "3"))
 		r.idle()
-		contains(t, "the transcript", texts(r.transcript()), "user: four | user: five | user: nine | assistant")
+		check.Contains(t, "the transcript", texts(r.transcript()), "user: four | user: five | user: nine | assistant")
 	})
 }
 
@@ -205,13 +207,13 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 		}
 	}
 	r.reopen()
-	must(r.hub.Away(t.Context(), "test", nil))(t)
+	check.Must(r.hub.Away(t.Context(), "test", nil))(t)
 	for _, name := range places {
-		noError(t, r.hub.CatchUp(t.Context(), name, "1"))
+		check.NoError(t, r.hub.CatchUp(t.Context(), name, "1"))
 	}
 	for _, name := range places {
 		r.settled(name)
-		conversation := must(r.store.Find(t.Context(), name))(t)
+		conversation := check.Must(r.store.Find(t.Context(), name))(t)
 		if page, err := conversation.Transcript().Page(t.Context(), 1, 10); err != nil || len(page) != 1 {
 			t.Errorf("%s: %d messages, %v", name, len(page), err)
 		}
@@ -226,7 +228,7 @@ func TestMessagesDeliveredTogether(t *testing.T) {
 	}
 	all[3].AuthorID = "u9"
 	all = append(all, all[7])
-	noError(t, r.hub.DeliverAll(t.Context(), place, all))
+	check.NoError(t, r.hub.DeliverAll(t.Context(), place, all))
 	r.idle()
 	if got := texts(r.transcript()); got != "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1" {
 		t.Error(got)
@@ -238,11 +240,11 @@ func TestMessagesDeliveredTogether(t *testing.T) {
 func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("before")
-	other := must(sql.Open("sqlite3", store.File(r.dir)))(t)
+	other := check.Must(sql.Open("sqlite3", store.File(r.dir)))(t)
 	defer other.Close()
-	blocker := must(other.Conn(t.Context()))(t)
+	blocker := check.Must(other.Conn(t.Context()))(t)
 	defer blocker.Close()
-	must(blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
+	check.Must(blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
 	held, done := filepath.Join(r.dir, "cairn.held"), make(chan error)
 	go func() {
 		_, err := r.store.Upkeep().Vacuum(context.Background())
@@ -257,11 +259,11 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	}
 	r.say("meanwhile", true)
 	m := r.inbound("from somewhere new", true)
-	must(r.hub.Deliver(t.Context(), "test:new/place", m))(t)
+	check.Must(r.hub.Deliver(t.Context(), "test:new/place", m))(t)
 	if _, err := r.store.Find(t.Context(), "test:new/place"); !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("the database was not locked: %v", err)
 	}
-	must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)
+	check.Must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/tokens"
@@ -41,8 +43,8 @@ func TestHandingOver(t *testing.T) {
 	r.ask("@critic, what do you think of it?")
 	r.ask("and you?")
 
-	equal(t, "sent", r.connector.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
-	equal(t, "the transcript", r.transcript(), []string{
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
+	check.EqualAll(t, "the transcript", r.transcript(), []string{
 		"user: we build the bridge of wood", "assistant: answer 1",
 		"user: @critic, what do you think of it?", "assistant: critic: It will fall.",
 		"user: and you?", "assistant: answer 2",
@@ -68,14 +70,14 @@ func TestHandingOver(t *testing.T) {
 	if names := strings.Join(tools, " "); !strings.Contains(names, "recall") || !strings.Contains(names, "memory_search") || strings.Contains(names, "save") {
 		t.Errorf("its tools are %s", names)
 	}
-	contains(t, "recall gave it", requests[1].Messages[3].Text, "bridge of wood")
-	contains(t, "the conversation's agent does not know who spoke", r.asked(), "assistant: critic: It will fall.")
+	check.Contains(t, "recall gave it", requests[1].Messages[3].Text, "bridge of wood")
+	check.Contains(t, "the conversation's agent does not know who spoke", r.asked(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
 		if m.Native != nil {
 			t.Error("it is given what belongs to another model")
 		}
 	}
-	conv := must(r.store.Conversation(t.Context(), place))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	if counts, err := conv.Transcript().Counts(t.Context()); err != nil || counts.Memories != 0 || counts.Messages != 6 {
 		t.Errorf("%+v, %v", counts, err)
 	}
@@ -96,7 +98,7 @@ func TestWhoIsAsked(t *testing.T) {
 		t.Errorf("the critic was asked %d times, the conversation's agent %d times", n, m)
 	}
 	for i, text := range r.connector.texts() {
-		expect(t, "people got", text, fmt.Sprintf("answer %d", i+1))
+		check.Equal(t, "people got", text, fmt.Sprintf("answer %d", i+1))
 	}
 	r.ask("@critic")
 	if len(critic.Requests()) != 1 || len(r.model.Requests()) != 7 {
@@ -202,7 +204,7 @@ func TestAnotherAgentAnswersUnderTheLayersOfTheConversation(t *testing.T) {
 		t.Error("it has no tools")
 	}
 	r.run("/settings compaction.max_turns 1")
-	expect(t, "it has tools in the only call it is left", ask(), 0)
+	check.Equal(t, "it has tools in the only call it is left", ask(), 0)
 }
 
 func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
@@ -226,8 +228,8 @@ func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
 	for range 3 {
 		r.ask("@critic what do you think?")
 	}
-	equal(t, "sent", r.connector.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
-	expect(t, "requests for three answers", len(model.Requests()), 4)
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
+	check.Equal(t, "requests for three answers", len(model.Requests()), 4)
 	if len(kept) != 1 || !kept[0].RefusesTools {
 		t.Errorf("kept %+v", kept)
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -46,8 +48,8 @@ func outage(t *testing.T, fails func(conversation string) error) (r *rig, log *j
 		n++
 		name := "test:server/" + conversation
 		m := channel.Inbound{ID: fmt.Sprint("i", n), AuthorID: "u1", Author: "Ada", Text: "asked in " + conversation, Addressed: true}
-		must(r.hub.Deliver(t.Context(), name, m))(t)
-		noError(t, r.hub.Idle(t.Context(), name))
+		check.Must(r.hub.Deliver(t.Context(), name, m))(t)
+		check.NoError(t, r.hub.Idle(t.Context(), name))
 	}
 }
 
@@ -110,10 +112,10 @@ func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
 				ask("a")
 				ask("b")
 			}
-			expect(t, "warnings", log.lines(slog.LevelWarn, ""), c.warnings)
+			check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), c.warnings)
 			mended.Store(true)
 			ask("a")
-			expect(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.warnings)
+			check.Equal(t, "ends of incidents", log.lines(slog.LevelInfo, "turns_recovered"), c.warnings)
 		})
 	}
 }

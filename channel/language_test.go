@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -90,7 +92,7 @@ func (r *rig) compacted() llm.Request {
 	if answer.Then == nil {
 		r.t.Fatalf("/compact says %s", answer)
 	}
-	contains(r.t, "/compact says", answer.Then(r.t.Context()), "Summed up")
+	check.Contains(r.t, "/compact says", answer.Then(r.t.Context()), "Summed up")
 	r.ask("👍")
 	all := r.model.Requests()
 	return all[len(all)-1]
@@ -170,38 +172,38 @@ func TestTheLanguageIsTold(t *testing.T) {
 		}
 		r.restart()
 		r.ask("And what do you say to this?")
-		equal(t, "the languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
+		check.EqualAll(t, "the languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
 	})
 	t.Run("by what summaries cover, as soon as they do", func(t *testing.T) {
 		r := auto(t)
 		r.summarizing("fr")
 		r.ask("Hi, can you help us with the launch of the app?")
 		r.converse("fr")
-		equal(t, "before", r.languages(), []string{"en", "en", "en", "en", "en"})
+		check.EqualAll(t, "before", r.languages(), []string{"en", "en", "en", "en", "en"})
 		next := r.compacted()
 		if system(next) != prompts.In("fr").System && system(next) != prompts.In("en").System {
 			t.Fatalf("it was told %.80s…", system(next))
 		}
-		equal(t, "behind the summary", r.languages()[5:], []string{"fr"})
+		check.EqualAll(t, "behind the summary", r.languages()[5:], []string{"fr"})
 		r.restart()
 		r.ask("So what do you think about this now?")
-		equal(t, "after a restart", r.languages()[6:], []string{"fr"})
+		check.EqualAll(t, "after a restart", r.languages()[6:], []string{"fr"})
 	})
 	t.Run("by the message that a thread hangs on", func(t *testing.T) {
 		r := auto(t)
 		r.say("Hallo, wer kann mir am Samstag beim Umzug helfen?", false)
 		r.idle()
 		const thread = place + "/m1"
-		must(r.hub.Deliver(t.Context(), thread, r.inbound("ok", true)))(t)
-		noError(t, r.hub.Idle(t.Context(), thread))
-		equal(t, "the language of the thread", r.languages(), []string{"de"})
+		check.Must(r.hub.Deliver(t.Context(), thread, r.inbound("ok", true)))(t)
+		check.NoError(t, r.hub.Idle(t.Context(), thread))
+		check.EqualAll(t, "the language of the thread", r.languages(), []string{"de"})
 	})
 	t.Run("of a language without prompts: English", func(t *testing.T) {
 		r := auto(t)
 		for range 2 {
 			r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
 		}
-		equal(t, "the languages", r.languages(), []string{"en", "en"})
+		check.EqualAll(t, "the languages", r.languages(), []string{"en", "en"})
 	})
 }
 
@@ -212,7 +214,7 @@ func TestALanguageThatIsSetAppliesFromTheNextTurnOn(t *testing.T) {
 	r.agent.Language = "ja"
 	r.hub.Renew(channel.Rules{})
 	r.ask("hello again")
-	equal(t, "the languages", r.languages(), []string{"en", "ja"})
+	check.EqualAll(t, "the languages", r.languages(), []string{"en", "ja"})
 }
 
 func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
@@ -257,11 +259,11 @@ func TestTheBotsOwnWordsAreInTheLanguage(t *testing.T) {
 	r.restart()
 	r.ask("Wann treffen wir uns?")
 	r.connector.until(t, "the failure", func() bool { return len(r.connector.sent) > 0 })
-	contains(t, "a failure", r.connector.sent[0].Text, "Der Server des Modells lehnt meinen Schlüssel ab")
+	check.Contains(t, "a failure", r.connector.sent[0].Text, "Der Server des Modells lehnt meinen Schlüssel ab")
 	help := r.run("/help")
-	contains(t, "/help", help, "ältere Nachrichten jetzt zusammenfassen")
-	contains(t, "/help", help, "\n/stop  ") // commands stay in English
-	contains(t, "/compact", r.run("/compact"), "Es wurde nicht zusammengefasst: es gibt nichts, was alt genug wäre")
-	contains(t, "/pause", r.run("/pause"), "Ich schweige hier bis /resume.")
-	contains(t, "/tasks", r.run("/tasks"), "Es gibt keine Aufgaben.")
+	check.Contains(t, "/help", help, "ältere Nachrichten jetzt zusammenfassen")
+	check.Contains(t, "/help", help, "\n/stop  ") // commands stay in English
+	check.Contains(t, "/compact", r.run("/compact"), "Es wurde nicht zusammengefasst: es gibt nichts, was alt genug wäre")
+	check.Contains(t, "/pause", r.run("/pause"), "Ich schweige hier bis /resume.")
+	check.Contains(t, "/tasks", r.run("/tasks"), "Es gibt keine Aufgaben.")
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -77,7 +79,7 @@ func TestARefusalOfToolsThatAWorkerHasLearntMeanwhileFailsNoTurn(t *testing.T) {
 	}
 	r.agent.Model = counting{r.model, page}
 	r.ask("hello")
-	equal(t, "sent", r.connector.texts(), []string{"answer 2"})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 2"})
 }
 
 func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
@@ -95,7 +97,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 		return counted("answer", size/3), nil
 	}
 	open := func() {
-		known := must(r.store.Models().List(t.Context()))(t)
+		known := check.Must(r.store.Models().List(t.Context()))(t)
 		notebook := new(llm.Notebook)
 		notebook.Open(known, func(ctx context.Context, model string, f llm.Facts) error {
 			mu.Lock()
@@ -127,9 +129,9 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 			refused--
 		}
 	}
-	expect(t, "tools are offered again after a restart", refused, 0)
-	conv := must(r.store.Conversation(t.Context(), place))(t)
-	look := must(channel.ReadContext(t.Context(), conv, r.agent))(t)
+	check.Equal(t, "tools are offered again after a restart", refused, 0)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+	look := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	if look.Used < before*9/10 || look.Used > before*11/10 {
 		t.Errorf("%d tokens used as the database tells, %d before", look.Used, before)
 	}
@@ -198,5 +200,5 @@ func TestAWindowThatIsFullInSilenceMakesRoom(t *testing.T) {
 			asked++
 		}
 	}
-	expect(t, "how often the question stands in the transcript", asked, 1)
+	check.Equal(t, "how often the question stands in the transcript", asked, 1)
 }

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 )
@@ -17,7 +19,7 @@ func TestTurnsPerMinute(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 2})
 		ask := func(who string) {
 			t.Helper()
-			noError(t, r.deliver(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }))
+			check.NoError(t, r.deliver(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }))
 			r.idle()
 		}
 		for range 5 {
@@ -82,12 +84,12 @@ func TestRestrictedCommands(t *testing.T) {
 		if got := run(r, channel.Person{ID: "u1"}, "/compact"); strings.Contains(got, refused) {
 			t.Error(got)
 		}
-		contains(t, "the result", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
+		check.Contains(t, "the result", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
 	})
 	t.Run("only an owner pauses everything", func(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{Access: access})
-		contains(t, "the result", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
-		contains(t, "the result", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
+		check.Contains(t, "the result", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
+		check.Contains(t, "the result", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
 	})
 }
 
@@ -114,26 +116,26 @@ func TestPause(t *testing.T) {
 	if n := len(r.model.Requests()); n != 0 {
 		t.Fatalf("%d calls of the model after a restart", n)
 	}
-	noError(t, r.deliver("test:server/other", "hello", addressed))
+	check.NoError(t, r.deliver("test:server/other", "hello", addressed))
 	r.settled("test:server/other")
-	equal(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
+	check.EqualAll(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
 
 	r.run("/resume")
 	r.ask("now?")
-	equal(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
+	check.EqualAll(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
 
 	slow = true
 	r.say("a long answer", true)
 	<-began
-	contains(t, "the result", r.run("/pause everywhere"), "everywhere")
+	check.Contains(t, "the result", r.run("/pause everywhere"), "everywhere")
 	r.idle()
 	slow = false
 	r.ask("and?")
-	equal(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
-	contains(t, "the result", r.run("/resume"), "still paused everywhere")
+	check.EqualAll(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
+	check.Contains(t, "the result", r.run("/resume"), "still paused everywhere")
 	r.run("/resume everywhere")
 	r.ask("and now?")
-	expect(t, "answers", len(r.connector.texts()), 3)
+	check.Equal(t, "answers", len(r.connector.texts()), 3)
 }
 
 func TestSuggestions(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -21,7 +23,7 @@ func TestTheLimitIsSilentWhilePaused(t *testing.T) {
 	r.say("one", true)
 	r.ask("two")
 	r.ask("three")
-	expect(t, "answers while paused", len(r.connector.texts()), 0)
+	check.Equal(t, "answers while paused", len(r.connector.texts()), 0)
 }
 
 func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
@@ -53,7 +55,7 @@ func TestWhoIsAddressedIsToldOfTheLimit(t *testing.T) {
 	r.say("more talk", false) // over the limit, and not addressed to the bot
 	r.idle()
 	r.ask("bot, help me")
-	expect(t, "an addressed message got neither answer nor notice", len(r.connector.texts()), 2)
+	check.Equal(t, "an addressed message got neither answer nor notice", len(r.connector.texts()), 2)
 }
 
 func TestSuggestionsOfARestrictedCommand(t *testing.T) {
@@ -88,7 +90,7 @@ func TestABotsRepeatedMessageCountsOnce(t *testing.T) {
 	m.ID = "2"
 	r.hand(m)
 	r.idle()
-	expect(t, "answers to two messages", len(r.connector.texts()), 2)
+	check.Equal(t, "answers to two messages", len(r.connector.texts()), 2)
 }
 
 func TestNothingOfNoReplyIsShown(t *testing.T) {
@@ -151,7 +153,7 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 	order := make(chan string, 100)
 	r.opts.Connectors = []channel.Connector{&watcher{r.connector, order}}
 	r.start()
-	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.idle()
 	close(order)
 	var got []string

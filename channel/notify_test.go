@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -83,7 +85,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			r.opts.After = func(conversation string, e channel.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				expect(t, "the conversation of an event", conversation, place)
+				check.Equal(t, "the conversation of an event", conversation, place)
 				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
 					applied++
 				}
@@ -102,7 +104,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			for range 2 { // the second waits for the effects of the first
-				noError(t, r.hub.Drain(ctx))
+				check.NoError(t, r.hub.Drain(ctx))
 			}
 			mu.Lock()
 			if applied == 0 {
@@ -125,7 +127,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			}
 			r.restart()
 			r.idle()
-			expect(t, "after a restart it said", len(r.connector.texts()), len(said))
+			check.Equal(t, "after a restart it said", len(r.connector.texts()), len(said))
 			r.stop()
 			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
 				t.Errorf("it marked %q", marks)
@@ -145,8 +147,8 @@ func TestAHookForbidsACompaction(t *testing.T) {
 		r.say("hello", false)
 	}
 	r.idle()
-	expect(t, "the result", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
-	contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
+	check.Equal(t, "the result", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
+	check.Contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
 }
 
 func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
@@ -178,15 +180,15 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 		&first, &last, &all); err != nil {
 		t.Fatalf("the notice is %q: %v", notice.Text, err)
 	}
-	expect(t, "the notice speaks of characters", all, utf8.RuneCountInString(long))
+	check.Equal(t, "the notice speaks of characters", all, utf8.RuneCountInString(long))
 	if !strings.Contains(seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters") || !strings.Contains(seen, "…]\n"+long[len(long)-last:]) {
 		t.Errorf("the model saw something else than %s: %.100q", notice.Text, seen)
 	}
-	contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
+	check.Contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
 
 	r.restart()
 	r.ask("and after a restart?")
-	expect(t, "notices", strings.Count(strings.Join(r.connector.texts(), "\n"), "sees the first"), 1)
+	check.Equal(t, "notices", strings.Count(strings.Join(r.connector.texts(), "\n"), "sees the first"), 1)
 }
 
 func TestContextSaysHowThingsStand(t *testing.T) {

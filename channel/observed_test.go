@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -65,7 +67,7 @@ func TestEachTurnIsObservedAndEachFailureLogged(t *testing.T) {
 	}
 	r.run("/pause")
 	r.ask("hello")
-	equal(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
+	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
 	if warned, all := log.lines(slog.LevelWarn, "turn_failed"), log.lines(slog.LevelInfo, "turn_failed")+log.lines(slog.LevelWarn, "turn_failed"); warned != 2 || all != 4 {
 		t.Errorf("%d warnings and %d lines in all of\n%s", warned, all, log.text.String())
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 )
 
@@ -38,7 +40,7 @@ func (p *reader) Complete(ctx context.Context, _ string, m channel.Inbound) (cha
 
 func (r *rig) away() {
 	r.t.Helper()
-	must(r.hub.Away(r.t.Context(), "test", nil))(r.t)
+	check.Must(r.hub.Away(r.t.Context(), "test", nil))(r.t)
 }
 
 func (r *rig) settles(within time.Duration) bool {
@@ -76,7 +78,7 @@ func TestHistoryWithAMessageThatCannotBeStored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_ = r.hub.Idle(ctx, place)
-	expect(t, "answers in spite of one bad message of the past", len(r.connector.texts()), 1)
+	check.Equal(t, "answers in spite of one bad message of the past", len(r.connector.texts()), 1)
 }
 
 func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
@@ -98,9 +100,9 @@ func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
 	r.hand(past("1", "one", 5*time.Minute, false))
 	r.idle()
 	r.away()
-	noError(t, r.hub.CatchUp(t.Context(), place, ""))
+	check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 	r.idle()
-	equal(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
+	check.EqualAll(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
 }
 
 func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
@@ -118,11 +120,11 @@ func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
 		r.hand(past("1", "one", 0, false))
 		r.idle()
 		r.away()
-		noError(t, r.hub.CatchUp(t.Context(), place, ""))
+		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.idle()
 		time.Sleep(10 * time.Minute)
 		r.stop()
-		expect(t, "warnings in ten minutes", strings.Count(log.String(), "backfill_failed"), 1)
+		check.Equal(t, "warnings in ten minutes", strings.Count(log.String(), "backfill_failed"), 1)
 	})
 }
 
@@ -136,8 +138,8 @@ func TestAMessageReadBackAndThenDelivered(t *testing.T) {
 	r.idle()
 	r.hand(past("1", "bot, what is up?", time.Second, true))
 	r.idle()
-	equal(t, "answered", r.connector.sent[0].To, []string{"1", "2"})
-	equal(t, "transcript", r.transcript()[:2], []string{"user: bot, what is up?", "user: bot, hello"})
+	check.EqualAll(t, "answered", r.connector.sent[0].To, []string{"1", "2"})
+	check.EqualAll(t, "transcript", r.transcript()[:2], []string{"user: bot, what is up?", "user: bot, hello"})
 }
 
 func TestEditsWhileHistoryIsRead(t *testing.T) {
@@ -180,7 +182,7 @@ func TestAHistorianThatPanics(t *testing.T) {
 	r := newRig(t, echo).through(p)
 	r.hand(past("2", "two", 0, true))
 	r.settles(3 * time.Second)
-	expect(t, "answers", len(r.connector.texts()), 1)
+	check.Equal(t, "answers", len(r.connector.texts()), 1)
 }
 
 // overtaken returns a rig whose hub, once armed, runs f after the owner has checked what it may
@@ -210,7 +212,7 @@ func TestNothingIsTakenUpBeforeWhatWasSaidBeforeIt(t *testing.T) {
 		r.hand(past("3", "three", 2*time.Minute, false))
 		r.connector.until(t, "the addressed message", func() bool { return r.connector.taken() == 3 })
 		r.idle()
-		equal(t, "transcript", r.transcript()[:4], []string{"user: two", "user: three", "user: one", "user: bot, hello"})
+		check.EqualAll(t, "transcript", r.transcript()[:4], []string{"user: two", "user: three", "user: one", "user: bot, hello"})
 	})
 	t.Run("a message that comes behind the look for a gap that was opened before it", func(t *testing.T) {
 		p := &reader{history: func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
@@ -229,6 +231,6 @@ func TestNothingIsTakenUpBeforeWhatWasSaidBeforeIt(t *testing.T) {
 		r.hand(past("2", "two", 4*time.Minute, false))
 		r.connector.until(t, "the last message", func() bool { return r.connector.taken() == 4 })
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/tokens"
@@ -62,7 +64,7 @@ func TestWhatLeftTheWindowIsRecalledForAMessage(t *testing.T) {
 		`"Ophelia is allergic to honey" (fact, said by Ada on `,
 		`- #1, Ada on `, `"My sister Ophelia keeps bees behind the lighthouse."`, "as data:",
 	} {
-		contains(t, "the text", block, want)
+		check.Contains(t, "the text", block, want)
 	}
 	if strings.Contains(block, "What is Ophelia allergic to?") {
 		t.Errorf("the message itself is recalled: %s", block)
@@ -76,7 +78,7 @@ func TestACaptionIsRecalledForAMessage(t *testing.T) {
 		r.hand(in)
 	})
 	r.ask("Who has a walrus?")
-	contains(t, "the text", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
+	check.Contains(t, "the text", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
 }
 
 func TestWhatStandsInTheViewIsNotRecalled(t *testing.T) {
@@ -151,8 +153,8 @@ func TestRecallForPeople(t *testing.T) {
 	if out := r.run("/recall allergic"); !strings.HasPrefix(out, "1 memory, the best first:\n") {
 		t.Errorf("it begins %.80q", out)
 	}
-	contains(t, "without a question", r.run("/recall"), "Say what to look for")
-	expect(t, "the result", r.run("/recall xylophone"), `I find nothing here about "xylophone".`)
+	check.Contains(t, "without a question", r.run("/recall"), "Say what to look for")
+	check.Equal(t, "the result", r.run("/recall xylophone"), `I find nothing here about "xylophone".`)
 	t.Run("a caption and the part of a file that matched are shown", func(t *testing.T) {
 		in := r.inbound("see there", false)
 		in.Attachments = []channel.Attachment{
@@ -161,7 +163,7 @@ func TestRecallForPeople(t *testing.T) {
 		}
 		r.hand(in)
 		r.idle()
-		contains(t, "the result", r.run("/recall walrus"), "see there [image: a.png, a walrus on a raft]")
+		check.Contains(t, "the result", r.run("/recall walrus"), "see there [image: a.png, a walrus on a raft]")
 		if out := r.run("/recall vault"); !strings.Contains(out, "The vault opens with 7461.") || len(out) > 1200 {
 			t.Errorf("got %s", out)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -41,7 +43,7 @@ func TestRecap(t *testing.T) {
 		}
 		return answer.Then(t.Context())
 	}
-	contains(t, "an empty conversation is summarized as", recap(), "nothing to summarize")
+	check.Contains(t, "an empty conversation is summarized as", recap(), "nothing to summarize")
 	r.chat(10)
 	state := func() string { // without what models cost, which is written in the background
 		var kept []string
@@ -55,7 +57,7 @@ func TestRecap(t *testing.T) {
 		return strings.Join(kept, "")
 	}
 	before, sent := state(), len(r.connector.texts())
-	expect(t, "it says", recap(), "You talked about notes word by word.")
+	check.Equal(t, "it says", recap(), "You talked about notes word by word.")
 	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "note 9 ") || !strings.Contains(text, "in detail: the prices") {
 		t.Errorf("the request is %.500q", text)
 	}
@@ -102,12 +104,12 @@ func TestTheStandInIsPausedToo(t *testing.T) {
 	r.chat(20)
 	r.run("/pause")
 	r.run("/compact")
-	noError(t, r.hub.Drain(t.Context()))
-	expect(t, "how often the stand-in was asked while all is paused", len(other.Requests()), 0)
+	check.NoError(t, r.hub.Drain(t.Context()))
+	check.Equal(t, "how often the stand-in was asked while all is paused", len(other.Requests()), 0)
 	r.run("/resume")
 	r.run("/compact")
-	noError(t, r.hub.Drain(t.Context()))
-	expect(t, "how often the stand-in was asked", len(other.Requests()), 1)
+	check.NoError(t, r.hub.Drain(t.Context()))
+	check.Equal(t, "how often the stand-in was asked", len(other.Requests()), 1)
 }
 
 func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
@@ -115,7 +117,7 @@ func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
 	if got := r.run("/remember the token is ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
 		t.Errorf("it says %q", got)
 	}
-	contains(t, "it keeps", r.run("/memories"), "[masked: github pat]")
+	check.Contains(t, "it keeps", r.run("/memories"), "[masked: github pat]")
 }
 
 func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
@@ -124,7 +126,7 @@ func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
 	r.withWorker(sumUp)
 	r.chat(20)
 	r.run("/compact")
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	r.ask("hello again")
 	asked := r.model.Requests()[0].Messages
 	if asked[0].Role != llm.RoleSystem || !strings.HasPrefix(asked[0].Text, "You are Marvin, a tired robot.") || !strings.Contains(asked[0].Text, "Do not greet again") {
@@ -141,15 +143,15 @@ func TestWhatWasSummarizedBeforeNewIsListed(t *testing.T) {
 	r.chat(20)
 	r.run("/new")
 	r.idle()
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	list := r.run("/summaries")
 	if !strings.HasPrefix(list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ") {
 		t.Errorf("/summaries says %q", list)
 	}
-	expect(t, "/expand says", strings.Count(r.run("/expand 2"), "\n#"), 20)
+	check.Equal(t, "/expand says", strings.Count(r.run("/expand 2"), "\n#"), 20)
 	r.run("/new") // no messages yet, so nothing changes
 	r.idle()
-	expect(t, "/summaries says", r.run("/summaries"), list)
+	check.Equal(t, "/summaries says", r.run("/summaries"), list)
 }
 
 func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
@@ -176,12 +178,12 @@ func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
 	}
 	r.run("/new")
 	r.idle()
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	if got := recap(place); got != "You keep a parrot." || !strings.Contains(asked, "Coco is a parrot, word by word.") {
 		t.Errorf("after /new it says %q of\n%s", got, asked)
 	}
 	r.run("/pause everywhere") // no model runs
-	contains(t, "in a thread, without a model, it says", recap(branch), "Coco")
+	check.Contains(t, "in a thread, without a model, it says", recap(branch), "Coco")
 }
 
 func TestSummariesAfterANewBeginning(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor/summarize"
 	"cairn/memory"
@@ -38,7 +40,7 @@ func TestForgetting(t *testing.T) {
 	t.Run("who said it may, and is told what remains and how it is undone", func(t *testing.T) {
 		got := r.as(ada, place, "/forget 1").String()
 		for _, want := range []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "cairn memories purge 1"} {
-			contains(t, "the result", got, want)
+			check.Contains(t, "the result", got, want)
 		}
 		says(ada, "/forget 1", "was forgotten before")
 		says(ada, "/memories standup", "nothing in mind")
@@ -73,12 +75,12 @@ func TestForgetting(t *testing.T) {
 				t.Errorf("%s says %q", line, got)
 			}
 		}
-		contains(t, "the result", r.as(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
+		check.Contains(t, "the result", r.as(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
 	})
 	t.Run("what others said of somebody they may have forgotten too", func(t *testing.T) {
 		r.say("hello", false)
 		r.idle()
-		c := must(r.store.Find(t.Context(), place))(t)
+		c := check.Must(r.store.Find(t.Context(), place))(t)
 		s, err := memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
 		if err != nil || s.AboutID != "u1" {
 			t.Fatalf("%+v, %v", s, err)
@@ -100,8 +102,8 @@ func TestMemoriesAreListed(t *testing.T) {
 	}
 	r.say("I decided to move", false)
 	r.idle()
-	c := must(r.store.Find(t.Context(), place))(t)
-	must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
+	c := check.Must(r.store.Find(t.Context(), place))(t)
+	check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
 	t.Run("with number, kind, who, when, and about whom, in pages", func(t *testing.T) {
 		got := r.as(bo, place, "/memories")
 		if len(got.Items) != 26 || got.Pages() != 3 || !strings.Contains(got.Page(2), "page 3 of 3") {
@@ -134,16 +136,16 @@ func TestMemoriesAreListed(t *testing.T) {
 		}
 	})
 	t.Run("pinned ones say so, and expired ones are still there", func(t *testing.T) {
-		contains(t, "the result", r.as(boss, place, "/memories pin 26").String(), "neither ends nor fades")
-		contains(t, "the result", r.as(bo, place, "/memories Bergen").String(), "pinned)")
-		contains(t, "the result", r.as(boss, place, "/memories unpin 26").String(), "no longer")
+		check.Contains(t, "the result", r.as(boss, place, "/memories pin 26").String(), "neither ends nor fades")
+		check.Contains(t, "the result", r.as(bo, place, "/memories Bergen").String(), "pinned)")
+		check.Contains(t, "the result", r.as(boss, place, "/memories unpin 26").String(), "no longer")
 		if got := r.as(bo, place, "/memories pinned beds").String(); strings.Contains(got, "pinned)") {
 			t.Error(got)
 		}
 	})
 	t.Run("where there are more than a list has, it says so", func(t *testing.T) {
 		for i := range 200 {
-			must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
+			check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
 		}
 		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
@@ -151,7 +153,7 @@ func TestMemoriesAreListed(t *testing.T) {
 		if got := r.as(bo, place, "/memories page:2"); len(got.Items) != 26 || got.Text != "201 to 226 of 226. Words and kind:KIND narrow it" {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
 		}
-		expect(t, "the result", r.as(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
+		check.Equal(t, "the result", r.as(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
 		if got := r.as(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
 			t.Errorf("%d items", len(got))
 		}
@@ -164,7 +166,7 @@ func TestRememberingForAServer(t *testing.T) {
 	for name, audience := range map[string]channel.Audience{place: channel.ServerWide, other: channel.ServerWide, private: channel.Members, direct: channel.ServerWide} {
 		m := r.inbound("hello", false)
 		m.Audience = audience
-		must(r.hub.Deliver(t.Context(), name, m))(t)
+		check.Must(r.hub.Deliver(t.Context(), name, m))(t)
 	}
 	says := func(place, line, want string) {
 		t.Helper()
@@ -185,7 +187,7 @@ func TestRememberingForAServer(t *testing.T) {
 		for _, name := range []string{private, direct} {
 			says(name, "/memories cupboard", "nothing in mind")
 		}
-		contains(t, "the result", r.as(ada, other, "/memories cake").String(), "nothing in mind")
+		check.Contains(t, "the result", r.as(ada, other, "/memories cake").String(), "nothing in mind")
 		says(other, "/forget keys", "nothing in mind here")
 		says(other, "/forget 3", "is from "+place)
 	})

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -59,8 +61,8 @@ func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
 	r.hub.Renew(channel.Rules{})
 	r.idle()
 	<-applied
-	conv := must(r.store.Conversation(t.Context(), place))(t)
-	beside := must(channel.ReadContext(t.Context(), conv, r.agent))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+	beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	if shown := r.run("/context"); !strings.Contains(shown, fmt.Sprintf("%d of them as they were said", beside.Verbatim)) {
 		t.Errorf("on disk %d messages stand as they were said; /context says\n%s", beside.Verbatim, shown)
 	}
@@ -85,7 +87,7 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 	r.hub.Renew(channel.Rules{})
 	r.idle()
 	close(goOn)
-	expect(t, "it says", <-recap, "You talked about notes word by word.")
+	check.Equal(t, "it says", <-recap, "You talked about notes word by word.")
 }
 
 // opening is a model that runs opened while a conversation is opened with it: after its window was
@@ -186,7 +188,7 @@ func TestRenewal(t *testing.T) {
 	if texts := r.connector.texts(); texts[len(texts)-1] != "tea, says the librarian" {
 		t.Errorf("it said %q", texts)
 	}
-	contains(t, "/context says", r.run("/context"), "of 16000 tokens")
+	check.Contains(t, "/context says", r.run("/context"), "of 16000 tokens")
 	m := r.inbound("let me in", true)
 	m.AuthorID = "u9"
 	if _, err := r.hub.Deliver(t.Context(), place, m); !errors.Is(err, channel.ErrRefused) {
@@ -228,7 +230,7 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	r.connector.until(t, "the summary", func() bool {
 		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventApplied
 	})
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	r.ask("and now?")
-	equal(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
+	check.EqualAll(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
 }

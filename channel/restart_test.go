@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -18,10 +20,10 @@ import (
 // crash leaves the store as if the process was killed after it took up a message.
 func crash(t *testing.T, r *rig) {
 	t.Helper()
-	conv := must(r.store.Conversation(t.Context(), place))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
-	must(conv.Inbox().Deliver(t.Context(), m))(t)
+	check.Must(conv.Inbox().Deliver(t.Context(), m))(t)
 	if taken, err := conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
@@ -32,21 +34,21 @@ func TestAnInterruptedTurnIsTakenUpAtStart(t *testing.T) {
 	crash(t, r)
 	r.restart()
 	r.idle()
-	equal(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
 }
 
 func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
 		crash(t, r)
-		conv := must(r.store.Conversation(t.Context(), place))(t)
-		must(conv.Inbox().Deliver(t.Context(), r.inbound("anybody?", true)))(t)
+		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+		check.Must(conv.Inbox().Deliver(t.Context(), r.inbound("anybody?", true)))(t)
 		time.Sleep(2 * time.Hour)
 		r.restart()
 		r.idle()
-		equal(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
 		r.ask("hello")
-		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		r.stop()
 	})
 }
@@ -54,7 +56,7 @@ func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 func TestATurnHasTwoAttempts(t *testing.T) {
 	r := newRig(t, echo)
 	crash(t, r)
-	conv := must(r.store.Conversation(t.Context(), place))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	if _, err := conv.Turns().Retry(t.Context(), 1); err != nil { // the second attempt crashed too
 		t.Fatal(err)
 	}
@@ -67,13 +69,13 @@ func TestATurnHasTwoAttempts(t *testing.T) {
 
 func TestWhatWaitsInTheInboxIsTakenUpAtStart(t *testing.T) {
 	r := newRig(t, echo)
-	conv := must(r.store.Conversation(t.Context(), place))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	for range 3 {
-		must(conv.Inbox().Deliver(t.Context(), r.inbound("waiting", true)))(t)
+		check.Must(conv.Inbox().Deliver(t.Context(), r.inbound("waiting", true)))(t)
 	}
 	r.restart()
 	r.idle()
-	equal(t, "transcript", r.transcript(), []string{"user: waiting", "user: waiting", "user: waiting", "assistant: answer 1"})
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: waiting", "user: waiting", "user: waiting", "assistant: answer 1"})
 }
 
 func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
@@ -84,14 +86,14 @@ func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
 	r.stop()
 	r.connector.fails = 0
 	r.start()
-	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.idle()
 	if len(r.connector.sent) != 1 || r.connector.sent[0].Reply != "reply-2" || !r.connector.sent[0].Sending {
 		t.Errorf("sent %+v", r.connector.sent)
 	}
 	r.restart()
 	r.idle()
-	expect(t, "a reply was sent twice", len(r.connector.sent), 1)
+	check.Equal(t, "a reply was sent twice", len(r.connector.sent), 1)
 }
 
 func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
@@ -102,7 +104,7 @@ func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
 	r.say("one", true)
 	r.connector.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
 	r.ask("two")
-	equal(t, "sent", r.connector.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()
 	for _, shown := range r.connector.shown {
@@ -123,7 +125,7 @@ func TestShutdownLosesNothing(t *testing.T) {
 	r.stop()
 	r.model.Func = echo
 	r.start()
-	noError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.idle()
 	got := r.transcript()
 	if len(got) != 4 || got[0] != "user: hello" || got[2] != "user: and more" {
@@ -164,9 +166,9 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 		if withWorker < 20 {
 			t.Errorf("a worker was at work in %d turns only: the test shows little", withWorker)
 		}
-		noError(t, r.hub.Drain(t.Context()))
-		conv := must(r.store.Conversation(t.Context(), place))(t)
-		state := must(conv.Compactions().Load(t.Context()))(t)
+		check.NoError(t, r.hub.Drain(t.Context()))
+		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+		state := check.Must(conv.Compactions().Load(t.Context()))(t)
 		covered := len(state.Messages)
 		for _, row := range state.Head.Stack {
 			covered += row.Messages
@@ -174,7 +176,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 				t.Errorf("messages %d to %d are neither verbatim nor summarized", row.From, row.To)
 			}
 		}
-		expect(t, "messages are verbatim or summarized", covered, 120)
+		check.Equal(t, "messages are verbatim or summarized", covered, 120)
 		r.stop()
 	})
 }
@@ -219,5 +221,5 @@ func TestATurnThatIsStoppedAtItsBeginningIsStopped(t *testing.T) {
 	if err := r.hub.Idle(ctx, place); err != nil {
 		t.Errorf("the conversation could not go on: %v", err)
 	}
-	expect(t, "it says", len(r.connector.texts()), 0)
+	check.Equal(t, "it says", len(r.connector.texts()), 0)
 }

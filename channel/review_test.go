@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 )
 
@@ -85,7 +87,7 @@ func (r *rig) back() {
 	r.t.Helper()
 	r.restart()
 	r.away()
-	noError(r.t, r.hub.CatchUp(r.t.Context(), place, ""))
+	check.NoError(r.t, r.hub.CatchUp(r.t.Context(), place, ""))
 	r.idle()
 }
 
@@ -140,7 +142,7 @@ var changesWhileAway = map[string]struct {
 		3, func(r *rig, a *archive) {
 			a.edit("1002", "old")
 			time.Sleep(time.Minute)
-			noError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}))
+			check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}))
 		},
 		[]string{"user: message 1", "user: newest", "user: message 3"},
 	},
@@ -184,7 +186,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 				r, a := archived(t, c.n)
 				c.change(r, a)
 				r.back()
-				equal(t, "stored", r.transcript(), c.want)
+				check.EqualAll(t, "stored", r.transcript(), c.want)
 				r.stop()
 			})
 		})
@@ -205,7 +207,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, a := archived(t, 3)
 			r.reopen()
-			conv := must(r.store.Conversation(t.Context(), place))(t)
+			conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 			if _, err := conv.Inbox().Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then the process dies
 				t.Fatal(err)
 			}
@@ -213,9 +215,9 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			a.said = append(a.said, past("1005", "hello", 0, false))
 			r.reopen()
 			r.away()
-			noError(t, r.hub.CatchUp(t.Context(), place, ""))
+			check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 			r.idle()
-			equal(t, "stored", r.transcript(), []string{"user: message 1", "user: message 2", "user: message 3", "user: hello"})
+			check.EqualAll(t, "stored", r.transcript(), []string{"user: message 1", "user: message 2", "user: message 3", "user: hello"})
 			if len(r.connector.texts()) != 0 {
 				t.Errorf("sent %q", r.connector.texts())
 			}

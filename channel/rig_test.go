@@ -225,7 +225,7 @@ func (r *rig) reopen() {
 func (r *rig) restart() {
 	r.t.Helper()
 	r.reopen()
-	noError(r.t, r.hub.Recover(r.t.Context(), func(string) bool { return true }))
+	check.NoError(r.t, r.hub.Recover(r.t.Context(), func(string) bool { return true }))
 }
 
 const place = "test:server/general"
@@ -264,14 +264,14 @@ func (r *rig) through(c over) *rig {
 // hand delivers a message.
 func (r *rig) hand(m channel.Inbound) {
 	r.t.Helper()
-	must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
+	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
 }
 
 // transcript returns the stored messages as "role: text" lines.
 func (r *rig) transcript() []string {
 	r.t.Helper()
-	conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
-	page := must(conv.Transcript().Page(r.t.Context(), 1, 10_000))(r.t)
+	conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
+	page := check.Must(conv.Transcript().Page(r.t.Context(), 1, 10_000))(r.t)
 	var lines []string
 	for _, m := range page {
 		lines = append(lines, string(m.Role)+": "+m.Text)

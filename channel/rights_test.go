@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -84,5 +86,5 @@ func TestWhatCostsOrReadsIsTheFilesAlone(t *testing.T) {
 			}
 		}
 	}
-	expect(t, "the settings", r.run("/settings"), shown)
+	check.Equal(t, "the settings", r.run("/settings"), shown)
 }

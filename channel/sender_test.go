@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 )
 
@@ -54,7 +56,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			if s := r.hub.Stats(); s.Refused != 1 || s.Dropped != 0 {
 				t.Errorf("while it is refused: %d refused, %d dropped", s.Refused, s.Dropped)
 			}
-			noError(t, r.hub.Idle(t.Context(), place))
+			check.NoError(t, r.hub.Idle(t.Context(), place))
 			if took := time.Since(started); took > time.Hour {
 				t.Errorf("it took %v", took)
 			}
@@ -77,7 +79,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				r.restart()
 			}
-			noError(t, r.hub.Idle(t.Context(), place))
+			check.NoError(t, r.hub.Idle(t.Context(), place))
 			if len(r.connector.tried) != 8 || len(r.connector.texts()) != 1 {
 				t.Errorf("%d tries, sent %q", len(r.connector.tried), r.connector.texts())
 			}
@@ -89,7 +91,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			r := newRig(t, echo)
 			r.connector.note(func() { r.connector.refuses = refuses("") })
 			r.say("hello", true)
-			noError(t, r.hub.Idle(t.Context(), place))
+			check.NoError(t, r.hub.Idle(t.Context(), place))
 			if s := r.hub.Stats(); len(r.connector.tried) != 16 || s.Dropped != 2 {
 				t.Errorf("%d tries, %d dropped", len(r.connector.tried), s.Dropped)
 			}
@@ -104,8 +106,8 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			r.start()
 			r.connector.note(func() { r.connector.fails = 100 })
 			r.say("hello", true)
-			noError(t, r.hub.Idle(t.Context(), place))
-			equal(t, "sent", r.connector.texts(), []string{"answer 1"})
+			check.NoError(t, r.hub.Idle(t.Context(), place))
+			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 			r.stop()
 		})
 	})

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -35,13 +37,13 @@ func textOf(req llm.Request) string {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, echo)
-	contains(t, "/new before anything was said", r.run("/new"), "new already")
+	check.Contains(t, "/new before anything was said", r.run("/new"), "new already")
 	r.ask("my parrot is called Coco")
 	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new session. ") {
 		t.Errorf("/new says %q", answer)
 	}
 	r.idle()
-	contains(t, "the second /new says", r.run("/new"), "new already")
+	check.Contains(t, "the second /new says", r.run("/new"), "new already")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
 			return llmtest.Say("found: " + req.Messages[len(req.Messages)-1].Text), nil
@@ -55,12 +57,12 @@ func TestNew(t *testing.T) {
 	if sent := strings.Join(r.connector.texts(), "|"); !strings.Contains(sent, "found: ") || !strings.Contains(sent, "Coco") {
 		t.Errorf("what was left behind is not found: %s", sent)
 	}
-	expect(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
+	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
 	if answer := r.run("/context"); !strings.Contains(answer, "earlier   sessions before the last /new: 1; rows shown: 1 of 1") || !strings.Contains(answer, "#1 to #2") {
 		t.Errorf("/context says\n%s", answer)
 	}
-	conv := must(r.store.Conversation(t.Context(), place))(t)
-	gauge := must(channel.ReadContext(t.Context(), conv, r.agent))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+	gauge := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	text, err := json.Marshal(gauge.Past)
 	if want := `"sessions":1`; err != nil || !strings.Contains(string(text), want) || len(gauge.Past.Earlier) != 1 || gauge.Past.Earlier[0].Session != 1 || gauge.Past.Earlier[0].Hidden {
 		t.Errorf("in JSON: %s, %v", text, err)
@@ -86,7 +88,7 @@ func TestNewDuringATurn(t *testing.T) {
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			contains(t, "/new says", r.run("/new"), "as soon as")
+			check.Contains(t, "/new says", r.run("/new"), "as soon as")
 			r.say("third", true)
 			if crash {
 				r.restart()
@@ -94,7 +96,7 @@ func TestNewDuringATurn(t *testing.T) {
 				close(release)
 			}
 			r.idle()
-			equal(t, "the transcript", r.transcript(), []string{
+			check.EqualAll(t, "the transcript", r.transcript(), []string{
 				"user: first", "assistant: answer to first", "user: second", "assistant: answer to second", "user: third", "assistant: answer to third",
 			})
 			requests := r.model.Requests()
@@ -105,7 +107,7 @@ func TestNewDuringATurn(t *testing.T) {
 			if strings.Contains(last, "] first") || strings.Contains(last, "] second") || !strings.Contains(last, "third") {
 				t.Errorf("the third was asked with\n%s", last)
 			}
-			contains(t, "/context says", r.run("/context"), "#1 to #4")
+			check.Contains(t, "/context says", r.run("/context"), "#1 to #4")
 		})
 	}
 }
@@ -145,13 +147,13 @@ func summedUp(t *testing.T) *rig {
 // inThread posts a message in a thread, and waits for the answer.
 func (r *rig) inThread(text string) {
 	r.t.Helper()
-	noError(r.t, r.deliver(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
+	check.NoError(r.t, r.deliver(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
 	r.settled(branch)
 }
 
 func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	r := summedUp(t)
-	noError(t, r.deliver(branch, "and how old is it?", func(m *channel.Inbound) {
+	check.NoError(t, r.deliver(branch, "and how old is it?", func(m *channel.Inbound) {
 		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
 	}))
 	r.settled(branch)
@@ -169,7 +171,7 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	if strings.Contains(r.asked(), "how old") {
 		t.Error("what is said in the thread stands in the channel")
 	}
-	noError(t, r.deliver("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
+	check.NoError(t, r.deliver("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
 	r.settled("test:server/other/9")
 	if strings.Contains(r.asked(), "Coco") {
 		t.Error("another channel's thread knows of it")
@@ -181,10 +183,10 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 		}
 		r.restart()
 		r.inThread("and now?")
-		expect(t, "what the model is asked", kept(r.asked()), kept(asked))
+		check.Equal(t, "what the model is asked", kept(r.asked()), kept(asked))
 	})
 	t.Run("a deletion in the channel reaches it while it is open", func(t *testing.T) {
-		noError(t, r.hub.Delete(t.Context(), place, "m1"))
+		check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 		r.inThread("once more?")
 		again := r.asked()
 		if strings.Contains(again, "message-1 of") || strings.Contains(again, "hangs on") || strings.Contains(again, "Coco") {

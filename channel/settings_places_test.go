@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 )
@@ -60,10 +62,10 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 	}
 	shows := func(want string) {
 		t.Helper()
-		expect(t, "the thread shows", in("/settings compaction.pin_budget"), want)
+		check.Equal(t, "the thread shows", in("/settings compaction.pin_budget"), want)
 	}
-	must(r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)))(t)
-	noError(t, r.hub.Idle(t.Context(), thread))
+	check.Must(r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)))(t)
+	check.NoError(t, r.hub.Idle(t.Context(), thread))
 	in("/pin 1")
 	shows("compaction.pin_budget = 1000 (built in)")
 
@@ -73,11 +75,11 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 	for !strings.Contains(in("/pins"), " of the 60 tokens") && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
-	contains(t, "the open thread goes on as before", in("/pins"), " of the 60 tokens")
+	check.Contains(t, "the open thread goes on as before", in("/pins"), " of the 60 tokens")
 
 	in("/settings compaction.pin_budget 70")
 	shows("compaction.pin_budget = 70 (set here by Bob)")
-	expect(t, "the channel shows", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
+	check.Equal(t, "the channel shows", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
 	if got := in("/settings compaction.pin_budget default"); got != "From now on: compaction.pin_budget = 60 (set in the channel by Ada)" {
 		t.Errorf("undone in the thread: %q", got)
 	}
@@ -93,9 +95,9 @@ func (r *rig) sayWith(text string, settings channel.Patch) (applied int) {
 	r.t.Helper()
 	m := r.inbound(text, true)
 	m.Compaction = settings
-	must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
+	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
 	r.idle()
-	noError(r.t, r.hub.Drain(r.t.Context()))
+	check.NoError(r.t, r.hub.Drain(r.t.Context()))
 	r.connector.note(func() {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied {
@@ -111,14 +113,14 @@ func TestAMessageBringsSettingsForItsTurn(t *testing.T) {
 	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
 	r.restart()
 	r.chat(40)
-	expect(t, "compactions by the policy", r.sayWith("go ahead", nil), 0)
+	check.Equal(t, "compactions by the policy", r.sayWith("go ahead", nil), 0)
 	inTurn := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "strategy": "window"})
 	if last := r.connector.events[len(r.connector.events)-1]; inTurn == 0 || !strings.Contains(last.Summary, "without a summary") {
 		t.Errorf("%d compactions in the turn, the last is %+v", inTurn, last)
 	}
-	contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
+	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 	r.chat(40)
-	expect(t, "compactions in the next turn", r.sayWith("and then?", nil), inTurn)
+	check.Equal(t, "compactions in the next turn", r.sayWith("and then?", nil), inTurn)
 }
 
 func TestABadMixOfSettingsLeavesOnlyTheMessagesOut(t *testing.T) {
@@ -129,7 +131,7 @@ func TestABadMixOfSettingsLeavesOnlyTheMessagesOut(t *testing.T) {
 	if n := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "background_threshold": "0.97"}); n == 0 {
 		t.Error("what was right of the settings did not hold")
 	}
-	expect(t, "the replies", len(r.connector.sent), 1)
+	check.Equal(t, "the replies", len(r.connector.sent), 1)
 }
 
 // The log's warning and /context count the same tools.
@@ -138,7 +140,7 @@ func TestATightWindowIsMeasuredWithAllTools(t *testing.T) {
 	r.model.Tokens = 1000
 	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
 	var frame int
-	must(fmt.Sscan(line, &frame))(t)
+	check.Must(fmt.Sscan(line, &frame))(t)
 	if problem := r.agent.ValidateWindow(t.Context()); !strings.Contains(problem, fmt.Sprintf(" %d are needed for system prompt and tools", frame)) {
 		t.Errorf("/context counts %d: %s", frame, problem)
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -117,7 +119,7 @@ func TestMistakesInSettingsChangeNothing(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.line, got, test.want)
 		}
 	}
-	expect(t, "they changed into", r.run("/settings"), before)
+	check.Equal(t, "they changed into", r.run("/settings"), before)
 }
 
 func TestSettingsAreForManagers(t *testing.T) {
@@ -128,7 +130,7 @@ func TestSettingsAreForManagers(t *testing.T) {
 			t.Errorf("%s: %q, %v", line, answer, err)
 		}
 	}
-	contains(t, "afterwards", r.run("/settings keep_first"), "= 1 (built in)")
+	check.Contains(t, "afterwards", r.run("/settings keep_first"), "= 1 (built in)")
 	if choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"); err != nil || len(choices) != 4 || choices[0].Value != "compaction.background_threshold" {
 		t.Errorf("suggested %v, %v", choices, err)
 	}
@@ -149,7 +151,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
 		r.say(text, false)
-		must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
+		check.Must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
 	}
 	r.idle()
 	applied := func() (n int) {
@@ -162,7 +164,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	}
 	r.run("/settings compaction.background_threshold 0.3")
 	r.connector.until(t, "a landing without another message", func() bool { return applied() > 0 })
-	contains(t, "/context says", r.run("/context"), "last      leaf by extractive")
+	check.Contains(t, "/context says", r.run("/context"), "last      leaf by extractive")
 	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
 	if err != nil || !strings.Contains(answer.Text, "background at 80 %") || !strings.Contains(answer.Text, "stack     empty") {
 		t.Errorf("the other conversation: %s, %v", answer.Text, err)
@@ -173,18 +175,18 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 		r.hub.Renew(channel.Rules{})
 		r.idle()
 		for range 2 {
-			expect(t, "the result", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
+			check.Equal(t, "the result", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
 			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
 				t.Errorf("/context says\n%s", shown)
 			}
-			conv := must(r.store.Conversation(t.Context(), place))(t)
+			conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 			beside, err := channel.ReadContext(t.Context(), conv, r.agent)
 			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
 				t.Errorf("beside the bot: %s, %v", beside.Next, err)
 			}
 			said := len(r.connector.texts())
 			r.ask("are you there?")
-			expect(t, "answers while it is paused", len(r.connector.texts()), said)
+			check.Equal(t, "answers while it is paused", len(r.connector.texts()), said)
 			r.restart()
 		}
 	})
@@ -223,7 +225,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 	for range 3 {
 		r.ask("hello")
 	}
-	expect(t, "answers", len(r.connector.texts()), 3)
+	check.Equal(t, "answers", len(r.connector.texts()), 3)
 	shown := r.run("/settings")
 	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
 	if !strings.Contains(shown, "Left out, for it does not go with the settings file: "+why) ||
@@ -237,5 +239,5 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 		t.Errorf("another setting: %q", got)
 	}
 	file.Store(&usual)
-	expect(t, "after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
+	check.Equal(t, "after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -56,7 +58,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 			t.Fatalf("a level is reached by question %d", i)
 		}
 	}
-	noError(t, r.hub.Drain(t.Context()))
+	check.NoError(t, r.hub.Drain(t.Context()))
 	r.idle()
 	applied := false
 	for _, e := range r.connector.events {
@@ -65,7 +67,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	if !applied {
 		t.Fatal("nothing was summarized: the test shows nothing")
 	}
-	expect(t, "12 questions made requests", len(r.model.Requests()), 12)
+	check.Equal(t, "12 questions made requests", len(r.model.Requests()), 12)
 	long := 0
 	for _, text := range r.connector.texts() {
 		long += strings.Count(text, "the long answer")
@@ -73,7 +75,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 			t.Errorf("a summary was posted: %q", text)
 		}
 	}
-	expect(t, "how often the long answer was sent", long, 1)
+	check.Equal(t, "how often the long answer was sent", long, 1)
 }
 
 // After an overflow between two steps of a turn, the same request is repeated and no tool runs
@@ -107,7 +109,7 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 		t.Fatalf("it says %q", texts[len(texts)-1])
 	}
 	for n := 1; n <= 2; n++ {
-		expect(t, "what the tool saved", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)
+		check.Equal(t, "what the tool saved", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)
 	}
 	asked := 0
 	for _, row := range r.transcript() {
@@ -115,7 +117,7 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 			asked++
 		}
 	}
-	expect(t, "how often the question stands in the transcript", asked, 1)
+	check.Equal(t, "how often the question stands in the transcript", asked, 1)
 }
 
 // A message about an overflow is not an overflow.
@@ -129,7 +131,7 @@ func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 	if n := len(r.model.Requests()); n != 3 || len(r.connector.events) != 0 {
 		t.Errorf("%d requests, events %+v", n, r.connector.events)
 	}
-	equal(t, "sent", r.connector.texts(), []string{words, words, words})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{words, words, words})
 	r.says("/context", "of 128000 tokens")
 }
 
@@ -174,7 +176,7 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 func TestAContextThatIsOverfullSaysSo(t *testing.T) {
 	c := channel.Context{Fill: channel.Fill{Used: 5000, Max: 4000, UsedPct: 125}}
 	first, _, _ := strings.Cut(c.String(), "\n")
-	expect(t, "it shows", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")
+	check.Equal(t, "it shows", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")
 	c.Used, c.UsedPct = 4000, 100
 	if first, _, _ := strings.Cut(c.String(), "\n"); strings.Contains(first, "over") {
 		t.Errorf("it shows %q", first)

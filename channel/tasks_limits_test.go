@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -75,27 +77,27 @@ func TestWhatATaskIsRefused(t *testing.T) {
 			r := newRig(t, spawns(c.arguments))
 			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
 			r.ask("go")
-			contains(t, "the tool", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
-			contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
+			check.Contains(t, "the tool", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
+			check.Contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
 		})
 	}
 }
 
 func TestTasksOfPeople(t *testing.T) {
 	r := newRig(t, spawns(nil))
-	contains(t, "without agents", r.run("/ask @one x"), "[[agents]]")
+	check.Contains(t, "without agents", r.run("/ask @one x"), "[[agents]]")
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
-	contains(t, "without an agent", r.run("/ask x"), "/ask @one")
+	check.Contains(t, "without an agent", r.run("/ask x"), "/ask @one")
 	for n := range 4 {
-		contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has started", n+1))
+		check.Contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has started", n+1))
 	}
-	contains(t, "a fifth", r.run("/ask @one count"), "4 tasks are open here")
-	contains(t, "a stop", r.run("/tasks stop 2"), "Task 2 of one is stopped.")
-	contains(t, "another stop", r.run("/tasks stop 2"), "ended already: stopped")
-	contains(t, "no number", r.run("/tasks stop"), "/tasks stop 3")
-	contains(t, "an unknown one", r.run("/tasks stop 9"), "There is no task 9")
+	check.Contains(t, "a fifth", r.run("/ask @one count"), "4 tasks are open here")
+	check.Contains(t, "a stop", r.run("/tasks stop 2"), "Task 2 of one is stopped.")
+	check.Contains(t, "another stop", r.run("/tasks stop 2"), "ended already: stopped")
+	check.Contains(t, "no number", r.run("/tasks stop"), "/tasks stop 3")
+	check.Contains(t, "an unknown one", r.run("/tasks stop 9"), "There is no task 9")
 	r.sent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
-	contains(t, "there is room again", r.run("/ask @one count"), "Task 5")
+	check.Contains(t, "there is room again", r.run("/ask @one count"), "Task 5")
 	if task := r.task(1); task.Author != "u1" || task.State != store.TaskOpen {
 		t.Errorf("%+v", task)
 	}
@@ -131,7 +133,7 @@ func TestHowDeepTasksGo(t *testing.T) {
 	if got := <-offered + <-offered + <-offered; got != "truetruefalse" || len(offered) > 0 {
 		t.Errorf("spawn was offered: %s", got)
 	}
-	must(r.store.Find(t.Context(), "task:task:task:"+place+"/1/1/1"))(t)
+	check.Must(r.store.Find(t.Context(), "task:task:task:"+place+"/1/1/1"))(t)
 }
 
 func TestATaskThatNeverEnds(t *testing.T) {
@@ -182,7 +184,7 @@ func TestTasksCountForTheirConversation(t *testing.T) {
 	if n := len(one.Requests()) + len(r.model.Requests()); n > 8 {
 		t.Errorf("there were %d calls, and 8 are allowed", n)
 	}
-	contains(t, "/context", r.run("/context"), "8 of 8 in the last hour")
+	check.Contains(t, "/context", r.run("/context"), "8 of 8 in the last hour")
 }
 
 func TestTheLayersOfATask(t *testing.T) {
@@ -225,7 +227,7 @@ func TestTheLayersOfATask(t *testing.T) {
 	} {
 		for name, want := range map[string]string{child: c.first, "task:" + child + "/1": c.second} {
 			all, _, err := r.hub.Operator().Settings(t.Context(), name)
-			noError(t, err)
+			check.NoError(t, err)
 			i := slices.IndexFunc(all, func(s channel.Setting) bool { return s.Key == c.key })
 			if got := fmt.Sprint(all[i].Value); got != want {
 				t.Errorf("%s of %s is %s, want %s: %s", c.key, name, got, want, c.why)

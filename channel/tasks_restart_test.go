@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -54,8 +56,8 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 	if task.State != store.TaskDone || before.Messages < 17 {
 		t.Errorf("%+v, before the restart %+v", task, before)
 	}
-	conv := must(r.store.Find(t.Context(), task.Conversation))(t)
-	page := must(conv.Transcript().Page(t.Context(), 1, 1000))(t)
+	conv := check.Must(r.store.Find(t.Context(), task.Conversation))(t)
+	page := check.Must(conv.Transcript().Page(t.Context(), 1, 1000))(t)
 	asked := map[string]int{}
 	for _, m := range page {
 		for _, call := range m.Calls {
@@ -102,10 +104,10 @@ func TestAPauseHoldsTasks(t *testing.T) {
 		t.Errorf("%d requests, %+v", n, r.task(1))
 	}
 	all := func(string) bool { return true }
-	noError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("a task is waited for that a pause holds up") }))
+	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("a task is waited for that a pause holds up") }))
 	r.run("/resume everywhere") // it continues immediately, not at the next check
 	told := 0
-	noError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
+	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
 	if task := r.task(1); told != 1 || task.State != store.TaskDone {
 		t.Errorf("%d were waited for, %+v", told, task)
 	}
@@ -135,7 +137,7 @@ func TestDrainingTasksWaitsForTheAnswerToTheLastResult(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	close(release)
-	noError(t, <-drained)
+	check.NoError(t, <-drained)
 	r.sent("It is counted.")
 }
 
@@ -147,12 +149,12 @@ func TestADeletionReachesTasks(t *testing.T) {
 	r.sent("Rosebud is a sledge")
 	task := r.ended(1)
 	r.idle()
-	noError(t, r.hub.Delete(t.Context(), place, "m1"))
-	conv := must(r.store.Find(t.Context(), task.Conversation))(t)
-	for _, m := range must(conv.Transcript().Page(t.Context(), 1, 100))(t) {
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+	conv := check.Must(r.store.Find(t.Context(), task.Conversation))(t)
+	for _, m := range check.Must(conv.Transcript().Page(t.Context(), 1, 100))(t) {
 		t.Errorf("the task still has #%d: %s", m.Seq, m.Text)
 	}
-	if found := must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "Rosebud", Limit: 3}))(t); len(found) > 0 {
+	if found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "Rosebud", Limit: 3}))(t); len(found) > 0 {
 		t.Errorf("it is found: %+v", found)
 	}
 	for _, line := range r.transcript() {
@@ -163,7 +165,7 @@ func TestADeletionReachesTasks(t *testing.T) {
 	if got := r.task(1); got.Text != "" {
 		t.Errorf("%+v", got)
 	}
-	contains(t, "/tasks", r.run("/tasks"), "(deleted)")
+	check.Contains(t, "/tasks", r.run("/tasks"), "(deleted)")
 }
 
 func TestADeletionEndsAnOpenTask(t *testing.T) {
@@ -179,7 +181,7 @@ func TestADeletionEndsAnOpenTask(t *testing.T) {
 	r.say("go", true)
 	r.sent("started")
 	<-asked
-	noError(t, r.hub.Delete(t.Context(), place, "m1"))
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
@@ -220,16 +222,16 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 	}
 	r.run("/settings compaction.keep_last_n 2")
 	r.run("/compact")
-	conv := must(r.store.Find(t.Context(), place))(t)
+	conv := check.Must(r.store.Find(t.Context(), place))(t)
 	var text string
 	for until := time.Now().Add(10 * time.Second); text == "" && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		head, _, err := conv.Compactions().Head(t.Context())
-		noError(t, err)
+		check.NoError(t, err)
 		if len(head.Stack) > 0 {
 			text = head.Stack[0].Text
 		}
 	}
-	contains(t, "the summary", text, "Open task 1 of the agent one began after #1")
+	check.Contains(t, "the summary", text, "Open task 1 of the agent one began after #1")
 }
 
 func TestTasksAndConversationsDoNotReadEachOther(t *testing.T) {
@@ -277,9 +279,9 @@ func TestAPurgeReachesTasks(t *testing.T) {
 	r.ended(1)
 	r.idle()
 	r.reopen()
-	conv := must(r.store.Find(t.Context(), place))(t)
-	noError(t, privacy.Of(conv).Purge(t.Context()))
-	held := must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
+	conv := check.Must(r.store.Find(t.Context(), place))(t)
+	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
+	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
 	if len(held) != 2 || held[0].Messages+held[1].Messages != 0 || len(r.tasks()) != 0 {
 		t.Errorf("%+v, %+v", held, r.tasks())
 	}

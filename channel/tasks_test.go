@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -49,7 +51,7 @@ func (r *rig) task(n int) store.Task {
 
 func (r *rig) tasks() []store.Task {
 	r.t.Helper()
-	return must(must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
+	return check.Must(check.Must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
 }
 
 // ended waits for the end of the nth task.
@@ -121,30 +123,30 @@ func TestATaskRunsBesideTheConversation(t *testing.T) {
 	r.sent(`started: {"note"`)
 	r.say("and meanwhile?", true)
 	r.sent("answer 3")
-	contains(t, "the turn context", r.asked(), `open task 1 of researcher, started after #2: "count the bridges of Turin"`)
-	contains(t, "/tasks", r.run("/tasks"), "open")
-	contains(t, "/context", r.run("/context"), "tasks     1 by researcher: ")
-	contains(t, "what may be stopped", fmt.Sprint(must(r.hub.Suggest(t.Context(), place, channel.Person{Manager: true}, "tasks", "st"))(t)), "{stop 1: researcher, count the bridges of Turin stop 1}")
-	contains(t, "who may be asked", fmt.Sprint(must(r.hub.Suggest(t.Context(), place, channel.Person{}, "ask", "@rese"))(t)), "{@researcher @researcher }")
+	check.Contains(t, "the turn context", r.asked(), `open task 1 of researcher, started after #2: "count the bridges of Turin"`)
+	check.Contains(t, "/tasks", r.run("/tasks"), "open")
+	check.Contains(t, "/context", r.run("/context"), "tasks     1 by researcher: ")
+	check.Contains(t, "what may be stopped", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{Manager: true}, "tasks", "st"))(t)), "{stop 1: researcher, count the bridges of Turin stop 1}")
+	check.Contains(t, "who may be asked", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{}, "ask", "@rese"))(t)), "{@researcher @researcher }")
 	close(release)
 	r.sent("there are 12 bridges")
 
 	if task := r.ended(1); task.State != store.TaskDone || task.Conversation != "task:"+place+"/1" || task.Agent != "researcher" {
 		t.Errorf("%+v", task)
 	}
-	contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")
+	check.Contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")
 	first := researcher.Requests()[0]
 	if !strings.HasPrefix(first.Messages[0].Text, "You count.\n\nYou work alone") {
 		t.Errorf("its system prompt is %q", first.Messages[0].Text)
 	}
-	contains(t, "it was told", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>")
-	contains(t, "its briefing", first.Messages[1].Text, "we meet in Turin")
+	check.Contains(t, "it was told", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>")
+	check.Contains(t, "its briefing", first.Messages[1].Text, "we meet in Turin")
 	if strings.Contains(researcher.Requests()[1].Messages[3].Text, "Turin\",") {
 		t.Errorf("it read the conversation: %s", researcher.Requests()[1].Messages[3].Text)
 	}
-	conv := must(r.store.Find(t.Context(), "task:"+place+"/1"))(t)
-	if found := must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
+	conv := check.Must(r.store.Find(t.Context(), "task:"+place+"/1"))(t)
+	if found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
 		t.Error("its transcript is not searched")
 	}
-	contains(t, "/tasks", r.run("/tasks"), "done")
+	check.Contains(t, "/tasks", r.run("/tasks"), "done")
 }

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/channel/channeltest"
 )
@@ -41,8 +43,8 @@ func TestATurnWaitsForItsTools(t *testing.T) {
 			t.Errorf("before the tools are there: %d calls, %q", len(r.model.Requests()), r.transcript())
 		}
 		began := time.Now()
-		must(r.hub.Deliver(t.Context(), place+"2", r.inbound("hello", true)))(t)
-		noError(t, r.hub.Idle(t.Context(), place+"2"))
+		check.Must(r.hub.Deliver(t.Context(), place+"2", r.inbound("hello", true)))(t)
+		check.NoError(t, r.hub.Idle(t.Context(), place+"2"))
 		if waited := time.Since(began); waited > time.Second || len(r.connector.texts()) != 1 {
 			t.Errorf("a conversation without tools: %q after %v", r.connector.texts(), waited)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -43,7 +45,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		return r, func() llm.Request { return req }
 	}
 	id := func(r *rig) int64 {
-		conv := must(r.store.Conversation(r.t.Context(), place))(r.t)
+		conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
 		found, _, err := memory.Of(conv).List(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
 		if err != nil || len(found) != 1 {
 			r.t.Fatalf("%v, %v", found, err)
@@ -78,9 +80,9 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 	}
 	t.Run("after the next turn if another process purged it", func(t *testing.T) {
 		r, last := setup(t, nil)
-		other := must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+		other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
 		defer other.Close()
-		noError(t, memory.In(other).Purge(t.Context(), id(r)))
+		check.NoError(t, memory.In(other).Purge(t.Context(), id(r)))
 		r.ask("and what else is there to tell")
 		r.ask("so long")
 		if shows(last(), fact) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -155,9 +157,9 @@ func TestThereIsAnEndToPins(t *testing.T) {
 		r.say(fmt.Sprintf("note %d", i), false)
 	}
 	r.idle()
-	conv := must(r.store.Conversation(t.Context(), place))(t)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	for seq := range int64(99) {
-		must(conv.Transcript().Pin(t.Context(), seq+1, "Ada"))(t)
+		check.Must(conv.Transcript().Pin(t.Context(), seq+1, "Ada"))(t)
 	}
 	r.says("/pin #100", "#100 is pinned")
 	r.says("/pin #101", "100 messages are pinned here", "/unpin")

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -30,7 +32,7 @@ var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Outpu
 // usageRows returns the stored rows as "day kind model requests input cached written output".
 func (r *rig) usageRows() (rows []string) {
 	r.t.Helper()
-	all := must(r.store.Usage(r.t.Context(), ""))(r.t)
+	all := check.Must(r.store.Usage(r.t.Context(), ""))(r.t)
 	for _, u := range all {
 		rows = append(rows, fmt.Sprint(u.Day, " ", u.Kind, " ", u.Model, " ", u.Requests, " ", u.Input, " ", u.Cached, " ", u.Written, " ", u.Output))
 	}
@@ -40,7 +42,7 @@ func (r *rig) usageRows() (rows []string) {
 // restartCounting restarts the bot as the program does: with the earlier usage.
 func (r *rig) restartCounting() {
 	r.t.Helper()
-	used := must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
+	used := check.Must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
 	r.opts.Used = used
 	r.restart()
 }
@@ -48,7 +50,7 @@ func (r *rig) restartCounting() {
 // in runs the test in a time zone.
 func in(t *testing.T, zone string) {
 	t.Helper()
-	there := must(time.LoadLocation(zone))(t)
+	there := check.Must(time.LoadLocation(zone))(t)
 	before := time.Local
 	time.Local = there
 	t.Cleanup(func() { time.Local = before })
@@ -70,9 +72,9 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 		r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
 		r.start()
 		r.ask("where is the tea?")
-		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 3 600 110 5 8"})
+		check.EqualAll(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 3 600 110 5 8"})
 		r.ask("and now?")
-		equal(t, "rows after another turn", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
+		check.EqualAll(t, "rows after another turn", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
 		var sum store.Usage
 		for _, u := range counted {
 			sum.AddAll(u)
@@ -82,7 +84,7 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 		}
 		r.restart()
 		r.reopen()
-		equal(t, "rows after restarts", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
+		check.EqualAll(t, "rows after restarts", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
 		r.stop()
 	})
 }
@@ -200,8 +202,8 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 			t.Errorf("a minute before midnight: %q", last)
 		}
 		time.Sleep(time.Minute)
-		expect(t, "after midnight", say(), "yes")
-		equal(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 2 20 0 0 2", "2000-01-01 turn scripted 1 10 0 0 1"})
+		check.Equal(t, "after midnight", say(), "yes")
+		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 2 20 0 0 2", "2000-01-01 turn scripted 1 10 0 0 1"})
 		r.stop()
 	})
 }
@@ -218,7 +220,7 @@ func TestContextShowsSpending(t *testing.T) {
 		t.Helper()
 		said := r.run("/context")
 		for _, words := range want {
-			contains(t, "the text", said, words)
+			check.Contains(t, "the text", said, words)
 		}
 	}
 	shows("today     1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
@@ -259,7 +261,7 @@ func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 		if sent := r.connector.texts(); !strings.Contains(sent[0], "I cannot save my answer") || sent[1] != "yes" {
 			t.Errorf("sent %q", sent)
 		}
-		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})
+		check.EqualAll(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})
 		r.stop()
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"cairn/internal/check"
+
 	"cairn/chat"
 	"cairn/internal/storetest"
 	"cairn/store"
@@ -15,7 +17,7 @@ import (
 
 // checkCoverage fails unless each message is in exactly one place: verbatim, or
 // behind exactly one applied row, and every row's children tile it.
-func checkCoverage(t storetest.Tester, c *store.Conversation) {
+func checkCoverage(t check.Tester, c *store.Conversation) {
 	t.Helper()
 	state := storetest.Peek(t, c)
 	places := make(map[int64]int)
@@ -75,7 +77,7 @@ func tiled(state transcript.Snapshot, from, to int64, children []int64) bool {
 }
 
 // expand returns the seqs a row stands for, by going down to its leaves.
-func expand(t storetest.Tester, c *store.Conversation, row transcript.Summary) []int64 {
+func expand(t check.Tester, c *store.Conversation, row transcript.Summary) []int64 {
 	t.Helper()
 	if row.Kind != transcript.Rollup {
 		page, err := c.Transcript().Page(ctx, row.From, int(row.To-row.From+1))

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/check"
+
 	"cairn/compactor/summarize"
 	"cairn/internal/storetest"
 	"cairn/store"
@@ -23,7 +25,7 @@ func newSavings() *savings {
 }
 
 // draft makes a worker save one memory of a message; the job keeps it until it is stored.
-func (s *savings) draft(t storetest.Tester, j summarize.Job, seq int64) (content string) {
+func (s *savings) draft(t check.Tester, j summarize.Job, seq int64) (content string) {
 	t.Helper()
 	s.drafts++
 	content = fmt.Sprint("fact ", s.drafts)
@@ -54,7 +56,7 @@ func (s *savings) forget(seq int64) {
 }
 
 // check fails unless the conversation has exactly those memories.
-func (s *savings) check(t storetest.Tester, c *store.Conversation) {
+func (s *savings) check(t check.Tester, c *store.Conversation) {
 	t.Helper()
 	found := make(map[string]int64)
 	rows, err := c.Store().Reading().Query("SELECT m.content, s.message & 4294967295 FROM memories m JOIN memory_sources s ON s.memory = m.id WHERE m.conversation = ?", c.ID())

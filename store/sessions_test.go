@@ -14,7 +14,7 @@ import (
 )
 
 // startSession starts a session, as an engine does, unless there is nothing to leave behind.
-func startSession(t storetest.Tester, c *store.Conversation) (head transcript.Head, started bool) {
+func startSession(t check.Tester, c *store.Conversation) (head transcript.Head, started bool) {
 	t.Helper()
 	head, err := tryStartSession(t, c)
 	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
@@ -26,7 +26,7 @@ func startSession(t storetest.Tester, c *store.Conversation) (head transcript.He
 	return head, started
 }
 
-func tryStartSession(t storetest.Tester, c *store.Conversation) (transcript.Head, error) {
+func tryStartSession(t check.Tester, c *store.Conversation) (transcript.Head, error) {
 	t.Helper()
 	s := storetest.StateOf(t, c)
 	change, err := s.NewSession(len(storetest.Peek(t, c).First) > 0)

@@ -13,7 +13,7 @@ import (
 )
 
 // undo undoes the latest compaction, and fails if that is refused.
-func undo(t storetest.Tester, c *store.Conversation) transcript.Head {
+func undo(t check.Tester, c *store.Conversation) transcript.Head {
 	t.Helper()
 	l := latest(t, c)
 	head := storetest.Commit(t, c, l.Undo)
@@ -22,7 +22,7 @@ func undo(t storetest.Tester, c *store.Conversation) transcript.Head {
 }
 
 // latest returns the latest compaction; Why says why it cannot be undone.
-func latest(t storetest.Tester, c *store.Conversation) transcript.Undoable {
+func latest(t check.Tester, c *store.Conversation) transcript.Undoable {
 	t.Helper()
 	l, err := c.Compactions().Latest(ctx)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/discord/discordtest"
 )
 
@@ -26,7 +28,7 @@ func TestAFileThatKillsTheProgram(t *testing.T) {
 		r = f.background("run")
 	}
 	p.wait(r, p.onDiscord, "Here I am.")
-	expect(t, "how often the file was asked for", len(p.discord.Requests(files)), 2)
+	check.Equal(t, "how often the file was asked for", len(p.discord.Requests(files)), 2)
 	if !strings.Contains(r.errs.String(), "message_given_up") {
 		t.Errorf("the log does not say that it is given up:\n%s", r.errs)
 	}

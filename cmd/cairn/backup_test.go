@@ -4,6 +4,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestBackupAndRestore(t *testing.T) {
@@ -20,7 +22,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if len(all) != 1 || all[0].File != "b.db" || all[0].Aside == "" {
 		t.Fatalf("got %+v", all)
 	}
-	expect(t, "the transcript after it", p.must("", "transcript", "--json"), was)
+	check.Equal(t, "the transcript after it", p.must("", "transcript", "--json"), was)
 	for file, want := range map[string]string{
 		"none.db":                 "none.db: not found: name a file that `cairn backup` wrote\n",
 		p.write("a.txt", "hello"): "a.txt is damaged or no backup of cairn: nothing was changed; name another\n",

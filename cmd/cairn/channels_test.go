@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/store"
 )
 
@@ -27,7 +29,7 @@ func TestChannels(t *testing.T) {
 				t.Errorf("cairn %s: %s", line, out)
 			}
 		}
-		contains(t, "cairn context", p.must("", "context"), "2 in all")
+		check.Contains(t, "cairn context", p.must("", "context"), "2 in all")
 	})
 	p.must("", "import", "--channel", "kitchen", p.write("more.jsonl", `{"id":"1","author":"Ada","time":"2026-06-01T10:00:00Z","text":"Jam"}`+"\n"))
 	t.Run("the newest comes first, with numbers", func(t *testing.T) {
@@ -48,22 +50,22 @@ func TestChannels(t *testing.T) {
 		}
 	})
 	t.Run("by the names people know", func(t *testing.T) {
-		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		c, err := db.Conversation(t.Context(), "discord:9/20")
 		if err == nil {
 			_, err = c.Inbox().Deliver(t.Context(), store.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
 		}
-		noError(t, errors.Join(err, db.Close()))
+		check.NoError(t, errors.Join(err, db.Close()))
 		if out := p.must("", "channels"); !strings.Contains(out, "discord:9/20") || !strings.Contains(out, "  #plaza · [31mCozy Corner\n") {
 			t.Errorf("got\n%s", out)
 		}
-		contains(t, "the result", p.must("", "channels", "--json"), `"channel":"discord:9/20","name":"#plaza · `)
+		check.Contains(t, "the result", p.must("", "channels", "--json"), `"channel":"discord:9/20","name":"#plaza · `)
 	})
 	t.Run("of several one must be named", func(t *testing.T) {
 		r := p.run("", "recall", "plums")
 		if r.code == 0 || !strings.Contains(r.err, "name one with --channel: there are terminal:kitchen") || !strings.Contains(r.err, "garden") {
 			t.Errorf("exit code %d: %s", r.code, r.err)
 		}
-		contains(t, "the result", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
+		check.Contains(t, "the result", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
 	})
 }

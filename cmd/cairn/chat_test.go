@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 )
 
@@ -22,7 +24,7 @@ func TestChatWithoutAnything(t *testing.T) {
 		}
 	})
 	t.Run("the conversation goes on where it stopped", func(t *testing.T) {
-		contains(t, "the result", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
+		check.Contains(t, "the result", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
 	})
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
@@ -49,7 +51,7 @@ func TestAnotherAgentIsAsked(t *testing.T) {
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
 	out := p.must("My parrot is called Coco.\n@critic what is the parrot called?\n/new\n@nobody what is the parrot called?\n", "chat")
-	contains(t, "the text", out, "critic: This is what I found", "Coco", "A new session.")
+	check.Contains(t, "the text", out, "critic: This is what I found", "Coco", "A new session.")
 	if strings.Count(out, "critic: ") != 1 {
 		t.Errorf("the critic was asked more than once:\n%s", out)
 	}
@@ -75,14 +77,14 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			cmd := p.command(args...)
 			var errs strings.Builder
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(test.input), full, &errs
-			noError(t, cmd.Start())
+			check.NoError(t, cmd.Start())
 			guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 			defer guard.Stop()
 			_ = cmd.Wait() // the code tells
 			if code := cmd.ProcessState.ExitCode(); code != exitFailed || strings.Count(errs.String(), "cairn: ") != 1 || !strings.Contains(errs.String(), "no space left on device") {
 				t.Errorf("exit code %d, %q", code, errs.String())
 			}
-			contains(t, "the next start said", p.must("", args...), test.answer)
+			check.Contains(t, "the next start said", p.must("", args...), test.answer)
 		})
 	}
 }
@@ -106,13 +108,13 @@ nonsense
 	})
 	t.Run("an id is known after a restart too", func(t *testing.T) {
 		out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")
-		expect(t, "the result", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
+		check.Equal(t, "the result", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
 	})
 	t.Run("SIGTERM ends the program with its number", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"hello","id":"3"}`)
 		l.until(`"reply"`)
-		noError(t, l.cmd.Process.Signal(syscall.SIGTERM))
+		check.NoError(t, l.cmd.Process.Signal(syscall.SIGTERM))
 		if _, code := l.rest(); code != 143 {
 			t.Errorf("exit code %d", code)
 		}
@@ -125,7 +127,7 @@ nonsense
 		if r.code != exitInUse || !strings.Contains(r.err, "process") || r.out != "" {
 			t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
 		}
-		contains(t, "the transcript cannot be read beside it", p.must("", "transcript"), "I like tea")
+		check.Contains(t, "the transcript cannot be read beside it", p.must("", "transcript"), "I like tea")
 		l.end()
 	})
 }
@@ -198,14 +200,14 @@ func TestInterruptedTurn(t *testing.T) {
 	l := p.start("chat", "--json", "--channel", "a")
 	l.say(`{"text":"Where are you?","id":"1"}`)
 	l.until(`"accepted"`)
-	noError(t, l.cmd.Process.Signal(syscall.SIGINT))
+	check.NoError(t, l.cmd.Process.Signal(syscall.SIGINT))
 	if lines, code := l.rest(); code != 130 || len(lines) > 0 {
 		t.Errorf("exit code %d, %q", code, lines)
 	}
 	close(stopped)
 
 	t.Run("another channel's chat leaves it alone", func(t *testing.T) {
-		expect(t, "the result", p.must("", "chat", "--channel", "b"), "")
+		check.Equal(t, "the result", p.must("", "chat", "--channel", "b"), "")
 	})
 	t.Run("the next start answers what was accepted", func(t *testing.T) {
 		used, out, _ := strings.Cut(p.must("", "chat", "--json"), "\n")
@@ -214,6 +216,6 @@ func TestInterruptedTurn(t *testing.T) {
 		}
 	})
 	t.Run("and only once", func(t *testing.T) {
-		expect(t, "the result", p.must("", "chat", "--json"), "")
+		check.Equal(t, "the result", p.must("", "chat", "--json"), "")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestUsage(t *testing.T) {
@@ -17,7 +19,7 @@ func TestUsage(t *testing.T) {
 	p.write("broken.toml", "[llm]\nmodle = 1")
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
 	p.write("deep.toml", "\n"+strings.Repeat("a.", 100_000)+"a = 1")
-	noError(t, syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600))
+	check.NoError(t, syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600))
 	for _, test := range []struct {
 		name string
 		args []string
@@ -72,13 +74,13 @@ func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	t.Run("without a file", func(t *testing.T) {
-		expect(t, "the result", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
+		check.Equal(t, "the result", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
 	})
 	file := p.write("good.toml", "workers = 2")
 	t.Run("what differs is shown", func(t *testing.T) {
-		expect(t, "the result", p.must("", "config", "check", file), "ok: good.toml\n  workers = 2\n")
+		check.Equal(t, "the result", p.must("", "config", "check", file), "ok: good.toml\n  workers = 2\n")
 		want := `{"ok":true,"file":"good.toml","changed":[{"table":"","key":"workers","value":2}],"faults":[]}` + "\n"
-		expect(t, "the result", p.must("", "config", "check", "--json", "--config", file), want)
+		check.Equal(t, "the result", p.must("", "config", "check", "--json", "--config", file), want)
 	})
 	t.Run("what is wrong is told to people and programs", func(t *testing.T) {
 		r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
@@ -144,7 +146,7 @@ func TestImport(t *testing.T) {
 		}) {
 			t.Errorf("the stack is out of order: %+v", gauge.List)
 		}
-		contains(t, "the result", p.must("", "context", "--channel", "past"), "of 4000 tokens")
+		check.Contains(t, "the result", p.must("", "context", "--channel", "past"), "of 4000 tokens")
 	})
 	t.Run("the transcript tells where messages were summarized", func(t *testing.T) {
 		said, lines := int64(0), 0
@@ -172,7 +174,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("again is harmless", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl")
-		expect(t, "the result", out, "imported 0 messages into past; 200 were there already; 0 compactions applied\n")
+		check.Equal(t, "the result", out, "imported 0 messages into past; 200 were there already; 0 compactions applied\n")
 	})
 	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
 		p.must("hello\n", "chat")
@@ -189,7 +191,7 @@ func TestImport(t *testing.T) {
 
 func importedMemories(t *testing.T, p folder) {
 	for _, m := range parse[kept](t, p.must("", "memories", "list", "--channel", "past", "--kind", "decision", "--json")) {
-		expect(t, "the kind", m.Kind, "decision")
+		check.Equal(t, "the kind", m.Kind, "decision")
 	}
 	found := parse[kept](t, p.must("", "memories", "search", "bread", "--json", "--limit", "5"))
 	if len(found) == 0 || !strings.Contains(found[0].Content, "bread") || found[0].Channel != "terminal:past" {
@@ -238,7 +240,7 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		expect(t, "the result", out, "imported 1 message into general; 2 were there already; 0 compactions applied\n")
+		check.Equal(t, "the result", out, "imported 1 message into general; 2 were there already; 0 compactions applied\n")
 	})
 	t.Run("a file that cannot be read twice", func(t *testing.T) {
 		p := newFolder(t)

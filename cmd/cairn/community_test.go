@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -180,7 +182,7 @@ func (c *community) run() (kill func()) {
 	c.t.Helper()
 	cmd := c.folder.command("run", "--log-level", "debug")
 	cmd.Stdout, cmd.Stderr = c.log, c.log
-	noError(c.t, cmd.Start())
+	check.NoError(c.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
@@ -223,7 +225,7 @@ func (c *community) fail(format string, args ...any) {
 // logged is what the program has written so far.
 func (c *community) logged() []byte {
 	c.t.Helper()
-	text := must(os.ReadFile(c.log.Name()))(c.t)
+	text := check.Must(os.ReadFile(c.log.Name()))(c.t)
 	return text
 }
 

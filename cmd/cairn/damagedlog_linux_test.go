@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // TestAWriteAheadLogThatIsDamagedWhileTheBotRuns: people hear of it within seconds.
@@ -29,8 +31,8 @@ func TestAWriteAheadLogThatIsDamagedWhileTheBotRuns(t *testing.T) {
 			p.sayOnBoth("one " + strings.Repeat("word ", 300))
 			p.until(r, "both are answered", func() bool { return p.answers("Understood.") == [2]int{1, 1} })
 			file := filepath.Join(f.dir, "data", "cairn.db-wal")
-			info := must(os.Stat(file))(t)
-			noError(t, damage(file, info.Size()))
+			info := check.Must(os.Stat(file))(t)
+			check.NoError(t, damage(file, info.Size()))
 			p.sayOnBoth("two")
 			// What is cut off may be in the database by now, or be written anew: then people are answered.
 			p.until(r, "nobody is left without a word", func() bool {

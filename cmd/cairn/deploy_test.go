@@ -12,11 +12,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text := must(os.ReadFile(file))(t)
+	text := check.Must(os.ReadFile(file))(t)
 	return string(text)
 }
 
@@ -44,7 +46,7 @@ func (p folder) crashed() result {
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello"}`)
 	l.until(`"accepted"`)
-	noError(p.t, l.cmd.Process.Signal(syscall.SIGQUIT))
+	check.NoError(p.t, l.cmd.Process.Signal(syscall.SIGQUIT))
 	_, code := l.rest()
 	return result{err: l.errs.String(), code: code}
 }
@@ -88,9 +90,9 @@ func TestTheUnitOfSystemd(t *testing.T) {
 		if err != nil {
 			t.Skip("there is no systemd-analyze")
 		}
-		program := must(os.Executable())(t) // it wants one that is there
+		program := check.Must(os.Executable())(t) // it wants one that is there
 		file := filepath.Join(t.TempDir(), "cairn.service")
-		noError(t, os.WriteFile(file, []byte(strings.Replace(unit, command[0], program, 1)), 0o600))
+		check.NoError(t, os.WriteFile(file, []byte(strings.Replace(unit, command[0], program, 1)), 0o600))
 		for _, args := range [][]string{{"verify", "--man=no", file}, {"security", "--offline=yes", "--threshold=15", file}} {
 			out, err := exec.Command(tool, args...).CombinedOutput()
 			if err != nil && strings.Contains(string(out), "unrecognized option") {
@@ -144,9 +146,9 @@ func TestTheComposeFile(t *testing.T) {
 		t.Errorf("it waits %v for answers, %v", wait, err)
 	}
 	volume := first(t, `^VOLUME (.*)$`, container)
-	contains(t, "its volumes", file, "      - cairn:"+volume+"\n")
-	contains(t, "its volumes", file, ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
-	contains(t, "the file", file, "read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n")
+	check.Contains(t, "its volumes", file, "      - cairn:"+volume+"\n")
+	check.Contains(t, "its volumes", file, ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
+	check.Contains(t, "the file", file, "read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n")
 	if strings.Contains(file, "\t") || regexp.MustCompile(`(?m)^( {2})* \S`).MatchString(file) {
 		t.Error("its indentation is none of YAML's by two")
 	}

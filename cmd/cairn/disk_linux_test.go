@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"golang.org/x/sys/unix"
 
 	"cairn/llm/llmtest"
@@ -19,18 +21,18 @@ import (
 func breakDisk(t *testing.T, pid int) (mend func()) {
 	t.Helper()
 	var was unix.Rlimit
-	noError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was))
+	check.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was))
 	return func() {
 		t.Helper()
-		noError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil))
+		check.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil))
 	}
 }
 
 // lockDatabase holds the lock of everybody who writes, as a tool that was left open does.
 func (p folder) lockDatabase() (release func()) {
 	p.t.Helper()
-	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000"))(p.t)
-	tx := must(db.Begin())(p.t)
+	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000"))(p.t)
+	tx := check.Must(db.Begin())(p.t)
 	return func() { tx.Rollback(); db.Close() }
 }
 
@@ -44,7 +46,7 @@ func (l *live) saidTo(id, channel string) (accepted bool, words string) {
 			Type, ID, Text string
 			To             []string
 		}
-		noError(l.t, json.Unmarshal([]byte(line[len(line)-1]), &told))
+		check.NoError(l.t, json.Unmarshal([]byte(line[len(line)-1]), &told))
 		switch {
 		case told.Type == "accepted" && told.ID == id:
 			return true, ""
@@ -154,7 +156,7 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 	if code != 0 || strings.Contains(strings.Join(rest, ""), `"reply"`) {
 		t.Errorf("exit code %d; it went on with %q", code, rest)
 	}
-	expect(t, "how often the answer is stored", strings.Count(p.must("", "transcript", "--json"), "Here I am."), 1)
+	check.Equal(t, "how often the answer is stored", strings.Count(p.must("", "transcript", "--json"), "Here I am."), 1)
 }
 
 // On the platforms nothing is acknowledged that is not on disk, and what was said
@@ -183,7 +185,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 		return f.count("SELECT count(*) FROM messages WHERE text IN ('two', 'three') OR text LIKE '% two' OR text LIKE '% three'") == 4 && f.waiting() == 0
 	})
 	r.signal(syscall.SIGTERM)
-	expect(t, "exit code", r.code(), 143)
+	check.Equal(t, "exit code", r.code(), 143)
 	said := r.errs.String()
 	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
 		if n := strings.Count(said, warning); n != 1 {
@@ -195,7 +197,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 // database is the one in the folder, as a tool opens it.
 func (p folder) database() *sql.DB {
 	p.t.Helper()
-	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_busy_timeout=5000"))(p.t)
+	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_busy_timeout=5000"))(p.t)
 	return db
 }
 
@@ -204,7 +206,7 @@ func (p folder) count(query string) (n int) {
 	p.t.Helper()
 	db := p.database()
 	defer db.Close()
-	noError(p.t, db.QueryRow(query).Scan(&n))
+	check.NoError(p.t, db.QueryRow(query).Scan(&n))
 	return n
 }
 

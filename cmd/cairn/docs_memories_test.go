@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor/summarize"
 )
 
@@ -29,20 +31,20 @@ func TestQueriesPage(t *testing.T) {
 	page := read(t, checkout+"/docs/queries.md")
 	p := allotment(t)
 	p.must("/remember we meet at nine\n", "chat")
-	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
+	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 	defer db.Close()
 	t.Run("it names all views and their columns", func(t *testing.T) {
-		rows := must(db.Query("SELECT v.name, group_concat(c.name, ', ') FROM sqlite_schema v, pragma_table_info(v.name) c WHERE v.type = 'view' GROUP BY v.name"))(t)
+		rows := check.Must(db.Query("SELECT v.name, group_concat(c.name, ', ') FROM sqlite_schema v, pragma_table_info(v.name) c WHERE v.type = 'view' GROUP BY v.name"))(t)
 		defer rows.Close()
 		n := 0
 		for ; rows.Next(); n++ {
 			var view, columns string
-			noError(t, rows.Scan(&view, &columns))
+			check.NoError(t, rows.Scan(&view, &columns))
 			if !regexp.MustCompile("(?m)^\\| `" + view + "` \\| .* \\| " + regexp.QuoteMeta(columns) + " \\|$").MatchString(page) {
 				t.Errorf("it does not say that %s has the columns %s", view, columns)
 			}
 		}
-		expect(t, "views", n, strings.Count(page, "_view` |"))
+		check.Equal(t, "views", n, strings.Count(page, "_view` |"))
 	})
 	// What the sample has none of: a decision, a task, a superseded fact, an emergency, and messages of this year.
 	for _, change := range []string{
@@ -50,10 +52,10 @@ func TestQueriesPage(t *testing.T) {
 		"UPDATE memories SET state = 'superseded', superseded_by = 5 WHERE id = 4", "UPDATE compactions SET trigger = 'emergency' WHERE id = 2",
 		"UPDATE messages SET said_at = unixepoch() * 1000 WHERE seq = 80",
 	} {
-		must(db.Exec(change))(t)
+		check.Must(db.Exec(change))(t)
 	}
 	queries := regexp.MustCompile("(?s)\n([^\n]*\\?)\n\n```sql\n(.*?)```").FindAllStringSubmatch(page, -1)
-	expect(t, "queries", len(queries), 10)
+	check.Equal(t, "queries", len(queries), 10)
 	for _, q := range queries {
 		rows, err := db.Query(q[2])
 		if err != nil {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
@@ -25,7 +27,7 @@ import (
 // pages are all pages for people, by their path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	files := must(filepath.Glob(checkout + "/docs/*.md"))(t)
+	files := check.Must(filepath.Glob(checkout + "/docs/*.md"))(t)
 	all := map[string]string{}
 	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
 		all[name] = read(t, checkout+"/"+name)
@@ -164,7 +166,7 @@ func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 	}
 	var want int64
 	for name, bit := range named {
-		contains(t, "the names", strings.Join(strings.Fields(text), " "), name)
+		check.Contains(t, "the names", strings.Join(strings.Fields(text), " "), name)
 		want |= bit
 	}
 	number := regexp.MustCompile(`scope=bot%20applications\.commands&permissions=(\d+)\n`).FindStringSubmatch(text)
@@ -176,11 +178,11 @@ func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 func TestTheSlackLinkHasTheManifest(t *testing.T) {
 	manifest := read(t, checkout+"/deploy/slack-manifest.json")
 	var want, got any
-	noError(t, json.Unmarshal([]byte(manifest), &want))
-	compact := must(json.Marshal(want))(t)
+	check.NoError(t, json.Unmarshal([]byte(manifest), &want))
+	compact := check.Must(json.Marshal(want))(t)
 	page := read(t, checkout+"/docs/slack.md")
 	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(page)
-	address := must(url.Parse(link))(t)
+	address := check.Must(url.Parse(link))(t)
 	query := address.Query()
 	err := json.Unmarshal([]byte(query.Get("manifest_json")), &got)
 	if err != nil || query.Get("new_app") != "1" || !reflect.DeepEqual(got, want) {
@@ -214,7 +216,7 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 func productSource(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	noError(t, fs.WalkDir(os.DirFS(checkout), ".", func(name string, _ fs.DirEntry, err error) error {
+	check.NoError(t, fs.WalkDir(os.DirFS(checkout), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
 			all.WriteString(read(t, checkout+"/"+name))
 		}

@@ -56,33 +56,33 @@ type doctor struct {
 	learnt   map[string]llm.Facts // what the database knows about models
 }
 
-// check is the result of one check.
-type check struct {
+// diagnosis is the result of one check.
+type diagnosis struct {
 	Check  string `json:"check"` // settings, data, model, worker, tools, hooks, discord, slack
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
 }
 
-func (c check) String() string {
+func (d diagnosis) String() string {
 	mark := "ok   "
-	if !c.OK {
+	if !d.OK {
 		mark = "WRONG"
 	}
-	return fmt.Sprintf("%s  %-9s %s", mark, c.Check, strings.ReplaceAll(c.Detail, "\n", "\n                 "))
+	return fmt.Sprintf("%s  %-9s %s", mark, d.Check, strings.ReplaceAll(d.Detail, "\n", "\n                 "))
 }
 
 // report prints facts, and err as a failed check.
 func (d *doctor) report(name string, err error, facts ...string) {
 	for _, fact := range facts {
-		d.print(check{name, true, fact})
+		d.print(diagnosis{name, true, fact})
 	}
 	if err != nil {
 		d.failures++
-		d.print(check{name, false, d.app.secrets.mask(err.Error())})
+		d.print(diagnosis{name, false, d.app.secrets.mask(err.Error())})
 	}
 }
 
-func (d *doctor) print(c check) {
+func (d *doctor) print(c diagnosis) {
 	if d.printErr == nil {
 		d.printErr = d.app.show(d.app.out, c, d.json)
 	}

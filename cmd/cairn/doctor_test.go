@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -20,22 +22,22 @@ func TestDoctor(t *testing.T) {
 	t.Run("before anything was said", func(t *testing.T) {
 		t.Parallel()
 		out := newFolder(t).must("", "doctor")
-		contains(t, "the text", out, "ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
+		check.Contains(t, "the text", out, "ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
 	})
 	t.Run("a healthy bot on both platforms", func(t *testing.T) {
 		t.Parallel()
 		p, _ := doctored(t, discordtest.Options{})
 		p.must("I like tea\n", "chat")
 		out := p.must("", "doctor")
-		contains(t, "the text", out, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
+		check.Contains(t, "the text", out, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
 	})
 	t.Run("everything is wrong", func(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, failing["a wrong key"].do).URL, "OPENAI_MODEL=m")
 		p.write("config.toml", "workers = 0")
 		r := p.run("", "doctor")
-		expect(t, "the exit code", r.code, exitFailed)
-		contains(t, "it says", r.out, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
+		check.Equal(t, "the exit code", r.code, exitFailed)
+		check.Contains(t, "it says", r.out, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
 	})
 	t.Run("the intent is off", func(t *testing.T) {
 		t.Parallel()
@@ -52,9 +54,9 @@ func TestDoctorOnDamage(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")
-		db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
+		db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 		defer db.Close()
-		must(db.Exec("UPDATE conversations SET next_seq = 1"))(t)
+		check.Must(db.Exec("UPDATE conversations SET next_seq = 1"))(t)
 		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "terminal:general: the next message would get the number 1, which is taken") || !strings.Contains(r.out, "to restore: stop the bot") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
@@ -66,16 +68,16 @@ func TestDoctorOnDamage(t *testing.T) {
 		p.must("I like tea\n", "chat")
 		was := p.must("", "transcript", "--json")
 		newest := filepath.Join("data", "backups", "cairn-20260102T030405Z.db")
-		noError(t, os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700))
+		check.NoError(t, os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700))
 		p.must("", "backup", newest)
 		p.damage("message_terms")
 		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "run `cairn restore "+newest+"`, the newest backup") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
 		p.must("", "restore", newest)
-		contains(t, "the result", p.must("", "doctor"), "1 backup, the newest is "+newest)
-		expect(t, "the transcript", p.must("", "transcript", "--json"), was)
-		noError(t, os.Remove(filepath.Join(p.dir, newest)))
+		check.Contains(t, "the result", p.must("", "doctor"), "1 backup, the newest is "+newest)
+		check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)
+		check.NoError(t, os.Remove(filepath.Join(p.dir, newest)))
 		p.damage("messages")
 		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "there is none in data/backups") {
 			t.Errorf("without a backup: exit code %d, %s", r.code, r.out)
@@ -87,7 +89,7 @@ func TestDoctorOnDamage(t *testing.T) {
 		p.must("I like tea\n", "chat")
 		data := filepath.Join(p.dir, "data")
 		for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, filepath.Join(data, "cairn.db"): 0o444, data: 0o555} {
-			noError(t, os.Chmod(path, mode))
+			check.NoError(t, os.Chmod(path, mode))
 		}
 		defer os.Chmod(data, 0o700)
 		cmd := p.command("doctor")
@@ -107,12 +109,12 @@ func (p folder) damage(name string) {
 	p.t.Helper()
 	var at, size int64
 	path := filepath.Join(p.dir, "data", "cairn.db")
-	db := must(sql.Open("sqlite3", path))(p.t)
+	db := check.Must(sql.Open("sqlite3", path))(p.t)
 	err := errors.Join(db.QueryRow("SELECT (rootpage - 1) * page_size, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", name).Scan(&at, &size), db.Close())
 	file, opening := os.OpenFile(path, os.O_WRONLY, 0)
-	noError(p.t, errors.Join(err, opening))
+	check.NoError(p.t, errors.Join(err, opening))
 	defer file.Close()
-	must(file.WriteAt(bytes.Repeat([]byte{0xee}, int(size)), at))(p.t)
+	check.Must(file.WriteAt(bytes.Repeat([]byte{0xee}, int(size)), at))(p.t)
 }
 
 // doctored is a folder with tokens for both platforms and a model.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 )
 
@@ -38,7 +40,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 				t.Errorf("exit code %d; %q is not once in %s", r.code, want, r.out)
 			}
 		}
-		expect(t, "requests: a turn, the same, a picture and a summary were to be made", len(server.Requests()), 4)
+		check.Equal(t, "requests: a turn, the same, a picture and a summary were to be made", len(server.Requests()), 4)
 	})
 	t.Run("a model that is named nowhere is told of once", func(t *testing.T) {
 		t.Parallel()
@@ -61,8 +63,8 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			}
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
-		expect(t, "the exit code", r.code, 0)
-		contains(t, "it says", r.out, "without tools, which it does not take", "takes no pictures; they are described", "in plain text: its server takes no tools", "learnt from its server: takes no tools")
+		check.Equal(t, "the exit code", r.code, 0)
+		check.Contains(t, "it says", r.out, "without tools, which it does not take", "takes no pictures; they are described", "in plain text: its server takes no tools", "learnt from its server: takes no tools")
 	})
 }
 
@@ -91,7 +93,7 @@ func TestDoctorTriesOtherServers(t *testing.T) {
 			x.Done()
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "[llm]\nwire = \"chat\"\n")
-		contains(t, "the result", r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it")
+		check.Contains(t, "the result", r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it")
 	})
 	t.Run("Anthropic, and a worker on another provider with a wrong key", func(t *testing.T) {
 		t.Parallel()
@@ -99,8 +101,8 @@ func TestDoctorTriesOtherServers(t *testing.T) {
 		other := modelServer(t, failing["a wrong key"].do)
 		r := doctorOf(t, []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key"},
 			"[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
-		expect(t, "the exit code", r.code, exitFailed)
-		contains(t, "it says", r.out, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)
+		check.Equal(t, "the exit code", r.code, exitFailed)
+		check.Contains(t, "it says", r.out, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)
 		if refusals := claude.Refusals(); len(refusals) > 0 {
 			t.Errorf("refused: %q", refusals)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
-	checks "cairn/internal/check"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -60,7 +60,7 @@ var connectorSteps = []connectorStep{
 // TestKillAtEveryStepOfAConnector has the program die while it talks on a platform. The next
 // process looks up what may have been said, and says it once.
 func TestKillAtEveryStepOfAConnector(t *testing.T) {
-	checks.SkipUnderRace(t)
+	check.SkipUnderRace(t)
 	if testing.Short() {
 		t.Skip("it starts a program and two platforms for each step")
 	}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/internal/check"
+
 	"github.com/mattn/go-sqlite3"
 )
 
@@ -36,7 +38,7 @@ const dies = "CAIRN_TEST_DIES" // the variable that tells of a death
 // env has the program die.
 func (d death) env(t *testing.T) string {
 	t.Helper()
-	text := must(json.Marshal(d))(t)
+	text := check.Must(json.Marshal(d))(t)
 	return dies + "=" + string(text)
 }
 

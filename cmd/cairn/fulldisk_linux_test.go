@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -25,7 +27,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 	l.until(`"reply"`)
 	filler := filepath.Join(small, "filler")
-	file := must(os.Create(filler))(t)
+	file := check.Must(os.Create(filler))(t)
 	for err := error(nil); err == nil; {
 		_, err = file.Write(make([]byte, 4096))
 	}
@@ -46,11 +48,11 @@ func TestAFullDisk(t *testing.T) {
 	if refused != 3 {
 		t.Fatalf("%d messages were refused", refused)
 	}
-	noError(t, os.Remove(filler))
+	check.NoError(t, os.Remove(filler))
 	deadline := time.Now().Add(30 * time.Second)
 	for ok := false; !ok && time.Now().Before(deadline); {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
 	}
 	l.end()
-	contains(t, "the result", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
+	check.Contains(t, "the result", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
 }

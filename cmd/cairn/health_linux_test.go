@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -30,9 +32,9 @@ func (p *platforms) telling(r *running) (address string) {
 
 func get(t *testing.T, url string) (code int, body string) {
 	t.Helper()
-	resp := must(http.Get(url))(t)
+	resp := check.Must(http.Get(url))(t)
 	defer resp.Body.Close()
-	text := must(io.ReadAll(resp.Body))(t)
+	text := check.Must(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(text)
 }
 
@@ -85,9 +87,9 @@ func TestHealth(t *testing.T) {
 	})
 	t.Run("a database that is moved away", func(t *testing.T) {
 		file := filepath.Join(f.dir, "data", "cairn.db")
-		noError(t, os.Rename(file, file+".away"))
+		check.NoError(t, os.Rename(file, file+".away"))
 		ready(503, `"database","ok":false,"why":"cannot be written: it was deleted, moved or replaced while the bot runs"`)
-		noError(t, os.Rename(file+".away", file))
+		check.NoError(t, os.Rename(file+".away", file))
 		ready(200, `{"part":"database","ok":true}`)
 	})
 	t.Run("a model that does not answer", func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // hookSettings has a small window, and hooks that note what they get in files of dir.
@@ -33,10 +35,10 @@ func notes(t *testing.T, dir, hook string) (all []map[string]any) {
 	if os.IsNotExist(err) {
 		return nil
 	}
-	noError(t, err)
+	check.NoError(t, err)
 	for events := json.NewDecoder(bytes.NewReader(text)); events.More(); { // two hooks at a time may share a line
 		var one map[string]any
-		noError(t, events.Decode(&one))
+		check.NoError(t, events.Decode(&one))
 		all = append(all, one)
 	}
 	return all
@@ -80,7 +82,7 @@ func TestAHookForbidsCompactionsAndNotEmergencies(t *testing.T) {
 		fmt.Fprintf(&input, "The garden of plot %d needs %s and the gate opens at noon.\n", i, strings.Repeat("tulips ", 40))
 	}
 	out := p.must(input.String()+"/compact\n/context\n", "chat")
-	contains(t, "/compact", out, "not at night")
+	check.Contains(t, "/compact", out, "not at night")
 	list := p.must("", "compactions", "--json")
 	if strings.Contains(list, `"trigger":"background"`) || !strings.Contains(list, `"trigger":"emergency"`) {
 		t.Errorf("the compactions are %s", list)

@@ -14,7 +14,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"cairn/chat"
-	checks "cairn/internal/check"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/words/wordstest"
@@ -25,7 +25,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 	secret := "sk-" + strings.Repeat("aB3dE5gH", 6)
 	for name, log := range map[string]func(w *bytes.Buffer) *slog.Logger{
 		"as JSON": func(w *bytes.Buffer) *slog.Logger {
-			log := must((&app{err: w, logLevel: "debug"}).logger(w, slog.LevelInfo))(t)
+			log := check.Must((&app{err: w, logLevel: "debug"}).logger(w, slog.LevelInfo))(t)
 			return log
 		},
 		"on a terminal": func(w *bytes.Buffer) *slog.Logger {
@@ -50,7 +50,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 // TestNothingOnATerminalActsOnIt: JSON leaves controls of one character as they are.
 func TestNothingOnATerminalActsOnIt(t *testing.T) {
 	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
-		raw := must(json.Marshal(map[string]string{"text": trick.Text}))(t)
+		raw := check.Must(json.Marshal(map[string]string{"text": trick.Text}))(t)
 		text := escapedControls(string(raw))
 		var was, is map[string]string
 		if err := errors.Join(json.Unmarshal(raw, &was), json.Unmarshal([]byte(text), &is)); err != nil || was["text"] != is["text"] {
@@ -81,7 +81,7 @@ func TestNobodyWritesAnothersLine(t *testing.T) {
 // TestHardTextsAreImportedAndExported: a recorded conversation of nothing but tricks and
 // forgeries, a megabyte in one line among them, is taken in whole, and comes out again.
 func TestHardTextsAreImportedAndExported(t *testing.T) {
-	checks.SkipUnderRace(t)
+	check.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
@@ -115,7 +115,7 @@ func TestHardTextsAreImportedAndExported(t *testing.T) {
 		}
 		n++
 	}
-	expect(t, "messages", n, len(corpus))
+	check.Equal(t, "messages", n, len(corpus))
 	p.must("", "memories", "export", "all.jsonl")
 	p.must("", "memories", "export", "--format", "markdown", "all.md")
 	p.must("", "memories", "import", "all.jsonl")

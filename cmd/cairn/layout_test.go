@@ -12,12 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // eachFile parses the Go files of the module, by their path from its root, but for folders that skip names.
 func eachFile(t *testing.T, mode parser.Mode, skip func(folder string) bool, do func(name string, file *ast.File, at *token.FileSet)) {
 	t.Helper()
-	noError(t, fs.WalkDir(os.DirFS(checkout), ".", func(name string, entry fs.DirEntry, err error) error {
+	check.NoError(t, fs.WalkDir(os.DirFS(checkout), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -40,7 +42,7 @@ func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
 // allowedImports reads ARCHITECTURE.md's table: which packages of this module each package
 // may import. All imports run down.
 func allowedImports(t *testing.T) map[string][]string {
-	text := must(os.ReadFile(checkout + "/ARCHITECTURE.md"))(t)
+	text := check.Must(os.ReadFile(checkout + "/ARCHITECTURE.md"))(t)
 	_, table, found := strings.Cut(string(text), "| package | imports |\n|---|---|\n")
 	if !found {
 		t.Fatal("ARCHITECTURE.md has no table of imports")
@@ -70,7 +72,7 @@ func TestLayout(t *testing.T) {
 			return
 		}
 		for _, spec := range file.Imports {
-			if other, ours := strings.CutPrefix(must(strconv.Unquote(spec.Path.Value))(t), "cairn/"); ours {
+			if other, ours := strings.CutPrefix(check.Must(strconv.Unquote(spec.Path.Value))(t), "cairn/"); ours {
 				used[pkg][other] = true
 				if !slices.Contains(allowed[pkg], other) {
 					t.Errorf("%s imports %s, which ARCHITECTURE.md's table does not allow", name, other)
@@ -130,7 +132,7 @@ func TestHandlesAreSmall(t *testing.T) {
 
 // TestAConversationIsSmall bounds what one goroutine has to keep in mind.
 func TestAConversationIsSmall(t *testing.T) {
-	file := must(parser.ParseFile(token.NewFileSet(), checkout+"/channel/conversation.go", nil, parser.SkipObjectResolution))(t)
+	file := check.Must(parser.ParseFile(token.NewFileSet(), checkout+"/channel/conversation.go", nil, parser.SkipObjectResolution))(t)
 	fields := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.Name == "conversation" {

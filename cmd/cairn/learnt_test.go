@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 )
 
@@ -37,7 +39,7 @@ func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
 	}
 	look := func(p folder) (g gauge) {
 		t.Helper()
-		noError(t, json.Unmarshal([]byte(p.must("", "context", "--json")), &g))
+		check.NoError(t, json.Unmarshal([]byte(p.must("", "context", "--json")), &g))
 		return g
 	}
 	if out := p.must("Where are you?\n", "chat"); !strings.Contains(out, "Here I am.") {
@@ -52,14 +54,14 @@ func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 		out := p.must("/context\n", "chat")
-		contains(t, "the bot shows another number than", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
+		check.Contains(t, "the bot shows another number than", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
 	})
 	t.Run("nothing is refused again", func(t *testing.T) {
 		p.must("And now?\n", "chat")
-		expect(t, "refusals", refusals.Load(), 2)
+		check.Equal(t, "refusals", refusals.Load(), 2)
 	})
 	t.Run("another model on the server shares none of it", func(t *testing.T) {
 		p.env[1] = "OPENAI_MODEL=another"
-		expect(t, "the result", look(p).Max, 128_000)
+		check.Equal(t, "the result", look(p).Max, 128_000)
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 var update = flag.Bool("update", false, "write docs/log-events.md anew")
@@ -26,7 +28,7 @@ func TestLogEventsPage(t *testing.T) {
 	intro, table, _ := strings.Cut(read(t, logEventsPage), logEventsMark)
 	want := "\n| event | level | attributes | package |\n|---|---|---|---|\n" + strings.Join(logEvents(t), "")
 	if *update {
-		noError(t, os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644))
+		check.NoError(t, os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644))
 		return
 	}
 	if table != want {

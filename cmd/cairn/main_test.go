@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	checks "cairn/internal/check"
+	"cairn/internal/check"
 )
 
 // asProgram makes the test binary be the program itself.
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for processes, not for a core
 		panic(err)
 	}
-	checks.InMemory()
+	check.InMemory()
 	os.Exit(m.Run())
 }
 
@@ -83,7 +83,7 @@ func newFolder(t *testing.T, env ...string) folder {
 }
 
 func (p folder) command(args ...string) *exec.Cmd {
-	program := must(os.Executable())(p.t)
+	program := check.Must(os.Executable())(p.t)
 	cmd := exec.CommandContext(p.t.Context(), program, args...)
 	cmd.Dir = p.dir
 	// The race detector would sleep for a second at every exit.
@@ -127,9 +127,9 @@ func (p folder) runHere(input string, args []string) result {
 	p.t.Helper()
 	working.Lock()
 	defer working.Unlock()
-	home := must(os.Getwd())(p.t)
-	noError(p.t, os.Chdir(p.dir))
-	defer func() { noError(p.t, os.Chdir(home)) }()
+	home := check.Must(os.Getwd())(p.t)
+	check.NoError(p.t, os.Chdir(p.dir))
+	defer func() { check.NoError(p.t, os.Chdir(home)) }()
 	var out, errs bytes.Buffer
 	code := execute(p.t.Context(), &app{in: strings.NewReader(input), out: &out, err: &errs}, args)
 	return result{out.String(), errs.String(), code}
@@ -155,7 +155,7 @@ func (p folder) fails(code int, words string, args ...string) {
 
 func (p folder) write(name, text string) string {
 	p.t.Helper()
-	noError(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
+	check.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
 	return name
 }
 
@@ -174,7 +174,7 @@ func (p folder) start(args ...string) *live {
 	l.cmd.Stderr = l.errs
 	in, errIn := l.cmd.StdinPipe()
 	out, errOut := l.cmd.StdoutPipe()
-	noError(p.t, errors.Join(errIn, errOut, l.cmd.Start()))
+	check.NoError(p.t, errors.Join(errIn, errOut, l.cmd.Start()))
 	l.in = in
 	go func() {
 		defer close(l.lines)
@@ -192,7 +192,7 @@ func (p folder) start(args ...string) *live {
 
 func (l *live) say(line string) {
 	l.t.Helper()
-	must(io.WriteString(l.in, line+"\n"))(l.t)
+	check.Must(io.WriteString(l.in, line+"\n"))(l.t)
 }
 
 // until returns the lines up to the first that contains text.
@@ -229,7 +229,7 @@ func (l *live) end() (lines []string) {
 	l.t.Helper()
 	_ = l.in.Close()
 	lines, code := l.rest()
-	expect(l.t, "the exit code", code, 0)
+	check.Equal(l.t, "the exit code", code, 0)
 	return lines
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -15,7 +17,7 @@ func (p folder) asks(args ...string) *sdk.ClientSession {
 	p.t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(p.t.Context(), &sdk.CommandTransport{Command: p.command(append([]string{"mcp"}, args...)...)}, nil)
-	noError(p.t, err)
+	check.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = session.Close() })
 	return session
 }
@@ -38,10 +40,10 @@ func TestMCPReadsWhatTheShellReads(t *testing.T) {
 	p := newFolder(t)
 	p.must("I prefer green tea.\n/remember Ada plays the cello\n", "chat")
 	s := p.asks()
-	contains(t, "recall", answered(t, s, "recall", map[string]any{"conversation": "terminal:general", "query": "cello"}), "Ada plays the cello")
-	contains(t, "writing", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "x"}), "Error: ")
+	check.Contains(t, "recall", answered(t, s, "recall", map[string]any{"conversation": "terminal:general", "query": "cello"}), "Ada plays the cello")
+	check.Contains(t, "writing", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "x"}), "Error: ")
 	p.must("/remember Bob plays the flute\n", "chat") // it does not keep the folder from a bot
-	contains(t, "what was said meanwhile", answered(t, s, "memory_list", nil), "Bob plays the flute")
+	check.Contains(t, "what was said meanwhile", answered(t, s, "memory_list", nil), "Bob plays the flute")
 }
 
 func TestMCPWritesWhereNoBotRuns(t *testing.T) {
@@ -49,20 +51,20 @@ func TestMCPWritesWhereNoBotRuns(t *testing.T) {
 	p := newFolder(t)
 	p.must("I prefer green tea.\n", "chat")
 	s := p.asks("--write")
-	contains(t, "saving", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "Ada plays the cello", "about": "Ada"}), `"id":1`)
+	check.Contains(t, "saving", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "Ada plays the cello", "about": "Ada"}), `"id":1`)
 	if r := p.run("hello\n", "chat"); r.code != exitInUse {
 		t.Errorf("a bot starts meanwhile: %d, %s", r.code, r.err)
 	}
-	noError(t, s.Close())
-	contains(t, "the memory", p.must("", "memories", "list"), "Ada plays the cello")
+	check.NoError(t, s.Close())
+	check.Contains(t, "the memory", p.must("", "memories", "list"), "Ada plays the cello")
 }
 
 // freeAddress is one on which nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(t, err)
-	noError(t, listener.Close())
+	check.NoError(t, err)
+	check.NoError(t, listener.Close())
 	return listener.Addr().String()
 }
 
@@ -81,7 +83,7 @@ func TestMCPOutlivesTheBot(t *testing.T) {
 	}
 	l := chat(`{"text":"/remember Ada plays the cello","id":"1"}`)
 	s := p.asks("--write")
-	contains(t, "with a bot", answered(t, s, "memory_save", save("Bob plays the flute")), "Bob plays the flute")
+	check.Contains(t, "with a bot", answered(t, s, "memory_save", save("Bob plays the flute")), "Bob plays the flute")
 
 	_ = l.in.Close()
 	l.rest()
@@ -94,12 +96,12 @@ func TestMCPOutlivesTheBot(t *testing.T) {
 			t.Errorf("%s without a bot: %s", tool, text)
 		}
 	}
-	contains(t, "a change without a bot", answered(t, s, "memory_save", save("Eve plays the harp")), `Error: nothing was changed`)
-	contains(t, "what to do", answered(t, s, "memory_save", save("Eve plays the harp")), `start it with "cairn run"`)
+	check.Contains(t, "a change without a bot", answered(t, s, "memory_save", save("Eve plays the harp")), `Error: nothing was changed`)
+	check.Contains(t, "what to do", answered(t, s, "memory_save", save("Eve plays the harp")), `start it with "cairn run"`)
 
 	l = chat(`{"text":"/remember Cid plays the drums","id":"2"}`) // the client has not locked the data
-	contains(t, "what the new bot knows", answered(t, s, "memory_list", nil), "Cid plays the drums")
-	contains(t, "a change through the new bot", answered(t, s, "memory_save", save("Eve plays the harp")), "Eve plays the harp")
+	check.Contains(t, "what the new bot knows", answered(t, s, "memory_list", nil), "Cid plays the drums")
+	check.Contains(t, "a change through the new bot", answered(t, s, "memory_save", save("Eve plays the harp")), "Eve plays the harp")
 	_ = l.in.Close()
 	l.rest()
 }
@@ -126,13 +128,13 @@ func TestMCPWritesThroughARunningBot(t *testing.T) {
 			if r := other.run("", "mcp", "--write"); r.code != exitUsage || !strings.Contains(r.err, "refuses the token") || r.out != "" {
 				t.Errorf("with another token: %d, %q, %s", r.code, r.out, r.err)
 			}
-			contains(t, "reading without the bot", answered(t, other.asks(), "conversations", nil), "terminal:general")
+			check.Contains(t, "reading without the bot", answered(t, other.asks(), "conversations", nil), "terminal:general")
 			s := p.asks("--write")
 			said := answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "Ada plays the cello"})
-			contains(t, "saving", said, "Ada plays the cello")
+			check.Contains(t, "saving", said, "Ada plays the cello")
 			l.say(`{"text":"/memories cello","id":"2"}`)
 			lines := l.until(`"reply"`)
-			contains(t, "the bot knows", lines[len(lines)-1], "Ada plays the cello")
+			check.Contains(t, "the bot knows", lines[len(lines)-1], "Ada plays the cello")
 		}
 		_ = l.in.Close()
 		l.rest()

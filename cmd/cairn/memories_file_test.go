@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/memory"
 	"cairn/store"
 )
@@ -18,9 +20,9 @@ func TestMemoriesInAFile(t *testing.T) {
 	t.Run("JSON Lines come back elsewhere, and again without harm", func(t *testing.T) {
 		other := newFolder(t)
 		file := other.write("memories.jsonl", out)
-		expect(t, "the result", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
-		expect(t, "the result", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
-		expect(t, "the result", other.must("", "memories", "export"), out)
+		check.Equal(t, "the result", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
+		check.Equal(t, "the result", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
+		check.Equal(t, "the result", other.must("", "memories", "export"), out)
 		if got := parse[kept](t, other.must("", "memories", "search", "tea", "--json")); len(got) != 1 || got[0].Speaker != "Ada" {
 			t.Errorf("%+v", got)
 		}
@@ -32,7 +34,7 @@ func TestMemoriesInAFile(t *testing.T) {
 		if err != nil || string(text) != out {
 			t.Errorf("%q, %v", text, err)
 		}
-		expect(t, "the result", must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
+		check.Equal(t, "the result", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		p.fails(exitFailed, "is there already", "memories", "export", "all.jsonl")
 	})
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
@@ -41,7 +43,7 @@ func TestMemoriesInAFile(t *testing.T) {
 		if !strings.HasPrefix(out, "# terminal:") || strings.Count(out, "\n\n# ") != strings.Count(out, "# terminal:")-1 {
 			t.Errorf("blank lines stand between channels alone:\n%s", out)
 		}
-		contains(t, "the result", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
+		check.Contains(t, "the result", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
 		if strings.Contains(out, "coffee") {
 			t.Error("what was forgotten is in it")
 		}
@@ -97,7 +99,7 @@ func TestMemoriesFromAFile(t *testing.T) {
 		if r := p.run("", "memories", "import", file); r.out != "imported 1 memory; 0 were there already\n" || r.err != "1 of the messages they came from is not here\n" {
 			t.Errorf("%q, %q", r.out, r.err)
 		}
-		expect(t, "the result", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
+		check.Equal(t, "the result", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
 	})
 }
 
@@ -110,11 +112,11 @@ func FuzzReadMemories(f *testing.F) {
 	f.Add([]byte(`{"channel":"discord:1/'%_\"","kind":"fact","content":"\u0000\ud800","said_at":"0001-01-01T00:00:00Z","importance":1e-320}`))
 	f.Add([]byte(`{"channel":"slack:T/C","kind":"todo","content":"x","said_at":"9999-12-31T23:59:59Z","messages":[{"seq":-1},{"seq":4294967296}],"confirmed":-5}`))
 	dir := f.TempDir()
-	db := must(store.Open(f.Context(), store.Options{Dir: filepath.Join(dir, "data")}))(f)
+	db := check.Must(store.Open(f.Context(), store.Options{Dir: filepath.Join(dir, "data")}))(f)
 	defer db.Close()
 	file := filepath.Join(dir, "f.jsonl")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		noError(t, os.WriteFile(file, text, 0o600))
+		check.NoError(t, os.WriteFile(file, text, 0o600))
 		all, err := readMemories(file)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), file+":") {

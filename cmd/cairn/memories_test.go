@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/memory"
 	"cairn/store"
 )
@@ -117,7 +119,7 @@ func TestMemoriesChangedInAShell(t *testing.T) {
 		if got := list("--state", "forgotten"); len(got) != 1 || got[0].ID != 2 {
 			t.Errorf("%+v", got)
 		}
-		contains(t, "the result", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
+		check.Contains(t, "the result", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
 		p.must("/remember ada DRINKS green tea!\n", "chat")
@@ -130,13 +132,13 @@ func TestMemoriesChangedInAShell(t *testing.T) {
 		if got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json")); len(got) != 1 || got[0].State != "purged" {
 			t.Errorf("%+v", got)
 		}
-		expect(t, "the result", len(list("--state", "all")), 4)
+		check.Equal(t, "the result", len(list("--state", "all")), 4)
 	})
 	t.Run("beside a running bot all but import work", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"/remember the cat is called Tom"}`)
 		l.until("in mind")
-		expect(t, "the result", len(parse[kept](t, p.must("", "memories", "search", "Tom", "--json"))), 1)
+		check.Equal(t, "the result", len(parse[kept](t, p.must("", "memories", "search", "Tom", "--json"))), 1)
 		p.must("", "memories", "forget", "6")
 		p.must("", "memories", "purge", "6", "--yes")
 		exported := p.must("", "memories", "export")
@@ -153,8 +155,8 @@ func TestMemoriesShow(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("hello\nI live in Oslo\nI live in Bergen\n", "chat")
-	db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-	c := must(db.Find(t.Context(), "terminal:general"))(t)
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+	c := check.Must(db.Find(t.Context(), "terminal:general"))(t)
 	var said []int64 // what Ada said
 	for _, r := range parse[row](t, p.must("", "transcript", "--json")) {
 		if r.Author == "Ada" {
@@ -175,7 +177,7 @@ func TestMemoriesShow(t *testing.T) {
 			}
 		}
 	}
-	noError(t, db.Close())
+	check.NoError(t, db.Close())
 	t.Run("it shows the messages and the chain, both ways", func(t *testing.T) {
 		for id, want := range map[string][]string{
 			"1": {"1  Ada lives in Oslo", "superseded  by 2     identity    Ada lives in Bergen", "Ada: I live in Oslo", "state       superseded", "saved by    assistant"},

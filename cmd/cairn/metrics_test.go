@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -89,7 +91,7 @@ type family struct {
 func familiesOf(t *testing.T, text string) map[string]family {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	read := must(parser.TextToMetricFamilies(strings.NewReader(text)))(t)
+	read := check.Must(parser.TextToMetricFamilies(strings.NewReader(text)))(t)
 	all := map[string]family{}
 	for name, one := range read {
 		f := family{kind: strings.ToLower(one.GetType().String()), labels: []string{}}
@@ -125,6 +127,6 @@ func TestOperationsPageListsEveryMetric(t *testing.T) {
 func TestOperationsPageListsEveryClassOfErrors(t *testing.T) {
 	page := read(t, checkout+"/docs/operations.md")
 	for _, class := range channel.FailureClasses() {
-		contains(t, "the page", page, "`"+class+"`")
+		check.Contains(t, "the page", page, "`"+class+"`")
 	}
 }

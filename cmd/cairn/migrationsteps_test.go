@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	checks "cairn/internal/check"
+	"cairn/internal/check"
 	"cairn/store"
 )
 
@@ -31,16 +31,16 @@ PRAGMA user_version = 1`
 // leave makes a file of an earlier version.
 func leave(t *testing.T, dir string, version int) {
 	t.Helper()
-	noError(t, os.MkdirAll(dir, 0o700))
-	db := must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)
+	check.NoError(t, os.MkdirAll(dir, 0o700))
+	db := check.Must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)
 	defer db.Close()
 	for v := 1; v <= version; v++ {
-		script := must(os.ReadFile(fmt.Sprintf(checkout+"/store/migrations/%d.sql", v)))(t)
+		script := check.Must(os.ReadFile(fmt.Sprintf(checkout+"/store/migrations/%d.sql", v)))(t)
 		text := string(script)
 		if v == 1 {
 			text += fmt.Sprintf(left, time.Now().UnixMilli())
 		}
-		must(db.Exec(fmt.Sprintf("%s; PRAGMA user_version = %d", text, v)))(t)
+		check.Must(db.Exec(fmt.Sprintf("%s; PRAGMA user_version = %d", text, v)))(t)
 	}
 }
 
@@ -48,7 +48,7 @@ func leave(t *testing.T, dir string, version int) {
 // version up to date: it is of the earlier version still, a copy of it is whole or not
 // there, and the next process does it.
 func TestKillInAMigration(t *testing.T) {
-	checks.SkipUnderRace(t)
+	check.SkipUnderRace(t)
 	t.Parallel()
 	versions, err := filepath.Glob(checkout + "/store/migrations/*.sql")
 	if err != nil || len(versions) < 2 {
@@ -67,15 +67,15 @@ func TestKillInAMigration(t *testing.T) {
 				leave(t, filepath.Join(p.dir, "data"), version)
 				w := newWitness(t, p)
 				w.killed(step{death: d}, `{"text":"/help"}`)
-				expect(t, "the file is of version", w.count("PRAGMA user_version"), version)
+				check.Equal(t, "the file is of version", w.count("PRAGMA user_version"), version)
 				copied := fmt.Sprintf("%s.before-%d", store.File(filepath.Join(p.dir, "data")), len(versions))
 				if _, err := os.Stat(copied); errors.Is(err, fs.ErrNotExist) != d.Copy {
 					t.Errorf("the copy of what it was: %v", err)
 				}
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
-				expect(t, "the file is of version", w.count("PRAGMA user_version"), len(versions))
-				expect(t, "the copy has version", must(store.Inspect(t.Context(), copied))(t).Version, version)
+				check.Equal(t, "the file is of version", w.count("PRAGMA user_version"), len(versions))
+				check.Equal(t, "the copy has version", check.Must(store.Inspect(t.Context(), copied))(t).Version, version)
 				w.examined()
 				w.judge()
 			})

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
 )
@@ -80,7 +82,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n")
 		l := p.start("run")
 		awaited(t, l.errs.String, "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
-		noError(t, l.cmd.Process.Signal(syscall.SIGTERM))
+		check.NoError(t, l.cmd.Process.Signal(syscall.SIGTERM))
 		l.rest()
 	})
 	t.Run("after an edit: the model it names", func(t *testing.T) {
@@ -170,7 +172,7 @@ func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
 			server := modelServer(t, f.do)
 			r := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m").run("hello\n", "chat")
 			for _, want := range append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL) {
-				contains(t, "the log", r.err, want)
+				check.Contains(t, "the log", r.err, want)
 			}
 			for _, inner := range []string{server.URL, "hush", "invalid_api_key", "test-model"} {
 				if strings.Contains(r.out, inner) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/llm"
@@ -29,7 +31,7 @@ func environment(t *testing.T, set map[string]string) {
 func writeSettings(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.toml")
-	noError(t, os.WriteFile(file, []byte(text), 0o600))
+	check.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -53,7 +55,7 @@ func TestAKeyInTheFileWorksIsWarnedOfAndNeverShown(t *testing.T) {
 	server := modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %q\napi_key = \"hush-hush-2\"\n", server.URL, server.URL))
-	s := must(config.Load(filepath.Join(p.dir, "config.toml")))(t)
+	s := check.Must(config.Load(filepath.Join(p.dir, "config.toml")))(t)
 	if at, _, err := s.Target(s.Agents[0]); at.Key != "hush-hush-1" || err != nil {
 		t.Errorf("the key is %q, %v", at.Key, err)
 	}
@@ -75,7 +77,7 @@ func TestModelsAreMadeOnce(t *testing.T) {
 	environment(t, map[string]string{"OPENAI_BASE_URL": "http://o.test/v1"})
 	t.Setenv("CAIRN_P_KEY", "p-key")
 	text := "[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_P_KEY\"\n[[agents]]\nid = \"a\"\nmodel = \"p/m\"\nreasoning = \"high\"\n[agents.compaction]\nmodel = \"small\"\n[[agents]]\nid = \"b\"\nmodel = \"p/m\"\n"
-	s := must(config.Load(writeSettings(t, text)))(t)
+	s := check.Must(config.Load(writeSettings(t, text)))(t)
 	set := newModelSet(slog.New(slog.DiscardHandler))
 	a, errA := set.agent(&s, s.Agents[0])
 	b, errB := set.agent(&s, s.Agents[1])
@@ -130,9 +132,9 @@ func TestModelsLists(t *testing.T) {
 			"or/acme/small":     "or/acme/small\tchat\t\tno\tno\t" + router.URL + "\tsummaries of a",
 			"claude-sonnet-4-6": "claude-sonnet-4-6\tmessages\t1000000\tyes\t\t" + strings.TrimSuffix(claude.URL, "/v1") + "\tdefault",
 		} {
-			expect(t, "the result", got[name].String(), want)
+			check.Equal(t, "the result", got[name].String(), want)
 		}
-		expect(t, "it lists models", len(got), 7)
+		check.Equal(t, "it lists models", len(got), 7)
 	})
 	t.Run("for people", func(t *testing.T) {
 		out := p.must("", "models")

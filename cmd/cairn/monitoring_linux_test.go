@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // tool returns where a tool of Debian's package prometheus is.
@@ -51,8 +53,8 @@ func TestEachAlertIsTested(t *testing.T) {
 	}
 	for _, alert := range alerts {
 		name, rest, _ := strings.Cut(alert, "\n")
-		contains(t, "alerts_test.yml", tests, `alertname="`+name+`"`)
-		contains(t, name, rest, "severity: ", "summary: ", "action: ")
+		check.Contains(t, "alerts_test.yml", tests, `alertname="`+name+`"`)
+		check.Contains(t, name, rest, "severity: ", "summary: ", "action: ")
 	}
 }
 
@@ -66,7 +68,7 @@ func queries(t *testing.T) (all map[string][]string) {
 		}
 		Annotations struct{ List []struct{ Name, Expr string } }
 	}
-	noError(t, json.Unmarshal([]byte(read(t, checkout+"/deploy/grafana.json")), &dashboard))
+	check.NoError(t, json.Unmarshal([]byte(read(t, checkout+"/deploy/grafana.json")), &dashboard))
 	all = map[string][]string{}
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
@@ -139,14 +141,14 @@ func TestAlertsAndDashboardAskForWhatThereIs(t *testing.T) {
 			t.Errorf("neither an alert nor the dashboard asks for %s", name)
 		}
 	}
-	contains(t, "the page", docs, "deploy/grafana.json")
+	check.Contains(t, "the page", docs, "deploy/grafana.json")
 }
 
 // TestPrometheusAnswersEachQueryOfTheDashboard has Prometheus read a bot, and asks it.
 func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 	prometheus := tool(t, "prometheus")
 	all := queries(t)
-	rules := must(filepath.Abs(checkout + "/deploy/alerts.yml"))(t)
+	rules := check.Must(filepath.Abs(checkout + "/deploy/alerts.yml"))(t)
 	s := startBot(t, "")
 	server := httptest.NewServer(metricsOf(t, s.bot))
 	defer server.Close()
@@ -172,14 +174,14 @@ func runPrometheus(t *testing.T, program, rules, at string) (ask func(query stri
 	t.Helper()
 	dir := t.TempDir()
 	settings := fmt.Sprintf("global: {scrape_interval: 200ms}\nrule_files: [%q]\nscrape_configs: [{job_name: cairn, static_configs: [{targets: [%q]}]}]\n", rules, at)
-	noError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(settings), 0o600))
-	free := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	check.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(settings), 0o600))
+	free := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := free.Addr().String()
-	noError(t, free.Close())
+	check.NoError(t, free.Close())
 	cmd := exec.CommandContext(t.Context(), program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	var out lines
 	cmd.Stderr = &out
-	noError(t, cmd.Start())
+	check.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()

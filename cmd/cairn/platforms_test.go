@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -162,7 +164,7 @@ func (p folder) background(args ...string) *running {
 	p.t.Helper()
 	r := &running{t: p.t, cmd: p.command(args...), errs: &lines{}, ended: make(chan struct{})}
 	r.cmd.Stderr = r.errs
-	noError(p.t, r.cmd.Start())
+	check.NoError(p.t, r.cmd.Start())
 	go func() {
 		defer close(r.ended)
 		_ = r.cmd.Wait() // the code tells
@@ -176,7 +178,7 @@ func (p folder) background(args ...string) *running {
 
 func (r *running) signal(s syscall.Signal) {
 	r.t.Helper()
-	noError(r.t, r.cmd.Process.Signal(s))
+	check.NoError(r.t, r.cmd.Process.Signal(s))
 }
 
 // code waits for the end and returns the exit code.

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	checks "cairn/internal/check"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
 // TestEveryModelOfTodayIsWell has doctor, a turn and the list go to a server that behaves
 // like each model: whatever it refuses, somebody who names it gets answers.
 func TestEveryModelOfTodayIsWell(t *testing.T) {
-	checks.SkipUnderRace(t)
+	check.SkipUnderRace(t)
 	t.Parallel()
 	for _, name := range llmtest.Profiles() {
 		t.Run(name, func(t *testing.T) {
@@ -29,10 +29,10 @@ func TestEveryModelOfTodayIsWell(t *testing.T) {
 				env = []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(server.URL, "/v1"), "ANTHROPIC_MODEL=" + name}
 			}
 			p := newFolder(t, env...)
-			contains(t, "a turn", p.must("Where are you?\n", "chat"), "Here I am.")
+			check.Contains(t, "a turn", p.must("Where are you?\n", "chat"), "Here I am.")
 			r := p.run("", "doctor")
-			expect(t, "the exit code", r.code, 0)
-			contains(t, "it says", r.out, name+", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in ")
+			check.Equal(t, "the exit code", r.code, 0)
+			check.Contains(t, "it says", r.out, name+", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in ")
 			if out := p.must("", "models"); !strings.Contains(out, name) || !strings.Contains(out, "128000") || !strings.Contains(out, "agent cairn") {
 				t.Errorf("models: %s", out)
 			}

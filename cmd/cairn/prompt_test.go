@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/config"
 )
 
@@ -28,7 +30,7 @@ func TestPromptFile(t *testing.T) {
 			file := writeSettings(t, "\n[[agents]]\nid = \"a\"\n[agents.compaction]\nprompt_file = \"prompt.md\"")
 			prompt := filepath.Join(filepath.Dir(file), "prompt.md")
 			if c.text != "" {
-				noError(t, os.WriteFile(prompt, []byte(c.text), 0o600))
+				check.NoError(t, os.WriteFile(prompt, []byte(c.text), 0o600))
 			}
 			_, err := config.Load(file)
 			switch {
@@ -41,7 +43,7 @@ func TestPromptFile(t *testing.T) {
 			var log bytes.Buffer
 			read := promptFile(func() string { return prompt }, slog.New(slog.NewTextHandler(&log, nil)))
 			for range 3 {
-				expect(t, "at run time it reads", read(), c.reads)
+				check.Equal(t, "at run time it reads", read(), c.reads)
 			}
 			warnings := 1
 			if c.want == "" {
@@ -54,19 +56,19 @@ func TestPromptFile(t *testing.T) {
 			if err := os.WriteFile(prompt, []byte("Be kind."), 0o600); err != nil { // an edit counts at once
 				t.Fatal(err)
 			}
-			expect(t, "after an edit it reads", read(), "Be kind.")
-			noError(t, os.Remove(prompt))
+			check.Equal(t, "after an edit it reads", read(), "Be kind.")
+			check.NoError(t, os.Remove(prompt))
 			read()
-			expect(t, "warnings after the next incident", strings.Count(log.String(), "level=WARN"), warnings+1)
+			check.Equal(t, "warnings after the next incident", strings.Count(log.String(), "level=WARN"), warnings+1)
 		})
 	}
 }
 
 func TestTheAgentsModelStandsInForANamedWorker(t *testing.T) {
 	t.Setenv(config.OpenAI.Key, "sk-1")
-	s := must(config.Load(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\"")))(t)
+	s := check.Must(config.Load(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\"")))(t)
 	bot := &bot{log: slog.New(slog.DiscardHandler), models: newModelSet(slog.New(slog.DiscardHandler))}
-	agents := must(bot.agents(&s))(t)
+	agents := check.Must(bot.agents(&s))(t)
 	if a := agents["a"]; a.Worker != a.Model || a.Fallback != nil {
 		t.Error("without a model of its own the worker has a stand-in")
 	}

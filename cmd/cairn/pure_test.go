@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // pure are the packages that decide about summaries: values in, values out.
@@ -28,7 +30,7 @@ var clocks = map[string][]string{
 // variables of the package where summaries are decided on. A time is shown in the zone it has. Options.Now may have time.Now as its default.
 func TestPurePackages(t *testing.T) {
 	for _, dir := range pure {
-		for _, name := range must(filepath.Glob(filepath.Join(checkout, dir, "*.go")))(t) {
+		for _, name := range check.Must(filepath.Glob(filepath.Join(checkout, dir, "*.go")))(t) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
@@ -66,9 +68,9 @@ func f(ctx context.Context, now func() time.Time) {
 // impurities returns what a file has that a pure package may not have. source is as for
 // parser.ParseFile.
 func impurities(t *testing.T, name string, source any) (found []string) {
-	file := must(parser.ParseFile(token.NewFileSet(), name, source, 0))(t)
+	file := check.Must(parser.ParseFile(token.NewFileSet(), name, source, 0))(t)
 	for _, spec := range file.Imports {
-		if imported := must(strconv.Unquote(spec.Path.Value))(t); slices.Contains(impureImports, imported) {
+		if imported := check.Must(strconv.Unquote(spec.Path.Value))(t); slices.Contains(impureImports, imported) {
 			found = append(found, "imports "+spec.Path.Value)
 		}
 	}

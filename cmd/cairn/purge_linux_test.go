@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // typing runs the program at a pseudo-terminal on which somebody types a line.
 func (p folder) typing(line string, args ...string) result {
 	p.t.Helper()
 	pty, tty := pseudoTerminal(p.t)
-	must(pty.WriteString(line + "\n"))(p.t)
+	check.Must(pty.WriteString(line + "\n"))(p.t)
 	cmd := p.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, &out, &errs
@@ -33,5 +35,5 @@ func TestPurgeAsks(t *testing.T) {
 	if r.code != 0 || !strings.HasPrefix(r.out, "Deleted: 2 messages and 1 memory\n") {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
 	}
-	expect(t, "how often it is left", p.holds("weather of 3"), 0)
+	check.Equal(t, "how often it is left", p.holds("weather of 3"), 0)
 }

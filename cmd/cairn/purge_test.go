@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor/summarize"
 	"cairn/memory"
@@ -21,10 +23,10 @@ import (
 // Ada says what is secret, and Bo what is known.
 func (p folder) community() {
 	p.t.Helper()
-	db := must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
+	db := check.Must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
 	ctx := p.t.Context()
 	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
-		c := must(db.Conversation(ctx, name))(p.t)
+		c := check.Must(db.Conversation(ctx, name))(p.t)
 		said := []channel.Inbound{
 			{ID: "m1", AuthorID: "7", Author: "Ada", Text: fmt.Sprintf("the xylophone of %d is a gift", i)},
 			{ID: "m2", AuthorID: "8", Author: "Bo", Text: fmt.Sprintf("weather of %d", i)},
@@ -35,11 +37,11 @@ func (p folder) community() {
 		if i == 4 {
 			said[0].AuthorID = "ada"
 		}
-		must(c.Inbox().DeliverAll(ctx, said))(p.t)
-		must(c.Inbox().Dequeue(ctx, store.All, 10_000, time.Time{}))(p.t)
-		must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
+		check.Must(c.Inbox().DeliverAll(ctx, said))(p.t)
+		check.Must(c.Inbox().Dequeue(ctx, store.All, 10_000, time.Time{}))(p.t)
+		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
 	}
-	noError(p.t, db.Close())
+	check.NoError(p.t, db.Close())
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
 }
 
@@ -122,9 +124,9 @@ func TestPurgeOfChannels(t *testing.T) {
 				t.Errorf("%q is gone", text)
 			}
 		}
-		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer db.Close()
-		c := must(db.Find(t.Context(), "discord:1/10"))(t)
+		c := check.Must(db.Find(t.Context(), "discord:1/10"))(t)
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
@@ -137,7 +139,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		if taken, err := c.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
 			t.Errorf("%+v, %v", taken, err)
 		}
-		expect(t, "the result", len(must(c.Compactions().Load(t.Context()))(t).Messages), 1)
+		check.Equal(t, "the result", len(check.Must(c.Compactions().Load(t.Context()))(t).Messages), 1)
 	})
 	t.Run("a server goes with all its channels and threads", func(t *testing.T) {
 		p := newFolder(t)
@@ -175,12 +177,12 @@ func TestPurgeOfPeople(t *testing.T) {
 			t.Error("another platform's person of that name is gone")
 		}
 		p.must("", "purge", "--user", "terminal:ada", "--yes")
-		expect(t, "how often it is left", p.holds("xylophon"), 0)
+		check.Equal(t, "how often it is left", p.holds("xylophon"), 0)
 	})
 	t.Run("beside a running bot it says so", func(t *testing.T) {
 		p := newFolder(t)
 		p.community()
-		db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+		db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer db.Close()
 		p.fails(exitInUse, "stop it", "purge", "--user", "8", "--yes")
 	})

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -28,7 +30,7 @@ func TestALogMasksSecrets(t *testing.T) {
 			t.Errorf("%s is in %s", secret, out.String())
 		}
 	}
-	contains(t, "the text", out.String(), `"x [masked]"`, `"fine"`, `"n":7`, "example.org", "alt=sse", "model: no")
+	check.Contains(t, "the text", out.String(), `"x [masked]"`, `"fine"`, `"n":7`, "example.org", "alt=sse", "model: no")
 }
 
 func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
@@ -37,7 +39,7 @@ func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
 		`the app-level token, which is under "Basic Information", "App-Level Tokens"`, "basic authentication", "a bearer certificate",
 		"the bearer tokens of this server", "Basic understanding of Go", "use basic questions.",
 	} {
-		expect(t, "masked", r.mask(text), text)
+		check.Equal(t, "masked", r.mask(text), text)
 	}
 	for _, secret := range []string{
 		"Basic dXNlcjpwYXNz", "Basic YWRhOnN3b3JkZmlzaA==", "basic YWRhOnN3b3Jk", "Bearer abcdef0123456789", "bearer " + strings.Repeat("xyzw", 8), "Bearer ab_cdef",
@@ -84,5 +86,5 @@ func TestNoSecretAndNoMessageReachesTheLog(t *testing.T) {
 			t.Errorf("%s is in\n%s", secret, said)
 		}
 	}
-	contains(t, "it says", said, "[masked")
+	check.Contains(t, "it says", said, "[masked")
 }

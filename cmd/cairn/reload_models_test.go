@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -24,15 +26,15 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
 	s.told(taken, 1)
 	now := s.current.Load()
-	expect(t, "who answers first", now.settings.AgentFor("terminal:x"), "b")
+	check.Equal(t, "who answers first", now.settings.AgentFor("terminal:x"), "b")
 	if id := now.settings.AgentFor("terminal:garden"); id != "a" || s.rules(&now.settings).Respond("terminal:garden") != channel.RespondAll {
 		t.Errorf("%s is bound", id)
 	}
 	if a := now.agents["a"]; a.Instructions != "new" || a.Model.Window(t.Context()).Tokens != 12_000 || a.Worker.Name() != "small" {
 		t.Errorf("the agent is %+v", a)
 	}
-	expect(t, "what the model of the other agent has learnt is lost", now.agents["b"].Model, old.agents["b"].Model)
-	contains(t, "the log does not name", s.log.String(), `agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents ")
+	check.Equal(t, "what the model of the other agent has learnt is lost", now.agents["b"].Model, old.agents["b"].Model)
+	check.Contains(t, "the log does not name", s.log.String(), `agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents ")
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
 	if a := s.current.Load().agents["b"]; now.agents["b"].Recall != 600 || a.Recall != 50 {
@@ -59,7 +61,7 @@ func TestProvidersAreTakenUp(t *testing.T) {
 	s.told("setting_should_change", 1)
 	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
 	s.told("did you mean messages?", 1)
-	expect(t, "a mistake changed the model", s.current.Load().agents["cairn"].Model, now.Model)
+	check.Equal(t, "a mistake changed the model", s.current.Load().agents["cairn"].Model, now.Model)
 	if strings.Contains(s.log.String(), "hush") {
 		t.Errorf("the log shows the key: %s", s.log.String())
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/config"
 )
@@ -33,9 +35,9 @@ func startBot(t *testing.T, text string) *standingBot {
 	s := &standingBot{t: t, file: writeSettings(t, text), log: &lines{}}
 	t.Chdir(filepath.Dir(s.file)) // for the data folder
 	a := &app{config: s.file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	noError(t, a.load())
-	connector := must(newImportConnector())(t)
-	s.bot = must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
+	check.NoError(t, a.load())
+	connector := check.Must(newImportConnector())(t)
+	s.bot = check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
 	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
@@ -49,8 +51,8 @@ func startBot(t *testing.T, text string) *standingBot {
 func (s *standingBot) edit(text string) {
 	s.t.Helper()
 	other := s.file + "~"
-	noError(s.t, os.WriteFile(other, []byte(text), 0o600))
-	noError(s.t, os.Rename(other, s.file))
+	check.NoError(s.t, os.WriteFile(other, []byte(text), 0o600))
+	check.NoError(s.t, os.Rename(other, s.file))
 }
 
 // told waits until the log has said something n times.
@@ -101,7 +103,7 @@ func TestEditsAreTakenUp(t *testing.T) {
 		}
 		s.edit(bad) // the same once more
 		time.Sleep(3 * settle)
-		expect(t, "how often it is told", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
+		check.Equal(t, "how often it is told", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
 		if s.current.Load() != standing || policy().KeepLastN != 6 {
 			t.Error("something changed")
 		}
@@ -109,21 +111,21 @@ func TestEditsAreTakenUp(t *testing.T) {
 		s.told("settings_have_mistakes", 2)
 	})
 	t.Run("a file that goes away changes nothing, and one that comes back counts", func(t *testing.T) {
-		noError(t, os.Remove(s.file))
+		check.NoError(t, os.Remove(s.file))
 		s.told("read_settings_failed", 1)
-		expect(t, "something changed", policy().KeepLastN, 6)
+		check.Equal(t, "something changed", policy().KeepLastN, 6)
 		s.edit("[defaults.compaction]\nkeep_last_n = 8\n")
 		s.told(taken, 2)
-		expect(t, "keep_last_n", policy().KeepLastN, 8)
+		check.Equal(t, "keep_last_n", policy().KeepLastN, 8)
 	})
 	t.Run("a file that was emptied lets nobody in", func(t *testing.T) {
-		noError(t, os.WriteFile(s.file, nil, 0o600))
+		check.NoError(t, os.WriteFile(s.file, nil, 0o600))
 		s.told("it is empty", 1)
-		expect(t, "something changed", policy().KeepLastN, 8)
+		check.Equal(t, "something changed", policy().KeepLastN, 8)
 	})
 	t.Run("many writes are one edit", func(t *testing.T) {
 		for n := range 20 {
-			noError(t, os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600))
+			check.NoError(t, os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600))
 			time.Sleep(settle / 30)
 		}
 		s.told(taken, 3)
@@ -134,10 +136,10 @@ func TestEditsAreTakenUp(t *testing.T) {
 	})
 	t.Run("what stands in the folder beside it is no edit", func(t *testing.T) {
 		for i := range 10 {
-			noError(t, os.WriteFile(filepath.Join(filepath.Dir(s.file), fmt.Sprint("other", i)), nil, 0o600))
+			check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(s.file), fmt.Sprint("other", i)), nil, 0o600))
 		}
 		time.Sleep(3 * settle)
-		expect(t, "how often taken up", strings.Count(s.log.String(), taken), 3)
+		check.Equal(t, "how often taken up", strings.Count(s.log.String(), taken), 3)
 	})
 	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
 		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
@@ -148,7 +150,7 @@ func TestEditsAreTakenUp(t *testing.T) {
 	})
 	t.Run("SIGHUP has it read again", func(t *testing.T) {
 		n := strings.Count(s.log.String(), taken)
-		noError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+		check.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		s.told(taken, n+1)
 	})
 }
@@ -159,16 +161,16 @@ func TestAFileThatComesLater(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
 	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	noError(t, a.load())
-	connector := must(newImportConnector())(t)
+	check.NoError(t, a.load())
+	connector := check.Must(newImportConnector())(t)
 	log := &lines{}
-	b := must(a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector))(t)
+	b := check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector))(t)
 	defer b.close()
 	b.watchSettings(false)
 	s := &standingBot{bot: b, t: t, file: "config.toml", log: log}
 	s.edit("[defaults.compaction]\nkeep_first = 0\n")
 	s.told(taken, 1)
-	expect(t, "keep_first", s.policy("terminal:x").KeepFirst, 0)
+	check.Equal(t, "keep_first", s.policy("terminal:x").KeepFirst, 0)
 }
 
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
@@ -233,5 +235,5 @@ func TestAnEditBetweenTwoTurns(t *testing.T) {
 	l.say(`{"text":"/settings keep_first"}`)
 	l.until("keep_first = 3 (set here by Ada)")
 	l.end()
-	contains(t, "beside the bot", p.must("", "context", "--json"), `"background at 70 % (6300 tokens)"`)
+	check.Contains(t, "beside the bot", p.must("", "context", "--json"), `"background at 70 % (6300 tokens)"`)
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // TestADatabaseThatIsMovedAway: nothing is accepted that would be lost, and it goes on when
@@ -17,17 +19,17 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	}
 	l.until(`"reply"`)
 	file := filepath.Join(p.dir, "data", "cairn.db")
-	noError(t, os.Rename(file, file+".away"))
+	check.NoError(t, os.Rename(file, file+".away"))
 	for _, channel := range []string{"a", "b"} {
 		ok, words := l.saidTo("2"+channel, channel)
 		if want := "My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again."; ok || words != want {
 			t.Errorf("%s: accepted %v, %q", channel, ok, words)
 		}
 	}
-	noError(t, os.Rename(file+".away", file))
+	check.NoError(t, os.Rename(file+".away", file))
 	if ok, words := l.saidTo("3", "a"); !ok {
 		t.Error(words)
 	}
 	l.end()
-	expect(t, "it heard", p.heard("a"), "message 1|message 3")
+	check.Equal(t, "it heard", p.heard("a"), "message 1|message 3")
 }

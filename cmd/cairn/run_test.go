@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -29,13 +31,13 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("the transcript can be read beside it", func(t *testing.T) {
-		contains(t, "the result", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
+		check.Contains(t, "the result", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
 	})
 	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
 		r.signal(syscall.SIGTERM)
-		expect(t, "exit code", r.code(), 143)
+		check.Equal(t, "exit code", r.code(), 143)
 		said := r.errs.String()
-		contains(t, "it said", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
+		check.Contains(t, "it said", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 		if strings.Contains(said, slacktest.BotToken) || strings.Contains(said, slacktest.AppToken) {
 			t.Errorf("it showed a token\n%s", said)
 		}
@@ -99,7 +101,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
 			p := newPlatforms(t)
 			r := p.folder("", test.env...).background("run")
-			expect(t, "exit code", r.code(), exitFailed)
+			check.Equal(t, "exit code", r.code(), exitFailed)
 			said := r.errs.String()
 			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
 			if !strings.HasPrefix(reason, "cairn: ") || !strings.Contains(reason, test.word) || strings.Contains(said, "hush") {
@@ -115,7 +117,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "#1")
 		r.signal(syscall.SIGINT)
-		expect(t, "exit code", r.code(), 130)
+		check.Equal(t, "exit code", r.code(), 130)
 		if strings.Contains(r.errs.String(), "hush") {
 			t.Errorf("it showed a token\n%s", r.errs)
 		}
@@ -199,7 +201,7 @@ agent = "librarian"
 		if out := f.must("Who are you?\nReally?\n", "chat", "--channel", "garden"); out != strings.Repeat("I am the librarian, says reader.\n", 2) {
 			t.Errorf("got %q", out)
 		}
-		expect(t, "the result", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
+		check.Equal(t, "the result", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
 	})
 	t.Run("on the platforms", func(t *testing.T) {
 		r := f.background("run")

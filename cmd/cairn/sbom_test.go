@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestTheBillOfMaterials(t *testing.T) {
@@ -14,7 +16,7 @@ func TestTheBillOfMaterials(t *testing.T) {
 	p := newFolder(t)
 	out := p.must("", "version", "--sbom")
 	var b bom
-	noError(t, json.Unmarshal([]byte(out), &b))
+	check.NoError(t, json.Unmarshal([]byte(out), &b))
 	found := map[string]string{}
 	refs := map[string]bool{}
 	for _, c := range b.Components {
@@ -34,11 +36,11 @@ func TestTheBillOfMaterials(t *testing.T) {
 		}
 	}
 	t.Run("of a program that is named", func(t *testing.T) {
-		program := must(os.Executable())(t)
-		expect(t, "the bill", p.must("", "version", "--sbom", program), out)
+		program := check.Must(os.Executable())(t)
+		check.Equal(t, "the bill", p.must("", "version", "--sbom", program), out)
 	})
 	t.Run("of another one it is refused", func(t *testing.T) {
-		goTool := must(exec.LookPath("go"))(t)
+		goTool := check.Must(exec.LookPath("go"))(t)
 		for _, args := range [][]string{{"version", "--sbom", "lost"}, {"version", "--sbom", "/etc/hostname"}, {"version", "--sbom", goTool}} {
 			if r := p.run("", args...); r.code != exitFailed || r.out != "" {
 				t.Errorf("%s: exit code %d, %s%s", args, r.code, r.out, r.err)

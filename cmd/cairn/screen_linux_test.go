@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -41,18 +43,18 @@ func TestScreen(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
-	db := must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
-	conversation := must(db.Conversation(t.Context(), "terminal:general"))(t)
-	must(conversation.Past().Import(t.Context(), []channel.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}}))(t)
-	must(memory.Of(conversation).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
-	must(conversation.Inbox().Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
-	must(conversation.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
-	noError(t, conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
+	conversation := check.Must(db.Conversation(t.Context(), "terminal:general"))(t)
+	check.Must(conversation.Past().Import(t.Context(), []channel.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}}))(t)
+	check.Must(memory.Of(conversation).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
+	check.Must(conversation.Inbox().Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
+	check.Must(conversation.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
+	check.NoError(t, conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
 		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},
 	}}))
-	noError(t, db.Close())
+	check.NoError(t, db.Close())
 
 	t.Run("what a stranger wrote cannot change a terminal", func(t *testing.T) {
 		for _, args := range [][]string{{"transcript"}, {"memories", "list"}, {"memories", "show", "1"}, {"context"}} {
@@ -61,7 +63,7 @@ func TestScreen(t *testing.T) {
 				t.Errorf("%s: %q", args, screen)
 			}
 		}
-		contains(t, "the result", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
+		check.Contains(t, "the result", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
 		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); len(rows) != 5 || rows[0].Text != said {

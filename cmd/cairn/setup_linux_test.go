@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"golang.org/x/sys/unix"
 
 	"cairn/llm/llmtest"
@@ -36,7 +38,7 @@ func (p folder) atScreen(args ...string) *screen {
 	pty, tty := pseudoTerminal(p.t)
 	s := &screen{t: p.t, pty: pty, cmd: p.command(args...), done: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
-	noError(p.t, s.cmd.Start())
+	check.NoError(p.t, s.cmd.Start())
 	go func() {
 		defer close(s.done)
 		part := make([]byte, 4096)
@@ -51,7 +53,7 @@ func (p folder) atScreen(args ...string) *screen {
 		}
 	}()
 	p.t.Cleanup(func() { _ = s.cmd.Process.Kill() })
-	noError(p.t, tty.Close())
+	check.NoError(p.t, tty.Close())
 	return s
 }
 
@@ -90,13 +92,13 @@ func (s *screen) answer(question, line string) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	_, err := s.pty.WriteString(line + "\n")
-	noError(s.t, err)
+	check.NoError(s.t, err)
 }
 
 // stop sends a signal and returns the exit code and all that was shown.
 func (s *screen) stop(signal os.Signal) (code int, text string) {
 	s.t.Helper()
-	noError(s.t, s.cmd.Process.Signal(signal))
+	check.NoError(s.t, s.cmd.Process.Signal(signal))
 	_ = s.cmd.Wait() // the code tells
 	<-s.done
 	return s.cmd.ProcessState.ExitCode(), s.text
@@ -107,7 +109,7 @@ const keyOfModel = "hush-hush-4711"
 // strictModel is the address of a server that answers whoever has the key.
 func strictModel(t *testing.T) string {
 	model := modelServer(t, func(x *llmtest.Exchange) { x.Say("Here I am.") })
-	behind := httputil.NewSingleHostReverseProxy(must(url.Parse(strings.TrimSuffix(model.URL, "/v1")))(t))
+	behind := httputil.NewSingleHostReverseProxy(check.Must(url.Parse(strings.TrimSuffix(model.URL, "/v1")))(t))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+keyOfModel {
 			http.Error(w, `{"error":{"message":"no","code":"invalid_api_key"}}`, http.StatusUnauthorized)
@@ -146,11 +148,11 @@ func TestASetupThatIsLeftChangesNothing(t *testing.T) {
 			s.until("(hidden): ")
 			for echo := true; echo; time.Sleep(time.Millisecond) { // the prompt stands there a moment before
 				state, err := unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS)
-				noError(s.t, err)
+				check.NoError(s.t, err)
 				echo = state.Lflag&unix.ECHO != 0
 			}
 			_, err := s.pty.WriteString("sk-half-a-key")
-			noError(s.t, err)
+			check.NoError(s.t, err)
 			time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
 			code, _ := s.stop(syscall.SIGINT)
 			return code - 130
@@ -160,7 +162,7 @@ func TestASetupThatIsLeftChangesNothing(t *testing.T) {
 			s.until("Where do people talk to it?")
 			s.until("> ")
 			_, err := s.pty.WriteString("\x04")
-			noError(s.t, err)
+			check.NoError(s.t, err)
 			s.until("left: nothing was written")
 			_ = s.cmd.Wait()
 			return s.cmd.ProcessState.ExitCode() - exitFailed
@@ -173,7 +175,7 @@ func TestASetupThatIsLeftChangesNothing(t *testing.T) {
 			if code := leave(s); code != 0 {
 				t.Errorf("the exit code is off by %d\n%s", code, s.shown())
 			}
-			if left := must(os.ReadDir(p.dir))(t); len(left) > 0 || strings.Contains(s.shown(), "half-a-key") {
+			if left := check.Must(os.ReadDir(p.dir))(t); len(left) > 0 || strings.Contains(s.shown(), "half-a-key") {
 				t.Errorf("left is %v, shown is %s", left, s.shown())
 			}
 		})
@@ -185,6 +187,6 @@ func TestASetupThatIsLeftChangesNothing(t *testing.T) {
 		s.answer("Replace it?", "")
 		s.until("left: nothing was written")
 		_ = s.cmd.Wait()
-		expect(t, "the settings", read(t, filepath.Join(p.dir, "config.toml")), "# mine\n")
+		check.Equal(t, "the settings", read(t, filepath.Join(p.dir, "config.toml")), "# mine\n")
 	})
 }

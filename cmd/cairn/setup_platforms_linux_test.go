@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/discord"
 	"cairn/discord/discordtest"
 	"cairn/slack"
@@ -36,7 +38,7 @@ func TestSetupForDiscord(t *testing.T) {
 	s.until("✗ ")
 	s.answer("The token (hidden): ", token)
 	s.until("✓ The token is good: the bot is " + d.Bot.Username)
-	app := must(discordOf(t, d, token).Application(t.Context()))(t)
+	app := check.Must(discordOf(t, d, token).Application(t.Context()))(t)
 	s.until(discord.InviteURL(app.ID))
 	s.answer("Press Enter when it is there", "")
 	s.until("✗ It is in no server yet.")
@@ -56,14 +58,14 @@ func TestSetupForDiscord(t *testing.T) {
 		}
 	}
 	code, text := s.stop(syscall.SIGINT)
-	expect(t, "the exit code", code, 130)
+	check.Equal(t, "the exit code", code, 130)
 	p.written(text, map[string]string{"model-key": keyOfModel, "discord-token": token})
-	contains(t, "docs/discord.md", read(t, checkout+"/docs/discord.md"), discord.InviteURL("APPLICATION_ID")+"\n")
+	check.Contains(t, "docs/discord.md", read(t, checkout+"/docs/discord.md"), discord.InviteURL("APPLICATION_ID")+"\n")
 }
 
 // discordOf is the connector with a token.
 func discordOf(t *testing.T, d *discordtest.Server, token string) *discord.Discord {
-	return must(discord.New(discord.Options{Token: token, APIBase: d.URL}))(t)
+	return check.Must(discord.New(discord.Options{Token: token, APIBase: d.URL}))(t)
 }
 
 func TestSetupForDiscordWithoutTheIntent(t *testing.T) {
@@ -81,7 +83,7 @@ func TestSetupForDiscordWithoutTheIntent(t *testing.T) {
 	s.answer("Press Enter when it is on", "without")
 	s.until("Start the bot with `cairn run`")
 	_ = s.cmd.Wait()
-	contains(t, "the settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
+	check.Contains(t, "the settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
 }
 
 func TestSetupForSlack(t *testing.T) {
@@ -117,9 +119,9 @@ func TestSetupForSlack(t *testing.T) {
 		}
 	}
 	code, text := s.stop(syscall.SIGTERM)
-	expect(t, "the exit code", code, 143)
+	check.Equal(t, "the exit code", code, 143)
 	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})
-	kept := must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
+	kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
 	if len(kept) != 1 || read(t, kept[0]) != "# mine\n" {
 		t.Errorf("the former settings are in %q", kept)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -16,7 +18,7 @@ import (
 // tree is what is in a folder: names, and what files hold.
 func tree(t *testing.T, dir string) (all string) {
 	t.Helper()
-	noError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	check.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			all += path + "\n"
 			return err
@@ -38,7 +40,7 @@ func TestSetupByAScript(t *testing.T) {
 	t.Run("what is missing or wrong is said, and changes nothing", func(t *testing.T) {
 		p := newFolder(t, "EMPTY=", "GOOD=token")
 		p.write("empty", "\n")
-		noError(t, os.Mkdir(filepath.Join(p.dir, "folder"), 0o700))
+		check.NoError(t, os.Mkdir(filepath.Join(p.dir, "folder"), 0o700))
 		before := tree(t, p.dir)
 		discordArgs := "--platform discord --api-base " + d.URL
 		for args, want := range map[string]struct {
@@ -76,10 +78,10 @@ func TestSetupByAScript(t *testing.T) {
 		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", w.APIURL, "--no-run", "--data", "elsewhere")
-		contains(t, "the output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a channel of Slack")
+		check.Contains(t, "the output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a channel of Slack")
 		settings := read(t, filepath.Join(p.dir, "config.toml"))
-		contains(t, "the settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
-		contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")
+		check.Contains(t, "the settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
+		check.Contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")
 	})
 	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {
 		p := newFolder(t)
@@ -88,8 +90,8 @@ func TestSetupByAScript(t *testing.T) {
 		if r := p.run("", args...); r.code != exitUsage || !strings.Contains(r.err, "config.toml exists: use --force") || read(t, filepath.Join(p.dir, "config.toml")) != "workers = 2\n" {
 			t.Errorf("exit code %d, %s", r.code, r.err)
 		}
-		contains(t, "the output", p.must("", append(args, "--force")...), "Kept: config.toml.")
-		kept := must(filepath.Glob(filepath.Join(p.dir, "config.toml.*")))(t)
+		check.Contains(t, "the output", p.must("", append(args, "--force")...), "Kept: config.toml.")
+		kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.*")))(t)
 		if len(kept) != 1 || read(t, kept[0]) != "workers = 2\n" {
 			t.Errorf("kept are %q", kept)
 		}
@@ -118,13 +120,13 @@ func TestASetupThatCannotBeWrittenChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			target := filepath.Join(dir, "config.toml")
-			noError(t, errors.Join(os.WriteFile(target, []byte("workers = 2\n"), 0o600), c.prepare(dir)))
+			check.NoError(t, errors.Join(os.WriteFile(target, []byte("workers = 2\n"), 0o600), c.prepare(dir)))
 			before := tree(t, dir)
 			s := &setup{app: &app{}, file: c.file, secrets: []secretFile{{"a", "one"}, {"b", "two"}}}
 			if written, err := s.write(target); err == nil || !strings.Contains(err.Error(), "nothing was written") {
 				t.Errorf("%q, %v", written, err)
 			}
-			expect(t, "the folder", tree(t, dir), before)
+			check.Equal(t, "the folder", tree(t, dir), before)
 		})
 	}
 }

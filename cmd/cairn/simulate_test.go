@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/simulate"
 )
 
@@ -26,7 +28,7 @@ const smallWindow = "[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_outp
 // report is what `cairn simulate --json` prints.
 func simulatedReport(t *testing.T, p folder, args ...string) (r simulate.Report) {
 	t.Helper()
-	noError(t, json.Unmarshal([]byte(p.must("", append([]string{"simulate", "--json"}, args...)...)), &r))
+	check.NoError(t, json.Unmarshal([]byte(p.must("", append([]string{"simulate", "--json"}, args...)...)), &r))
 	return r
 }
 
@@ -37,12 +39,12 @@ func TestSimulate(t *testing.T) {
 	p.write("talk.jsonl", recorded(600))
 	p.must("", "import", "--channel", "garden", "talk.jsonl")
 	t.Run("a channel's compactions are those that happened, and its database stays as it is", func(t *testing.T) {
-		before := must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)
+		before := check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)
 		r := simulatedReport(t, p, "--channel", "garden")
 		if len(r.Variants) != 1 || r.Variants[0].Name != simulate.InForce || r.Happened == 0 || r.Equal != r.Happened || len(r.Variants[0].Compactions) != r.Happened {
 			t.Errorf("%d of %d compactions are equal, in %d variants", r.Equal, r.Happened, len(r.Variants))
 		}
-		if string(must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)) != string(before) {
+		if string(check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)) != string(before) {
 			t.Error("the database has changed")
 		}
 	})
@@ -55,7 +57,7 @@ func TestSimulate(t *testing.T) {
 			t.Error("a lower level leaves no fewer messages verbatim")
 		}
 		for _, file := range []string{"out.svg", "out.html"} {
-			text := string(must(os.ReadFile(filepath.Join(p.dir, file)))(t))
+			text := string(check.Must(os.ReadFile(filepath.Join(p.dir, file)))(t))
 			if !strings.Contains(text, "background_threshold=0.5") || !strings.Contains(text, "<svg") || strings.Contains(text, "<script") {
 				t.Errorf("%s: %.200s", file, text)
 			}
@@ -63,7 +65,7 @@ func TestSimulate(t *testing.T) {
 	})
 	t.Run("with --json, what goes to standard output is in the object", func(t *testing.T) {
 		var both simulated
-		noError(t, json.Unmarshal([]byte(p.must("", "simulate", "talk.jsonl", "--json", "--svg", "-", "--html", "-")), &both))
+		check.NoError(t, json.Unmarshal([]byte(p.must("", "simulate", "talk.jsonl", "--json", "--svg", "-", "--html", "-")), &both))
 		if len(both.Variants) != 1 || !strings.HasPrefix(both.SVG, "<svg") || !strings.Contains(both.HTML, "<svg") {
 			t.Errorf("%d variants, %.100s, %.100s", len(both.Variants), both.SVG, both.HTML)
 		}
@@ -87,7 +89,7 @@ func TestSimulate(t *testing.T) {
 	})
 	t.Run("people read a table and a small chart", func(t *testing.T) {
 		out := p.must("", "simulate", "--channel", "garden", "--vs", "--set", "economy=true")
-		contains(t, "the table", out, "in force  economy=true", "verbatim tokens, mean", "compactions that really happened", "▇")
+		check.Contains(t, "the table", out, "in force  economy=true", "verbatim tokens, mean", "compactions that really happened", "▇")
 	})
 }
 
@@ -138,7 +140,7 @@ func TestConfigExplain(t *testing.T) {
 			Tokens                    int
 		}
 	}
-	noError(t, json.Unmarshal([]byte(p.must("", "config", "check", "--explain", "--json")), &all))
+	check.NoError(t, json.Unmarshal([]byte(p.must("", "config", "check", "--explain", "--json")), &all))
 	if len(all) != 1 || all[0].Agent != "small" {
 		t.Fatalf("agents %+v", all)
 	}
@@ -153,12 +155,12 @@ func TestConfigExplain(t *testing.T) {
 		}
 		last = s.Tokens
 		if text, known := want[s.Key]; known {
-			expect(t, s.Key, fmt.Sprintf("%d %s", s.Tokens, s.Origin), text)
+			check.Equal(t, s.Key, fmt.Sprintf("%d %s", s.Tokens, s.Origin), text)
 		}
 		if s.Key == "background_threshold" {
-			contains(t, "what background_threshold moves", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
+			check.Contains(t, "what background_threshold moves", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
 		}
 	}
-	contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold moves")
-	expect(t, "--channel alone", p.run("", "config", "check", "--channel", "x").code, exitUsage)
+	check.Contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold moves")
+	check.Equal(t, "--channel alone", p.run("", "config", "check", "--channel", "x").code, exitUsage)
 }

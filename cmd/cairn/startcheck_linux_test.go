@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"golang.org/x/sys/unix"
 
 	"cairn/llm/llmtest"
@@ -22,8 +24,8 @@ func pseudoTerminal(t *testing.T) (master, tty *os.File) {
 	}
 	t.Cleanup(func() { master.Close() })
 	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	noError(t, errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)))
-	tty = must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
+	check.NoError(t, errors.Join(err, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)))
+	tty = check.Must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { tty.Close() })
 	return master, tty
 }
@@ -53,9 +55,9 @@ func TestAPersonAtTheTerminalReadsTheStartCheckInOneLine(t *testing.T) {
 			server := modelServer(t, c.script)
 			master, tty := pseudoTerminal(t)
 			cmd := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, c.env).command("chat")
-			in := must(cmd.StdinPipe())(t)
+			in := check.Must(cmd.StdinPipe())(t)
 			cmd.Stderr = tty
-			noError(t, cmd.Start())
+			check.NoError(t, cmd.Start())
 			var screen lines
 			go func() { _, _ = io.Copy(&screen, master) }() // ends when the terminal closes
 			awaited(t, screen.String, c.want(server.URL))

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	checks "cairn/internal/check"
+	"cairn/internal/check"
 )
 
 // step is where the program dies in a scene, and what is to be found then.
@@ -73,7 +73,7 @@ var steps = []step{
 // found is what was before or what was to be, and the next process goes on from there.
 // Nothing accepted is lost, and nobody is answered twice.
 func TestKillAtEveryStep(t *testing.T) {
-	checks.SkipUnderRace(t)
+	check.SkipUnderRace(t)
 	if testing.Short() {
 		t.Skip("it kills some dozens of processes")
 	}
@@ -108,7 +108,7 @@ func (s *scenes) of(t *testing.T, name string) (dir string) {
 	if s.made[name] != "" {
 		return s.made[name]
 	}
-	dir = must(os.MkdirTemp("", "cairn-scene-"))(t)
+	dir = check.Must(os.MkdirTemp("", "cairn-scene-"))(t)
 	w := newWitness(t, folder{t: t, dir: dir})
 	switch name {
 	case "talk":
@@ -131,7 +131,7 @@ func (s *scenes) of(t *testing.T, name string) (dir string) {
 
 func (s step) die(t *testing.T, prepared string) {
 	p := newFolder(t)
-	noError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(filepath.Join(prepared, "data"))))
+	check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(filepath.Join(prepared, "data"))))
 	var settings []string
 	if s.full {
 		settings = []string{"background_threshold = 0.30", "aggressive_threshold = 0.32", "emergency_threshold = 0.38"}
@@ -160,7 +160,7 @@ func (s step) die(t *testing.T, prepared string) {
 	w.examined()
 	w.judge()
 	if said == "use memory_save" {
-		expect(t, "memories were saved", w.count("SELECT count(*) FROM memories"), 1)
+		check.Equal(t, "memories were saved", w.count("SELECT count(*) FROM memories"), 1)
 	}
 	if n := w.count("SELECT count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'"); n > 0 {
 		t.Errorf("%d compactions are unfinished", n)

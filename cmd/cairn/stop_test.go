@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
@@ -76,7 +78,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 				}
 				return llmtest.Say("Here I am."), nil
 			}
-			db := must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+			db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 			defer db.Close()
 			conv := talkedIn(t, db)
 			connector, model := &hatch{}, &llmtest.Model{Func: slow}
@@ -86,7 +88,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 					return channel.Agent{Model: model, Worker: model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 				},
 			})
-			must(hub.Deliver(t.Context(), conv.Name(), channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}))(t)
+			check.Must(hub.Deliver(t.Context(), conv.Name(), channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}))(t)
 			<-asked
 			if _, _, err := hub.Run(t.Context(), conv.Name(), channel.Person{ID: "u", Name: "Ada", Manager: true}, "/compact"); err != nil {
 				t.Fatal(err)
@@ -106,10 +108,10 @@ func TestStopWithinTheGrace(t *testing.T) {
 			if _, waits, err := conv.Turns().Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("the turn waits: %v, %v", waits, err)
 			}
-			noError(t, db.Close())
+			check.NoError(t, db.Close())
 			w := &witness{folder: p}
-			expect(t, "summaries were applied", w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"), test.applied)
-			expect(t, "rows left half done", w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"), 0)
+			check.Equal(t, "summaries were applied", w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"), test.applied)
+			check.Equal(t, "rows left half done", w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"), 0)
 		})
 	}
 }
@@ -117,12 +119,12 @@ func TestStopWithinTheGrace(t *testing.T) {
 // talkedIn is a conversation in which there is something to be summarized.
 func talkedIn(t *testing.T, db *store.Store) *store.Conversation {
 	t.Helper()
-	conv := must(db.Conversation(t.Context(), "test:server/general"))(t)
+	conv := check.Must(db.Conversation(t.Context(), "test:server/general"))(t)
 	var past []store.Inbound
 	for i := range 30 {
 		past = append(past, store.Inbound{ID: fmt.Sprint("p", i), AuthorID: "u", Author: "Ada", Text: strings.Repeat("the roses grew and the gate was painted. ", 8), Time: time.Unix(int64(i), 0)})
 	}
-	must(conv.Past().Import(t.Context(), past))(t)
+	check.Must(conv.Past().Import(t.Context(), past))(t)
 	return conv
 }
 
@@ -169,7 +171,7 @@ func TestRunIsStoppedTwice(t *testing.T) {
 			if code := r.code(); code != test.code {
 				t.Errorf("exit code %d\n%s", code, r.errs)
 			}
-			expect(t, "it says", len(p.onDiscord()), 1)
+			check.Equal(t, "it says", len(p.onDiscord()), 1)
 			(&witness{folder: f}).examined()
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"charm.land/lipgloss/v2"
 	"golang.org/x/sys/unix"
 )
@@ -13,13 +15,13 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	p := allotment(t)
 	screen := func(width uint16, args ...string) []string {
 		pty, tty := pseudoTerminal(t)
-		noError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: width}))
+		check.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: width}))
 		cmd := p.command(args...)
 		cmd.Stdout = tty
-		noError(t, cmd.Run())
+		check.NoError(t, cmd.Run())
 		text := make([]byte, 1<<16)
 		n, err := pty.Read(text)
-		noError(t, err)
+		check.NoError(t, err)
 		return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text[:n]), "\r", "")), "\n")
 	}
 	for _, width := range []uint16{80, 100, 200} {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/memory"
 	"cairn/store"
 )
@@ -63,25 +65,25 @@ func TestMemoriesAsATable(t *testing.T) {
 		first := func(args ...string) int64 {
 			return parse[kept](t, p.must("", append([]string{"memories"}, args...)...))[0].ID
 		}
-		expect(t, "the first by id", first("list", "--sort", "id", "--json"), 1)
-		expect(t, "the first said", first("list", "--json"), 5)
-		expect(t, "the first that speaks of drinks", first("search", "drinks", "--sort", "id", "--json"), 2)
+		check.Equal(t, "the first by id", first("list", "--sort", "id", "--json"), 1)
+		check.Equal(t, "the first said", first("list", "--json"), 5)
+		check.Equal(t, "the first that speaks of drinks", first("search", "drinks", "--sort", "id", "--json"), 2)
 	})
 	t.Run("a spreadsheet gets text where a stranger wrote a formula", func(t *testing.T) {
-		records := must(csv.NewReader(strings.NewReader(p.must("", "memories", "list", "--csv", "--sort", "id"))).ReadAll())(t)
+		records := check.Must(csv.NewReader(strings.NewReader(p.must("", "memories", "list", "--csv", "--sort", "id"))).ReadAll())(t)
 		if len(records) != 6 || len(records[0]) != 16 || strings.Join(records[1][:4], " ") != "1 terminal:general fact the standup is at 9:30" || !strings.HasPrefix(records[5][3], "'=HYPER") {
 			t.Errorf("%q", records)
 		}
 	})
 	t.Run("they are counted", func(t *testing.T) {
 		out := p.must("", "memories", "stats")
-		contains(t, "the counts", out, "5 memories\n\nKIND\nfact  5  100 %\n", "ORIGIN\nperson  5  100 %\n", "CONVERSATION\nterminal:general  4  80 %\nterminal:garden   1  20 %\n", "PERSON\nAda     5  100 %\n")
+		check.Contains(t, "the counts", out, "5 memories\n\nKIND\nfact  5  100 %\n", "ORIGIN\nperson  5  100 %\n", "CONVERSATION\nterminal:general  4  80 %\nterminal:garden   1  20 %\n", "PERSON\nAda     5  100 %\n")
 		var s memory.Statistics
-		noError(t, json.Unmarshal([]byte(p.must("", "memories", "stats", "--json", "--channel", "garden")), &s))
+		check.NoError(t, json.Unmarshal([]byte(p.must("", "memories", "stats", "--json", "--channel", "garden")), &s))
 		if s.Total != 1 || s.Kind[0] != (memory.Count{Name: "fact", Count: 1}) || len(s.Month) != 1 {
 			t.Errorf("%+v", s)
 		}
-		expect(t, "of nobody", p.must("", "memories", "stats", "--about", "Zoe"), "no memories found\n")
+		check.Equal(t, "of nobody", p.must("", "memories", "stats", "--about", "Zoe"), "no memories found\n")
 	})
 }
 
@@ -104,7 +106,7 @@ func TestCompactionsInAShell(t *testing.T) {
 	t.Run("each has what a simulation says of one", func(t *testing.T) {
 		for line := range strings.Lines(p.must("", "compactions", "--json")) {
 			var fields map[string]any
-			noError(t, json.Unmarshal([]byte(line), &fields))
+			check.NoError(t, json.Unmarshal([]byte(line), &fields))
 			for _, name := range []string{"id", "state", "trigger", "kind", "from_seq", "to_seq", "messages", "before_tokens", "after_tokens", "time"} {
 				if fields[name] == nil || fields[name] == "" || fields[name] == 0.0 {
 					t.Errorf("%s: no %s", line, name)

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	checks "cairn/internal/check"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -51,7 +51,7 @@ func bridgeCounter(x *llmtest.Exchange) {
 // TestKillAtEveryStepOfATask has the program die at each step of a task. The next process goes on
 // with it: its result enters the conversation once, and is answered once.
 func TestKillAtEveryStepOfATask(t *testing.T) {
-	checks.SkipUnderRace(t)
+	check.SkipUnderRace(t)
 	if testing.Short() {
 		t.Skip("it starts three programs for each step")
 	}

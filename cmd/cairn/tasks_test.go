@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 )
 
@@ -30,7 +32,7 @@ keep_last_n = 33
 	if r.code != 0 || !strings.Contains(r.out, "Task 1 of counter has started") || !strings.Contains(r.out, "There are 12 bridges.") {
 		t.Errorf("code %d, %s, %s", r.code, r.out, r.err)
 	}
-	contains(t, "the policy of a task", p.must("", "context", "--json", "--channel", "task:terminal:general/1"), `"agent":"counter"`)
-	contains(t, "what it would have cost otherwise", p.must("", "simulate", "--json", "--channel", "task:terminal:general/1"), `"keep_last_n":"33"`)
-	contains(t, "the words of a task", p.must("", "transcript", "--channel", "task:terminal:general/1"), "how many bridges?")
+	check.Contains(t, "the policy of a task", p.must("", "context", "--json", "--channel", "task:terminal:general/1"), `"agent":"counter"`)
+	check.Contains(t, "what it would have cost otherwise", p.must("", "simulate", "--json", "--channel", "task:terminal:general/1"), `"keep_last_n":"33"`)
+	check.Contains(t, "the words of a task", p.must("", "transcript", "--channel", "task:terminal:general/1"), "how many bridges?")
 }

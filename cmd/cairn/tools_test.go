@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/llm"
 	"cairn/llm/llmtest"
 
@@ -44,7 +46,7 @@ func serveTools() error {
 func toolSettings(t *testing.T) []string {
 	t.Helper()
 	program, err := os.Executable()
-	noError(t, err)
+	check.NoError(t, err)
 	return []string{
 		`tools = ["calc"]`,
 		"[[tools]]", `id = "calc"`, fmt.Sprintf("command = [%q]", program), `allow = ["add", "forge"]`,

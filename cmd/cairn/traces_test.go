@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -123,7 +125,7 @@ func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
 	l.say(`{"text":"break","id":"y"}`)
 	l.until(`refuses my key`)
 	started := time.Now()
-	noError(t, l.in.Close())
+	check.NoError(t, l.in.Close())
 	if _, code := l.rest(); code != 0 {
 		t.Fatalf("exit code %d, %s", code, l.errs)
 	}
@@ -134,7 +136,7 @@ func TestTraces(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	stderr, _ := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=hush%20token", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test")
-	contains(t, "the log", stderr, "traces_sent")
+	check.Contains(t, "the log", stderr, "traces_sent")
 	if c.key != "hush token" || c.service["service.name"] != "cairn" || c.service["deployment.environment"] != "test" {
 		t.Errorf("key %q, resource %v", c.key, c.service)
 	}
@@ -196,7 +198,7 @@ func TestTraces(t *testing.T) {
 func TestTracesToADeadCollector(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and reads nothing
-	noError(t, err)
+	check.NoError(t, err)
 	t.Cleanup(func() { silent.Close() })
 	refusing := newCollector(t)
 	refusing.refuses = true

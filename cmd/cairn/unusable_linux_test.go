@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // A database that cannot be used is never written over, and the words say what to do.
@@ -45,7 +47,7 @@ func TestADatabaseThatCannotBeUsed(t *testing.T) {
 					}
 				}
 			}
-			expect(t, "it is another file than it was", read(t, file), was)
+			check.Equal(t, "it is another file than it was", read(t, file), was)
 			if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "WRONG  data") {
 				t.Errorf("doctor: exit code %d, %s", r.code, r.out)
 			}
@@ -61,7 +63,7 @@ func (p folder) execute(query string) {
 	p.t.Helper()
 	db := p.database()
 	defer db.Close()
-	must(db.Exec(query))(p.t)
+	check.Must(db.Exec(query))(p.t)
 }
 
 // One that may not be written, by somebody who is not root.
@@ -71,7 +73,7 @@ func TestAFolderThatMayNotBeWritten(t *testing.T) {
 	p.must("I like tea\n", "chat")
 	data := filepath.Join(p.dir, "data")
 	for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, p.dir: 0o755, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555} {
-		noError(t, os.Chmod(path, mode))
+		check.NoError(t, os.Chmod(path, mode))
 	}
 	defer os.Chmod(data, 0o700)
 	cmd := p.command("chat")
@@ -97,7 +99,7 @@ func TestTheLockAfterAKill(t *testing.T) {
 	if want := "process " + strconv.Itoa(l.cmd.Process.Pid) + " holds data/cairn.lock"; r.code != exitInUse || !strings.Contains(r.err, want) {
 		t.Errorf("exit code %d, %s", r.code, r.err)
 	}
-	noError(t, l.cmd.Process.Kill())
+	check.NoError(t, l.cmd.Process.Kill())
 	l.rest()
 	if out := p.must("and now?\n", "chat"); out == "" {
 		t.Error("it has no answer")

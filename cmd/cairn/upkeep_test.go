@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/store"
@@ -19,7 +21,7 @@ import (
 // backups are the files of the backups that bots made by themselves.
 func (p folder) backups() []string {
 	p.t.Helper()
-	return must(filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db")))(p.t)
+	return check.Must(filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db")))(p.t)
 }
 
 // chatUntil keeps a bot running until something has happened.
@@ -44,7 +46,7 @@ func TestUpkeep(t *testing.T) {
 	p.chatUntil(func() bool { return len(p.backups()) == 1 })
 	first := p.backups()
 	p.must("/forget me yes\n", "chat")
-	db := must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
+	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 	defer db.Close()
 	if _, err := db.Exec("UPDATE unscrubbed SET id = 1 WHERE id = (SELECT min(id) FROM unscrubbed)"); err != nil { // that was long ago
 		t.Fatal(err)
@@ -64,19 +66,19 @@ func TestUpkeep(t *testing.T) {
 // TestUpkeepThatFails is logged once, and told to whoever watches, until it works again.
 func TestUpkeepThatFails(t *testing.T) {
 	dir := t.TempDir()
-	data := must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+	data := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 	defer data.Close()
 	var log bytes.Buffer
 	b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: data, ctx: t.Context()}
 	b.current.Store(&runtimeConfig{settings: config.Settings{DataDir: dir, Backup: config.Backup{Every: compactor.Duration(time.Hour), Keep: 1}}})
 	blocked := filepath.Join(dir, store.BackupsName)
-	noError(t, os.WriteFile(blocked, nil, 0o600))
+	check.NoError(t, os.WriteFile(blocked, nil, 0o600))
 	b.upkeepOnce()
 	b.upkeepOnce()
 	if n := strings.Count(log.String(), "upkeep_failed"); n != 1 || !b.upkeepFailure.On() {
 		t.Errorf("it was logged %d times: %s", n, &log)
 	}
-	noError(t, os.Remove(blocked))
+	check.NoError(t, os.Remove(blocked))
 	b.upkeepOnce()
 	if made, err := filepath.Glob(filepath.Join(blocked, "cairn-*.db")); err != nil || len(made) != 1 || b.upkeepFailure.On() || !strings.Contains(log.String(), "upkeep_works_again") {
 		t.Errorf("%v, %v: %s", made, err, &log)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/channel"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -38,8 +40,8 @@ func TestUsageCommand(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"test/gpt-5-mini\"\n[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\nmodel = \"qwen3:8b\"\n", server.URL))
 	p.must("", "import", p.write("one.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"hello"}`))
 	t.Run("before anything was used", func(t *testing.T) {
-		expect(t, "the result", p.must("", "usage"), "No model was used yet.\n")
-		expect(t, "the result", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
+		check.Equal(t, "the result", p.must("", "usage"), "No model was used yet.\n")
+		check.Equal(t, "the result", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
 		if out := p.must("", "usage", "--json"); out != `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n" {
 			t.Errorf("got %q", out)
 		}
@@ -54,12 +56,12 @@ qwen3:8b                1   1000     400      100      10  0.0000     0.0000
 total                   3   3000    1200      300      30  0.0004     0.0000
 no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 `
-		expect(t, "the result", p.must("", "usage", "--by", "model"), want)
+		check.Equal(t, "the result", p.must("", "usage", "--by", "model"), want)
 	})
 	t.Run("cairn context shows it", func(t *testing.T) {
 		p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
 		out := p.must("", "--config", "priced.toml", "context", "--channel", "garden")
-		contains(t, "the text", out, "today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
+		check.Contains(t, "the text", out, "today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
 		if out := p.must("", "context", "--channel", "garden", "--json"); !strings.Contains(out, `"usage":{"today":{"requests":2,`) || !strings.Contains(out, `"no_price":["qwen3:8b"]`) {
 			t.Errorf("got %s", out)
 		}
@@ -108,7 +110,7 @@ func usageForPrograms(t *testing.T, p folder) {
 			NoPrice   []string `json:"no_price"`
 		}
 		out := p.must("", "usage", "--by", by, "--since", "7d", "--json")
-		noError(t, json.Unmarshal([]byte(out), &got))
+		check.NoError(t, json.Unmarshal([]byte(out), &got))
 		same := len(got.Rows) == len(want)
 		for i := range want {
 			if same {
@@ -138,17 +140,17 @@ func TestABudgetOutlastsTheProgram(t *testing.T) {
 		}
 	}
 	settings(0.0025)
-	contains(t, "a budget that was raised", p.must("hello\n", "chat"), "Fine.")
-	expect(t, "what people said is not kept", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
+	check.Contains(t, "a budget that was raised", p.must("hello\n", "chat"), "Fine.")
+	check.Equal(t, "what people said is not kept", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
 }
 
 func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	server := counting(t)
 	head := fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL)
 	s := startBot(t, head)
-	records := must(s.store.Conversation(t.Context(), "terminal:x"))(t)
+	records := check.Must(s.store.Conversation(t.Context(), "terminal:x"))(t)
 	used := store.Usage{Day: store.Day(time.Now()), Kind: store.ForTurn, Model: "m", Requests: 1, Input: 1_000_000}
-	noError(t, records.Turns().AddUsage(t.Context(), []store.Usage{used}))
+	check.NoError(t, records.Turns().AddUsage(t.Context(), []store.Usage{used}))
 	context := func() string {
 		t.Helper()
 		answer, _, err := s.hub.Run(t.Context(), "terminal:x", channel.Person{ID: "u", Name: "Ada"}, "/context")
@@ -157,7 +159,7 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 		}
 		return answer.String()
 	}
-	contains(t, "without a price", context(), `set [prices."m"]`)
+	check.Contains(t, "without a price", context(), `set [prices."m"]`)
 	s.edit(head + "[prices.m]\ninput = 3\noutput = 1\n")
 	s.told(taken, 1)
 	if said := context(); !strings.Contains(said, "0 out: 3.00\n") || strings.Contains(said, "no price") {
@@ -165,5 +167,5 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	}
 	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
 	s.told("settings_have_mistakes", 1)
-	contains(t, "after a mistake", context(), "0 out: 3.00\n")
+	check.Contains(t, "after a mistake", context(), "0 out: 3.00\n")
 }

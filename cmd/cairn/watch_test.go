@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/discord/discordtest"
 	"cairn/slack/slacktest"
 	"cairn/store"
@@ -208,12 +210,12 @@ func (c *community) wantEachAnsweredOnce() {
 func (c *community) checkStore(said []int) {
 	c.t.Helper()
 	ctx := context.Background()
-	db := must(store.Open(ctx, store.Options{Dir: filepath.Join(c.folder.dir, "data")}))(c.t)
+	db := check.Must(store.Open(ctx, store.Options{Dir: filepath.Join(c.folder.dir, "data")}))(c.t)
 	defer db.Close()
 	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
 	for i, s := range c.spots {
-		conversation := must(db.Find(ctx, s.name))(c.t)
-		page := must(conversation.Transcript().Page(ctx, 1, 100_000))(c.t)
+		conversation := check.Must(db.Find(ctx, s.name))(c.t)
+		page := check.Must(conversation.Transcript().Page(ctx, 1, 100_000))(c.t)
 		var numbers []string
 		for _, m := range page {
 			if found := number.FindStringSubmatch(m.Text); m.Role == "user" && found != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -146,7 +148,7 @@ func (w *witness) examined() {
 	if _, err := store.Inspect(w.t.Context(), store.File(dir)); err != nil {
 		w.t.Error(err)
 	}
-	data := must(store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true}))(w.t)
+	data := check.Must(store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true}))(w.t)
 	defer data.Close()
 	found, err := data.Upkeep().Check(context.Background())
 	if err != nil || len(found) > 0 {
@@ -158,7 +160,7 @@ func (w *witness) examined() {
 func (w *witness) copied() string {
 	w.t.Helper()
 	dir := filepath.Join(w.dir, fmt.Sprint("copy", time.Now().UnixNano()))
-	noError(w.t, os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))))
+	check.NoError(w.t, os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))))
 	if err := os.Remove(store.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
 		w.t.Fatal(err)
 	}
@@ -178,9 +180,9 @@ func (w *witness) count(query string) (n int) {
 
 func (w *witness) ask(query string, into any) {
 	w.t.Helper()
-	db := must(sql.Open("sqlite3", store.File(w.copied())))(w.t)
+	db := check.Must(sql.Open("sqlite3", store.File(w.copied())))(w.t)
 	defer db.Close()
-	noError(w.t, db.QueryRow(query).Scan(into))
+	check.NoError(w.t, db.QueryRow(query).Scan(into))
 }
 
 // talk has stories told, each answered before the next.

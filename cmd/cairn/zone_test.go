@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm/llmtest"
 )
 
@@ -25,8 +27,8 @@ func TestTimesAreToldInTheZoneOfTheSettings(t *testing.T) {
 	if len(server.Requests()) == 0 {
 		t.Error("the model was not asked")
 	}
-	contains(t, "people are shown", p.must("", "transcript"), "2026-02-01 05:30")
-	contains(t, "programs are given", p.must("", "transcript", "--json"), `"2026-01-31T20:30:00Z"`)
+	check.Contains(t, "people are shown", p.must("", "transcript"), "2026-02-01 05:30")
+	check.Contains(t, "programs are given", p.must("", "transcript", "--json"), `"2026-01-31T20:30:00Z"`)
 	if r := p.run("", "recall", "meet", "--since", "2026-02-01"); r.code != 0 || !strings.Contains(r.out, "meet tomorrow") {
 		t.Errorf("since that day: exit code %d, %s%s", r.code, r.out, r.err)
 	}
@@ -56,8 +58,8 @@ func TestSummariesHaveTheDaysOfTheSettings(t *testing.T) {
 			prompt += m.Text() + "\n"
 		}
 	}
-	contains(t, "the first message", prompt, "[#1 2026-02-01 05:30 Ada]")
-	contains(t, "the summary", prompt, "yesterday (31 January) we bought")
+	check.Contains(t, "the first message", prompt, "[#1 2026-02-01 05:30 Ada]")
+	check.Contains(t, "the summary", prompt, "yesterday (31 January) we bought")
 	if strings.Contains(prompt, "2026-01-31") || strings.Contains(prompt, "(30 January)") {
 		t.Error("some day is Greenwich's")
 	}

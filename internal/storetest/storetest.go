@@ -83,7 +83,7 @@ func Deliver(t testing.TB, c *store.Conversation, messages ...store.Inbound) []c
 }
 
 // Edit changes the text of message number n, as said numbers them, a day later.
-func Edit(t Tester, c *store.Conversation, n int, text string) (seq int64) {
+func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64) {
 	t.Helper()
 	m := Said(n, text)
 	m.Time = m.Time.AddDate(0, 0, 1)
@@ -95,7 +95,7 @@ func Edit(t Tester, c *store.Conversation, n int, text string) (seq int64) {
 }
 
 // Remove deletes messages, as said numbers them.
-func Remove(t Tester, c *store.Conversation, numbers ...int) []int64 {
+func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	t.Helper()
 	var ids []string
 	for _, n := range numbers {
@@ -156,11 +156,4 @@ func Finish(t *testing.T, c *store.Conversation, turn, seq int64, reply string, 
 		Turn: turn, Reply: reply, Pieces: pieces,
 		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: Day}},
 	}))
-}
-
-// Tester is what *testing.T and *rapid.T have in common.
-type Tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
 }

@@ -21,7 +21,7 @@ func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
 }
 
 // Peek reads the state as Load does, and leaves running rows alone.
-func Peek(t Tester, c *store.Conversation) (state transcript.Snapshot) {
+func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 	t.Helper()
 	err := c.Store().View(Ctx, func(tx *store.Tx) (err error) {
 		state, err = c.In(tx).Load()
@@ -52,7 +52,7 @@ func StoreSummary(t testing.TB, c *store.Conversation, kind transcript.Kind, by 
 }
 
 // Commit writes a decision on the state on disk.
-func Commit(t Tester, c *store.Conversation, decide func(*transcript.State) (transcript.Change, error)) (head transcript.Head) {
+func Commit(t check.Tester, c *store.Conversation, decide func(*transcript.State) (transcript.Change, error)) (head transcript.Head) {
 	t.Helper()
 	s := StateOf(t, c)
 	change, err := decide(s)
@@ -67,7 +67,7 @@ func Commit(t Tester, c *store.Conversation, decide func(*transcript.State) (tra
 
 // StateOf returns the state for decisions, including the running rows, which a start of the bot
 // ends.
-func StateOf(t Tester, c *store.Conversation) *transcript.State {
+func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 	t.Helper()
 	loaded := Peek(t, c)
 	err := c.Store().View(Ctx, func(tx *store.Tx) error {
@@ -82,12 +82,12 @@ func StateOf(t Tester, c *store.Conversation) *transcript.State {
 }
 
 // ApplyRows applies prepared rows, and returns the resulting head and rows.
-func ApplyRows(t Tester, c *store.Conversation, rows ...int64) (transcript.Head, []transcript.Summary) {
+func ApplyRows(t check.Tester, c *store.Conversation, rows ...int64) (transcript.Head, []transcript.Summary) {
 	t.Helper()
 	return ApplyAndClear(t, c, 0, rows...)
 }
 
-func ApplyAndClear(t Tester, c *store.Conversation, clearTo int64, rows ...int64) (transcript.Head, []transcript.Summary) {
+func ApplyAndClear(t check.Tester, c *store.Conversation, clearTo int64, rows ...int64) (transcript.Head, []transcript.Summary) {
 	t.Helper()
 	head := Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
 		behind, err := c.Compactions().Stretches(Ctx, s.CoverNeeds(rows))
@@ -102,7 +102,7 @@ func ApplyAndClear(t Tester, c *store.Conversation, clearTo int64, rows ...int64
 }
 
 // Hide puts a placeholder over [from, to], as an emergency does.
-func Hide(t Tester, c *store.Conversation, from, to int64) transcript.Head {
+func Hide(t check.Tester, c *store.Conversation, from, to int64) transcript.Head {
 	t.Helper()
 	return Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
 		row := transcript.Summary{Trigger: transcript.OnEmergency, Span: transcript.Span{From: from, To: to}}
