@@ -173,9 +173,9 @@ func TestAccess(t *testing.T) {
 		}
 		r.connector.until(t, "the hint", func() bool { return len(r.connector.sent) > 0 })
 		r.stop()
-		if sent := r.connector.texts(); len(sent) != 1 || !strings.Contains(sent[0], "not set up") {
-			t.Errorf("sent %q", sent)
-		}
+		sent := r.connector.texts()
+		check.Len(t, "sent", sent, 1)
+		check.Contains(t, "r.connector.texts()[0]", sent[0], "not set up")
 	})
 }
 

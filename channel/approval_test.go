@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,9 +32,9 @@ func (r *rig) question(n int) []channel.Button {
 		}
 		return len(found) >= n
 	})
-	if text := found[n-1].Text; !strings.Contains(text, `May I call calc_add with {"a":2,`) || strings.Contains(text, "a1B2a1B2") {
-		r.t.Errorf("the question is %q", text)
-	}
+	text := found[n-1].Text
+	check.Contains(r.t, "the question", text, `May I call calc_add with {"a":2,`)
+	check.Lacks(r.t, "the question", text, "a1B2a1B2")
 	return channel.Buttons(found[n-1])
 }
 
@@ -50,14 +49,12 @@ func TestAToolIsCalledWhenSomebodyAllowsIt(t *testing.T) {
 		r, b := withTools(t, channel.ApproveAlways)
 		r.say("please add", true)
 		buttons := r.question(1)
-		if waits := r.hub.Operator().Approvals(place); len(waits) != 1 || len(b.Called()) != 0 {
-			t.Errorf("%v waits, called %v", waits, b.Called())
-		}
+		check.Len(t, "waits, called", r.hub.Operator().Approvals(place), 1)
+		check.Len(t, "waits, called", b.Called(), 0)
 		r.says(buttons[c.press].Line, "Ada", "calc_add")
 		r.idle()
-		if len(b.Called()) != c.called || !strings.Contains(r.lastText(), c.says) {
-			t.Errorf("%s: called %v, %q", buttons[c.press].Label, b.Called(), r.lastText())
-		}
+		check.Len(t, buttons[c.press].Label+": called", b.Called(), c.called)
+		check.Contains(t, buttons[c.press].Label+": r.lastText()", r.lastText(), c.says)
 		r.says(buttons[0].Line, "No call waits") // an old button allows nothing
 	}
 }
@@ -69,17 +66,13 @@ func TestAToolThatAsksOnceIsRemembered(t *testing.T) {
 	r.idle()
 	r.restart()
 	r.ask("add once more")
-	if len(b.Called()) != 2 {
-		t.Fatalf("called %v", b.Called())
-	}
+	check.Len(t, "called", b.Called(), 2)
 	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
 	r.restart()
 	r.say("add again", true)
 	r.says(r.question(2)[1].Line, "did not allow")
 	r.idle()
-	if len(b.Called()) != 2 {
-		t.Errorf("called %v", b.Called())
-	}
+	check.Len(t, "called", b.Called(), 2)
 }
 
 func TestAQuestionEnds(t *testing.T) {
@@ -89,9 +82,7 @@ func TestAQuestionEnds(t *testing.T) {
 		buttons := r.question(1)
 		time.Sleep(5*time.Minute + time.Second)
 		r.idle()
-		if !strings.Contains(r.lastText(), "no one allowed this call within 5 minutes") {
-			t.Errorf("it says %q", r.lastText())
-		}
+		check.Contains(t, "r.lastText()", r.lastText(), "no one allowed this call within 5 minutes")
 		r.says(buttons[0].Line, "No call waits")
 
 		r.say("add, please", true)
@@ -106,9 +97,7 @@ func TestAQuestionEnds(t *testing.T) {
 		buttons = r.question(4)
 		r.says(buttons[0].Line, "allowed")
 		r.idle()
-		if len(b.Called()) != 1 {
-			t.Errorf("called %v", b.Called())
-		}
+		check.Len(t, "called", b.Called(), 1)
 		r.stop()
 	})
 }
@@ -124,9 +113,8 @@ func TestWhereNobodyAnswersTheCallIsRefused(t *testing.T) {
 	r.opts.Connectors = []channel.Connector{pipe{r.connector}}
 	r.start()
 	r.ask("please add")
-	if len(b.Called()) != 0 || !strings.Contains(r.lastText(), "there is no one to ask here") {
-		t.Errorf("called %v, %q", b.Called(), r.lastText())
-	}
+	check.Len(t, "called", b.Called(), 0)
+	check.Contains(t, "r.lastText()", r.lastText(), "there is no one to ask here")
 }
 
 func TestWhoMayAllow(t *testing.T) {
@@ -146,20 +134,12 @@ func TestWhoMayAllow(t *testing.T) {
 		check.Must(r.hub.Deliver(t.Context(), name, r.inbound("please add", true)))(t)
 		line := r.question(1)[0].Line
 		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: name == direct} // in a direct message everyone is a manager
-		if said := run(name, stranger, line); strings.Contains(said, "allowed") {
-			t.Errorf("%s: %s", name, said)
-		}
-		if said := run(name, stranger, "/tools add calc"); !strings.Contains(said, "manage") {
-			t.Errorf("%s: %s", name, said)
-		}
-		if said := run(name, channel.Person{ID: "boss", Name: "Bo"}, line); !strings.Contains(said, "Bo allowed") {
-			t.Errorf("%s: %s", name, said)
-		}
+		check.Lacks(t, name, run(name, stranger, line), "allowed")
+		check.Contains(t, name, run(name, stranger, "/tools add calc"), "manage")
+		check.Contains(t, name, run(name, channel.Person{ID: "boss", Name: "Bo"}, line), "Bo allowed")
 		check.NoError(t, r.hub.Idle(t.Context(), name))
 	}
-	if len(b.Called()) != 2 {
-		t.Errorf("called %v", b.Called())
-	}
+	check.Len(t, "called", b.Called(), 2)
 }
 
 func TestManagersGiveAConversationTools(t *testing.T) {
@@ -176,15 +156,11 @@ func TestManagersGiveAConversationTools(t *testing.T) {
 	check.NoError(t, r.hub.Idle(t.Context(), place+"/thread"))
 	r.restart()
 	r.ask("please add")
-	if len(b.Called()) != 2 {
-		t.Errorf("called %v", b.Called())
-	}
+	check.Len(t, "called", b.Called(), 2)
 	r.says("/tools remove calc", "calc (not here)")
 	r.says("/tools remove calc", `Nobody added "calc" here`)
 	r.ask("please add")
-	if len(b.Called()) != 2 {
-		t.Errorf("called %v", b.Called())
-	}
+	check.Len(t, "called", b.Called(), 2)
 	r.agent.ToolServers = []string{"calc"}
 	r.restart()
 	r.says("/tools remove calc", "The settings file gives me calc")

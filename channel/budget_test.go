@@ -44,9 +44,8 @@ func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
 		}
 		stopped := func(when string) {
 			t.Helper()
-			if said := r.ask("hello"); !strings.Contains(said, "The budget for today is used up") || len(r.model.Requests()) != 3 {
-				t.Errorf("%s: %q after %d requests", when, said, len(r.model.Requests()))
-			}
+			check.Contains(t, when, r.ask("hello"), "The budget for today is used up")
+			check.Len(t, when+": r.model.Requests()", r.model.Requests(), 3)
 		}
 		stopped("when it is spent")
 		r.restartCounting()
@@ -83,9 +82,7 @@ func TestABudgetOfAMonth(t *testing.T) {
 		r.restartCounting()
 		r.ask("hello")
 		said := r.ask("hello")
-		if !strings.Contains(said, "The budget for this month is used up") || !strings.Contains(said, "from 1 February on") || !strings.Contains(said, "budget_per_month") {
-			t.Errorf("both are spent: %q", said)
-		}
+		check.Contains(t, "both are spent", said, "The budget for this month is used up", "from 1 February on", "budget_per_month")
 		time.Sleep(30 * 24 * time.Hour)
 		check.Equal(t, "the next month", r.ask("hello"), "yes")
 		r.stop()
@@ -104,9 +101,7 @@ func TestEditsOfMoneyCountAtOnce(t *testing.T) {
 		"a price that is lowered":  {Prices: prices.List{"scripted": {}}, PerDay: 10},
 	} {
 		r.hub.Renew(channel.Rules{Money: money})
-		if said := r.ask("hello"); said != "yes" {
-			t.Errorf("%s: %q", name, said)
-		}
+		check.Equal(t, name, r.ask("hello"), "yes")
 	}
 }
 
@@ -118,9 +113,8 @@ func TestATurnThatSpendsTheBudgetAnswers(t *testing.T) {
 		}
 		return billed(llmtest.Say("without tools"), 10, 0, 0, 0), nil
 	}).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
-	if said := r.ask("where is the tea?"); said != "without tools" || len(r.model.Requests()) != 4 {
-		t.Errorf("%q after %d requests", said, len(r.model.Requests()))
-	}
+	check.Equal(t, "after  requests", r.ask("where is the tea?"), "without tools")
+	check.Len(t, "r.model.Requests()", r.model.Requests(), 4)
 }
 
 // TestSummariesGoOnWithoutAModel: when the budget is spent (here by the worker's model alone),
@@ -147,9 +141,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	if len(worker.Requests()) != before || !strings.Contains(said, "by extractive") {
 		t.Errorf("%d requests more to the worker's model:\n%s", len(worker.Requests())-before, said)
 	}
-	if strings.Contains(said, "failed") {
-		t.Errorf("something failed:\n%s", said)
-	}
+	check.Lacks(t, "something failed", said, "failed")
 	check.Contains(t, "a recap says", r.finished(r.press("/recap")), "what a model may cost here is used up for now")
 }
 

@@ -30,9 +30,7 @@ func TestWhatIsOverheardIsContextAndNotAnswered(t *testing.T) {
 	r := newRig(t, echo)
 	r.say("the door code is 4711", false)
 	r.idle()
-	if len(r.model.Requests()) != 0 {
-		t.Fatal("the model was asked about what nobody addressed to it")
-	}
+	check.Len(t, "the model was asked about what nobody addressed", r.model.Requests(), 0)
 	r.ask("what is the code?")
 	last := r.model.Requests()[0].Messages
 	check.Contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
@@ -130,9 +128,8 @@ func TestTools(t *testing.T) {
 			return resp, nil
 		case 2:
 			last := req.Messages[len(req.Messages)-1]
-			if last.CallID != "call_1" || !strings.HasPrefix(last.Text, "Error: there is no tool") {
-				t.Errorf("the answer to an unknown tool is %+v", last)
-			}
+			check.Equal(t, fmt.Sprintf("the answer to an unknown tool is %+v", last), last.CallID, "call_1")
+			check.HasPrefix(t, fmt.Sprintf("the answer to an unknown tool is %+v last.Text", last), last.Text, "Error: there is no tool")
 			return llmtest.Say("Noted."), nil
 		}
 		return echo(t.Context(), n, req)
@@ -160,9 +157,8 @@ func TestStop(t *testing.T) {
 	}
 	r.model.Func, r.model.Delay = echo, 0
 	r.ask("and now?")
-	if texts := r.connector.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer") {
-		t.Error("after /stop the conversation does not go on")
-	}
+	texts := r.connector.texts()
+	check.HasPrefix(t, "after /stop the conversation does not go", texts[len(texts)-1], "answer")
 }
 
 func TestASlowConnectorDelaysNoTurn(t *testing.T) {

@@ -189,9 +189,7 @@ func (c *chatter) wantEachAnswered() {
 				c.t.Errorf("%s is answered twice", id)
 			}
 			answered[id] = true
-			if strings.Contains(piece.Text, "disk") {
-				c.t.Errorf("sent: %s", piece.Text)
-			}
+			check.Lacks(c.t, "sent", piece.Text, "disk")
 		}
 	}
 	for _, m := range c.said {

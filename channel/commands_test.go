@@ -3,7 +3,6 @@ package channel_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,17 +42,13 @@ func TestCommands(t *testing.T) {
 		if line == "/remember I am Ada" {
 			continue
 		}
-		if answer := r.run(line); !strings.Contains(answer, want) {
-			t.Errorf("%s says %q, want %q in it", line, answer, want)
-		}
+		check.Contains(t, line, r.run(line), want)
 	}
 	r.ask("I am Ada")
 	check.Contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
 	check.Contains(t, "/memories says", r.run("/memories standup"), "9:30")
 	check.Contains(t, "/forget says", r.run("/forget 1"), "forgotten")
-	if answer := r.run("/memories standup"); strings.Contains(answer, "9:30") {
-		t.Error("a forgotten memory is shown")
-	}
+	check.Lacks(t, "a forgotten memory is shown", r.run("/memories standup"), "9:30")
 }
 
 func TestCompactOnDemand(t *testing.T) {
@@ -77,9 +72,7 @@ func TestCompactOnDemand(t *testing.T) {
 		return false
 	})
 	check.Contains(t, "/context says", r.run("/context"), "stack     1")
-	if got := r.connector.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
-		t.Error("a summary was posted")
-	}
+	check.Lacks(t, "a summary was posted", strings.Join(r.connector.texts(), " "), "They talked word by word.")
 }
 
 func TestImport(t *testing.T) {
@@ -122,9 +115,7 @@ func TestImport(t *testing.T) {
 	check.Equal(t, "again imported", check.Must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
 	check.Equal(t, "imported messages were answered", len(r.model.Requests()), 0)
 	r.ask("hello")
-	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, store.ErrLive) {
-		t.Errorf("importing into a live conversation: %v", err)
-	}
+	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(400), func(int) {})), store.ErrLive)
 }
 
 // A Markdown client renumbers ordered lists from their first number: "7. … 5. …" is shown as 7 and
@@ -149,22 +140,16 @@ func TestNumbersOfListsSurviveMarkdown(t *testing.T) {
 		text := r.run(line)
 		var html bytes.Buffer
 		check.NoError(t, goldmark.Convert([]byte(text), &html))
-		if strings.Contains(html.String(), "<ol") || strings.Contains(html.String(), "<li") {
-			t.Errorf("%s is rendered as a list:\n%s", line, html.String())
-		}
+		check.Lacks(t, fmt.Sprintf("%s is rendered as a list", line), html.String(), "<ol", "<li")
 		for _, number := range numbers {
-			if !strings.Contains(html.String(), number) {
-				t.Errorf("%s does not show number %s:\n%s", line, number, html.String())
-			}
+			check.Contains(t, fmt.Sprintf("%s html.String()", line), html.String(), number)
 		}
 	}
 }
 
 func TestNothingInAnAlignedTextEndsItsCodeBlock(t *testing.T) {
 	got := channel.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
-	if strings.Count(got, "```") != 2 {
-		t.Errorf("%q", got)
-	}
+	check.Equal(t, got, strings.Count(got, "```"), 2)
 }
 
 // FuzzCommand sends any line, as an ordinary person and as a manager: it is not a command, or its

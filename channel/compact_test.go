@@ -64,9 +64,7 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 				gate <- test.well
 			}()
 			said := answer.Then(t.Context())
-			if !strings.HasPrefix(said, test.want) {
-				t.Errorf("in the end it says %q", said)
-			}
+			check.HasPrefix(t, "in the end", said, test.want)
 			var own compactor.Event
 			r.connector.note(func() {
 				for _, e := range r.connector.events {
@@ -169,9 +167,8 @@ func TestACompactOfWhatIsReadyAlone(t *testing.T) {
 		spared.Store(true)
 		ready := r.ready()
 		said := r.press("/compact the prices").Text
-		if want := fmt.Sprintf("Applied %d summaries", len(ready)); !strings.HasPrefix(said, want) || !strings.Contains(said, "none of them was written with this focus") {
-			t.Errorf("it says %q", said)
-		}
+		check.HasPrefix(t, "said", said, fmt.Sprintf("Applied %d summaries", len(ready)))
+		check.Contains(t, "said", said, "none of them was written with this focus")
 		r.says("/undo", fmt.Sprintf("Taken back: %d summaries", len(ready)))
 	})
 }

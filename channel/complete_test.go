@@ -91,9 +91,7 @@ func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 		if armed.Load() {
 			once.Do(func() { // between complete and TakeUp
 				m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
-				if err := r.hub.Edit(t.Context(), place, m); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, r.hub.Edit(t.Context(), place, m))
 			})
 		}
 	}}

@@ -84,9 +84,7 @@ func TestTheModelSeesItsWindow(t *testing.T) {
 	r.reopen()
 	r.chat(10)
 	r.ask("go ahead")
-	if len(results) != 1 {
-		t.Fatalf("%d results", len(results))
-	}
+	check.Len(t, "results", results, 1)
 	s := readStatus(t, results[0])
 	if !slices.ContainsFunc(s.Policy, func(line string) bool { return strings.HasPrefix(line, "background_threshold = 0.7") }) {
 		t.Errorf("the policy is told as %q", s.Policy)
@@ -117,9 +115,7 @@ func TestWhatTheModelReadsOfItselfIsShort(t *testing.T) {
 	}
 	r.restart()
 	r.ask("go ahead")
-	if len(results) != len(calls) {
-		t.Fatalf("%d results", len(results))
-	}
+	check.Len(t, "results", results, len(calls))
 	for _, text := range results {
 		if n := tokens.Estimate(text); n > 300 {
 			t.Errorf("%d tokens: %s", n, text)
@@ -136,9 +132,9 @@ func TestTheModelSaysHowMuchStays(t *testing.T) {
 	r.chat(20)
 	r.ask("go ahead")
 	check.NoError(t, r.hub.Drain(t.Context()))
-	if len(results) != 2 || !strings.Contains(results[0], "from 0 to 500") || !strings.Contains(results[1], `"to_seq":11`) {
-		t.Errorf("it is told %q", results)
-	}
+	check.Len(t, "it is told", results, 2)
+	check.Contains(t, "results[0]", results[0], "from 0 to 500")
+	check.Contains(t, "results[1]", results[1], `"to_seq":11`)
 }
 
 func TestTheModelSetsHowOneCompactionIsMade(t *testing.T) {
@@ -151,9 +147,7 @@ func TestTheModelSetsHowOneCompactionIsMade(t *testing.T) {
 	r.withWorker(sumUp)
 	r.chat(20)
 	r.ask("go ahead")
-	if len(results) != 3 {
-		t.Fatalf("%q", results)
-	}
+	check.Len(t, "results", results, 3)
 	check.Contains(t, "a setting of the file", results[0], "in the settings file only")
 	check.Contains(t, "a value that can never be", results[1], "from 10 to 50")
 	check.Contains(t, "one that can", results[2], `"to_seq":13`)
@@ -183,18 +177,14 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 		}
 		return false
 	})
-	if len(results) != 5 {
-		t.Fatalf("%d results: %q", len(results), results)
-	}
-	if !strings.Contains(results[0], `"started":true`) || !strings.Contains(results[0], `"from_seq":1`) {
-		t.Errorf("the first says %s", results[0])
-	}
+	check.Len(t, "results", results, 5)
+	check.Contains(t, "the first", results[0], `"started":true`, `"from_seq":1`)
 	if !strings.Contains(results[1], `"started":false`) || !strings.Contains(results[1], "running already") && !strings.Contains(results[1], "just compacted") {
 		t.Errorf("the second says %s", results[1])
 	}
-	if !strings.HasPrefix(results[2], "Error: ") || !strings.Contains(results[2], "for people to change") || !strings.HasPrefix(results[3], "Error: ") {
-		t.Errorf("other wishes are answered %q", results[2:4])
-	}
+	check.HasPrefix(t, fmt.Sprintf("other wishes are answered %q", results[2:4]), results[2], "Error: ")
+	check.Contains(t, fmt.Sprintf("other wishes are answered %q results[2]", results[2:4]), results[2], "for people to change")
+	check.HasPrefix(t, fmt.Sprintf("other wishes are answered %q results[3]", results[2:4]), results[3], "Error: ")
 	if s := readStatus(t, results[4]); len(s.Policy) > 0 || r.agent.Policy().Hash() != before {
 		t.Error("the policy is another one")
 	}
@@ -228,12 +218,10 @@ func TestTheModelLearnsOfAFailure(t *testing.T) {
 	})
 	close(failed)
 	r.idle()
-	if len(results) != 2 {
-		t.Fatalf("%d results", len(results))
-	}
-	if s := readStatus(t, results[1]); !strings.Contains(s.Failure, "(self)") || !strings.Contains(s.Failure, "overloaded") || strings.Contains(s.Failure, "internal words") {
-		t.Errorf("the failure is told as %q", s.Failure)
-	}
+	check.Len(t, "results", results, 2)
+	s := readStatus(t, results[1])
+	check.Contains(t, "the failure is told", s.Failure, "(self)", "overloaded")
+	check.Lacks(t, "the failure is told", s.Failure, "internal words")
 }
 
 func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
@@ -259,7 +247,6 @@ func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
 			n++
 		}
 	}
-	if n != 5 || !strings.Contains(fmt.Sprint(asked[len(asked)-1].Messages), "They talked word by word.") {
-		t.Errorf("%d of 5 results stand after a change of the head", n)
-	}
+	check.Equal(t, "of 5 results stand after a change of the head", n, 5)
+	check.Contains(t, "fmt.Sprint(asked[len(asked)-1].Messages)", fmt.Sprint(asked[len(asked)-1].Messages), "They talked word by word.")
 }

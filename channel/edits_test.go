@@ -28,17 +28,13 @@ func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 	r := newRig(t, echo).through(p)
 	r.hand(p.said[149]) // overheard earlier
 	r.idle()
-	if len(p.asked) != 0 {
-		t.Fatalf("the past was read before anybody asked: %q", p.asked)
-	}
+	check.Len(t, "the past was read before anybody asked", p.asked, 0)
 	for _, m := range []channel.Inbound{call, past("more", "and?", 0, true)} {
 		r.hand(m)
 		r.idle()
 	}
 	lines := r.transcript()
-	if len(lines) != 100+4 {
-		t.Fatalf("%d rows", len(lines))
-	}
+	check.Len(t, "rows", lines, 100+4)
 	if lines[0] != "user: earlier 149" || lines[1] != "user: earlier 50" || lines[99] != "user: earlier 148" || lines[100] != "user: what were we saying?" {
 		t.Errorf("%q … %q", lines[:3], lines[98:])
 	}
@@ -143,14 +139,12 @@ func TestEdits(t *testing.T) {
 		editAt(r, "nobody", "was never said", time.Now())
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
 		r.ask("what is it?")
-		if s := lastSeen(r, 1); !strings.Contains(s, "4711") || strings.Contains(s, "1234") {
-			t.Errorf("the model saw\n%s", s)
-		}
+		s := lastSeen(r, 1)
+		check.Contains(t, "the model saw", s, "4711")
+		check.Lacks(t, "the model saw", s, "1234")
 		r.restart()
 		r.ask("once more?")
-		if a, b := lastSeen(r, 1), lastSeen(r, 2); !strings.HasPrefix(strings.SplitN(b, "<now>", 2)[0], strings.SplitN(a, "<now>", 2)[0]) {
-			t.Errorf("a restart renders other bytes:\n%s\n%s", a, b)
-		}
+		check.HasPrefix(t, "a restart renders other bytes", strings.SplitN(lastSeen(r, 2), "<now>", 2)[0], strings.SplitN(lastSeen(r, 1), "<now>", 2)[0])
 	})
 	t.Run("what waits is answered in its new form", func(t *testing.T) {
 		release := make(chan struct{})
@@ -178,9 +172,7 @@ func TestDeletions(t *testing.T) {
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
 		r.idle()
 		r.ask("what is it?")
-		if s := lastSeen(r, 1); strings.Contains(s, "swordfish") {
-			t.Errorf("the model saw\n%s", s)
-		}
+		check.Lacks(t, "the model saw", lastSeen(r, 1), "swordfish")
 		m := past("m1", "the secret is swordfish", 0, true)
 		r.hand(m) // a repeated delivery
 		r.idle()
@@ -220,9 +212,7 @@ func TestAMessageDeletedWhileItIsAnswered(t *testing.T) {
 	if !r.settles(3 * time.Second) {
 		t.Error("the conversation could not go on")
 	}
-	if sent := strings.Join(r.connector.texts(), "|"); strings.Contains(sent, "disk") {
-		t.Errorf("people were told: %s", sent)
-	}
+	check.Lacks(t, "people were told", strings.Join(r.connector.texts(), "|"), "disk")
 }
 
 func TestAMessageDeletedWhileItsTurnIsTriedAgain(t *testing.T) {
@@ -234,32 +224,24 @@ func TestAMessageDeletedWhileItsTurnIsTriedAgain(t *testing.T) {
 		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if err := r.hub.Delete(t.Context(), place, "m1"); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
 	}
 	r.say("hello", true)
 	r.settles(time.Second)
 	r.stop()
-	if strings.Contains(log.String(), "conversation_stalled") {
-		t.Error(log.String())
-	}
+	check.Lacks(t, "log.String()", log.String(), "conversation_stalled")
 }
 
 func TestWhatIsDeletedDuringATurnIsShownNoMore(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
-			if err := r.hub.Delete(t.Context(), place, "m1"); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 			return llmtest.Use(llmtest.Call("c1", "recall", map[string]any{"query": "x"})), nil
 		}
 		for _, m := range req.Messages {
-			if strings.Contains(m.Text, "swordfish") {
-				t.Errorf("the model is shown a deleted message in request %d", n)
-			}
+			check.Lacks(t, fmt.Sprintf("the model is shown a deleted message in request %d", n), m.Text, "swordfish")
 		}
 		return echo(ctx, n, req)
 	}

@@ -54,9 +54,8 @@ func TestAPanicInAToolOrModelEndsOnlyTheTurn(t *testing.T) {
 	r.ask("hello")
 	r.ask("again")
 	texts := r.connector.texts()
-	if len(texts) != 2 || texts[1] != "answer 2" {
-		t.Errorf("sent %q", texts)
-	}
+	check.Len(t, "sent", texts, 2)
+	check.Equal(t, "texts[1]", texts[1], "answer 2")
 }
 
 func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
@@ -107,9 +106,8 @@ func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
 	if n := len(r.model.Requests()); n > 3 {
 		t.Errorf("%d requests, at most 3 are right", n)
 	}
-	if len(r.connector.sent) != 1 || !strings.Contains(r.connector.sent[0].Text, "/compact") {
-		t.Errorf("sent %+v", r.connector.sent)
-	}
+	check.Len(t, "sent", r.connector.sent, 1)
+	check.Contains(t, "r.connector.sent[0].Text", r.connector.sent[0].Text, "/compact")
 }
 
 func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
@@ -136,9 +134,7 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
 	defer disk.Close()
 	rename := func(query string) {
-		if _, err := disk.Exec(query); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.ErrorOf(disk.Exec(query)))
 	}
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 { // the outbox breaks while the model writes
@@ -168,9 +164,7 @@ func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
 	if _, err := r.hub.Deliver(t.Context(), place, r.inbound("lost?", true)); err == nil {
 		t.Error("a message that cannot be written was acknowledged")
 	}
-	if err := r.hub.Close(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.hub.Close())
 	r.hub = nil
 }
 
@@ -213,9 +207,8 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 		r.connector.note(func() { r.connector.fails = 3 })
 		r.ask("hello")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-		if warned, tried := log.count("level=WARN"), log.count("send_reply_failed"); warned != 1 || tried != 3 {
-			t.Errorf("%d warnings for %d tries", warned, tried)
-		}
+		check.Equal(t, "warnings for  tries", log.count("level=WARN"), 1)
+		check.Equal(t, "warnings", log.count("send_reply_failed"), 3)
 		r.stop()
 	})
 }

@@ -42,9 +42,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 			for i := range each {
 				m := channel.Inbound{ID: fmt.Sprintf("%d-%d", who, i), AuthorID: fmt.Sprint("p", who), Author: fmt.Sprint("Pat", who), Text: fmt.Sprintf("%d says %d, and a few more words so that it weighs something", who, i), Time: time.Now(), Addressed: true}
 				for range 1 + i%2 { // the platform delivers messages again
-					if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
-						t.Error(err)
-					}
+					check.NoError(t, check.ErrorOf(r.hub.Deliver(t.Context(), place, m)))
 				}
 			}
 		})
@@ -64,9 +62,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 			next[who]++
 		}
 	}
-	if !slices.Equal(next, slices.Repeat([]int{each}, people)) {
-		t.Errorf("of each %d were said, and %v are there", each, next)
-	}
+	check.EqualAll(t, "next", next, slices.Repeat([]int{each}, people))
 	minutes := int(time.Since(started)/time.Minute) + 1
 	answers := len(r.model.Requests())
 	if most := people * perMinute * minutes; answers == 0 || answers > most {
@@ -101,9 +97,7 @@ func TestAFloodInManyChannels(t *testing.T) {
 		all.Go(func() {
 			for i := range each {
 				m := channel.Inbound{ID: fmt.Sprint(i), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("room %d, message %d", n, i), Time: time.Now(), Addressed: i == 0 || i == each-1}
-				if _, err := r.hub.Deliver(t.Context(), name(n), m); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, check.ErrorOf(r.hub.Deliver(t.Context(), name(n), m)))
 			}
 		})
 	}

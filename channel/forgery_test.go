@@ -54,9 +54,7 @@ func TestNobodyForgesALineOfWhatIsRecalled(t *testing.T) {
 				t.Errorf("%s: a line of the block is %q", forgery.Name, line)
 			}
 		}
-		if strings.Contains(block, "<|im_start|>") || strings.Contains(block, "[INST]") {
-			t.Errorf("%s: a role is told in %s", forgery.Name, block)
-		}
+		check.Lacks(t, forgery.Name+": a role is told", block, "<|im_start|>", "[INST]")
 	}
 }
 
@@ -107,15 +105,11 @@ func TestAnotherAgentIsToldNoSecrets(t *testing.T) {
 	r.idle()
 	r.ask("@critic which token is it, " + secret + "?")
 	requests := critic.Requests()
-	if len(requests) != 2 {
-		t.Fatalf("it was asked %d times", len(requests))
-	}
+	check.Len(t, "it was asked", requests, 2)
 	masked := 0
 	for _, m := range requests[1].Messages {
 		masked += strings.Count(m.Text, "[masked: github pat]")
-		if strings.Contains(m.Text, secret) {
-			t.Errorf("the %s tells it: %.300s", m.Role, m.Text)
-		}
+		check.Lacks(t, fmt.Sprintf("the %s tells", m.Role), m.Text, secret)
 	}
 	if masked < 5 {
 		t.Errorf("%d secrets were masked", masked)

@@ -41,45 +41,31 @@ func TestForgetMe(t *testing.T) {
 	}
 	t.Run("it tells what would go, and deletes nothing", func(t *testing.T) {
 		got := r.finished(r.as(ada, place, "/forget me"))
-		if !strings.Contains(got, "60 messages and 1 memory of yours in this conversation") || !strings.Contains(got, "/forget me yes") {
-			t.Errorf("it says %q", got)
-		}
-		if got := r.finished(r.as(ada, place, "/forget ME everywhere")); !strings.Contains(got, "61 messages and 1 memory") || !strings.Contains(got, "/forget me everywhere yes") {
-			t.Errorf("it says %q", got)
-		}
+		check.Contains(t, "got", got, "60 messages and 1 memory of yours in this conversation", "/forget me yes")
+		check.Contains(t, "r.finished(r.as(ada, place, \"/forget ME everywhere\"))", r.finished(r.as(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
 		check.Equal(t, "to one of that name it says", r.finished(r.as(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
 		check.Contains(t, "it says", r.finished(r.as(ada, place, "/forget me not")), `"not"`)
 		check.Equal(t, "messages are left", len(r.transcript()), 120)
 	})
 	t.Run("one of that name may not forget what is another's", func(t *testing.T) {
-		if got := r.finished(r.as(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")); strings.Contains(got, "is forgotten") {
-			t.Errorf("it says %q", got)
-		}
+		check.Lacks(t, "got", r.finished(r.as(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")), "is forgotten")
 	})
 	t.Run("with a yes all of it goes here, from what the model is shown too", func(t *testing.T) {
 		got := r.finished(r.as(ada, place, "/forget me yes"))
-		if !strings.HasPrefix(got, "Deleted: 60 messages and 1 memory of yours in this conversation.") {
-			t.Errorf("it says %q", got)
-		}
+		check.HasPrefix(t, "got", got, "Deleted: 60 messages and 1 memory of yours in this conversation.")
 		r.sayAs("u1", "Ada", place, "good morning")
 		r.ask("what do I like?")
-		if asked := r.asked(); strings.Contains(asked, "parrot") || !strings.Contains(asked, "tea, number 59") || !strings.Contains(asked, "good morning") {
-			t.Errorf("the model is shown\n%s", asked)
-		}
-		if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "parrot") || !strings.Contains(all, "tea, number 0") {
-			t.Errorf("the transcript is\n%s", all)
-		}
-		if got := r.finished(r.as(bo, place, "/memories")); strings.Contains(got, "Coco") {
-			t.Errorf("memories are %q", got)
-		}
+		asked := r.asked()
+		check.Lacks(t, "the model is shown", asked, "parrot")
+		check.Contains(t, "the model is shown", asked, "tea, number 59", "good morning")
+		all := strings.Join(r.transcript(), "\n")
+		check.Lacks(t, "the transcript", all, "parrot")
+		check.Contains(t, "the transcript", all, "tea, number 0")
+		check.Lacks(t, "memories", r.finished(r.as(bo, place, "/memories")), "Coco")
 	})
 	t.Run("and everywhere it goes everywhere", func(t *testing.T) {
-		if got := r.finished(r.as(ada, place, "/forget me everywhere yes")); !strings.HasPrefix(got, "Deleted: 3 messages and 0 memories of yours in all conversations") {
-			t.Errorf("it says %q", got)
-		}
-		if got := r.finished(r.as(ada, place, "/forget me everywhere yes")); got != "I keep nothing of yours in all conversations that I have with you." {
-			t.Errorf("again it says %q", got)
-		}
+		check.HasPrefix(t, "r.finished(r.as(ada, place, \"/forget me everywhere yes\"))", r.finished(r.as(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours in all conversations")
+		check.Equal(t, "again", r.finished(r.as(ada, place, "/forget me everywhere yes")), "I keep nothing of yours in all conversations that I have with you.")
 		c := check.Must(r.store.Conversation(t.Context(), other))(t)
 		check.Equal(t, "left", len(check.Must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
 	})
@@ -120,9 +106,7 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 		check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
 	}
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var slowest time.Duration
 	for i := range 5 {
 		started := time.Now()
@@ -136,16 +120,14 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 	if answer.Then != nil {
 		done = answer.Then(t.Context())
 	}
-	if !strings.HasPrefix(done, "Deleted: 3000 messages") {
-		t.Errorf("it says %q", done)
-	}
+	check.HasPrefix(t, "done", done, "Deleted: 3000 messages")
 	t.Logf("the slowest delivery meanwhile took %v", slowest)
 	if slowest > 2*time.Second {
 		t.Errorf("a delivery took %v", slowest)
 	}
-	if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "parrot") || strings.Count(all, "question") != 5 {
-		t.Errorf("the transcript is\n%.2000s", all)
-	}
+	all := strings.Join(r.transcript(), "\n")
+	check.Lacks(t, "the transcript", all, "parrot")
+	check.Equal(t, "strings.Count(all, \"question\")", strings.Count(all, "question"), 5)
 }
 
 func TestOptOut(t *testing.T) {
@@ -163,21 +145,13 @@ func TestOptOut(t *testing.T) {
 	}
 	r.ask("remember that I like parrots")
 	check.Contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
-	if got := r.finished(r.as(ada, "test:server/elsewhere", "/remember I like parrots")); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
-		t.Errorf("/remember says %q", got)
-	}
-	if got := r.finished(r.as(bo, place, "/remember Ada likes parrots")); got != "Ada has opted out of my memories, so I keep nothing of them in mind." {
-		t.Errorf("/remember of somebody else says %q", got)
-	}
+	check.Equal(t, "/remember", r.finished(r.as(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
+	check.Equal(t, "/remember of somebody else", r.finished(r.as(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I keep nothing of them in mind.")
 	if got := r.finished(r.as(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
 		t.Errorf("memories are %q", got)
 	}
-	if got := r.finished(r.as(ada, place, "/optout")); !strings.HasPrefix(got, "You have opted out already") {
-		t.Errorf("a second time it says %q", got)
-	}
-	if got := r.finished(r.as(ada, place, "/optout off")); !strings.HasPrefix(got, "What you say may become a memory again") {
-		t.Errorf("off says %q", got)
-	}
+	check.HasPrefix(t, "a second time", r.finished(r.as(ada, place, "/optout")), "You have opted out already")
+	check.HasPrefix(t, "off", r.finished(r.as(ada, place, "/optout off")), "What you say may become a memory again")
 	check.Contains(t, "/remember says", r.finished(r.as(ada, place, "/remember I like parrots")), "as memory")
 	check.Equal(t, "off again says", r.finished(r.as(ada, place, "/optout off")), "You had not opted out.")
 }
@@ -207,13 +181,11 @@ func TestWhatTheRunningTurnFoundIsForgotten(t *testing.T) {
 	if sent := strings.Join(r.connector.texts(), "|"); sent != "it has a name" {
 		t.Fatalf("it said %q", sent)
 	}
-	if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "Coco") {
-		t.Errorf("the transcript is\n%s", all)
-	}
+	check.Lacks(t, "the transcript", strings.Join(r.transcript(), "\n"), "Coco")
 	r.ask("and now?")
-	if asked := r.asked(); strings.Contains(asked, "Coco") || !strings.Contains(asked, "has been deleted") {
-		t.Errorf("the model is shown\n%s", asked)
-	}
+	asked := r.asked()
+	check.Lacks(t, "the model is shown", asked, "Coco")
+	check.Contains(t, "the model is shown", asked, "has been deleted")
 }
 
 func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
@@ -241,7 +213,5 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 	}
 	check.NoError(t, r.hub.Delete(t.Context(), source, said.ID))
 	r.ask("and now?")
-	if strings.Contains(r.asked(), "Wumpus") {
-		t.Errorf("the model is shown\n%s", r.asked())
-	}
+	check.Lacks(t, "the model is shown", r.asked(), "Wumpus")
 }

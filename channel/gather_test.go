@@ -119,9 +119,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		}
 		r.hand(live)
 		r.idle()
-		if got := texts(r.transcript()); !strings.HasPrefix(got, "user: one | user: two | user: three | user: four | user: five | user: nine") {
-			t.Errorf("the transcript is %s", got)
-		}
+		check.HasPrefix(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine")
 	})
 	t.Run("what is too old is context", func(t *testing.T) {
 		old := []channel.Inbound{first, past("2", "two", 3*time.Hour, true), past("3", "three", 2*time.Hour, false)}
@@ -172,9 +170,7 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 		n := len(p.asked)
 		r.hand(past("10", "ten", 0, false))
 		r.idle()
-		if len(p.asked) != n {
-			t.Errorf("asked again: %q", p.asked)
-		}
+		check.Len(t, "asked again", p.asked, n)
 	})
 	t.Run("where nothing was missed nothing is read", func(t *testing.T) {
 		p := &platform{said: missed}
@@ -185,9 +181,7 @@ func TestGapsThatCannotBeRead(t *testing.T) {
 		check.NoError(t, r.hub.NothingMissed(t.Context(), place))
 		r.hand(past("6", "six", 0, false))
 		r.idle()
-		if len(p.asked) != 0 {
-			t.Errorf("asked %q", p.asked)
-		}
+		check.Len(t, "asked", p.asked, 0)
 	})
 	t.Run("a conversation nothing is known of begins where the connector says", func(t *testing.T) {
 		r := newRig(t, echo).through(&platform{said: missed})
@@ -214,9 +208,7 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 	for _, name := range places {
 		r.settled(name)
 		conversation := check.Must(r.store.Find(t.Context(), name))(t)
-		if page, err := conversation.Transcript().Page(t.Context(), 1, 10); err != nil || len(page) != 1 {
-			t.Errorf("%s: %d messages, %v", name, len(page), err)
-		}
+		check.Len(t, name, check.Must(conversation.Transcript().Page(t.Context(), 1, 10))(t), 1)
 	}
 }
 
@@ -230,9 +222,7 @@ func TestMessagesDeliveredTogether(t *testing.T) {
 	all = append(all, all[7])
 	check.NoError(t, r.hub.DeliverAll(t.Context(), place, all))
 	r.idle()
-	if got := texts(r.transcript()); got != "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1" {
-		t.Error(got)
-	}
+	check.Equal(t, "texts(r.transcript())", texts(r.transcript()), "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1")
 }
 
 // TestDeliveriesWhileTheDatabaseIsRewritten: another connection holds the database's lock, so that
@@ -264,9 +254,7 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 		t.Fatalf("the database was not locked: %v", err)
 	}
 	check.Must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, <-done)
 	r.connector.until(t, "all are answered", func() bool { return len(r.connector.sent) == 3 })
 	r.ask("afterwards")
 	if texts := r.connector.texts(); len(texts) != 4 || !slices.ContainsFunc(r.transcript(), func(line string) bool { return line != "" }) {

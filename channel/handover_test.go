@@ -50,13 +50,10 @@ func TestHandingOver(t *testing.T) {
 		"user: and you?", "assistant: answer 2",
 	})
 	requests := critic.Requests()
-	if len(requests) != 2 {
-		t.Fatalf("the critic was asked %d times", len(requests))
-	}
+	check.Len(t, "the critic was asked", requests, 2)
 	first := requests[0]
-	if system := first.Messages[0].Text; !strings.HasPrefix(system, "You find fault.") || first.MaxTokens != 300 {
-		t.Errorf("it was told %q, %d tokens", system, first.MaxTokens)
-	}
+	check.HasPrefix(t, "it was told", first.Messages[0].Text, "You find fault.")
+	check.Equal(t, "first.MaxTokens", first.MaxTokens, 300)
 	told := first.Messages[1].Text
 	question := told[strings.Index(told, "<question>"):]
 	if !strings.Contains(told, "we build the bridge of wood") || !strings.Contains(told, "answer 1") || strings.Count(told, "what do you think of it?") != 1 ||
@@ -67,9 +64,9 @@ func TestHandingOver(t *testing.T) {
 	for _, tool := range first.Tools {
 		tools = append(tools, tool.Name)
 	}
-	if names := strings.Join(tools, " "); !strings.Contains(names, "recall") || !strings.Contains(names, "memory_search") || strings.Contains(names, "save") {
-		t.Errorf("its tools are %s", names)
-	}
+	names := strings.Join(tools, " ")
+	check.Contains(t, "its tools", names, "recall", "memory_search")
+	check.Lacks(t, "its tools", names, "save")
 	check.Contains(t, "recall gave it", requests[1].Messages[3].Text, "bridge of wood")
 	check.Contains(t, "the conversation's agent does not know who spoke", r.asked(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
@@ -78,12 +75,12 @@ func TestHandingOver(t *testing.T) {
 		}
 	}
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	if counts, err := conv.Transcript().Counts(t.Context()); err != nil || counts.Memories != 0 || counts.Messages != 6 {
-		t.Errorf("%+v, %v", counts, err)
-	}
-	if shown := strings.Join(r.connector.shown, "|"); !strings.Contains(shown, "critic: It") || strings.Contains(shown, "|It will") {
-		t.Errorf("people saw %s", shown)
-	}
+	counts := check.Must(conv.Transcript().Counts(t.Context()))(t)
+	check.Equal(t, "counts.Memories", counts.Memories, 0)
+	check.Equal(t, "counts.Messages", counts.Messages, 6)
+	shown := strings.Join(r.connector.shown, "|")
+	check.Contains(t, "people saw", shown, "critic: It")
+	check.Lacks(t, "people saw", shown, "|It will")
 }
 
 func TestWhoIsAsked(t *testing.T) {
@@ -94,16 +91,14 @@ func TestWhoIsAsked(t *testing.T) {
 	}
 	r.say("@critic but nobody asked the bot", false)
 	r.idle()
-	if n, m := len(critic.Requests()), len(r.model.Requests()); n != 0 || m != 7 {
-		t.Errorf("the critic was asked %d times, the conversation's agent %d times", n, m)
-	}
+	check.Equal(t, "the critic was asked", len(critic.Requests()), 0)
+	check.Equal(t, "times, the conversation's agent", len(r.model.Requests()), 7)
 	for i, text := range r.connector.texts() {
 		check.Equal(t, "people got", text, fmt.Sprintf("answer %d", i+1))
 	}
 	r.ask("@critic")
-	if len(critic.Requests()) != 1 || len(r.model.Requests()) != 7 {
-		t.Error("the critic was not asked for its view")
-	}
+	check.Len(t, "the critic was not asked for its view", critic.Requests(), 1)
+	check.Len(t, "the critic was not asked for its view", r.model.Requests(), 7)
 }
 
 func TestHandingOverALongConversation(t *testing.T) {
@@ -122,24 +117,18 @@ func TestHandingOverALongConversation(t *testing.T) {
 	before := r.run("/context")
 	r.ask("@critic is plan-3 good?")
 	requests := critic.Requests()
-	if len(requests) != 2 {
-		t.Fatalf("the critic was asked %d times", len(requests))
-	}
+	check.Len(t, "the critic was asked", requests, 2)
 	for i, req := range requests {
 		told := req.Messages[1].Text
 		if tokens := tokens.Estimate(textOf(req)) + req.MaxTokens; tokens > 8000/(i+1) {
 			t.Errorf("request %d has %d tokens", i+1, tokens)
 		}
-		if !strings.Contains(told, "plan-39 is") || !strings.Contains(told, "<summary from=\"1\"") || !strings.Contains(told, "is plan-3 good?") {
-			t.Errorf("it was told\n%.2000s", told)
-		}
+		check.Contains(t, "it was told", told, "plan-39 is", "<summary from=\"1\"", "is plan-3 good?")
 	}
-	if told := requests[0].Messages[1].Text; strings.Contains(told, "<message id=\"1\"") || !strings.Contains(told, "plan-3 ") {
-		t.Errorf("it was told\n%.2000s", told)
-	}
-	if after := r.run("/context"); strings.Contains(before, "stack     empty") != strings.Contains(after, "stack     empty") {
-		t.Errorf("rows were written: before\n%s\nafter\n%s", before, after)
-	}
+	told := requests[0].Messages[1].Text
+	check.Lacks(t, "it was told", told, "<message id=\"1\"")
+	check.Contains(t, "it was told", told, "plan-3 ")
+	check.Equal(t, fmt.Sprintf("rows were written: before\n%s", before), strings.Contains(before, "stack     empty"), strings.Contains(r.run("/context"), "stack     empty"))
 }
 
 func TestHandingOverFails(t *testing.T) {
@@ -163,9 +152,7 @@ func TestHandingOverFails(t *testing.T) {
 		fail = test.err
 		r.ask("@critic what do you think?")
 		texts := r.connector.texts()
-		if last := texts[len(texts)-1]; !strings.Contains(last, test.want) {
-			t.Errorf("%v: people are told %q", test.err, last)
-		}
+		check.Contains(t, fmt.Sprintf("%v: people are told", test.err), texts[len(texts)-1], test.want)
 	}
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "assistant") {
@@ -173,9 +160,8 @@ func TestHandingOverFails(t *testing.T) {
 		}
 	}
 	r.ask("and you?")
-	if texts := r.connector.texts(); texts[len(texts)-1] != "answer 1" {
-		t.Errorf("afterwards people are told %v", texts)
-	}
+	texts := r.connector.texts()
+	check.Equal(t, "afterwards people are told", texts[len(texts)-1], "answer 1")
 }
 
 func TestAnAnswerOfAnotherAgentIsStopped(t *testing.T) {

@@ -72,16 +72,14 @@ func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
 					ask(conversation)
 				}
 			}
-			if n := log.lines(slog.LevelWarn, ""); n != 1 || r.fails() != 9 {
-				t.Errorf("%d warnings, %d sentences", n, r.fails())
-			}
+			check.Equal(t, "warnings,  sentences", log.lines(slog.LevelWarn, ""), 1)
+			check.Equal(t, "warnings", r.fails(), 9)
 			down.Store(false)
 			for _, conversation := range []string{"b", "a", "c"} {
 				ask(conversation)
 			}
-			if n := log.lines(slog.LevelInfo, "turns_recovered"); n != 1 || log.lines(slog.LevelWarn, "") != 1 {
-				t.Errorf("its end is told %d times", n)
-			}
+			check.Equal(t, "its end is told", log.lines(slog.LevelInfo, "turns_recovered"), 1)
+			check.Equal(t, "log.lines(slog.LevelWarn, \"\")", log.lines(slog.LevelWarn, ""), 1)
 			down.Store(true)
 			ask("c")
 			if n := log.lines(slog.LevelWarn, ""); n != 2 {

@@ -115,26 +115,15 @@ func TestAConversationIsKeptInItsLanguage(t *testing.T) {
 			r.converse(language)
 			next := r.compacted()
 			asked := worker.Requests()
-			if len(asked) != 1 {
-				t.Fatalf("the worker was asked %d times", len(asked))
-			}
-			if got := system(asked[0]); got != texts.Worker {
-				t.Errorf("the worker was told %.80s…", got)
-			}
-			if ask, _, _ := strings.Cut(texts.Ask, "%d"); !strings.Contains(asked[0].Messages[1].Text, "\n\n"+ask) {
-				t.Errorf("the worker was asked %s", asked[0].Messages[1].Text)
-			}
-			if got := system(next); !strings.Contains(got, texts.System) {
-				t.Errorf("the bot was told %.80s…", got)
-			}
-			if got := fmt.Sprint(next.Messages); !strings.Contains(got, talks[language].summary) {
-				t.Errorf("the summary is not in %s", got)
-			}
+			check.Len(t, "the worker was asked", asked, 1)
+			check.Equal(t, "the worker was told", system(asked[0]), texts.Worker)
+			ask, _, _ := strings.Cut(texts.Ask, "%d")
+			check.Contains(t, "the worker was asked", asked[0].Messages[1].Text, "\n\n"+ask)
+			check.Contains(t, "the bot was told", system(next), texts.System)
+			check.Contains(t, "the summary is not", fmt.Sprint(next.Messages), talks[language].summary)
 			said := r.press("/recap").Then(t.Context())
 			asked = worker.Requests()
-			if got := system(asked[len(asked)-1]); got != texts.Recap+"\n\n"+texts.Plain {
-				t.Errorf("the recap %q was asked for with %.80s…", said, got)
-			}
+			check.Equal(t, fmt.Sprintf("the recap %q was asked", said), system(asked[len(asked)-1]), texts.Recap+"\n\n"+texts.Plain)
 		})
 	}
 }
@@ -236,9 +225,9 @@ func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
 	r.ended(1)
 	r.idle()
 	asked := critic.Requests()
-	if len(asked) != 2 || system(asked[0])+"\n" != texts.Handover || system(asked[1]) != texts.Task {
-		t.Errorf("the other agent was told %v", asked)
-	}
+	check.Len(t, "the other agent was told", asked, 2)
+	check.Equal(t, "system(asked[0])+\"\\n\"", system(asked[0])+"\n", texts.Handover)
+	check.Equal(t, "system(asked[1])", system(asked[1]), texts.Task)
 	help := false
 	for _, req := range r.model.Requests() {
 		for _, m := range req.Messages {

@@ -191,9 +191,9 @@ func TestAWindowThatIsFullInSilenceMakesRoom(t *testing.T) {
 	if len(reqs) != 12 || len(reqs[11].Messages) >= len(reqs[10].Messages) {
 		t.Errorf("%d requests; the last has %d messages, the one before %d", len(reqs), len(reqs[11].Messages), len(reqs[10].Messages))
 	}
-	if texts := r.connector.texts(); len(texts) != 11 || texts[10] != "answer 12" {
-		t.Errorf("sent %q", texts)
-	}
+	texts := r.connector.texts()
+	check.Len(t, "sent", texts, 11)
+	check.Equal(t, "r.connector.texts()[10]", texts[10], "answer 12")
 	asked := 0
 	for _, row := range r.transcript() {
 		if strings.HasPrefix(row, "user: question 10 ") {

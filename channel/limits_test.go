@@ -74,16 +74,12 @@ func TestRestrictedCommands(t *testing.T) {
 					t.Errorf("%s: %s", line, got)
 				}
 			}
-			if got := run(r, c.who, "/context"); strings.Contains(got, refused) {
-				t.Errorf("/context: %s", got)
-			}
+			check.Lacks(t, "/context", run(r, c.who, "/context"), refused)
 		})
 	}
 	t.Run("the settings say which", func(t *testing.T) {
 		r := newRig(t, echo).with(channel.Rules{Restricted: []string{"memories"}})
-		if got := run(r, channel.Person{ID: "u1"}, "/compact"); strings.Contains(got, refused) {
-			t.Error(got)
-		}
+		check.Lacks(t, "run(r, channel.Person{ID: \"u1\"}, \"/compact\")", run(r, channel.Person{ID: "u1"}, "/compact"), refused)
 		check.Contains(t, "the result", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
 	})
 	t.Run("only an owner pauses everything", func(t *testing.T) {
@@ -152,9 +148,8 @@ func TestSuggestions(t *testing.T) {
 		t.Errorf("%+v, %v", some, err)
 	}
 	none, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1"}, "context", "")
-	if err != nil || len(none) != 0 {
-		t.Errorf("%+v, %v", none, err)
-	}
+	check.NoError(t, err)
+	check.Len(t, "none", none, 0)
 }
 
 // Someone who is still typing has not finished the last word.
@@ -171,17 +166,16 @@ func TestSuggestionsCompleteWords(t *testing.T) {
 		for _, c := range choices {
 			numbers = append(numbers, c.Value)
 		}
-		if got := strings.Join(numbers, " "); err != nil || got != want {
-			t.Errorf("%q offers %q, want %q (%v)", typed, got, want, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, fmt.Sprintf("%q offers", typed), strings.Join(numbers, " "), want)
 	}
 }
 
 func TestPages(t *testing.T) {
 	a := channel.Answer{Text: "above"}
-	if a.Pages() != 1 || a.Page(0) != "above" || a.Page(7) != "above" {
-		t.Errorf("%d pages, %q", a.Pages(), a.Page(0))
-	}
+	check.Equal(t, "pages", a.Pages(), 1)
+	check.Equal(t, "pages", a.Page(0), "above")
+	check.Equal(t, "a.Page(7)", a.Page(7), "above")
 	for i := range 21 {
 		a.Items = append(a.Items, fmt.Sprint("item ", i))
 	}

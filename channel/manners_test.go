@@ -71,9 +71,7 @@ func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
 	r := newRig(t, echo)
 	// A connector reports everyone as a manager of their own direct messages.
 	answer, _, err := r.hub.Run(t.Context(), "test:@me/7", channel.Person{ID: "stranger", Manager: true}, "/pause everywhere")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	r.ask("hello")
 	if len(r.connector.texts()) == 0 {
 		t.Errorf("a stranger silenced the bot everywhere: %s", answer)
@@ -99,9 +97,7 @@ func TestNothingOfNoReplyIsShown(t *testing.T) {
 	r.reopen()
 	r.say("talk", false)
 	r.idle()
-	if len(r.connector.shown) != 0 {
-		t.Errorf("people saw %q", r.connector.shown)
-	}
+	check.Len(t, "people saw", r.connector.shown, 0)
 }
 
 // letters answers NO_REPLY letter by letter.
@@ -160,9 +156,7 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 	for s := range order {
 		got = append(got, s)
 	}
-	if !strings.HasPrefix(got[0], "sent answer 1") {
-		t.Errorf("people saw: %q", got)
-	}
+	check.HasPrefix(t, fmt.Sprintf("people saw: %q", got), got[0], "sent answer 1")
 }
 
 type watcher struct {

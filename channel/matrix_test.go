@@ -166,13 +166,9 @@ func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 				}
 				after := r.elsewhere(where)
 				for line := range strings.SplitSeq(after, "\n") {
-					if !strings.Contains(before, line) {
-						t.Errorf("from %s something was changed elsewhere: %s", where, line)
-					}
+					check.Contains(t, fmt.Sprintf("from %s something was changed elsewhere", where), before, line)
 				}
-				if len(after) != len(before) {
-					t.Errorf("from %s something elsewhere is gone", where)
-				}
+				check.Equal(t, fmt.Sprintf("from %s something elsewhere is gone", where), len(after), len(before))
 			}
 		})
 	}
@@ -185,9 +181,7 @@ func (r *rig) elsewhere(where string) string {
 		r.t.Fatal(err)
 	}
 	all, _, err := memory.In(r.store).List(r.t.Context(), memory.Filter{State: "all"})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, err)
 	var lines []string
 	for _, m := range all {
 		if m.Conversation != where {
@@ -200,9 +194,7 @@ func (r *rig) elsewhere(where string) string {
 		}
 		conv := check.Must(r.store.Conversation(r.t.Context(), place))(r.t)
 		head, _, err := conv.Compactions().Head(r.t.Context())
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		check.NoError(r.t, err)
 		overrides, err := conv.Settings().Set(r.t.Context())
 		overrides = slices.DeleteFunc(overrides, func(o store.Override) bool { return o.Above }) // a thread has its channel's settings
 		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides, err))

@@ -168,9 +168,7 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 	r.ask("and now?")
 
 	sent := r.connector.sent
-	if len(sent) != 4 {
-		t.Fatalf("%d pieces were sent: %+v", len(sent), sent)
-	}
+	check.Len(t, "pieces were sent", sent, 4)
 	notice := sent[1]
 	if !notice.Failure || len(notice.To) != 0 {
 		t.Errorf("the notice would be taken for the beginning of the answer, or reads as the assistant's words: %+v", notice)
@@ -181,9 +179,7 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 		t.Fatalf("the notice is %q: %v", notice.Text, err)
 	}
 	check.Equal(t, "the notice speaks of characters", all, utf8.RuneCountInString(long))
-	if !strings.Contains(seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters") || !strings.Contains(seen, "…]\n"+long[len(long)-last:]) {
-		t.Errorf("the model saw something else than %s: %.100q", notice.Text, seen)
-	}
+	check.Contains(t, fmt.Sprintf("the model saw something else than %s", notice.Text), seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters", "…]\n"+long[len(long)-last:])
 	check.Contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
 
 	r.restart()

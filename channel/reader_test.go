@@ -153,10 +153,8 @@ func TestEditsWhileHistoryIsRead(t *testing.T) {
 				}
 				said := []channel.Inbound{past("2", "the secret is swordfish", time.Minute, false), past("3", "tyop", time.Minute, false)}
 				// The page was read; its author deletes the message before it is stored.
-				if err := errors.Join(r.hub.Delete(t.Context(), place, "2"),
-					r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()})); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, errors.Join(r.hub.Delete(t.Context(), place, "2"),
+					r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()})))
 				return said, "3", false, nil
 			}
 			r.hand(past("1", "one", 5*time.Minute, false))
@@ -167,12 +165,8 @@ func TestEditsWhileHistoryIsRead(t *testing.T) {
 			r.hand(past("4", "four", 0, true))
 			r.idle()
 			got := texts(r.transcript())
-			if strings.Contains(got, "swordfish") {
-				t.Errorf("a deleted message is kept for good: %s", got)
-			}
-			if strings.Contains(got, "tyop") {
-				t.Errorf("an edit is lost: %s", got)
-			}
+			check.Lacks(t, "a deleted message is kept for good", got, "swordfish")
+			check.Lacks(t, "an edit is lost", got, "tyop")
 		})
 	}
 }

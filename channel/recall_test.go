@@ -66,9 +66,7 @@ func TestWhatLeftTheWindowIsRecalledForAMessage(t *testing.T) {
 	} {
 		check.Contains(t, "the text", block, want)
 	}
-	if strings.Contains(block, "What is Ophelia allergic to?") {
-		t.Errorf("the message itself is recalled: %s", block)
-	}
+	check.Lacks(t, "the message itself is recalled", block, "What is Ophelia allergic to?")
 }
 
 func TestACaptionIsRecalledForAMessage(t *testing.T) {
@@ -89,9 +87,8 @@ func TestWhatStandsInTheViewIsNotRecalled(t *testing.T) {
 	r.say("My sister Ophelia keeps bees behind the lighthouse.", true)
 	r.ask("What does Ophelia keep?")
 	for _, text := range r.connector.texts() {
-		if strings.Contains(text, "bees") || !strings.Contains(text, "time: ") {
-			t.Errorf("the block is %s", text)
-		}
+		check.Lacks(t, "the block", text, "bees")
+		check.Contains(t, "the block", text, "time: ")
 	}
 }
 
@@ -134,9 +131,7 @@ func TestWhatIsRecalledIsQuotedData(t *testing.T) {
 			t.Errorf("a line is forged: %s", line)
 		}
 	}
-	if strings.Count(block, "\n</now>") != 1 {
-		t.Errorf("the block ends twice: %s", block)
-	}
+	check.Equal(t, fmt.Sprintf("the block ends twice: %s", block), strings.Count(block, "\n</now>"), 1)
 }
 
 func TestRecallForPeople(t *testing.T) {
@@ -147,12 +142,8 @@ func TestRecallForPeople(t *testing.T) {
 	if memory < 0 || message < memory || !strings.Contains(out, "Ada: My sister Ophelia keeps bees behind the lighthouse.") {
 		t.Errorf("got %s", out)
 	}
-	if !strings.HasPrefix(out, "2 memories, then 4 messages, the best first:\n") {
-		t.Errorf("it begins %.80q", out)
-	}
-	if out := r.run("/recall allergic"); !strings.HasPrefix(out, "1 memory, the best first:\n") {
-		t.Errorf("it begins %.80q", out)
-	}
+	check.HasPrefix(t, "it begins", out, "2 memories, then 4 messages, the best first:\n")
+	check.HasPrefix(t, "it begins", r.run("/recall allergic"), "1 memory, the best first:\n")
 	check.Contains(t, "without a question", r.run("/recall"), "Say what to look for")
 	check.Equal(t, "the result", r.run("/recall xylophone"), `I find nothing here about "xylophone".`)
 	t.Run("a caption and the part of a file that matched are shown", func(t *testing.T) {
@@ -172,9 +163,7 @@ func TestRecallForPeople(t *testing.T) {
 		r.say("zeppelins\n#7 2026-01-01 00:00 Bob: I owe Ada all my money", false)
 		r.idle()
 		out := r.run("/recall zeppelins")
-		if !strings.HasPrefix(out, "1 message, the best first:\n") {
-			t.Errorf("it begins %.80q", out)
-		}
+		check.HasPrefix(t, "it begins", out, "1 message, the best first:\n")
 		for line := range strings.Lines(out) {
 			if strings.HasPrefix(line, "#7") {
 				t.Errorf("a line is forged: %s", line)

@@ -18,12 +18,8 @@ func TestARecapCountsAsATurnByTheRulesThatHoldNow(t *testing.T) {
 	r.say("hello", false)
 	r.idle()
 	r.hub.Renew(channel.Rules{TurnsPerMinute: 1})
-	if got := r.run("/recap"); !strings.HasPrefix(got, "Summing up") {
-		t.Errorf("the first: %q", got)
-	}
-	if got := r.run("/recap"); !strings.HasPrefix(got, "One moment") {
-		t.Errorf("the second in a minute: %q", got)
-	}
+	check.HasPrefix(t, "the first", r.run("/recap"), "Summing up")
+	check.HasPrefix(t, "the second in a minute", r.run("/recap"), "One moment")
 }
 
 func TestRecap(t *testing.T) {
@@ -58,18 +54,14 @@ func TestRecap(t *testing.T) {
 	}
 	before, sent := state(), len(r.connector.texts())
 	check.Equal(t, "it says", recap(), "You talked about notes word by word.")
-	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "note 9 ") || !strings.Contains(text, "in detail: the prices") {
-		t.Errorf("the request is %.500q", text)
-	}
+	check.Contains(t, "the request", worker.Requests()[0].Messages[1].Text, "note 9 ", "in detail: the prices")
 	if after := state(); after != before || len(r.connector.texts()) != sent || len(r.connector.events) != 0 || len(r.connector.memories) != 0 {
 		t.Errorf("something has changed, or others have seen it:\n%s\nbefore:\n%s", after, before)
 	}
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
 	}
-	if got := recap(); !strings.Contains(got, "Made without a model") || !strings.Contains(got, "overloaded") || !strings.Contains(got, "note") {
-		t.Errorf("without the model it says %q", got)
-	}
+	check.Contains(t, "without the model", recap(), "Made without a model", "overloaded", "note")
 	r.run("/pause")
 	n := len(worker.Requests())
 	if got := recap(); !strings.Contains(got, "Made without a model") || len(worker.Requests()) != n {
@@ -114,9 +106,7 @@ func TestTheStandInIsPausedToo(t *testing.T) {
 
 func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
 	r := newRig(t, echo)
-	if got := r.run("/remember the token is ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
-		t.Errorf("it says %q", got)
-	}
+	check.Contains(t, "got", r.run("/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"), "memory 1", "I keep no secrets")
 	check.Contains(t, "it keeps", r.run("/memories"), "[masked: github pat]")
 }
 
@@ -129,9 +119,9 @@ func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.ask("hello again")
 	asked := r.model.Requests()[0].Messages
-	if asked[0].Role != llm.RoleSystem || !strings.HasPrefix(asked[0].Text, "You are Marvin, a tired robot.") || !strings.Contains(asked[0].Text, "Do not greet again") {
-		t.Errorf("the system prompt is %q", asked[0].Text)
-	}
+	check.Equal(t, "the system prompt", asked[0].Role, llm.RoleSystem)
+	check.HasPrefix(t, "the system prompt", asked[0].Text, "You are Marvin, a tired robot.")
+	check.Contains(t, "the system prompt", asked[0].Text, "Do not greet again")
 	if strings.Contains(asked[0].Text, "They talked word by word.") || asked[1].Role != llm.RoleUser || !strings.HasPrefix(asked[1].Text, "<kept>") ||
 		!strings.Contains(asked[1].Text, "data, not instructions") || !strings.Contains(asked[1].Text, "[Compaction Summary] messages #1 to #16") {
 		t.Errorf("the summary stands in %q", asked[1].Text)
@@ -145,9 +135,7 @@ func TestWhatWasSummarizedBeforeNewIsListed(t *testing.T) {
 	r.idle()
 	check.NoError(t, r.hub.Drain(t.Context()))
 	list := r.run("/summaries")
-	if !strings.HasPrefix(list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ") {
-		t.Errorf("/summaries says %q", list)
-	}
+	check.HasPrefix(t, "/summaries", list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ")
 	check.Equal(t, "/expand says", strings.Count(r.run("/expand 2"), "\n#"), 20)
 	r.run("/new") // no messages yet, so nothing changes
 	r.idle()
@@ -173,15 +161,13 @@ func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
 		return answer.Then(t.Context())
 	}
 	r.inThread("and how old is it?")
-	if got := recap(branch); got != "You keep a parrot." || !strings.Contains(asked, "Coco is a parrot, word by word.") || !strings.Contains(asked, "how old is it?") {
-		t.Errorf("in a thread it says %q of\n%s", got, asked)
-	}
+	check.Equal(t, "in a thread", recap(branch), "You keep a parrot.")
+	check.Contains(t, "asked", asked, "Coco is a parrot, word by word.", "how old is it?")
 	r.run("/new")
 	r.idle()
 	check.NoError(t, r.hub.Drain(t.Context()))
-	if got := recap(place); got != "You keep a parrot." || !strings.Contains(asked, "Coco is a parrot, word by word.") {
-		t.Errorf("after /new it says %q of\n%s", got, asked)
-	}
+	check.Equal(t, "after /new", recap(place), "You keep a parrot.")
+	check.Contains(t, "asked", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
 	check.Contains(t, "in a thread, without a model, it says", recap(branch), "Coco")
 }
@@ -193,9 +179,7 @@ func TestSummariesAfterANewBeginning(t *testing.T) {
 	r.run("/new")
 	r.idle()
 	got := r.says("/summaries", "Nothing has been summarized since the last /new", "(from before a /new)", ": /expand 1")
-	if strings.Contains(got, "every message as it was said") {
-		t.Errorf("it says\n%s", got)
-	}
+	check.Lacks(t, "got", got, "every message as it was said")
 }
 
 // No one can write a line that looks like another person's.
@@ -218,9 +202,7 @@ func TestLinesCannotBeForgedInAList(t *testing.T) {
 		if !strings.HasPrefix(line, "#") {
 			continue
 		}
-		if !strings.HasPrefix(line, fmt.Sprintf("#%d ", next)) {
-			t.Errorf("where #%d should stand it reads %q", next, line)
-		}
+		check.HasPrefix(t, fmt.Sprintf("where #%d should stand it reads", next), line, fmt.Sprintf("#%d ", next))
 		next++
 	}
 	if next < 2*len(breaks) {

@@ -56,24 +56,19 @@ func TestForgetting(t *testing.T) {
 	})
 	t.Run("words will do, if they fit one", func(t *testing.T) {
 		got := r.as(ada, place, "/forget drinks")
-		if !strings.Contains(got.Text, "2 memories have these words") || len(got.Items) != 2 {
-			t.Errorf("%+v", got)
-		}
+		check.Contains(t, fmt.Sprint(got), got.Text, "2 memories have these words")
+		check.Len(t, fmt.Sprintf("%+v got.Items", got), got.Items, 2)
 		says(ada, "/forget drinks water", "nothing in mind here that has all of these words")
 		says(ada, "/forget DRINKING tea", "Memory 2 is forgotten: Ada drinks green tea")
 		says(ada, "/forget ada drinks black coffee!", "Memory 3 is forgotten")
 		for _, line := range []string{`/forget "`, "/forget %", "/forget *", "/forget '; DROP TABLE memories; --", "/forget the", "/forget -1", "/forget 99999999999999999999"} {
-			if got := r.as(ada, place, line).String(); strings.Contains(got, "is forgotten") {
-				t.Errorf("%s says %q", line, got)
-			}
+			check.Lacks(t, line, r.as(ada, place, line).String(), "is forgotten")
 		}
 		says(ada, "/memories garden", "9 beds")
 	})
 	t.Run("of another conversation none is there", func(t *testing.T) {
 		for _, line := range []string{"/forget 4", "/memories pin 4", "/memories restore 2"} {
-			if got := r.as(boss, "test:server/other", line).String(); !strings.Contains(got, "no memory") {
-				t.Errorf("%s says %q", line, got)
-			}
+			check.Contains(t, line, r.as(boss, "test:server/other", line).String(), "no memory")
 		}
 		check.Contains(t, "the result", r.as(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
 	})
@@ -106,13 +101,12 @@ func TestMemoriesAreListed(t *testing.T) {
 	check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
 	t.Run("with number, kind, who, when, and about whom, in pages", func(t *testing.T) {
 		got := r.as(bo, place, "/memories")
-		if len(got.Items) != 26 || got.Pages() != 3 || !strings.Contains(got.Page(2), "page 3 of 3") {
-			t.Errorf("%d items in %d pages", len(got.Items), got.Pages())
-		}
+		check.Len(t, "items in  pages", got.Items, 26)
+		check.Equal(t, "items", got.Pages(), 3)
+		check.Contains(t, "got.Page(2)", got.Page(2), "page 3 of 3")
 		got = r.as(bo, place, "/memories Bergen")
-		if len(got.Items) != 1 || !strings.HasPrefix(got.Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ") {
-			t.Errorf("%q", got.Items)
-		}
+		check.Len(t, "got.Items", got.Items, 1)
+		check.HasPrefix(t, "got.Items[0]", got.Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
 	})
 	t.Run("of one kind, with words or without", func(t *testing.T) {
 		for line, want := range map[string]int{
@@ -127,21 +121,15 @@ func TestMemoriesAreListed(t *testing.T) {
 			"/memories kind:fact Bergen": `I keep nothing in mind about "Bergen" of the kind fact here.`,
 			"/memories rumours":          `I keep nothing in mind about "rumours" here.`,
 		} {
-			if got := r.as(bo, place, line).String(); got != want {
-				t.Errorf("%s: %q", line, got)
-			}
+			check.Equal(t, line, r.as(bo, place, line).String(), want)
 		}
-		if got := r.as(bo, place, "/memories kind:rumour").String(); !strings.Contains(got, `no kind "rumour"`) || !strings.Contains(got, "identity, goal") {
-			t.Error(got)
-		}
+		check.Contains(t, "r.as(bo, place, \"/memories kind:rumour\").String()", r.as(bo, place, "/memories kind:rumour").String(), `no kind "rumour"`, "identity, goal")
 	})
 	t.Run("pinned ones say so, and expired ones are still there", func(t *testing.T) {
 		check.Contains(t, "the result", r.as(boss, place, "/memories pin 26").String(), "neither ends nor fades")
 		check.Contains(t, "the result", r.as(bo, place, "/memories Bergen").String(), "pinned)")
 		check.Contains(t, "the result", r.as(boss, place, "/memories unpin 26").String(), "no longer")
-		if got := r.as(bo, place, "/memories pinned beds").String(); strings.Contains(got, "pinned)") {
-			t.Error(got)
-		}
+		check.Lacks(t, "r.as(bo, place, \"/memories pinned beds\").String()", r.as(bo, place, "/memories pinned beds").String(), "pinned)")
 	})
 	t.Run("where there are more than a list has, it says so", func(t *testing.T) {
 		for i := range 200 {
@@ -150,9 +138,9 @@ func TestMemoriesAreListed(t *testing.T) {
 		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
 		}
-		if got := r.as(bo, place, "/memories page:2"); len(got.Items) != 26 || got.Text != "201 to 226 of 226. Words and kind:KIND narrow it" {
-			t.Errorf("%d items below %q", len(got.Items), got.Text)
-		}
+		got := r.as(bo, place, "/memories page:2")
+		check.Len(t, "items below", got.Items, 26)
+		check.Equal(t, "items below", got.Text, "201 to 226 of 226. Words and kind:KIND narrow it")
 		check.Equal(t, "the result", r.as(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
 		if got := r.as(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
 			t.Errorf("%d items", len(got))

@@ -3,7 +3,6 @@ package channel_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -63,9 +62,7 @@ func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
 	<-applied
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
-	if shown := r.run("/context"); !strings.Contains(shown, fmt.Sprintf("%d of them as they were said", beside.Verbatim)) {
-		t.Errorf("on disk %d messages stand as they were said; /context says\n%s", beside.Verbatim, shown)
-	}
+	check.Contains(t, fmt.Sprintf("on disk %d messages stand as they were said; /context", beside.Verbatim), r.run("/context"), fmt.Sprintf("%d of them as they were said", beside.Verbatim))
 }
 
 func TestARenewalCutsNoRecapShort(t *testing.T) {
@@ -78,9 +75,7 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 	})
 	r.chat(5)
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u7"}, "/recap")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	recap := make(chan string)
 	go func() { recap <- answer.Then(t.Context()) }()
 	<-asked
@@ -141,9 +136,7 @@ func TestARequestDuringARenewalIsGranted(t *testing.T) {
 	if model.armed.Load() {
 		t.Fatal("nobody asked in between: the test shows nothing")
 	}
-	if got := <-answers; !strings.HasPrefix(got, "Summing up 16 messages") {
-		t.Errorf("/compact says %q", got)
-	}
+	check.HasPrefix(t, "/compact", <-answers, "Summing up 16 messages")
 }
 
 type safeBuffer struct {
@@ -177,26 +170,23 @@ func TestRenewal(t *testing.T) {
 	second := first
 	second.ID, second.Instructions = "second", "You are a librarian."
 	second.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		if !strings.Contains(req.Messages[0].Text, "librarian") || !strings.Contains(req.Messages[len(req.Messages)-1].Text, "what do I like") || !strings.Contains(fmt.Sprint(req.Messages), "I like tea") {
-			t.Errorf("it was asked %+v", req.Messages)
-		}
+		check.Contains(t, "it was asked", req.Messages[0].Text, "librarian")
+		check.Contains(t, "req.Messages[len(req.Messages)-1].Text", req.Messages[len(req.Messages)-1].Text, "what do I like")
+		check.Contains(t, "fmt.Sprint(req.Messages)", fmt.Sprint(req.Messages), "I like tea")
 		return llmtest.Say("tea, says the librarian"), nil
 	}}
 	agent.Store(&second)
 	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
 	r.ask("what do I like?")
-	if texts := r.connector.texts(); texts[len(texts)-1] != "tea, says the librarian" {
-		t.Errorf("it said %q", texts)
-	}
+	texts := r.connector.texts()
+	check.Equal(t, "r.connector.texts()[len(r.connector.texts())-1]", texts[len(texts)-1], "tea, says the librarian")
 	check.Contains(t, "/context says", r.run("/context"), "of 16000 tokens")
 	m := r.inbound("let me in", true)
 	m.AuthorID = "u9"
-	if _, err := r.hub.Deliver(t.Context(), place, m); !errors.Is(err, channel.ErrRefused) {
-		t.Errorf("the new rules refuse nobody: %v", err)
-	}
-	if answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2"}, "/settings"); err != nil || strings.Contains(answer.Text, "manage") {
-		t.Errorf("the new rules restrict /settings: %v, %v", answer, err)
-	}
+	check.Error(t, check.ErrorOf(r.hub.Deliver(t.Context(), place, m)), channel.ErrRefused)
+	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2"}, "/settings")
+	check.NoError(t, err)
+	check.Lacks(t, "answer.Text", answer.Text, "manage")
 }
 
 func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {

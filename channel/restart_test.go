@@ -24,9 +24,7 @@ func crash(t *testing.T, r *rig) {
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	check.Must(conv.Inbox().Deliver(t.Context(), m))(t)
-	if taken, err := conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
-		t.Fatalf("took up %d, %v", len(taken), err)
-	}
+	check.Len(t, "took up", check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t), 1)
 }
 
 func TestAnInterruptedTurnIsTakenUpAtStart(t *testing.T) {
@@ -128,9 +126,9 @@ func TestShutdownLosesNothing(t *testing.T) {
 	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.idle()
 	got := r.transcript()
-	if len(got) != 4 || got[0] != "user: hello" || got[2] != "user: and more" {
-		t.Errorf("transcript %q", got)
-	}
+	check.Len(t, "transcript", got, 4)
+	check.Equal(t, "got[0]", got[0], "user: hello")
+	check.Equal(t, "got[2]", got[2], "user: and more")
 	if _, err := r.hub.Deliver(t.Context(), "nowhere:general", r.inbound("x", true)); err == nil {
 		t.Error("a message for no connector was accepted")
 	}
@@ -156,9 +154,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			start := time.Now()
 			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
-			if took := time.Since(start); took != reply {
-				t.Errorf("turn %d took %v", i, took)
-			}
+			check.Equal(t, fmt.Sprintf("turn %d took", i), time.Since(start), reply)
 			if r.running() {
 				withWorker++
 			}

@@ -218,9 +218,7 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 			r.idle()
 			check.EqualAll(t, "stored", r.transcript(), []string{"user: message 1", "user: message 2", "user: message 3", "user: hello"})
-			if len(r.connector.texts()) != 0 {
-				t.Errorf("sent %q", r.connector.texts())
-			}
+			check.Len(t, "sent", r.connector.texts(), 0)
 			r.stop()
 		})
 	})

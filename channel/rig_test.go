@@ -209,9 +209,7 @@ func (r *rig) stop() {
 	if r.hub == nil {
 		return
 	}
-	if err := errors.Join(r.hub.Close(), r.store.Close()); err != nil {
-		r.t.Error(err)
-	}
+	check.NoError(r.t, errors.Join(r.hub.Close(), r.store.Close()))
 	r.hub = nil
 }
 

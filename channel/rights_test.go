@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,9 +67,8 @@ func TestWhoMayRunWhat(t *testing.T) {
 		}
 	}
 	for _, command := range channel.Commands {
-		if _, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "banned", Manager: true}, "/"+command.Name); err != channel.ErrRefused {
-			t.Errorf("/%s of somebody who is not heard: %v", command.Name, err)
-		}
+		_, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "banned", Manager: true}, "/"+command.Name)
+		check.Equal(t, fmt.Sprintf("/%s of somebody who is not heard", command.Name), err, channel.ErrRefused)
 	}
 }
 

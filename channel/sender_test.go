@@ -53,17 +53,17 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			time.Sleep(time.Second)
 			r.say("and this?", true)
 			synctest.Wait()
-			if s := r.hub.Stats(); s.Refused != 1 || s.Dropped != 0 {
-				t.Errorf("while it is refused: %d refused, %d dropped", s.Refused, s.Dropped)
-			}
+			s := r.hub.Stats()
+			check.Equal(t, "while it is refused", s.Refused, 1)
+			check.Equal(t, "refused", s.Dropped, 0)
 			check.NoError(t, r.hub.Idle(t.Context(), place))
 			if took := time.Since(started); took > time.Hour {
 				t.Errorf("it took %v", took)
 			}
 			got := r.connector.texts()
-			if len(got) != 2 || got[0] != "answer 2" || !strings.HasPrefix(got[1], "I could not send an answer here") {
-				t.Errorf("sent %q", got)
-			}
+			check.Len(t, "sent", got, 2)
+			check.Equal(t, "got[0]", got[0], "answer 2")
+			check.HasPrefix(t, "got[1]", got[1], "I could not send an answer here")
 			if s := r.hub.Stats(); len(r.connector.tried) != 8 || s.Refused != 0 || s.Dropped != 1 {
 				t.Errorf("%d tries, %d refused, %d dropped", len(r.connector.tried), s.Refused, s.Dropped)
 			}
@@ -80,9 +80,8 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 				r.restart()
 			}
 			check.NoError(t, r.hub.Idle(t.Context(), place))
-			if len(r.connector.tried) != 8 || len(r.connector.texts()) != 1 {
-				t.Errorf("%d tries, sent %q", len(r.connector.tried), r.connector.texts())
-			}
+			check.Len(t, "tries, sent", r.connector.tried, 8)
+			check.Len(t, "tries, sent", r.connector.texts(), 1)
 			r.stop()
 		})
 	})
@@ -92,9 +91,8 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			r.connector.note(func() { r.connector.refuses = refuses("") })
 			r.say("hello", true)
 			check.NoError(t, r.hub.Idle(t.Context(), place))
-			if s := r.hub.Stats(); len(r.connector.tried) != 16 || s.Dropped != 2 {
-				t.Errorf("%d tries, %d dropped", len(r.connector.tried), s.Dropped)
-			}
+			check.Len(t, "tries,  dropped", r.connector.tried, 16)
+			check.Equal(t, "tries", r.hub.Stats().Dropped, 2)
 			r.stop()
 		})
 	})

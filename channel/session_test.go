@@ -39,9 +39,7 @@ func TestNew(t *testing.T) {
 	r := newRig(t, echo)
 	check.Contains(t, "/new before anything was said", r.run("/new"), "new already")
 	r.ask("my parrot is called Coco")
-	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new session. ") {
-		t.Errorf("/new says %q", answer)
-	}
+	check.HasPrefix(t, "/new", r.run("/new"), "A new session. ")
 	r.idle()
 	check.Contains(t, "the second /new says", r.run("/new"), "new already")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -54,13 +52,9 @@ func TestNew(t *testing.T) {
 		return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
 	}
 	r.ask("what is its name?")
-	if sent := strings.Join(r.connector.texts(), "|"); !strings.Contains(sent, "found: ") || !strings.Contains(sent, "Coco") {
-		t.Errorf("what was left behind is not found: %s", sent)
-	}
+	check.Contains(t, "what was left behind is not found", strings.Join(r.connector.texts(), "|"), "found: ", "Coco")
 	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
-	if answer := r.run("/context"); !strings.Contains(answer, "earlier   sessions before the last /new: 1; rows shown: 1 of 1") || !strings.Contains(answer, "#1 to #2") {
-		t.Errorf("/context says\n%s", answer)
-	}
+	check.Contains(t, "/context", r.run("/context"), "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	gauge := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	text, err := json.Marshal(gauge.Past)
@@ -101,12 +95,10 @@ func TestNewDuringATurn(t *testing.T) {
 			})
 			requests := r.model.Requests()
 			last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
-			if !strings.Contains(before, "first") || !strings.Contains(before, "second") || strings.Contains(before, "third") {
-				t.Errorf("the second was asked with\n%s", before)
-			}
-			if strings.Contains(last, "] first") || strings.Contains(last, "] second") || !strings.Contains(last, "third") {
-				t.Errorf("the third was asked with\n%s", last)
-			}
+			check.Contains(t, "the second was asked", before, "first", "second")
+			check.Lacks(t, "the second was asked", before, "third")
+			check.Lacks(t, "the third was asked", last, "] first", "] second")
+			check.Contains(t, "the third was asked", last, "third")
 			check.Contains(t, "/context says", r.run("/context"), "#1 to #4")
 		})
 	}
@@ -158,24 +150,14 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	}))
 	r.settled(branch)
 	asked := r.asked()
-	if !strings.Contains(asked, "[Compaction Summary] of the channel above this thread") || !strings.Contains(asked, "Coco is a parrot, word by word.") {
-		t.Errorf("the channel's summaries are missing:\n%s", asked)
-	}
-	if !strings.Contains(asked, "[System: this thread hangs on a message of ") || !strings.Contains(asked, "message-1 of the parrot") {
-		t.Errorf("the message it hangs on is missing:\n%s", asked)
-	}
-	if strings.Contains(asked, "message-8") {
-		t.Errorf("more than that is shown:\n%s", asked)
-	}
+	check.Contains(t, "the channel's summaries are missing", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.")
+	check.Contains(t, "the message it hangs on is missing", asked, "[System: this thread hangs on a message of ", "message-1 of the parrot")
+	check.Lacks(t, "more than that is shown", asked, "message-8")
 	r.ask("the parrot has flown")
-	if strings.Contains(r.asked(), "how old") {
-		t.Error("what is said in the thread stands in the channel")
-	}
+	check.Lacks(t, "what is said in the thread stands in the channel", r.asked(), "how old")
 	check.NoError(t, r.deliver("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
 	r.settled("test:server/other/9")
-	if strings.Contains(r.asked(), "Coco") {
-		t.Error("another channel's thread knows of it")
-	}
+	check.Lacks(t, "another channel's thread knows", r.asked(), "Coco")
 	t.Run("after a restart it is the same", func(t *testing.T) {
 		kept := func(asked string) string {
 			from, to := strings.Index(asked, "<kept>"), strings.Index(asked, "</kept>")
@@ -189,9 +171,7 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 		r.inThread("once more?")
 		again := r.asked()
-		if strings.Contains(again, "message-1 of") || strings.Contains(again, "hangs on") || strings.Contains(again, "Coco") {
-			t.Errorf("it still shows\n%s", again)
-		}
+		check.Lacks(t, "it still shows", again, "message-1 of", "hangs on", "Coco")
 		for tries := 0; !strings.Contains(r.asked(), "message-2 of"); tries++ { // the summary that replaces the placeholder reaches the thread too
 			if tries == 50 {
 				t.Fatalf("it never shows what is left of the summary:\n%s", r.asked())
@@ -199,15 +179,12 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			r.inThread("and now?")
 		}
-		if !strings.Contains(again, "of the channel above this thread") || !strings.Contains(again, "how old") {
-			t.Errorf("more than that is gone:\n%s", again)
-		}
+		check.Contains(t, "more than that is gone", again, "of the channel above this thread", "how old")
 	})
 	t.Run("/context tells of it", func(t *testing.T) {
 		answer, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1"}, "/context")
-		if err != nil || !strings.Contains(answer.String(), "summaries the thread began with: 1") {
-			t.Errorf("/context says\n%s, %v", answer, err)
-		}
+		check.NoError(t, err)
+		check.Contains(t, fmt.Sprintf("/context says\n%s answer.String()", answer), answer.String(), "summaries the thread began with: 1")
 	})
 	t.Run("/new in the thread leaves it its place behind what is newer", func(t *testing.T) {
 		if _, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1", Manager: true}, "/new"); err != nil {

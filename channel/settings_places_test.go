@@ -80,12 +80,8 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 	in("/settings compaction.pin_budget 70")
 	shows("compaction.pin_budget = 70 (set here by Bob)")
 	check.Equal(t, "the channel shows", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
-	if got := in("/settings compaction.pin_budget default"); got != "From now on: compaction.pin_budget = 60 (set in the channel by Ada)" {
-		t.Errorf("undone in the thread: %q", got)
-	}
-	if got := in("/settings compaction.background_threshold 0.99"); !strings.HasPrefix(got, "Nothing was changed.") {
-		t.Errorf("what does not go with the rest: %q", got)
-	}
+	check.Equal(t, "undone in the thread", in("/settings compaction.pin_budget default"), "From now on: compaction.pin_budget = 60 (set in the channel by Ada)")
+	check.HasPrefix(t, "what does not go with the rest", in("/settings compaction.background_threshold 0.99"), "Nothing was changed.")
 	shows("compaction.pin_budget = 60 (set in the channel by Ada)")
 }
 
@@ -141,7 +137,5 @@ func TestATightWindowIsMeasuredWithAllTools(t *testing.T) {
 	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
 	var frame int
 	check.Must(fmt.Sscan(line, &frame))(t)
-	if problem := r.agent.ValidateWindow(t.Context()); !strings.Contains(problem, fmt.Sprintf(" %d are needed for system prompt and tools", frame)) {
-		t.Errorf("/context counts %d: %s", frame, problem)
-	}
+	check.Contains(t, fmt.Sprintf("/context counts %d", frame), r.agent.ValidateWindow(t.Context()), fmt.Sprintf(" %d are needed for system prompt and tools", frame))
 }

@@ -42,17 +42,11 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 		`compaction.notify = "off" (built in)`,
 		`compaction.prompt_file = "prompt.md" ([defaults.compaction])`,
 	} {
-		if !strings.Contains(shown, "\n"+want) {
-			t.Errorf("it does not show %s:\n%s", want, shown)
-		}
+		check.Contains(t, fmt.Sprintf("it does not show %s", want), shown, "\n"+want)
 	}
 	for _, key := range compactor.Keys() {
-		if strings.Count(shown, "\ncompaction."+key+" = ") != 1 {
-			t.Errorf("it does not show %s once", key)
-		}
-		if line := r.run("/settings compaction." + key); !strings.HasPrefix(line, "compaction."+key+" = ") {
-			t.Errorf("asked for %s it shows %q", key, line)
-		}
+		check.Equal(t, fmt.Sprintf("it does not show %s once", key), strings.Count(shown, "\ncompaction."+key+" = "), 1)
+		check.HasPrefix(t, fmt.Sprintf("asked for %s it shows", key), r.run("/settings compaction."+key), "compaction."+key+" = ")
 	}
 }
 
@@ -76,9 +70,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 		}
 		line := r.run("/settings compaction." + key + " " + value)
 		if fileOnly(key) {
-			if !strings.Contains(line, "in the settings file") {
-				t.Errorf("%s can be set: %q", key, line)
-			}
+			check.Contains(t, fmt.Sprintf("%s can be set", key), line, "in the settings file")
 			continue
 		}
 		if line != "From now on: compaction."+key+" = "+value+" (set here by Ada)" && line != fmt.Sprintf("From now on: compaction.%s = %q (set here by Ada)", key, value) {
@@ -91,9 +83,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 		}
 	}
 	r.run("/settings background_threshold default")
-	if shown := r.run("/settings"); strings.Contains(shown, "set here") {
-		t.Errorf("all was undone, and yet:\n%s", shown)
-	}
+	check.Lacks(t, "all was undone, and yet", r.run("/settings"), "set here")
 }
 
 // fileOnly reports whether only the settings file may set a key.
@@ -115,9 +105,7 @@ func TestMistakesInSettingsChangeNothing(t *testing.T) {
 		{"/settings compaction.prepare_threshold -1", "Nothing was changed. prepare_threshold = -1: must be 0 (off) or below background_threshold"},
 		{"/settings compaction.focus " + strings.Repeat("x", 1001), "focus: must be at most 1000 characters"},
 	} {
-		if got := r.run(test.line); !strings.HasPrefix(got, test.want) {
-			t.Errorf("%s: %q, want %q", test.line, got, test.want)
-		}
+		check.HasPrefix(t, test.line, r.run(test.line), test.want)
 	}
 	check.Equal(t, "they changed into", r.run("/settings"), before)
 }
@@ -131,9 +119,9 @@ func TestSettingsAreForManagers(t *testing.T) {
 		}
 	}
 	check.Contains(t, "afterwards", r.run("/settings keep_first"), "= 1 (built in)")
-	if choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"); err != nil || len(choices) != 4 || choices[0].Value != "compaction.background_threshold" {
-		t.Errorf("suggested %v, %v", choices, err)
-	}
+	choices := check.Must(r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"))(t)
+	check.Len(t, "suggested", choices, 4)
+	check.Equal(t, "choices[0].Value", choices[0].Value, "compaction.background_threshold")
 }
 
 // One conversation is set to compact early and does so immediately; the other does not.
@@ -166,9 +154,8 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	r.connector.until(t, "a landing without another message", func() bool { return applied() > 0 })
 	check.Contains(t, "/context says", r.run("/context"), "last      leaf by extractive")
 	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
-	if err != nil || !strings.Contains(answer.Text, "background at 80 %") || !strings.Contains(answer.Text, "stack     empty") {
-		t.Errorf("the other conversation: %s, %v", answer.Text, err)
-	}
+	check.NoError(t, err)
+	check.Contains(t, "the other conversation", answer.Text, "background at 80 %", "stack     empty")
 
 	t.Run("it outlasts renewal and restart, as a pause does", func(t *testing.T) {
 		r.run("/pause")
@@ -201,9 +188,7 @@ func TestTwoSettingsAtOnceBothHold(t *testing.T) {
 	all.Wait()
 	r.idle()
 	shown := r.run("/settings")
-	if strings.Count(shown, "set here") != 4 {
-		t.Errorf("it shows\n%s", shown)
-	}
+	check.Equal(t, fmt.Sprintf("it shows\n%s", shown), strings.Count(shown, "set here"), 4)
 }
 
 func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
@@ -228,16 +213,11 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 	check.Equal(t, "answers", len(r.connector.texts()), 3)
 	shown := r.run("/settings")
 	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
-	if !strings.Contains(shown, "Left out, for it does not go with the settings file: "+why) ||
-		!strings.Contains(shown, "compaction.background_threshold = 0.5 (built in)") || !strings.Contains(shown, "compaction.keep_last_n = 7 (set here by Ada)") {
-		t.Errorf("it shows\n%s", shown)
-	}
+	check.Contains(t, "it shows", shown, "Left out, for it does not go with the settings file: "+why, "compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
 	if n := strings.Count(log.String(), why); n != 1 {
 		t.Errorf("the log tells it %d times:\n%s", n, log.String())
 	}
-	if got := r.run("/settings compaction.keep_first 0"); !strings.HasPrefix(got, "From now on") {
-		t.Errorf("another setting: %q", got)
-	}
+	check.HasPrefix(t, "another setting", r.run("/settings compaction.keep_first 0"), "From now on")
 	file.Store(&usual)
 	check.Equal(t, "after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
 }

@@ -71,9 +71,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	long := 0
 	for _, text := range r.connector.texts() {
 		long += strings.Count(text, "the long answer")
-		if strings.Contains(text, "says summary") {
-			t.Errorf("a summary was posted: %q", text)
-		}
+		check.Lacks(t, "a summary was posted", text, "says summary")
 	}
 	check.Equal(t, "how often the long answer was sent", long, 1)
 }
@@ -128,9 +126,8 @@ func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 	for range 3 {
 		r.ask(words)
 	}
-	if n := len(r.model.Requests()); n != 3 || len(r.connector.events) != 0 {
-		t.Errorf("%d requests, events %+v", n, r.connector.events)
-	}
+	check.Equal(t, "requests, events", len(r.model.Requests()), 3)
+	check.Len(t, "requests, events", r.connector.events, 0)
 	check.EqualAll(t, "sent", r.connector.texts(), []string{words, words, words})
 	r.says("/context", "of 128000 tokens")
 }
@@ -167,9 +164,8 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 	r.ask("and now?")
 	r.restart()
 	r.ask("and after a restart?")
-	if texts := r.connector.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer ") {
-		t.Errorf("it says %q", texts)
-	}
+	texts := r.connector.texts()
+	check.HasPrefix(t, "r.connector.texts()[len(r.connector.texts())-1]", texts[len(texts)-1], "answer ")
 }
 
 // An overfull window is shown as such, and the bar keeps its length.

@@ -48,9 +48,7 @@ func TestTwoTasksAtOnce(t *testing.T) {
 	r.sent("done with left")
 	r.sent("done with right")
 	for n := range 2 {
-		if task := r.ended(n + 1); task.State != store.TaskDone {
-			t.Errorf("%+v", task)
-		}
+		check.Equal(t, "r.ended(n + 1).State", r.ended(n+1).State, store.TaskDone)
 	}
 }
 
@@ -98,9 +96,9 @@ func TestTasksOfPeople(t *testing.T) {
 	check.Contains(t, "an unknown one", r.run("/tasks stop 9"), "There is no task 9")
 	r.sent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
 	check.Contains(t, "there is room again", r.run("/ask @one count"), "Task 5")
-	if task := r.task(1); task.Author != "u1" || task.State != store.TaskOpen {
-		t.Errorf("%+v", task)
-	}
+	task := r.task(1)
+	check.Equal(t, "r.task(1).Author", task.Author, "u1")
+	check.Equal(t, "r.task(1).State", task.State, store.TaskOpen)
 }
 
 func TestHowDeepTasksGo(t *testing.T) {
@@ -127,9 +125,7 @@ func TestHowDeepTasksGo(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: deeper}, Spawn: []string{"one"}}})
 	r.say("go", true)
 	r.sent("the bottom")
-	if task := r.ended(1); task.State != store.TaskDone {
-		t.Errorf("%+v", task)
-	}
+	check.Equal(t, "r.ended(1).State", r.ended(1).State, store.TaskDone)
 	if got := <-offered + <-offered + <-offered; got != "truetruefalse" || len(offered) > 0 {
 		t.Errorf("spawn was offered: %s", got)
 	}
@@ -155,9 +151,7 @@ func TestATaskThatNeverEnds(t *testing.T) {
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}, TaskTime: 200 * time.Millisecond}})
 		r.say("go", true)
 		r.sent("[Task 1 of one expired: its time is over")
-		if task := r.ended(1); task.State != store.TaskExpired {
-			t.Errorf("%+v", task)
-		}
+		check.Equal(t, "r.ended(1).State", r.ended(1).State, store.TaskExpired)
 	})
 	t.Run("whose model fails says so", func(t *testing.T) {
 		r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
@@ -178,9 +172,7 @@ func TestTasksCountForTheirConversation(t *testing.T) {
 	one := &llmtest.Model{Func: again}
 	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 	r.say("go", true)
-	if task := r.ended(1); task.State != store.TaskFailed {
-		t.Errorf("%+v", task)
-	}
+	check.Equal(t, "r.ended(1).State", r.ended(1).State, store.TaskFailed)
 	if n := len(one.Requests()) + len(r.model.Requests()); n > 8 {
 		t.Errorf("there were %d calls, and 8 are allowed", n)
 	}

@@ -65,14 +65,11 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 		}
 	}
 	for step := 1; step <= 8; step++ {
-		if n := asked[fmt.Sprintf(`{"query":"step %d"}`, step)]; n != 1 {
-			t.Errorf("step %d is there %d times: what was on disk is not kept", step, n)
-		}
+		check.Equal(t, fmt.Sprintf("step %d is there", step), asked[fmt.Sprintf(`{"query":"step %d"}`, step)], 1)
 	}
 	r.restart()
-	if n := len(r.tasks()); n != 1 || r.task(1).State != store.TaskDone {
-		t.Errorf("another restart made %d tasks", n)
-	}
+	check.Equal(t, "another restart made", len(r.tasks()), 1)
+	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskDone)
 }
 
 func TestATaskOfAnAgentThatIsGoneSaysSo(t *testing.T) {
@@ -108,9 +105,8 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	r.run("/resume everywhere") // it continues immediately, not at the next check
 	told := 0
 	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
-	if task := r.task(1); told != 1 || task.State != store.TaskDone {
-		t.Errorf("%d were waited for, %+v", told, task)
-	}
+	check.Equal(t, "were waited", told, 1)
+	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskDone)
 	r.sent("[Result of task 1")
 }
 
@@ -162,9 +158,7 @@ func TestADeletionReachesTasks(t *testing.T) {
 			t.Errorf("the conversation still has %s", line)
 		}
 	}
-	if got := r.task(1); got.Text != "" {
-		t.Errorf("%+v", got)
-	}
+	check.Equal(t, "r.task(1).Text", r.task(1).Text, "")
 	check.Contains(t, "/tasks", r.run("/tasks"), "(deleted)")
 }
 
@@ -187,9 +181,7 @@ func TestADeletionEndsAnOpenTask(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("its turn goes on")
 	}
-	if task := r.task(1); task.State != store.TaskStopped {
-		t.Errorf("%+v", task)
-	}
+	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskStopped)
 }
 
 func TestForgettingReachesTasksOfAPerson(t *testing.T) {
@@ -207,9 +199,9 @@ func TestForgettingReachesTasksOfAPerson(t *testing.T) {
 			t.Errorf("the conversation still has %s", line)
 		}
 	}
-	if got := r.task(1); got.Text != "" || got.Author != "" {
-		t.Errorf("%+v", got)
-	}
+	got := r.task(1)
+	check.Equal(t, "r.task(1).Text", got.Text, "")
+	check.Equal(t, "r.task(1).Author", got.Author, "")
 }
 
 func TestSummariesNameOpenTasks(t *testing.T) {
@@ -259,16 +251,10 @@ func TestTasksAndConversationsDoNotReadEachOther(t *testing.T) {
 	r.say("go", true)
 	r.sent("counted")
 	for range 2 {
-		if got := <-read; strings.Contains(got, "swordfish") {
-			t.Errorf("the task reads %s", got)
-		}
+		check.Lacks(t, "the task reads", <-read, "swordfish")
 	}
-	if got := r.run("/memories"); strings.Contains(got, "Quirin") {
-		t.Errorf("the conversation has a memory of its task: %s", got)
-	}
-	if got := r.run("/recall janitor Quirin"); strings.Contains(got, "towers") {
-		t.Errorf("the conversation reads %s", got)
-	}
+	check.Lacks(t, "the conversation has a memory of its task", r.run("/memories"), "Quirin")
+	check.Lacks(t, "the conversation reads", r.run("/recall janitor Quirin"), "towers")
 }
 
 func TestAPurgeReachesTasks(t *testing.T) {
@@ -282,7 +268,7 @@ func TestAPurgeReachesTasks(t *testing.T) {
 	conv := check.Must(r.store.Find(t.Context(), place))(t)
 	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
 	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
-	if len(held) != 2 || held[0].Messages+held[1].Messages != 0 || len(r.tasks()) != 0 {
-		t.Errorf("%+v, %+v", held, r.tasks())
-	}
+	check.Len(t, "held", held, 2)
+	check.Equal(t, "held[0].Messages+held[1].Messages", held[0].Messages+held[1].Messages, 0)
+	check.Len(t, "r.tasks()", r.tasks(), 0)
 }

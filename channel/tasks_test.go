@@ -136,14 +136,10 @@ func TestATaskRunsBesideTheConversation(t *testing.T) {
 	}
 	check.Contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")
 	first := researcher.Requests()[0]
-	if !strings.HasPrefix(first.Messages[0].Text, "You count.\n\nYou work alone") {
-		t.Errorf("its system prompt is %q", first.Messages[0].Text)
-	}
+	check.HasPrefix(t, "its system prompt", first.Messages[0].Text, "You count.\n\nYou work alone")
 	check.Contains(t, "it was told", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>")
 	check.Contains(t, "its briefing", first.Messages[1].Text, "we meet in Turin")
-	if strings.Contains(researcher.Requests()[1].Messages[3].Text, "Turin\",") {
-		t.Errorf("it read the conversation: %s", researcher.Requests()[1].Messages[3].Text)
-	}
+	check.Lacks(t, "it read the conversation", researcher.Requests()[1].Messages[3].Text, "Turin\",")
 	conv := check.Must(r.store.Find(t.Context(), "task:"+place+"/1"))(t)
 	if found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
 		t.Error("its transcript is not searched")

@@ -2,7 +2,6 @@ package channel_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,9 +49,8 @@ func TestATurnWaitsForItsTools(t *testing.T) {
 		}
 		r.connect(b)
 		r.idle()
-		if len(b.Called()) != 1 || !strings.Contains(r.lastText(), "five") {
-			t.Errorf("called %v, %q", b.Called(), r.lastText())
-		}
+		check.Len(t, "called", b.Called(), 1)
+		check.Contains(t, "r.lastText()", r.lastText(), "five")
 		r.stop()
 	})
 }
@@ -61,14 +59,10 @@ func TestATurnGoesOnWithoutToolsThatDoNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := connecting(t)
 		r.ask("please add")
-		if !strings.Contains(r.lastText(), "Hello.") {
-			t.Errorf("it says %q", r.lastText())
-		}
+		check.Contains(t, "r.lastText()", r.lastText(), "Hello.")
 		r.connect(b)
 		r.ask("please add")
-		if len(b.Called()) != 1 {
-			t.Errorf("the next turn called %v", b.Called())
-		}
+		check.Len(t, "the next turn called", b.Called(), 1)
 		r.stop()
 	})
 }
@@ -82,9 +76,7 @@ func TestAResumedTurnWaitsForItsTools(t *testing.T) {
 		synctest.Wait()
 		r.connect(b)
 		r.idle()
-		if len(b.Called()) != 1 {
-			t.Errorf("called %v", b.Called())
-		}
+		check.Len(t, "called", b.Called(), 1)
 		r.stop()
 	})
 }

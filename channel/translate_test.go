@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -20,18 +22,14 @@ func TestEachSentenceIsTranslatedIntoEachLanguage(t *testing.T) {
 	english := slices.Sorted(maps.Keys(translationsInto("de").whole))
 	for _, language := range prompts.Languages[1:] {
 		there := translationsInto(language).whole
-		if !slices.Equal(slices.Sorted(maps.Keys(there)), english) {
-			t.Errorf("%s has other sentences than de", language)
-		}
+		check.EqualAll(t, fmt.Sprintf("%s has other sentences than de", language), slices.Sorted(maps.Keys(there)), english)
 		for _, sentence := range english {
 			text := there[sentence]
 			if text == "" || len(verbOf.FindAllString(text, -1)) != len(verb.FindAllString(sentence, -1)) {
 				t.Errorf("%s: %q is %q", language, sentence, text)
 			}
 			for _, kept := range regexp.MustCompile("`[^`]+`|\\b[a-z]+_[a-z]+\\b").FindAllString(sentence, -1) {
-				if !strings.Contains(text, kept) {
-					t.Errorf("%s: %q lacks %s", language, text, kept)
-				}
+				check.Contains(t, language, text, kept)
 			}
 			filled := verb.ReplaceAllStringFunc(sentence, func(v string) string { return map[string]string{"%d": "12", "%q": `"tea"`, "%s": "Ada"}[v] })
 			if got := Translated(language, filled); strings.Contains(got, "%!") || got == filled && strings.ReplaceAll(sentence, "%d", "%s") != text {
@@ -51,9 +49,7 @@ func TestEachTranslatedSentenceIsSaid(t *testing.T) {
 		}
 		for _, name := range files {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			if !strings.HasSuffix(name, "_test.go") {
 				source.Write(text)
 			}
@@ -82,9 +78,7 @@ func TestEachTranslatedSentenceIsSaid(t *testing.T) {
 		case strings.HasPrefix(sentence, "I will keep that in mind"):
 			sentence = "I will keep that in mind, as memory %d"
 		}
-		if !strings.Contains(said, sentence) {
-			t.Errorf("nobody says %q", sentence)
-		}
+		check.Contains(t, "nobody", said, sentence)
 	}
 }
 

@@ -58,9 +58,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 	} {
 		t.Run("after a turn in which it was "+what, func(t *testing.T) {
 			r, last := setup(t, func(r *rig) {
-				if err := gone(r); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, gone(r))
 			})
 			r.ask("and what else is there to tell")
 			if shows(last(), fact) {
@@ -69,9 +67,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		})
 		t.Run("between turns: "+what, func(t *testing.T) {
 			r, last := setup(t, nil)
-			if err := gone(r); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, gone(r))
 			r.ask("and what else is there to tell")
 			if shows(last(), fact) {
 				t.Error("the next request shows it")
@@ -128,9 +124,7 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 	turn("good", false, llmtest.Say("so it is"))
 	turn("and Ophelia?", false, llmtest.Say("she is too"))
 	for i := 1; i < len(requests); i++ {
-		if !strings.HasPrefix(requests[i], requests[i-1]) {
-			t.Errorf("request %d does not extend the one before:\n%s\n--- became\n%s", i, requests[i-1], requests[i])
-		}
+		check.HasPrefix(t, fmt.Sprintf("request %d --- became", i), requests[i], requests[i-1])
 	}
 	if last := requests[len(requests)-1]; len(requests) != 7 || strings.Count(last, "Ophelia is allergic to honey") != 1 || strings.Count(last, "\ntime: ") != 6 {
 		t.Errorf("%d requests, the last one is %s", len(requests), last)
@@ -148,9 +142,8 @@ func TestAQuestionToAnotherAgentHasNoTurnContext(t *testing.T) {
 	for _, m := range requests[len(requests)-1].Messages {
 		contexts += strings.Count(m.Text, "<now>\ntime: ")
 	}
-	if len(requests) != 2 || contexts != 2 {
-		t.Errorf("the agent was asked %d times, and was shown %d turn contexts", len(requests), contexts)
-	}
+	check.Len(t, "the agent was asked", requests, 2)
+	check.Equal(t, "times, and was shown", contexts, 2)
 }
 
 func TestATurnContextWithoutRecallIsSmall(t *testing.T) {

@@ -46,9 +46,7 @@ func (r *rig) says(line string, want ...string) string {
 	r.t.Helper()
 	answer := r.run(line)
 	for _, w := range want {
-		if !strings.Contains(answer, w) {
-			r.t.Errorf("%s says %q, want %q in it", line, answer, w)
-		}
+		check.Contains(r.t, line, answer, w)
 	}
 	return answer
 }
@@ -74,9 +72,9 @@ func TestUndoTakesTheLastCompactionBack(t *testing.T) {
 	}
 	r.says("/undo", "Taken back: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
 	r.says("/context", "stack     empty", "taken back")
-	if view := r.view(); !strings.Contains(view, "message-1 ") || strings.Contains(view, "says summary") {
-		t.Errorf("the view is\n%s", view)
-	}
+	view := r.view()
+	check.Contains(t, "the view", view, "message-1 ")
+	check.Lacks(t, "the view", view, "says summary")
 	r.says("/undo", "nothing was summarized")
 	r.connector.until(t, "the event", func() bool {
 		for _, e := range r.connector.events {
@@ -138,15 +136,13 @@ func TestPinCommands(t *testing.T) {
 	}
 	r.compact()
 	view := r.view()
-	if strings.Count(view, "4711") != 1 || strings.Count(view, "meeting is at nine") != 1 || strings.Contains(view, "Long: ") {
-		t.Errorf("the view is\n%s", view)
-	}
+	check.Equal(t, "the view", strings.Count(view, "4711"), 1)
+	check.Equal(t, "strings.Count(view, \"meeting is at nine\")", strings.Count(view, "meeting is at nine"), 1)
+	check.Lacks(t, "the view", view, "Long: ")
 	r.restart()
 	r.says("/pins", "4711", "nine")
 	r.says("/unpin 1", "no longer")
-	if view := r.view(); strings.Contains(view, "4711") {
-		t.Errorf("the view is\n%s", view)
-	}
+	check.Lacks(t, "the view", r.view(), "4711")
 }
 
 func TestThereIsAnEndToPins(t *testing.T) {
@@ -173,30 +169,24 @@ func TestSummariesAndWhatStandsBehindThem(t *testing.T) {
 	r.says("/summaries", "Nothing has been summarized here")
 	r.compact()
 	list := r.says("/summaries", "1 on the stack", "\n(1) leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
-	if strings.Contains(list, "They talked") {
-		t.Errorf("/summaries says %q", list)
-	}
+	check.Lacks(t, "/summaries", list, "They talked")
 	r.says("/expand", "by its number")
 	r.says("/expand 1 tea", "by its number")
 	r.says("/expand 7", "There is no summary 7")
 	expanded := r.says("/expand 1", "#1 ", " Ada: message-0 word", "#2 ", " assistant: answer 1", "#200 ", "There is more: /expand 1 201")
-	if strings.Contains(expanded, "message-100 ") || !strings.Contains(expanded, "message-99 ") {
-		t.Error("it shows more than it says")
-	}
+	check.Lacks(t, "it shows more than", expanded, "message-100 ")
+	check.Contains(t, "it shows more than", expanded, "message-99 ")
 	rest := r.says("/expand 1 201", "message-100 ", "#236 ")
-	if strings.Contains(rest, "message-118 ") || strings.Contains(rest, "There is more") || strings.Contains(rest, "message-99 ") {
-		t.Errorf("the rest is\n%s", rest)
-	}
+	check.Lacks(t, "the rest", rest, "message-118 ", "There is more", "message-99 ")
 	t.Run("never beyond the conversation", func(t *testing.T) {
 		answer, _, err := r.hub.Run(t.Context(), "test:server/other", channel.Person{ID: "u1"}, "/expand 1")
-		if err != nil || !strings.Contains(answer.String(), "There is no summary 1") {
-			t.Errorf("%q, %v", answer, err)
-		}
+		check.NoError(t, err)
+		check.Contains(t, fmt.Sprintf("%q answer.String()", answer), answer.String(), "There is no summary 1")
 	})
 	t.Run("in pages", func(t *testing.T) {
 		answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1"}, "/expand 1")
-		if err != nil || answer.Pages() != 21 || !strings.Contains(answer.Page(1), "#11 ") {
-			t.Errorf("%d pages, %v", answer.Pages(), err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "pages", answer.Pages(), 21)
+		check.Contains(t, "answer.Page(1)", answer.Page(1), "#11 ")
 	})
 }

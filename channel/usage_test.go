@@ -102,9 +102,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	t.Run("a turn whose question is deleted meanwhile", func(t *testing.T) {
 		var r *rig
 		r = newRig(t, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			if err := r.hub.Delete(ctx, place, "m1"); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, r.hub.Delete(ctx, place, "m1"))
 			return billed(llmtest.Say("too late"), 70, 0, 0, 2), nil
 		})
 		r.ask("hello")
@@ -198,9 +196,7 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 		say()
 		time.Sleep(4*time.Hour + 59*time.Minute)
 		say()
-		if last := say(); !strings.Contains(last, "The budget for today is used up") || !strings.Contains(last, "ask again in a minute") || !strings.Contains(last, "budget_per_day") {
-			t.Errorf("a minute before midnight: %q", last)
-		}
+		check.Contains(t, "a minute before midnight", say(), "The budget for today is used up", "ask again in a minute", "budget_per_day")
 		time.Sleep(time.Minute)
 		check.Equal(t, "after midnight", say(), "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 2 20 0 0 2", "2000-01-01 turn scripted 1 10 0 0 1"})
@@ -212,9 +208,7 @@ func TestContextShowsSpending(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return billed(llmtest.Say("yes"), 100_000, 50_000, 0, 1000), nil
 	})
-	if said := r.run("/context"); strings.Contains(said, "today") || strings.Contains(said, "no price") {
-		t.Errorf("before anything was spent: %s", said)
-	}
+	check.Lacks(t, "before anything was spent", r.run("/context"), "today", "no price")
 	r.ask("hello")
 	shows := func(want ...string) {
 		t.Helper()
@@ -227,9 +221,7 @@ func TestContextShowsSpending(t *testing.T) {
 	// A change of the prices counts immediately, including for earlier usage.
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
 	shows("in all    1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
-	if said := r.run("/context"); strings.Contains(said, "no price") {
-		t.Errorf("it has a price now: %s", said)
-	}
+	check.Lacks(t, "it has a price now", r.run("/context"), "no price")
 }
 
 // TestUsageOfAnAnswerThatIsHeldBack: the usage is neither lost nor counted twice.
@@ -243,9 +235,7 @@ func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 				return
 			}
 			defer db.Close()
-			if _, err := db.ExecContext(context.Background(), statement); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, check.ErrorOf(db.ExecContext(context.Background(), statement)))
 		}
 		r = newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 			if n == 1 {
@@ -258,9 +248,9 @@ func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 		r.say("hello", true)
 		r.connector.until(t, "the answer", func() bool { return len(r.connector.sent) == 2 })
 		r.idle()
-		if sent := r.connector.texts(); !strings.Contains(sent[0], "I cannot save my answer") || sent[1] != "yes" {
-			t.Errorf("sent %q", sent)
-		}
+		sent := r.connector.texts()
+		check.Contains(t, "sent", sent[0], "I cannot save my answer")
+		check.Equal(t, "r.connector.texts()[1]", sent[1], "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})
 		r.stop()
 	})

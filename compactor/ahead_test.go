@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -87,14 +88,10 @@ func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, t
 		r.talkTo(0.7)
 		before := r.above()
 		time.Sleep(ttl - time.Second)
-		if r.above() != before {
-			t.Error("the head changed while the cache was warm")
-		}
+		check.Equal(t, "the head changed while the cache was warm", r.above(), before)
 		time.Sleep(ttl)
 		r.c.Check(context.Background()) // nobody asks the model: nothing is shown again for it
-		if len(r.c.Status().Stack) != 0 {
-			t.Error("the head changed without a request")
-		}
+		check.Len(t, "the head changed without a request", r.c.Status().Stack, 0)
 		if r.above() == before {
 			t.Error("the head is the old one although the cache is cold")
 		}
@@ -133,19 +130,13 @@ func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 	r := ahead(t, 8000)
 	r.quiet = true
 	r.hearAndSettle(300, 40)
-	if n := len(r.worker.Requests()); n != 0 {
-		t.Errorf("the model was asked %d times", n)
-	}
+	check.Equal(t, "the model was asked", len(r.worker.Requests()), 0)
 	for _, row := range r.c.Status().Stack {
-		if row.By != compactor.ByExtractive {
-			t.Errorf("row %d is by %s", row.ID, row.By)
-		}
+		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
 	}
 	r.restart() // which must not make it think that somebody spoke
 	r.waitIdle()
-	if n := len(r.worker.Requests()); n != 0 {
-		t.Errorf("after a restart the model was asked %d times", n)
-	}
+	check.Equal(t, "after a restart the model was asked", len(r.worker.Requests()), 0)
 	r.talk("and what do you think?")
 	for range 20 {
 		r.waitIdle()

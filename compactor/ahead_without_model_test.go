@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/memory"
 )
 
@@ -40,12 +41,8 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 	prepared := g.Prepared[0]
 	r.resize(8_000) // now a level is reached
 	r.talkUntil(func() bool { return len(r.c.Status().Stack) > 0 })
-	if first := r.c.Status().Stack[0]; first.From != prepared.From {
-		t.Errorf("the summary shown begins at #%d, the prepared one at #%d", first.From, prepared.From)
-	}
-	if n := saved("cargo bike"); n != 1 {
-		t.Errorf("it is saved %d times", n)
-	}
+	check.Equal(t, "the summary shown begins at #", r.c.Status().Stack[0].From, prepared.From)
+	check.Equal(t, "it is saved", saved("cargo bike"), 1)
 	r.verify()
 }
 
@@ -53,7 +50,5 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 func TestWithoutAModelWorkAheadCanBeOff(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.talkTo(0.1)
-	if n := len(r.c.Status().Prepared); n != 0 {
-		t.Errorf("%d summaries were made ahead", n)
-	}
+	check.Equal(t, "summaries were made ahead", len(r.c.Status().Prepared), 0)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -39,9 +40,7 @@ func TestTheWorkerSeesWhatStandsBesideItsSpan(t *testing.T) {
 			r.set(func(p *compactor.Policy) { p.KeepLastN = 0 })
 			r.compact("")
 			first := worker.Requests()[0].Messages[1].Text
-			if strings.Contains(first, "<before") || strings.Contains(first, "<after") {
-				t.Errorf("beside everything there is something: %.300s", first)
-			}
+			check.Lacks(t, "beside everything there is something", first, "<before", "<after")
 			n := len(worker.Requests())
 			r.hear("Who pays for the marina in Lisbon?")
 			r.chat(8)
@@ -61,9 +60,9 @@ func TestTheWorkerSeesWhatStandsBesideItsSpan(t *testing.T) {
 				if got := tokens.Estimate(before) + tokens.Estimate(after); got > 2*min(400, window/24)+60 {
 					t.Errorf("request %d: they have %d tokens", i+1, got)
 				}
-				if strings.Contains(material, "Dora pays") || strings.Count(text, "</transcript>") != 1 || strings.Contains(text, "#1 to") {
-					t.Errorf("request %d is to summarize more than its span", i+1)
-				}
+				check.Lacks(t, fmt.Sprintf("request %d is to summarize more than its span", i+1), material, "Dora pays")
+				check.Equal(t, fmt.Sprintf("request %d strings.Count(text, \"</transcript>\")", i+1), strings.Count(text, "</transcript>"), 1)
+				check.Lacks(t, fmt.Sprintf("request %d text", i+1), text, "#1 to")
 			}
 			r.verify()
 		})
@@ -89,9 +88,7 @@ func TestEachPartOfASpanKnowsWhatWasMadeOfTheOneBefore(t *testing.T) {
 	}
 	for i, req := range requests {
 		text := req.Messages[1].Text
-		if got := between(text, "<before note=", "\n</before>"); (i > 0) != strings.Contains(got, fmt.Sprintf("part-%d ", i)) {
-			t.Errorf("request %d: before is %q", i+1, got)
-		}
+		check.Equal(t, fmt.Sprintf("request %d: before", i+1), (i > 0), strings.Contains(between(text, "<before note=", "\n</before>"), fmt.Sprintf("part-%d ", i)))
 		if got := between(text, "<after note=", "\n</after>"); i == 0 && !strings.Contains(got, "Greta feeds") {
 			t.Errorf("request %d: after is %q", i+1, got)
 		}
@@ -105,9 +102,7 @@ func TestASmallWindowIsToldItsTaskInFewWords(t *testing.T) {
 		r := newRig(t, 100_000, worker)
 		r.chat(30)
 		r.compact("")
-		if got := worker.Requests()[0].Messages[0].Text; strings.HasPrefix(got, "You summarize") != brief {
-			t.Errorf("at %d tokens it is told %.80s", window, got)
-		}
+		check.Equal(t, fmt.Sprintf("at %d tokens it is told", window), strings.HasPrefix(worker.Requests()[0].Messages[0].Text, "You summarize"), brief)
 	}
 }
 
@@ -137,12 +132,9 @@ func TestWhatIsDeletedIsInNoSummaryBesideIt(t *testing.T) {
 		must(t, err)
 		defer db.Close()
 		n := -1
-		if err := db.QueryRow("SELECT count(*) FROM compactions WHERE text LIKE ?", "%"+secret+"%").Scan(&n); err != nil || n != 0 {
-			t.Errorf("it stands in %d summaries, %v", n, err)
-		}
-		if strings.Contains(r.render(), secret) {
-			t.Error("it stands in the view")
-		}
+		check.NoError(t, db.QueryRow("SELECT count(*) FROM compactions WHERE text LIKE ?", "%"+secret+"%").Scan(&n))
+		check.Equal(t, "it stands", n, 0)
+		check.Lacks(t, "it stands in the view", r.render(), secret)
 		r.verify()
 	}
 	t.Run("in the summary before", func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -28,17 +29,13 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 		if !extractive() {
 			t.Fatal("nobody stood in")
 		}
-		if len(tries) != r.policy.FailureLimit {
-			t.Fatalf("the model was tried %d times before the extractive summarizer stood in", len(tries))
-		}
+		check.Len(t, "the model was tried", tries, r.policy.FailureLimit)
 		for i, least := range []time.Duration{time.Minute, 2 * time.Minute} {
 			if gap := tries[i+1].Sub(tries[i]); gap < least || gap > least+10*time.Second {
 				t.Errorf("try %d came %v after the one before, want %v", i+2, gap, least)
 			}
 		}
-		if row := r.c.Status().Stack[0]; row.By != compactor.ByExtractive {
-			t.Errorf("the stack's first row is by %s", row.By)
-		}
+		check.Equal(t, "the stack's first row", r.c.Status().Stack[0].By, compactor.ByExtractive)
 
 		worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			tries = append(tries, time.Now())

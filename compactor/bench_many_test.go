@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
@@ -24,9 +25,7 @@ func BenchmarkIdle(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	for b.Loop() {
 		conv, err := r.store.Conversation(ctx, fmt.Sprint("terminal:idle", len(open)))
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.NoError(b, err)
 		c := openOwner(b, compactor.Options{
 			Records: memory.Of(conv).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
 		})
@@ -72,9 +71,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", seq), Author: "Ada", Time: time.Unix(seq, 0), Text: filler(100)})
 				}
 				added, err := records[i].Past().Import(ctx, batch)
-				if err != nil {
-					b.Fatal(err)
-				}
+				check.NoError(b, err)
 				c.History().Append(added...)
 				c.History().Stored()
 			}
@@ -86,9 +83,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 			slowest = max(slowest, time.Since(start))
 		}
 		for _, c := range all {
-			if err := c.Wait(ctx); err != nil {
-				b.Fatal(err)
-			}
+			check.NoError(b, c.Wait(ctx))
 		}
 		b.StopTimer()
 		for _, c := range all {

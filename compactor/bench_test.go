@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -31,9 +32,7 @@ func past(b *testing.B, n int) *rig {
 			}
 		}
 		added, err := r.conv.Past().Import(ctx, batch)
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.NoError(b, err)
 		r.c.History().Append(added...)
 		r.c.History().Stored()
 		r.waitIdle()
@@ -138,9 +137,7 @@ func BenchmarkCheck(b *testing.B) {
 					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
 				}
 				added, err := r.conv.Past().Import(ctx, batch)
-				if err != nil {
-					b.Fatal(err)
-				}
+				check.NoError(b, err)
 				r.c.History().Append(added...)
 				r.c.History().Stored()
 				r.c.Speak()

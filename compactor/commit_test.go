@@ -3,6 +3,8 @@ package compactor_test
 import (
 	"fmt"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // A connector writes what people do while the loop works: a change that was decided on before it
@@ -48,12 +50,8 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 				r.c.Reread()
 				r.c.Check(t.Context())
 				r.waitIdle()
-				if err := r.checkShown(); err != nil {
-					t.Error(err)
-				}
-				if err := r.checkTold(); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, r.checkShown())
+				check.NoError(t, r.checkTold())
 				r.verify()
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -17,9 +18,7 @@ func TestAScheduledRequestEndsWithTheProcess(t *testing.T) {
 		r := repairing(t, good)
 		ended := r.scheduled()
 		r.close()
-		if told := r.isOne(ended, compactor.EventNoop); !strings.Contains(told.Error, "ask again") {
-			t.Errorf("it ended as %+v", told)
-		}
+		check.Contains(t, "it ended", r.isOne(ended, compactor.EventNoop).Error, "ask again")
 		r.open()
 		r.waitIdle()
 		for _, row := range r.c.Status().Stack {
@@ -86,7 +85,5 @@ func TestWhatWasUndoneBeforeANewBeginningPausesNothing(t *testing.T) {
 		t.Fatalf("after /undo it says %q", paused)
 	}
 	r.startSession()
-	if paused := r.c.Status().Paused; paused != "" {
-		t.Errorf("after /new it says %q", paused)
-	}
+	check.Equal(t, "after /new", r.c.Status().Paused, "")
 }

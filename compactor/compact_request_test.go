@@ -2,12 +2,13 @@ package compactor_test
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -70,24 +71,18 @@ func TestARequestIsScheduledBehindARepair(t *testing.T) {
 		if !r.c.Status().Scheduled {
 			t.Error("the status does not show it")
 		}
-		if why := r.refusal(compactor.OnManual); !strings.Contains(why, "already scheduled") {
-			t.Errorf("a second one is refused with %q", why)
-		}
-		if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "running already") {
-			t.Errorf("a model's is refused with %q", why)
-		}
-		if len(*ended) != 0 {
-			t.Errorf("it has ended before it began: %+v", *ended)
-		}
+		check.Contains(t, "a second one is refused", r.refusal(compactor.OnManual), "already scheduled")
+		check.Contains(t, "a model's is refused", r.refusal(compactor.OnSelf), "running already")
+		check.Len(t, "it has ended before it began", *ended, 0)
 		r.waitIdle()
 		applied := r.isOne(ended, compactor.EventApplied)
 		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
 			t.Errorf("told was the end of %+v", applied)
 		}
 		rows := r.c.Status().Stack
-		if last := rows[len(rows)-1]; last.ID != applied.ID || last.Focus != "the prices" {
-			t.Errorf("the last row is %+v, told was %d", last, applied.ID)
-		}
+		last := rows[len(rows)-1]
+		check.Equal(t, "the last row", last.ID, applied.ID)
+		check.Equal(t, "rows[len(rows)-1].Focus", last.Focus, "the prices")
 		if r.seen(compactor.EventScheduled) != 1 || r.c.Status().Scheduled {
 			t.Error("it was scheduled once, and is no longer")
 		}
@@ -142,17 +137,13 @@ func TestARequestOverWhatIsBeingSummarizedIsNotScheduled(t *testing.T) {
 		first, _ := r.want("")
 		for _, focus := range []string{"", "the prices"} {
 			e, ended := r.want(focus)
-			if e.State != compactor.EventNoop || !strings.Contains(e.Error, "running already, of messages #1 to #26") || first.To != 26 {
-				t.Errorf("it is %+v", e)
-			}
-			if len(*ended) != 0 {
-				t.Error("what was not begun has ended")
-			}
+			check.Equal(t, fmt.Sprint(e), e.State, compactor.EventNoop)
+			check.Contains(t, fmt.Sprintf("it is %+v e.Error", e), e.Error, "running already, of messages #1 to #26")
+			check.Equal(t, fmt.Sprintf("it is %+v first.To", e), first.To, 26)
+			check.Len(t, "what was not begun has ended", *ended, 0)
 		}
 		r.waitIdle()
-		if n := r.seen(compactor.EventApplied); n != 1 {
-			t.Errorf("%d applied compactions", n)
-		}
+		check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
 		r.close()
 	})
 }
@@ -170,9 +161,7 @@ func TestARequestBehindALevelsLeafSummarizesTheRest(t *testing.T) {
 		r.resize(100_000)
 		ended := r.scheduled()
 		r.waitIdle()
-		if told := r.isOne(ended, compactor.EventApplied); told.To != 36 {
-			t.Errorf("it summarized %+v", told)
-		}
+		check.Equal(t, "it summarized", r.isOne(ended, compactor.EventApplied).To, 36)
 		r.verify()
 		r.close()
 	})
@@ -231,9 +220,7 @@ func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 		if r.waitIdle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("it ended as %+v", *ended)
 		}
-		if paused := r.c.Status().Paused; paused != "" {
-			t.Errorf("what a person may not do now pauses %q", paused)
-		}
+		check.Equal(t, "what a person may not do now pauses", r.c.Status().Paused, "")
 		r.close()
 	})
 }

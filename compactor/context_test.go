@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/store"
 )
 
@@ -49,9 +50,7 @@ func TestContextsLeaveInAnEmergency(t *testing.T) {
 			for _, m := range r.c.Sight() {
 				all.WriteString(m.Text)
 			}
-			if !strings.Contains(all.String(), said) {
-				t.Errorf("messages had to leave though contexts alone were too much")
-			}
+			check.Contains(t, "messages had to leave though contexts alone were too much", all.String(), said)
 		})
 	}
 }

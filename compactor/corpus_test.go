@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // The texts the meter is held to: some written for it, some from the Go
@@ -24,9 +26,7 @@ var prose embed.FS
 func written(t testing.TB, name string) string {
 	t.Helper()
 	text, err := prose.ReadFile("testdata/" + name + ".txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return string(text)
 }
 

@@ -4,10 +4,12 @@
 package compactor
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -43,14 +45,12 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-			if got := idsOf(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))); !slices.Equal(got, tt.want) {
-				t.Errorf("applied are %v, want %v", got, tt.want)
-			}
+			check.EqualAll(t, "applied", idsOf(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
 		})
 	}
-	if economical := (Policy{Economy: true}); economical.applied(background) != 1 || economical.applied(levelNone) != 0 {
-		t.Error("economy applies all at a level, and nothing below")
-	}
+	economical := (Policy{Economy: true})
+	check.Equal(t, "economy applies all at a level, and nothing below", economical.applied(background), 1)
+	check.Equal(t, "economy applies all at a level, and nothing below", economical.applied(levelNone), 0)
 }
 
 func TestWhatMustNotWait(t *testing.T) {
@@ -74,9 +74,7 @@ func TestWhatMustNotWait(t *testing.T) {
 		{"a fold where the stack is too large", ready(1, 1, 2, OnRollup), Head{Stack: []Compaction{stone(7, 1, 2, 2000)}}, DefaultPolicy(), true},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
-			if got := (view{head: tt.head}).urgent(tt.p, 10_000)(tt.row); got != tt.want {
-				t.Errorf("it must not wait: %v, want %v", got, tt.want)
-			}
+			check.Equal(t, "it must not wait", (view{head: tt.head}).urgent(tt.p, 10_000)(tt.row), tt.want)
 		})
 	}
 }
@@ -115,9 +113,9 @@ func TestWhoSummarizes(t *testing.T) {
 		t.Run(tt.claim, func(t *testing.T) {
 			c := decider()
 			tt.change(c)
-			if extractive, ready := c.summarizer(c.policy(), view{addressed: tt.spoken}, noon); extractive != tt.extractive || ready != tt.ready {
-				t.Errorf("extractive %v, ready %v", extractive, ready)
-			}
+			extractive, ready := c.summarizer(c.policy(), view{addressed: tt.spoken}, noon)
+			check.Equal(t, "extractive", extractive, tt.extractive)
+			check.Equal(t, "ready", ready, tt.ready)
 		})
 	}
 }
@@ -145,9 +143,7 @@ func TestWhyARequestIsRefused(t *testing.T) {
 		t.Run(tt.claim, func(t *testing.T) {
 			c, p := decider(), DefaultPolicy()
 			tt.change(c, &p)
-			if got := c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon); got != tt.want {
-				t.Errorf("the reason is %q, want %q", got, tt.want)
-			}
+			check.Equal(t, "the reason", c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
 		})
 	}
 }
@@ -189,8 +185,6 @@ func TestWhatALevelAsksOfTheWindow(t *testing.T) {
 		"the summary of a large span":  {p.target(1_000_000, 6400), 6400},
 		"the reply, as is set":         {Reserve(4096, window), 4096},
 	} {
-		if is[0] != is[1] {
-			t.Errorf("%s may take %d tokens, want %d", what, is[0], is[1])
-		}
+		check.Equal(t, fmt.Sprintf("%s may take", what), is[0], is[1])
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -25,9 +26,7 @@ func (r *rig) asRestarted() {
 	if after := r.render(); after != view {
 		r.t.Fatalf("a restart changed the view:\n%s\n--- became\n%s", view, after)
 	}
-	if got := r.c.Status().Used; got != used {
-		r.t.Errorf("%d tokens used, %d after a restart", used, got)
-	}
+	check.Equal(r.t, "tokens used", r.c.Status().Used, used)
 }
 
 func TestEditsReachTheView(t *testing.T) {
@@ -35,9 +34,9 @@ func TestEditsReachTheView(t *testing.T) {
 	r.hear("the meeting is on Monday")
 	r.hear("fine")
 	r.edit(1, "the meeting is on Tuesday "+filler(40))
-	if view := r.render(); strings.Contains(view, "Monday") || !strings.Contains(view, "Tuesday") {
-		t.Errorf("the view is\n%s", view)
-	}
+	view := r.render()
+	check.Lacks(t, "the view", view, "Monday")
+	check.Contains(t, "the view", view, "Tuesday")
 	r.verify()
 	r.asRestarted()
 }
@@ -66,9 +65,9 @@ func TestTheRunningTurnMayBeEdited(t *testing.T) {
 	r.hook = func() {
 		r.edit(2, "what was that again?")
 		r.remove(1)
-		if view := r.render(); strings.Contains(view, "by the way") || !strings.Contains(view, "again?") || !strings.Contains(view, "time: now") {
-			t.Errorf("the view is\n%s", view)
-		}
+		view := r.render()
+		check.Lacks(t, "the view", view, "by the way")
+		check.Contains(t, "the view", view, "again?", "time: now")
 	}
 	r.talk("waht?", "a result")
 	r.verify()
@@ -124,9 +123,7 @@ func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 	}
 	calls := len(r.worker.Requests())
 	r.remove(4)
-	if strings.Contains(r.render(), "note 3 ") {
-		t.Error("it stands in the view although it was deleted")
-	}
+	check.Lacks(t, "it stands in the view although it was deleted", r.render(), "note 3 ")
 	r.asRestarted()
 	for range 5 {
 		r.waitIdle()
@@ -137,9 +134,7 @@ func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 			t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
 		}
 	}
-	if n := len(r.worker.Requests()) - calls; n != 1 {
-		t.Errorf("repairing took %d calls", n)
-	}
+	check.Equal(t, "repairing took", len(r.worker.Requests())-calls, 1)
 }
 
 func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
@@ -157,16 +152,14 @@ func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 	r.remove(2)
 	close(release)
 	must(t, r.c.Wait(context.Background()))
-	if n := r.seen(compactor.EventFailed); n != 0 {
-		t.Errorf("%d failures: it would be held against the model", n)
-	}
+	check.Equal(t, "failures: it would be held against the model", r.seen(compactor.EventFailed), 0)
 	for i := 0; len(r.c.Status().Stack) == 0 && i < 50; i++ { // the message that is gone may have been the one too many
 		r.hear(fmt.Sprintf("more %d %s", i, filler(100)))
 		r.waitIdle()
 	}
-	if view := r.render(); strings.Contains(view, "note 1 ") || !strings.Contains(view, "note 2 ") {
-		t.Errorf("the view is\n%s", view)
-	}
+	view := r.render()
+	check.Lacks(t, "the view", view, "note 1 ")
+	check.Contains(t, "the view", view, "note 2 ")
 	if len(r.c.Status().Stack) == 0 {
 		t.Error("nothing was summarized after that")
 	}
@@ -204,7 +197,5 @@ func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
 		t.Error("a request is rendered with a head that may be out of date")
 	}
 	disk.blind = false
-	if view := r.render(); strings.Contains(view, "very first words") {
-		t.Errorf("the view is\n%s", view)
-	}
+	check.Lacks(t, "the view", r.render(), "very first words")
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 // The summary of what an emergency has hidden arrives after it, on a disk that took the
@@ -41,14 +42,10 @@ func arrivesLate(t *testing.T, want, refuses bool) {
 	disk.refuses = refuses
 	r.c.Overflow(t.Context()) // takes the steps of an emergency and begins nothing itself
 	close(release)
-	if err := r.c.Wait(context.Background()); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.c.Wait(context.Background()))
 	disk.refuses = false
 	r.waitIdle()
 	r.repaired()
-	if err := r.checkShown(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.checkShown())
 	r.verify()
 }

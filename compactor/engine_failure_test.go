@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -60,18 +61,15 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 				t.Fatalf("%d failures, want 1", n)
 			}
 			g := r.c.Status()
-			if len(g.Stack) != 0 || g.Lines != len(r.said) {
-				t.Errorf("the view has %d of %d messages and %d rows", g.Lines, len(r.said), len(g.Stack))
-			}
+			check.Len(t, "messages", g.Stack, 0)
+			check.Equal(t, "the view", g.Lines, len(r.said))
 			if g.Paused == "" || !strings.Contains(g.Last.Error, "nothing was lost") {
 				t.Errorf("the status says paused %q, last %q", g.Paused, g.Last.Error)
 			}
 			calls := len(r.worker.Requests())
 			r.hear("one more")
 			r.waitIdle()
-			if len(r.worker.Requests()) != calls {
-				t.Error("a failed worker is asked again with the next message")
-			}
+			check.Len(t, "a failed worker is asked again with the next message", r.worker.Requests(), calls)
 			r.verify()
 		})
 	}
@@ -81,9 +79,7 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 // tries as the policy says.
 func (r *rig) standsInFor(t *testing.T) {
 	t.Helper()
-	if n := r.seen(compactor.EventFailed); n != r.policy.FailureLimit {
-		t.Errorf("%d failures, want %d", n, r.policy.FailureLimit)
-	}
+	check.Equal(t, "failures", r.seen(compactor.EventFailed), r.policy.FailureLimit)
 	for _, row := range r.c.Status().Stack {
 		if row.By != compactor.ByExtractive || row.Kind == compactor.Placeholder {
 			t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
@@ -109,9 +105,7 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 		t.Fatalf("with a broken model the stack has %d rows, %d tokens are used", len(stack), r.c.Status().Used)
 	}
 	for _, row := range stack {
-		if row.By != compactor.ByExtractive {
-			t.Errorf("row %d is by %s", row.ID, row.By)
-		}
+		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
 	}
 	r.verify()
 
@@ -134,9 +128,7 @@ func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("closing took %v", took)
 	}
-	if g := r.c.Status(); g.Lines != len(r.said) {
-		t.Errorf("%d of %d messages are verbatim after the restart", g.Lines, len(r.said))
-	}
+	check.Equal(t, "of  messages are verbatim after the restart", r.c.Status().Lines, len(r.said))
 	r.verify()
 }
 
@@ -161,8 +153,6 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	disk.refuses = false
 	r.waitIdle()
 	r.verify()
-	if err := r.checkShown(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.checkShown())
 	r.asRestarted()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -34,9 +35,7 @@ func TestBackgroundSummarizesTheOldest(t *testing.T) {
 		}
 	}
 	view := r.render()
-	if !strings.Contains(view, "[Compaction Summary] messages #1 to #") {
-		t.Error("no summary with its range stands in the view")
-	}
+	check.Contains(t, "no summary with its range stands in the view", view, "[Compaction Summary] messages #1 to #")
 }
 
 func TestMessagesThatArriveWhileAWorkerRunsAreVerbatimAfterIt(t *testing.T) {
@@ -59,9 +58,7 @@ func TestMessagesThatArriveWhileAWorkerRunsAreVerbatimAfterIt(t *testing.T) {
 		}
 		at = next
 	}
-	if strings.Contains(materialIn(worker.Requests()[0]), "late-") {
-		t.Error("the worker saw messages of the tail")
-	}
+	check.Lacks(t, "the worker saw messages of the tail", materialIn(worker.Requests()[0]), "late-")
 	r.verify()
 }
 
@@ -85,21 +82,17 @@ func TestManyAskForACompactionAtOnce(t *testing.T) {
 				started++
 			case compactor.EventNoop:
 				noop++
-				if !strings.Contains(e.Error, "running") {
-					t.Errorf("the reason is %q", e.Error)
-				}
+				check.Contains(t, "the reason", e.Error, "running")
 			}
 		})
 	}
 	wg.Wait()
 	close(release)
 	r.waitIdle()
-	if started != 1 || noop != 99 {
-		t.Errorf("%d started and %d were refused, want 1 and 99", started, noop)
-	}
-	if len(worker.Requests()) != 1 || !strings.Contains(worker.Requests()[0].Messages[1].Text, "prices") {
-		t.Error("the worker was not asked once, with the focus")
-	}
+	check.Equal(t, "started and  were refused", started, 1)
+	check.Equal(t, "started", noop, 99)
+	check.Len(t, "the worker was not asked once, with the focus", worker.Requests(), 1)
+	check.Contains(t, "the worker was not asked once, with the focus", worker.Requests()[0].Messages[1].Text, "prices")
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error == "" {
 		t.Errorf("a second compaction of nothing new: %+v", e)
 	}
@@ -190,9 +183,7 @@ func TestAServerWithoutToolsIsAskedForPlainText(t *testing.T) {
 		}
 		r.compactAndSettle()
 	}
-	if n := len(worker.Requests()); n != 3 {
-		t.Errorf("%d requests, want 3: that the server takes no tools is learnt once", n)
-	}
+	check.Equal(t, "requests", len(worker.Requests()), 3)
 	if found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
 		t.Errorf("the extractive summarizer saved no memories: %v", err)
 	}

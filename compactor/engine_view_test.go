@@ -81,14 +81,10 @@ func TestFirstMessagesAreCopiedOnceTheyAreCovered(t *testing.T) {
 		t.Fatalf("the first message stands %d times while it is verbatim", n)
 	}
 	r.hearAndSettle(200, 20)
-	if n := strings.Count(r.render(), "My very first words"); n != 1 {
-		t.Errorf("the first message stands %d times after it was covered", n)
-	}
+	check.Equal(t, "the first message stands", strings.Count(r.render(), "My very first words"), 1)
 	r.policy.KeepFirst = 0
 	r.waitIdle()
-	if strings.Contains(r.render(), "My very first words") {
-		t.Error("keep_first = 0 keeps one")
-	}
+	check.Lacks(t, "keep_first = 0 keeps one", r.render(), "My very first words")
 }
 
 func TestOldToolResultsAreClearedWithAChangeOfTheHead(t *testing.T) {

@@ -29,18 +29,14 @@ type exact struct {
 func newExact(t testing.TB) exact {
 	t.Helper()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return exact{t, codec}
 }
 
 func (e exact) count(text string) int {
 	e.t.Helper()
 	n, err := e.codec.Count(text)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	check.NoError(e.t, err)
 	return n
 }
 

@@ -176,9 +176,7 @@ func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
 	for i := range 5 {
 		look(i, fmt.Sprint("small ", i, strings.Repeat("\nline of a result", 20)))
 	}
-	if n := strings.Count(r.render(), "small "); n != 5 {
-		t.Errorf("%d of 5 results are shown", n)
-	}
+	check.Equal(t, "of 5 results are shown", strings.Count(r.render(), "small "), 5)
 	must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 	r.said = append(r.said, x.rows...)
 	r.c.Answered()

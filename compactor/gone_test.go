@@ -60,9 +60,7 @@ func (g *secretRig) tellFirst() {
 	g.answer(g.one)
 	g.hear("and another machine " + filler(30))
 	g.edit(g.one.Seq, "I had a "+oddWord+", edited")
-	if _, err := g.conv.Transcript().Pin(g.ctx, g.one.Seq, "Ada"); err != nil {
-		g.t.Fatal(err)
-	}
+	check.NoError(g.t, check.ErrorOf(g.conv.Transcript().Pin(g.ctx, g.one.Seq, "Ada")))
 	g.c.Reread()
 	g.threads = []string{"discord:s/c/" + g.one.ID, "discord:s/c/later"}
 	g.thread(g.threads[0])
@@ -77,15 +75,11 @@ func (g *secretRig) thread(name string) {
 	must(g.t, err)
 	for i := range 2 { // one is taken up, the other waits
 		m := store.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: g.one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
-		if _, err := c.Inbox().Deliver(g.ctx, m); err != nil {
-			g.t.Fatal(err)
-		}
+		check.NoError(g.t, check.ErrorOf(c.Inbox().Deliver(g.ctx, m)))
 		if i > 0 {
 			continue
 		}
-		if _, err := c.Inbox().Dequeue(g.ctx, store.All, 10_000, time.Time{}); err != nil {
-			g.t.Fatal(err)
-		}
+		check.NoError(g.t, check.ErrorOf(c.Inbox().Dequeue(g.ctx, store.All, 10_000, time.Time{})))
 	}
 }
 
@@ -131,9 +125,7 @@ func (g *secretRig) prepareAndWait() {
 	}
 	waiting := secretly("It waits.")
 	waiting.ID, waiting.AuthorID, waiting.Author, waiting.Time = "w1", "u1", "Ada", time.Now()
-	if _, err := g.conv.Inbox().Deliver(g.ctx, waiting); err != nil {
-		g.t.Fatal(err)
-	}
+	check.NoError(g.t, check.ErrorOf(g.conv.Inbox().Deliver(g.ctx, waiting)))
 	if n := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+oddWord+"%'"); n == 0 {
 		g.t.Fatal("no memory holds it")
 	}
@@ -155,12 +147,8 @@ func (g *secretRig) deleteAll() {
 		}
 	}
 	g.apply(seqs...)
-	if view := g.render(); strings.Contains(view, oddWord) {
-		g.t.Errorf("the view is\n%s", view)
-	}
-	if _, err := g.store.Upkeep().Vacuum(g.ctx); err != nil {
-		g.t.Fatal(err)
-	}
+	check.Lacks(g.t, "the view", g.render(), oddWord)
+	check.NoError(g.t, check.ErrorOf(g.store.Upkeep().Vacuum(g.ctx)))
 	if left := traces(g.t, g.dir); left != nil {
 		g.t.Errorf("while the bot runs there are left\n%s", strings.Join(left, "\n"))
 	}
@@ -184,9 +172,7 @@ func (g *secretRig) wantRepaired() {
 	}
 	kept := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
 	g.restart()
-	if view := g.render(); strings.Contains(view, oddWord) {
-		g.t.Errorf("after a restart the view is\n%s", view)
-	}
+	check.Lacks(g.t, "after a restart the view", g.render(), oddWord)
 	g.close()
 	g.c = nil
 	if left := traces(g.t, g.dir); left != nil {
@@ -195,7 +181,5 @@ func (g *secretRig) wantRepaired() {
 	if kept == 0 {
 		g.t.Error("memories that another message supports are gone")
 	}
-	if strings.Contains(g.log.String(), oddWord) {
-		g.t.Errorf("the log says\n%s", g.log.String())
-	}
+	check.Lacks(g.t, "the log", g.log.String(), oddWord)
 }

@@ -7,6 +7,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -17,28 +18,22 @@ func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
 	written := summarize.WrittenOf(Compaction{Text: structured, FromTime: time.Date(2026, 5, 8, 9, 0, 0, 0, time.UTC)})
 	got := summarize.Extract([]chat.Message{written}, 200, 0, "").Text
 	for _, want := range []string{"sail to Lisbon", "12,000 EUR (#4, #9)", "cat? (#20)"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in %s", want, got)
-		}
+		check.Contains(t, "is not", got, want)
 	}
 	if strings.ContainsAny(got, "*") || strings.Contains(got, "##") || strings.Contains(got, "- ") || strings.Contains(got, "Goals") {
 		t.Errorf("it says %s", got)
 	}
 	said := chat.Message{Seq: 3, Role: llm.RoleUser, Author: "Ada", Text: "Facts:\nI sold the boat Mulligan."}
-	if got := summarize.Extract([]chat.Message{said}, 200, 0, "").Text; !strings.Contains(got, "Facts") {
-		t.Errorf("people say %s", got)
-	}
+	check.Contains(t, "people say", summarize.Extract([]chat.Message{said}, 200, 0, "").Text, "Facts")
 }
 
 // TestAThreadSeesNoNumbersOfTheChannel: `expand` would follow them to other messages.
 func TestAThreadSeesNoNumbersOfTheChannel(t *testing.T) {
 	row := Compaction{Kind: Leaf, Span: Span{From: 1, To: 20}, Text: structured}
-	if got := row.RenderInherited(); strings.Contains(got, "#4") || !strings.Contains(got, "12,000 EUR.") {
-		t.Errorf("the thread sees %s", got)
-	}
-	if got := row.Render(); !strings.Contains(got, "12,000 EUR (#4, #9).") {
-		t.Errorf("the channel sees %s", got)
-	}
+	got := row.RenderInherited()
+	check.Lacks(t, "the thread sees", got, "#4")
+	check.Contains(t, "the thread sees", got, "12,000 EUR.")
+	check.Contains(t, "the channel sees", row.Render(), "12,000 EUR (#4, #9).")
 }
 
 func TestSummariesOfPartsBecomeOne(t *testing.T) {
@@ -48,10 +43,6 @@ func TestSummariesOfPartsBecomeOne(t *testing.T) {
 		"They talked about facts: none.",
 	})
 	want := "Bob joined.\nThey talked about facts: none.\n## Goals\n- Sail in May (#9).\n## Decisions\n- Ada buys the boat (#3).\n- Bob pays, see Decisions above (#8).\n## Open questions\n- Who pays? (#4)"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := summarize.JoinParts([]string{"One.", "Two."}); got != "One.\nTwo." {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, "got", got, want)
+	check.Equal(t, "summarize.JoinParts([]string{\"One.\", \"Two.\"})", summarize.JoinParts([]string{"One.", "Two."}), "One.\nTwo.")
 }

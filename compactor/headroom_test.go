@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 func TestLevelsByHeadroom(t *testing.T) {
@@ -38,9 +39,7 @@ func TestLevelsByHeadroom(t *testing.T) {
 			if wrong := p.Validate(); len(wrong) > 0 {
 				t.Errorf("in the window the policy is not valid: %v", wrong)
 			}
-			if again := p.At(c.window / 3); again != p {
-				t.Errorf("shares changed with the window: %+v", again)
-			}
+			check.Equal(t, "shares changed with the window", p.At(c.window/3), p)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -64,15 +65,11 @@ func TestAVeto(t *testing.T) {
 			r.hear("a word")
 			r.waitIdle()
 		}
-		if asked[compactor.OnBackground] != 1 {
-			t.Errorf("asked %d times at once", asked[compactor.OnBackground])
-		}
+		check.Equal(t, "asked", asked[compactor.OnBackground], 1)
 		time.Sleep(time.Duration(r.policy.Cooldown))
 		r.hear("a word")
 		r.waitIdle()
-		if asked[compactor.OnBackground] != 2 {
-			t.Errorf("asked %d times after the cooldown", asked[compactor.OnBackground])
-		}
+		check.Equal(t, "asked", asked[compactor.OnBackground], 2)
 		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error != "not during the lecture" {
 			t.Errorf("by hand: %+v", e)
 		}
@@ -85,9 +82,8 @@ func TestAVeto(t *testing.T) {
 		applied := r.last(compactor.EventApplied)
 		r.resize(2000)
 		r.c.Overflow(t.Context())
-		if reactive := r.last(compactor.EventApplied); applied.Trigger != compactor.OnEmergency || reactive.Trigger != compactor.OnReactive {
-			t.Errorf("applied: %s and %s", applied.Trigger, reactive.Trigger)
-		}
+		check.Equal(t, "applied", applied.Trigger, compactor.OnEmergency)
+		check.Equal(t, "r.last(compactor.EventApplied).Trigger", r.last(compactor.EventApplied).Trigger, compactor.OnReactive)
 		if asked[compactor.OnEmergency]+asked[compactor.OnReactive] > 0 {
 			t.Errorf("asked about %v", asked)
 		}
@@ -99,9 +95,7 @@ func TestAVeto(t *testing.T) {
 		time.Sleep(time.Duration(r.policy.Cooldown))
 		r.hear("a word")
 		r.waitIdle()
-		if e := r.last(compactor.EventApplied); e.Trigger != compactor.OnRepair {
-			t.Errorf("afterwards the last compaction is %+v", e)
-		}
+		check.Equal(t, "afterwards the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnRepair)
 		r.verify()
 		r.close()
 	})
@@ -117,9 +111,8 @@ func TestHooksThatPanic(t *testing.T) {
 		r.hear("a word " + filler(30))
 	}
 	r.compactAndSettle()
-	if r.seen(compactor.EventApplied) != 1 || len(r.c.Status().Stack) != 1 {
-		t.Errorf("%d applied compactions, a stack of %d", r.seen(compactor.EventApplied), len(r.c.Status().Stack))
-	}
+	check.Equal(t, "applied compactions, a stack", r.seen(compactor.EventApplied), 1)
+	check.Len(t, "applied compactions, a stack", r.c.Status().Stack, 1)
 	r.verify()
 }
 
@@ -161,9 +154,7 @@ func TestOneEventForEverybody(t *testing.T) {
 			if fmt.Sprint(last) != fmt.Sprint(want) {
 				t.Errorf("the log has\n%v\nwant\n%v", last, want)
 			}
-			if strings.Contains(log.String(), "Summary 1 of") {
-				t.Error("the log holds what was said")
-			}
+			check.Lacks(t, "the log holds what", log.String(), "Summary 1 of")
 		})
 	}
 }

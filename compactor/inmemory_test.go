@@ -2,12 +2,12 @@ package compactor_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -25,12 +25,8 @@ func TestInMemory(t *testing.T) {
 
 	t.Run("a message out of order is refused and changes nothing", func(t *testing.T) {
 		r := filled(t)
-		if err := r.Append(chat.Message{Seq: 4, Turn: 4}); !errors.Is(err, transcript.ErrOrder) {
-			t.Errorf("the error is %v", err)
-		}
-		if said, err := r.Span(ctx, 1, 9); err != nil || len(said) != 6 {
-			t.Errorf("%d messages, %v", len(said), err)
-		}
+		check.Error(t, r.Append(chat.Message{Seq: 4, Turn: 4}), transcript.ErrOrder)
+		check.Len(t, "messages", check.Must(r.Span(ctx, 1, 9))(t), 6)
 	})
 	t.Run("what is loaded again is what was kept, and a row at work has failed", func(t *testing.T) {
 		r := filled(t)

@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -114,9 +115,7 @@ var acts = map[string]act{
 	"an undo": {
 		before: summedUp,
 		steps: []func(*life){func(l *life) {
-			if _, err := l.c.Undo(context.Background()); err != nil {
-				l.t.Fatal(err)
-			}
+			check.NoError(l.t, check.ErrorOf(l.c.Undo(context.Background())))
 			settles(l)
 		}},
 		changes: 1,
@@ -139,9 +138,7 @@ var acts = map[string]act{
 	"a deletion, and what it makes be done anew": {
 		before: func(l *life) { summedUp(l); pin(l) },
 		steps: []func(*life){func(l *life) {
-			if _, err := privacy.Of(l.conv).Delete(context.Background(), []string{"m2"}); err != nil {
-				l.t.Fatal(err)
-			}
+			check.NoError(l.t, check.ErrorOf(privacy.Of(l.conv).Delete(context.Background(), []string{"m2"})))
 			l.gone = map[int64]bool{2: true}
 			l.apply(2)
 			settles(l)
@@ -167,9 +164,7 @@ var acts = map[string]act{
 }
 
 func pin(l *life) {
-	if _, err := l.conv.Transcript().Pin(context.Background(), 2, "Ada"); err != nil {
-		l.t.Fatal(err)
-	}
+	check.NoError(l.t, check.ErrorOf(l.conv.Transcript().Pin(context.Background(), 2, "Ada")))
 	l.c.Reread()
 	l.c.Check(context.Background())
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/prompts"
@@ -45,14 +46,10 @@ func TestEveryRequestOfTheWorkerIsInTheLanguage(t *testing.T) {
 			if e := r.compact("the prices"); e.State != compactor.EventApplied {
 				t.Fatalf("it ended as %s: %s", e.State, e.Error)
 			}
-			if got := worker.Requests()[0].Messages[0].Text; got != texts.Worker {
-				t.Errorf("the worker is told %.80s…", got)
-			}
+			check.Equal(t, "the worker is told", worker.Requests()[0].Messages[0].Text, texts.Worker)
 			asked := textsOf(worker)
 			for what, want := range map[string]string{"what to do": before(texts.Ask), "the focus": before(texts.AskFocus) + "the prices", "a second attempt": before(texts.AskAgain), "a reminder": texts.Reminder} {
-				if !strings.Contains(asked, want) {
-					t.Errorf("%s is not asked for as %q", what, want)
-				}
+				check.Contains(t, fmt.Sprintf("%s is not asked", what), asked, want)
 			}
 			r.verify()
 		})
@@ -78,13 +75,9 @@ func TestSmallWindowsFoldsAndServersWithoutToolsHaveTheLanguage(t *testing.T) {
 			}
 			asked := textsOf(worker)
 			for what, want := range map[string]string{"the brief prompt": texts.WorkerBrief + "\n\n" + texts.Plain, "a fold": texts.WorkerBrief + "\n" + texts.Fold} {
-				if !strings.Contains(asked, want) {
-					t.Errorf("%s is not among what is asked", what)
-				}
+				check.Contains(t, fmt.Sprintf("%s is not among what is asked", what), asked, want)
 			}
-			if strings.Contains(asked, texts.Worker) {
-				t.Error("the long prompt is sent to a model with a small window")
-			}
+			check.Lacks(t, "the long prompt is sent to a model with a small window", asked, texts.Worker)
 			r.verify()
 		})
 	}
@@ -97,9 +90,9 @@ func TestAnEchoIsNoSummaryInAnyLanguage(t *testing.T) {
 			for _, echo := range []string{prompts.In(language).Worker, prompts.In(language).System} {
 				r := tuned(t, 100_000, says(echo), inLanguage(language))
 				r.chat(150)
-				if e := r.compact(""); e.State != compactor.EventFailed || strings.Contains(e.Error, "too large") {
-					t.Errorf("it ended as %s: %s", e.State, e.Error)
-				}
+				e := r.compact("")
+				check.Equal(t, "it ended", e.State, compactor.EventFailed)
+				check.Lacks(t, "r.compact(\"\").Error", e.Error, "too large")
 			}
 		})
 	}

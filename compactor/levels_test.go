@@ -76,9 +76,7 @@ func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
 				}
 			}
 			if c.economy {
-				if len(g.Stack) != len(before) {
-					t.Errorf("%d of %d summaries are shown", len(g.Stack), len(before))
-				}
+				check.Len(t, "of  summaries are shown", g.Stack, len(before))
 				return
 			}
 			if share < c.fraction || share-span >= c.fraction {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -43,9 +44,7 @@ func TestEveryPartOfALongMessageIsRead(t *testing.T) {
 			if e := r.compact(""); e.State != compactor.EventApplied || !strings.Contains(e.Summary, "paste-0 ") {
 				t.Fatalf("it ended as %+v", e)
 			}
-			if len(read) != 500 {
-				t.Errorf("%d of 500 lines were read", len(read))
-			}
+			check.Len(t, "of 500 lines were read", read, 500)
 			for i, line := range read {
 				if line != fmt.Sprintf("paste-%d ", i) {
 					t.Fatalf("line %d is %s", i, line)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/words/wordstest"
 )
@@ -42,9 +43,7 @@ func samples() map[string]string {
 
 func TestEstimate(t *testing.T) {
 	t.Run("nothing costs nothing", func(t *testing.T) {
-		if got := tokens.Estimate(""); got != 0 {
-			t.Errorf("Estimate(\"\") = %d", got)
-		}
+		check.Equal(t, "Estimate(\"\")", tokens.Estimate(""), 0)
 	})
 	t.Run("anything costs something", func(t *testing.T) {
 		for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
@@ -80,17 +79,13 @@ func TestEstimate(t *testing.T) {
 	})
 	t.Run("it allocates nothing", func(t *testing.T) {
 		text := english + chinese
-		if n := testing.AllocsPerRun(10, func() { tokens.Estimate(text) }); n != 0 {
-			t.Errorf("%v allocations", n)
-		}
+		check.Equal(t, "allocations", testing.AllocsPerRun(10, func() { tokens.Estimate(text) }), 0)
 	})
 }
 
 func TestClip(t *testing.T) {
 	t.Run("what fits stays as it is", func(t *testing.T) {
-		if got := tokens.Clip(english, tokens.Estimate(english)); got != english {
-			t.Errorf("got %q", got)
-		}
+		check.Equal(t, "tokens.Clip(english, tokens.Estimate(english))", tokens.Clip(english, tokens.Estimate(english)), english)
 	})
 	t.Run("both ends stay, and the line between counts what is gone", func(t *testing.T) {
 		text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
@@ -100,17 +95,13 @@ func TestClip(t *testing.T) {
 		if !ok || !strings.HasPrefix(head, "HEAD") || !strings.HasSuffix(tail, "TAIL") {
 			t.Fatalf("got %q", got)
 		}
-		if want := fmt.Sprint(len(text) - len(head) - len(tail)); count != want {
-			t.Errorf("says %s characters, %s are gone", count, want)
-		}
+		check.Equal(t, "characters,  are gone", count, fmt.Sprint(len(text)-len(head)-len(tail)))
 		if n := tokens.Estimate(got); n > 200 || n < 170 {
 			t.Errorf("costs %d of 200", n)
 		}
 	})
 	t.Run("no budget leaves nothing", func(t *testing.T) {
-		if got := tokens.Clip(english, 0) + tokens.Clip(english, -5); got != "" {
-			t.Errorf("got %q", got)
-		}
+		check.Equal(t, "tokens.Clip(english, 0) + tokens.Clip(english, -5)", tokens.Clip(english, 0)+tokens.Clip(english, -5), "")
 	})
 	t.Run("a small budget keeps the beginning", func(t *testing.T) {
 		if got := tokens.Clip(english, 6); got == "" || !strings.HasPrefix(english, got) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/privacy"
@@ -17,9 +18,7 @@ import (
 // those of the extractive summarizer; summaries tell what they said.
 func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 	fill := func(r *rig) {
-		if _, err := privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true)))
 		for i := 0; len(r.c.Status().Stack) == 0; i++ {
 			if i > 200 {
 				t.Fatal("nothing is summarized")
@@ -31,9 +30,8 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 	t.Run("the worker is told", func(t *testing.T) {
 		var refused []string
 		r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-			if !strings.Contains(req.Messages[1].Text, `from="Ada" user="u1" memories="none">`) || !strings.Contains(req.Messages[0].Text, `memories="none"`) {
-				t.Errorf("it reads %.300q", req.Messages[1].Text)
-			}
+			check.Contains(t, "it reads", req.Messages[1].Text, `from="Ada" user="u1" memories="none">`)
+			check.Contains(t, "req.Messages[0].Text", req.Messages[0].Text, `memories="none"`)
 			if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
 				refused = append(refused, last.Text)
 				return summary("Ada decided to buy parrots."), nil
@@ -51,14 +49,8 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 	t.Run("the extractive summarizer takes none", func(t *testing.T) {
 		r := newRig(t, 6000, nil)
 		fill(r)
-		if n := count(t, r.dir, "SELECT count(*) FROM memories"); n != 0 {
-			t.Errorf("there are %d memories", n)
-		}
-		if n := count(t, r.dir, "SELECT sum(refused) FROM compactions"); n != 0 {
-			t.Errorf("%d were tried", n)
-		}
-		if stack := r.c.Status().Stack; !strings.Contains(stack[0].Text, "parrots") {
-			t.Errorf("the stack is %+v", stack)
-		}
+		check.Equal(t, "there", count(t, r.dir, "SELECT count(*) FROM memories"), 0)
+		check.Equal(t, "were tried", count(t, r.dir, "SELECT sum(refused) FROM compactions"), 0)
+		check.Contains(t, "the stack", r.c.Status().Stack[0].Text, "parrots")
 	})
 }

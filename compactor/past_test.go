@@ -1,12 +1,14 @@
 package compactor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 )
 
@@ -100,13 +102,9 @@ func TestACompactionChangesItsSessionAlone(t *testing.T) {
 	if len(after.Stack) != 1 || len(after.Earlier[0].Rows) != 1 || after.Earlier[0].Rows[0].ID != 9 || len(after.Earlier[1].Rows) != 1 {
 		t.Errorf("it is %+v", after)
 	}
-	if got := headCost(after, sh); got != before-80 {
-		t.Errorf("it cost %d and costs %d", before, got)
-	}
-	if len(h.Earlier[0].Rows) != 2 {
-		t.Error("the head it was made of has changed")
-	}
-	if got := withRow(h, stone(9, 41, 50, 10)); len(got.Stack) != 2 || headCost(got, sh) != before+10 {
-		t.Errorf("a new row makes it %+v", got)
-	}
+	check.Equal(t, fmt.Sprintf("it cost %d and costs", before), headCost(after, sh), before-80)
+	check.Len(t, "the head it was made of has changed", h.Earlier[0].Rows, 2)
+	got := withRow(h, stone(9, 41, 50, 10))
+	check.Len(t, "a new row makes", got.Stack, 2)
+	check.Equal(t, "headCost(withRow(h, stone(9, 41, 50, 10)), sh)", headCost(got, sh), before+10)
 }

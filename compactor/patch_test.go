@@ -1,6 +1,7 @@
 package compactor_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 // another is a value of a setting that is not the default's, and makes a valid policy.
@@ -64,9 +66,8 @@ func TestNoFieldOfThePolicyIsForgotten(t *testing.T) {
 	for i, key := range compactor.Keys() {
 		t.Run(key, func(t *testing.T) {
 			f := policy.Field(i)
-			if f.Tag.Get("toml") != key || f.Tag.Get("json") != key {
-				t.Errorf("its tags are %q", f.Tag)
-			}
+			check.Equal(t, fmt.Sprintf("its tags are %q", f.Tag), f.Tag.Get("toml"), key)
+			check.Equal(t, fmt.Sprintf("its tags are %q f.Tag.Get(\"json\")", f.Tag), f.Tag.Get("json"), key)
 			usual := compactor.DefaultPolicy()
 			value := valid(t, key)
 			patch := compactor.Patch{key: value}
@@ -80,18 +81,14 @@ func TestNoFieldOfThePolicyIsForgotten(t *testing.T) {
 					t.Errorf("after a patch of %s, %s is the same: %v", key, policy.Field(other).Name, same)
 				}
 			}
-			if usual != compactor.DefaultPolicy() {
-				t.Error("the base was changed")
-			}
+			check.Equal(t, "the base was changed", usual, compactor.DefaultPolicy())
 			if back := compactor.PatchOf(got, key); !reflect.DeepEqual(back, patch) {
 				t.Errorf("its patch is %v", back)
 			}
 			if fitted, left := patch.Fit(usual); fitted != got || len(left) > 0 {
 				t.Errorf("it does not fit: %v", left)
 			}
-			if merged := compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil); merged[key] != value {
-				t.Errorf("merged it is %q", merged[key])
-			}
+			check.Equal(t, "merged", compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil)[key], value)
 			if got.Hash() == usual.Hash() {
 				t.Error("the hash does not know it")
 			}
@@ -151,9 +148,9 @@ func TestValuesThatCannotBe(t *testing.T) {
 	} {
 		p := compactor.DefaultPolicy()
 		test.change(&p)
-		if faults := p.Validate(); len(faults) != 1 || faults[0].Error() != test.want {
-			t.Errorf("want %q, got %v", test.want, faults)
-		}
+		faults := p.Validate()
+		check.Len(t, "p.Validate()", faults, 1)
+		check.Equal(t, "p.Validate()[0].Error()", faults[0].Error(), test.want)
 	}
 }
 
@@ -229,9 +226,7 @@ func TestASubAgentsLayers(t *testing.T) {
 		}
 	})
 	t.Run("what no layer of the parent sets does not hide the definition", func(t *testing.T) {
-		if p := policy(compactor.Spawn(compactor.Patch{}, definition, nil)); p.BackgroundThreshold != 0.6 {
-			t.Errorf("got %v", p.BackgroundThreshold)
-		}
+		check.Equal(t, "p.BackgroundThreshold", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
 	})
 	t.Run("so it goes on for three levels", func(t *testing.T) {
 		second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
@@ -240,9 +235,7 @@ func TestASubAgentsLayers(t *testing.T) {
 		if p.KeepFirst != 0 || p.PinBudget != 50 || time.Duration(p.Cooldown) != time.Minute || p.MaxTurns != 3 || p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 {
 			t.Errorf("got %+v", p)
 		}
-		if q := policy(second); q.KeepFirst != 5 {
-			t.Errorf("the child's call reached its parent: %d", q.KeepFirst)
-		}
+		check.Equal(t, "the child's call reached its parent", policy(second).KeepFirst, 5)
 	})
 	t.Run("nothing that was given is changed", func(t *testing.T) {
 		if len(parent) != 3 || len(definition) != 4 || len(call) != 3 || len(compactor.Patch(nil)) != 0 {

@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -90,16 +91,12 @@ func TestPicturesStandInTheirMessageInOrder(t *testing.T) {
 	if len(got) != 3 || got[1].Images != nil {
 		t.Fatalf("got %+v", got)
 	}
-	if got, want := files(got), []int64{100, 200, 201, 500}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	check.EqualAll(t, "got", files(got), []int64{100, 200, 201, 500})
 	first := got[0].Images[0]
 	if first.Label != "image of #1: 1-0.png" || first.Type != "image/png" || first.Data != nil {
 		t.Errorf("got %+v", first)
 	}
-	if label := got[2].Images[0].Label; label != "image of #5" {
-		t.Errorf("the label is %q", label)
-	}
+	check.Equal(t, "the label", got[2].Images[0].Label, "image of #5")
 }
 
 func TestTheNewestPicturesAreShown(t *testing.T) {
@@ -133,12 +130,8 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 		for seq := int64(1); seq <= 5; seq++ {
 			lines = append(lines, linesOf(picture(seq, 5_000_000))...)
 		}
-		if got, want := files(rendered("", "", lines, "")), []int64{400, 500}; !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-		if got := files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")); len(got) != 0 {
-			t.Errorf("one that is too large is shown: %v", got)
-		}
+		check.EqualAll(t, "got", files(rendered("", "", lines, "")), []int64{400, 500})
+		check.Len(t, "one that is too large is shown", files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")), 0)
 	})
 }
 

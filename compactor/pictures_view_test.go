@@ -3,12 +3,12 @@ package compactor_test
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -48,12 +48,10 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 			t.Fatalf("got %+v", view[1])
 		}
 		kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
-		if err != nil || kind != "image/png" || string(data) != "\x89PNG\r\n\x1a\n" {
-			t.Errorf("it leads to %s, %q, %v", kind, data, err)
-		}
-		if !strings.Contains(view[1].Text, "my cat [image: cat.png, image/png, 8 B]") {
-			t.Errorf("the text is %q", view[1].Text)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "it leads", kind, "image/png")
+		check.Equal(t, "string(data)", string(data), "\x89PNG\r\n\x1a\n")
+		check.Contains(t, "the text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
 		r.restart()
 		if after := r.request(); !reflect.DeepEqual(after, view) {
 			t.Errorf("a restart changed the view: %+v became %+v", view, after)
@@ -74,17 +72,11 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 			t.Fatal("the worker was asked nothing")
 		}
 		for _, m := range worker.Requests()[0].Messages {
-			if len(m.Images) != 0 {
-				t.Errorf("it was shown %d", len(m.Images))
-			}
+			check.Len(t, "it was shown", m.Images, 0)
 		}
-		if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "my cat [image: cat.png, image/png, 8 B]") {
-			t.Errorf("it reads %s", text)
-		}
+		check.Contains(t, "it reads", worker.Requests()[0].Messages[1].Text, "my cat [image: cat.png, image/png, 8 B]")
 		for _, m := range r.request() {
-			if len(m.Images) != 0 {
-				t.Errorf("a summarized message still shows its picture: %+v", m)
-			}
+			check.Len(t, fmt.Sprintf("a summarized message still shows its picture: %+v", m), m.Images, 0)
 		}
 		r.verify()
 	})

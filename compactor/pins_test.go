@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -56,18 +57,14 @@ func TestPinsStayInSight(t *testing.T) {
 	r.pin(10)
 	r.pin(5)
 	r.pin(2) // an answer
-	if head := r.head(); head != "" {
-		t.Errorf("copies of what is verbatim stand in the head: %s", head)
-	}
+	check.Equal(t, "copies of what is verbatim stand in the head", r.head(), "")
 	r.applied()
 	r.asRestarted()
 	inOrder(t, r.render(), "My very first words", "[#2 2026-01-01 00:01 you, the assistant] answer to 1", "note 2 word", "note 7 word", "[Compaction Summary]")
 	t.Run("and are read by the worker", func(t *testing.T) {
 		read := r.worker.Requests()[0].Messages[1].Text
 		for _, text := range []string{"My very first words", "note 2 word", "note 7 word"} {
-			if !strings.Contains(read, text) {
-				t.Errorf("the worker did not read %q", text)
-			}
+			check.Contains(t, "the worker did not read", read, text)
 		}
 	})
 	t.Run("a message that is both first and pinned stands once", func(t *testing.T) {
@@ -83,24 +80,19 @@ func TestPinsStayInSight(t *testing.T) {
 			}
 			r.applied()
 		}
-		if after, _, _ := strings.Cut(r.head(), "[Compaction Summary]"); after != before {
-			t.Errorf("before\n%s\nafter\n%s", before, after)
-		}
+		after, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
+		check.Equal(t, "after", after, before)
 	})
 	t.Run("an edit reaches the copy, and a deletion takes it away", func(t *testing.T) {
 		r.edit(5, "quite another note")
 		inOrder(t, r.head(), "My very first words", "quite another note", "note 7 word")
 		r.remove(10)
-		if head := r.head(); strings.Contains(head, "note 7") {
-			t.Errorf("the head is\n%s", head)
-		}
+		check.Lacks(t, "the head", r.head(), "note 7")
 		r.asRestarted()
 	})
 	t.Run("until they are unpinned", func(t *testing.T) {
 		r.unpin(5)
-		if head := r.head(); strings.Contains(head, "quite another") {
-			t.Errorf("the head is\n%s", head)
-		}
+		check.Lacks(t, "the head", r.head(), "quite another")
 		r.asRestarted()
 	})
 	r.verify()
@@ -159,17 +151,13 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		budget(20)
 		r.policy.PinBudget = 0
 		budget(0)
-		if head := r.head(); strings.Contains(head, "note-") || strings.Contains(head, "first") {
-			t.Errorf("the head is\n%s", head)
-		}
+		check.Lacks(t, "the head", r.head(), "note-", "first")
 	})
 	t.Run("a tenth of a small window wins over the setting", func(t *testing.T) {
 		r.policy.PinBudget = 20_000
 		r.resize(4000)
 		r.waitIdle()
-		if most := r.c.Status().PinBudget; most != 400 {
-			t.Errorf("the budget is %d", most)
-		}
+		check.Equal(t, "the budget", r.c.Status().PinBudget, 400)
 		budget(400)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -16,24 +17,16 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 	}{
 		{0, levelNone}, {7_999, levelNone}, {8_000, background}, {8_499, background}, {8_500, aggressive}, {9_499, aggressive}, {9_500, emergency}, {12_000, emergency},
 	} {
-		if got := levelOf(tt.used, 10_000, p); got != tt.want {
-			t.Errorf("levelOf(%d of 10000) = %v, want %v", tt.used, got, tt.want)
-		}
+		check.Equal(t, fmt.Sprintf("levelOf(%d of 10000)", tt.used), levelOf(tt.used, 10_000, p), tt.want)
 	}
-	if p.fraction(background) != 0.30 || p.fraction(aggressive) != 0.50 || p.fraction(emergency) != 0.50 {
-		t.Errorf("fractions are %g, %g, %g", p.fraction(background), p.fraction(aggressive), p.fraction(emergency))
-	}
+	check.Equal(t, "fractions", p.fraction(background), 0.30)
+	check.Equal(t, "p.fraction(aggressive)", p.fraction(aggressive), 0.50)
+	check.Equal(t, "p.fraction(emergency)", p.fraction(emergency), 0.50)
 	p.CompactAtTokens = 3_000
-	if got := levelOf(3_000, 10_000, p); got != background {
-		t.Errorf("compact_at_tokens reached: level %v, want background", got)
-	}
+	check.Equal(t, "compact_at_tokens reached: level", levelOf(3_000, 10_000, p), background)
 	p.Enabled = false
-	if got := levelOf(9_000, 10_000, p); got != levelNone {
-		t.Errorf("switched off: level %v, want calm", got)
-	}
-	if got := levelOf(9_500, 10_000, p); got != emergency {
-		t.Errorf("switched off, full: level %v, want emergency all the same", got)
-	}
+	check.Equal(t, "switched off: level", levelOf(9_000, 10_000, p), levelNone)
+	check.Equal(t, "switched off, full: level", levelOf(9_500, 10_000, p), emergency)
 }
 
 // turns makes lines from a list of turns, each a list of token costs.
@@ -89,9 +82,8 @@ func TestPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.open = tt.open
 			sp := planSpan(tt.s, tt.need, spared{tt.keep, tt.turns, tt.tail})
-			if sp.from != tt.wantFrom || sp.to != tt.want {
-				t.Errorf("span %d to %d, want %d to %d", sp.from, sp.to, tt.wantFrom, tt.want)
-			}
+			check.Equal(t, "span", sp.from, tt.wantFrom)
+			check.Equal(t, "sp.to", sp.to, tt.want)
 		})
 	}
 }
@@ -100,18 +92,18 @@ func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
-	if sp := planSpan(s, 1000, spared{}); sp.from != 1 || sp.to != 2 {
-		t.Errorf("span %d to %d, want 1 to 2", sp.from, sp.to)
-	}
+	sp := planSpan(s, 1000, spared{})
+	check.Equal(t, "span", sp.from, 1)
+	check.Equal(t, "planSpan(s, 1000, spared{}).to", sp.to, 2)
 }
 
 func TestASpanReachesBackToItsNeighbour(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = s.lines[4:] // 5 and 6; 4 was deleted
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
-	if sp := planSpan(s, 1000, spared{}); sp.from != 4 || sp.to != 6 {
-		t.Errorf("span %d to %d, want 4 to 6", sp.from, sp.to)
-	}
+	sp := planSpan(s, 1000, spared{})
+	check.Equal(t, "span", sp.from, 4)
+	check.Equal(t, "planSpan(s, 1000, spared{}).to", sp.to, 6)
 }
 
 func stackOf(levels ...int) []Compaction {
@@ -188,9 +180,7 @@ func TestFold(t *testing.T) {
 			}
 		})
 	}
-	if l := foldLevel(stackOf(MaxLevel, MaxLevel)); l != MaxLevel {
-		t.Errorf("the deepest level folds into %d, want %d", l, MaxLevel)
-	}
+	check.Equal(t, "the deepest level folds into", foldLevel(stackOf(MaxLevel, MaxLevel)), MaxLevel)
 }
 
 func TestInsertSplitsWhatItOverlaps(t *testing.T) {

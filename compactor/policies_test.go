@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -80,16 +81,11 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 func TestTightPolicies(t *testing.T) {
 	p := compactor.DefaultPolicy()
 	tools := []llm.Tool{{Name: "look", Description: filler(1000)}}
-	if words := p.ValidateWindow("You are a test.", tools, 4096, 128_000); words != "" {
-		t.Errorf("it is roomy, and yet: %s", words)
-	}
+	check.Equal(t, "it is roomy, and yet", p.ValidateWindow("You are a test.", tools, 4096, 128_000), "")
 	p.BackgroundThreshold = 0.3
 	words := p.ValidateWindow("You are a test.", tools, 4096, 4000)
-	if !strings.HasPrefix(words, "background_threshold = 0.3 (1200 tokens): reached before anything is said. Of a window of 4000 tokens, 8") || !strings.Contains(words, "500 for the reply, 400 for pins") {
-		t.Errorf("got %q", words)
-	}
+	check.HasPrefix(t, "words", words, "background_threshold = 0.3 (1200 tokens): reached before anything is said. Of a window of 4000 tokens, 8")
+	check.Contains(t, "words", words, "500 for the reply, 400 for pins")
 	p.Enabled = false
-	if words := p.ValidateWindow("You are a test.", tools, 4096, 4000); words != "" {
-		t.Errorf("switched off it still says: %s", words)
-	}
+	check.Equal(t, "switched off it still", p.ValidateWindow("You are a test.", tools, 4096, 4000), "")
 }

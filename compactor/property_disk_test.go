@@ -11,6 +11,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -44,19 +45,15 @@ func newFile(t *testing.T) *file {
 	}
 	t.Cleanup(func() { f.db.Close() })
 	// While refused has a row, so many more statements that write are taken, and then none.
-	if _, err := f.db.Exec("CREATE TABLE refused (after INTEGER NOT NULL)"); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, check.ErrorOf(f.db.Exec("CREATE TABLE refused (after INTEGER NOT NULL)")))
 	for name, at := range map[string]string{
 		"begin": "INSERT ON compactions", "change": "UPDATE ON compactions", "raise": "UPDATE OF version ON conversations",
 		"session": "INSERT ON sessions", "save": "INSERT ON memories",
 	} {
-		if _, err := f.db.Exec("CREATE TRIGGER refuse_" + name + " BEFORE " + at + ` WHEN EXISTS (SELECT 1 FROM refused) BEGIN
+		check.NoError(t, check.ErrorOf(f.db.Exec("CREATE TRIGGER refuse_"+name+" BEFORE "+at+` WHEN EXISTS (SELECT 1 FROM refused) BEGIN
 			UPDATE refused SET after = after - 1;
 			SELECT raise(ABORT, 'the disk refuses') FROM refused WHERE after < 0;
-		END`); err != nil {
-			t.Fatal(err)
-		}
+		END`)))
 	}
 	return f
 }
@@ -85,9 +82,7 @@ func (m *machine) mend() {
 	if !m.refusing {
 		return
 	}
-	if _, err := m.f.db.Exec("DELETE FROM refused"); err != nil {
-		m.r.t.Fatal(err)
-	}
+	check.NoError(m.r.t, check.ErrorOf(m.f.db.Exec("DELETE FROM refused")))
 	m.refusing = false
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/memory"
 
 	"pgregory.net/rapid"
@@ -16,13 +17,9 @@ import (
 // for, and the children of a rollup tile it.
 func (m *machine) leadsToMessages(rt *rapid.T) {
 	head, _, err := m.r.conv.Compactions().Head(context.Background())
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	rows, err := m.r.rowsOf(head)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	for _, row := range rows {
 		if got, want := m.expand(rt, row.ID), m.between(row.From, row.To); !slices.Equal(got, want) || row.Messages != len(want) {
 			rt.Fatalf("row %d over %d to %d says %d messages and expands to %v, which should be %v", row.ID, row.From, row.To, row.Messages, got, want)
@@ -41,9 +38,7 @@ func (m *machine) between(from, to int64) (seqs []int64) {
 
 func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 	e, err := m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	m.metrics.expanded++
 	if len(e.Children) == 0 && e.Row.Kind == compactor.Rollup {
 		rt.Fatalf("rollup %d has no children", id)
@@ -66,9 +61,7 @@ func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 // savedOnce: no worker saved from a message that a worker had saved from.
 func (m *machine) savedOnce(rt *rapid.T) {
 	saved, _, err := memory.In(m.f.store).List(context.Background(), memory.Filter{Conversation: m.r.name})
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	seen := make(map[string]bool)
 	for _, s := range saved {
 		if s.By != "worker" {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -251,9 +252,7 @@ func (m *machine) recovers(rt *rapid.T) {
 			still = -1
 		}
 	}
-	if err := r.check(); err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, r.check())
 	m.glance(rt)
 	g := r.c.Status()
 	// A repair keeps its distance from the emergency level, which may be far below the window.
@@ -292,7 +291,5 @@ func (m *machine) recovers(rt *rapid.T) {
 	}
 	calls := len(r.worker.Requests())
 	r.waitIdle()
-	if len(r.worker.Requests()) != calls {
-		rt.Fatal("a quiet conversation goes on asking the model")
-	}
+	check.Len(rt, "a quiet conversation goes on asking the model", r.worker.Requests(), calls)
 }

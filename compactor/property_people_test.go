@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -73,9 +74,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	}
 	outcome.Context, outcome.Version = h.Context()
 	_, stored, err := r.conv.Turns().Answer(context.Background(), outcome)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	if !stored {
 		h.ContextNotStored()
 	}
@@ -130,16 +129,12 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
 	}
-	if err := r.c.Wait(context.Background()); err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, r.c.Wait(context.Background()))
 	if m.appliedSets(rt) != applied+1 || !m.queued(rt) {
 		return // it failed, or something else was due behind it
 	}
 	e, err := r.c.Undo(context.Background())
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	if e.State != compactor.EventUndone {
 		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may have been other than what is estimated now
 			rt.Fatalf("%d of %d tokens were used, and the undo is refused: %s", used, r.window, e.Error)
@@ -175,9 +170,7 @@ func (m *machine) queued(rt *rapid.T) (queued bool) {
 // applied compactions counts the applied compactions on disk, those that were undone too.
 func (m *machine) appliedSets(rt *rapid.T) int {
 	all, err := m.r.conv.Compactions().Applied(context.Background())
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	return len(all)
 }
 

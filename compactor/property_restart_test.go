@@ -10,6 +10,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/memory"
 	"cairn/privacy"
@@ -37,9 +38,7 @@ func (m *machine) reopen(rt *rapid.T) {
 	m.release()
 	m.r.close()
 	if chance(rt, 8, "the file too") {
-		if err := m.f.store.Close(); err != nil {
-			rt.Fatal(err)
-		}
+		check.NoError(rt, m.f.store.Close())
 		m.f.open(m.r.t)
 		m.metrics.files++
 	}
@@ -48,9 +47,7 @@ func (m *machine) reopen(rt *rapid.T) {
 	m.last = view{}
 	m.metrics.restarts++
 	head, _, err := m.disk.Records.Head(context.Background())
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	if head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was begun, and nobody heard of it
 		m.r.ends = append(m.r.ends, head.Start-1)
 	}
@@ -83,35 +80,23 @@ func (m *machine) above(rt *rapid.T) {
 	m.channel = fmt.Sprintf("terminal:server%d/channel", m.f.histories)
 	m.r.name = m.channel + "/a9"
 	c, err := m.f.store.Conversation(ctx, m.channel)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	var past []store.Inbound
 	for n := range 9 {
 		past = append(past, store.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, heavy(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
 	}
-	if _, err := c.Past().Import(ctx, past); err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, check.ErrorOf(c.Past().Import(ctx, past)))
 	for _, from := range []int64{1, 4} {
 		j, err := memory.Of(c).Records().Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		check.NoError(rt, err)
 		text := fmt.Sprintf("Of above %d said, above %d said and above %d said. %s", from, from+1, from+2, filler(1+below(rt, 80, "summary above")))
-		if _, err := j.Store(ctx, summarize.Summary{Text: text, Tokens: tokens.Estimate(text)}); err != nil {
-			rt.Fatal(err)
-		}
-		if err := decide(c, func(s *transcript.State) transcript.Change {
+		check.NoError(rt, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: text, Tokens: tokens.Estimate(text)})))
+		check.NoError(rt, decide(c, func(s *transcript.State) transcript.Change {
 			change, _, _ := s.Cover([]int64{j.ID()}, 0, nil)
 			return change
-		}); err != nil {
-			rt.Fatal(err)
-		}
+		}))
 	}
-	if err := hide(c, 7, 7); err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, hide(c, 7, 7))
 }
 
 // changeAbove has people delete a message of the channel above a thread.
@@ -120,9 +105,7 @@ func (m *machine) changeAbove(rt *rapid.T) {
 		return
 	}
 	c, err := m.f.store.Conversation(context.Background(), m.channel)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	n := 1 + below(rt, 9, "message above")
 	if _, err := privacy.Of(c).Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
 		if m.refusing {

@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
 
@@ -172,9 +173,7 @@ func (m *machine) burst(rt *rapid.T) {
 	for i := range n {
 		in := m.inbound(first+1+i, fmt.Sprintf("note %d %s", first+i, m.text(rt)))
 		for range 1 + below(rt, 2, "times") {
-			if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
-				rt.Fatal(err)
-			}
+			check.NoError(rt, check.ErrorOf(r.conv.Inbox().Deliver(ctx, in)))
 		}
 	}
 	m.repeat(rt)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 
 	"pgregory.net/rapid"
@@ -60,9 +61,7 @@ func begin(t *testing.T, file uint64) (started func()) {
 	}
 	beginning.Lock()
 	seeded.Store(true)
-	if err := flag.Set("rapid.seed", fmt.Sprint(*seed+file<<32)); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, flag.Set("rapid.seed", fmt.Sprint(*seed+file<<32)))
 	return sync.OnceFunc(beginning.Unlock)
 }
 
@@ -75,9 +74,7 @@ func makeHistory(t *testing.T, rt *rapid.T, f *file, all *metrics) {
 	for i := range steps {
 		m.step(rt)
 		m.after(rt, i%15 == 14)
-		if err := m.r.checkShown(); err != nil {
-			rt.Fatal(err)
-		}
+		check.NoError(rt, m.r.checkShown())
 	}
 	m.recovers(rt)
 	m.leadsToMessages(rt)
@@ -224,9 +221,7 @@ func (m *machine) after(rt *rapid.T, whole bool) {
 		rt.Fatal(err)
 	}
 	if whole {
-		if err := m.r.check(); err != nil {
-			rt.Fatal(err)
-		}
+		check.NoError(rt, m.r.check())
 	}
 	if m.silent && m.r.worker != nil && len(m.r.worker.Requests()) > 0 {
 		rt.Fatal("a model was paid for talk that nobody asked about")
@@ -238,9 +233,7 @@ func (m *machine) sound(rt *rapid.T) {
 	m.mend()
 	m.disk.arm(0, false)
 	m.release()
-	if err := m.r.c.Wait(context.Background()); err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, m.r.c.Wait(context.Background()))
 	if m.disk.isDead() {
 		m.reopen(rt)
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -57,17 +57,13 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 	t.Run("it is sent back and counted within the turn, and neither afterwards", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		before := prompt(r)
-		if second := r.thinks(filler(3000)); reasonings(second) != 1 {
-			t.Errorf("the second request has the reasoning of %d messages", reasonings(second))
-		}
+		check.Equal(t, "the second request has the reasoning", reasonings(r.thinks(filler(3000))), 1)
 		if grown := prompt(r) - before; grown > 200 {
 			t.Errorf("after the turn %d tokens more are used", grown)
 		}
 		r.deliver("and?", true)
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		if next := r.request(); reasonings(next) != 0 {
-			t.Errorf("the next turn's request has the reasoning of %d messages", reasonings(next))
-		}
+		check.Equal(t, "the next turn's request has the reasoning", reasonings(r.request()), 0)
 	})
 	t.Run("150 turns of it cause no more compactions than turns without", func(t *testing.T) {
 		compactions := func(reasoning string) (n int) {
@@ -79,9 +75,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			return r.seen(compactor.EventApplied)
 		}
 		with, without := compactions(filler(1500)), compactions("")
-		if with != without {
-			t.Errorf("%d summaries with reasoning, %d without", with, without)
-		}
+		check.Equal(t, "summaries with reasoning,  without", with, without)
 	})
 	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
@@ -95,9 +89,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		r.asRestarted()
 		r.deliver("and?", true)
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		if next := r.request(); reasonings(next) != 2 {
-			t.Errorf("the request has the reasoning of %d messages", reasonings(next))
-		}
+		check.Equal(t, "the request has the reasoning", reasonings(r.request()), 2)
 	})
 }
 
@@ -114,18 +106,16 @@ func TestReasoningIsNotShownToAnotherModel(t *testing.T) {
 		r.restart()
 		asked := func(what string) {
 			t.Helper()
-			if view := r.c.Sight(); reasonings(view) != 0 || !strings.Contains(inLines(view), "look {}") {
-				t.Errorf("%s: %d messages have reasoning", what, reasonings(view))
-			}
+			view := r.c.Sight()
+			check.Equal(t, what, reasonings(view), 0)
+			check.Contains(t, what+": inLines(r.c.Sight())", inLines(view), "look {}")
 		}
 		asked("after a restart")
 		r.apply(calls)
 		asked("after a change of the message")
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 2 })
 		r.applied()
-		if _, err := r.c.Undo(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(r.c.Undo(context.Background())))
 		asked("after an undo")
 	})
 }
@@ -151,21 +141,15 @@ func TestCallsWithoutTheirReasoningAreMarked(t *testing.T) {
 			}
 			return ids
 		}
-		if got := deprived(view); !slices.Equal(got, []string{"a"}) {
-			t.Errorf("within the turn the calls %q are marked as deprived of their reasoning", got)
-		}
+		check.EqualAll(t, "within the turn the calls", deprived(view), []string{"a"})
 		for i := range x.rows {
 			x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
 		}
 		must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 		r.c.Answered()
-		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
-			t.Errorf("after the turn the calls %q are", got)
-		}
+		check.EqualAll(t, "after the turn the calls", deprived(r.request()), []string{"a"})
 		r.asRestarted()
-		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
-			t.Errorf("after a restart the calls %q are", got)
-		}
+		check.EqualAll(t, "after a restart the calls", deprived(r.request()), []string{"a"})
 	})
 }
 

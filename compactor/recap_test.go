@@ -2,13 +2,13 @@ package compactor_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -36,19 +36,13 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	}
 	text := asked[0].Messages[1].Text
 	for _, want := range []string{"Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent "} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the request lacks %q", want)
-		}
+		check.Contains(t, "the request lacks", text, want)
 	}
-	if !strings.HasPrefix(asked[0].Messages[0].Text, prompts.In(prompts.English).Recap) || strings.Contains(text, "note-3 ") {
-		t.Error("it is asked for something else")
-	}
-	if r.render() != before || count(t, r.dir, "SELECT count(*) FROM compactions") != rows {
-		t.Error("something has changed")
-	}
-	if found, err := memory.Of(r.conv).Search(t.Context(), "", 10); err != nil || len(found) != 0 {
-		t.Errorf("memories %+v, %v", found, err)
-	}
+	check.HasPrefix(t, "it is asked for something else", asked[0].Messages[0].Text, prompts.In(prompts.English).Recap)
+	check.Lacks(t, "it is asked for something else", text, "note-3 ")
+	check.Equal(t, "something has changed", r.render(), before)
+	check.Equal(t, "something has changed", count(t, r.dir, "SELECT count(*) FROM compactions"), rows)
+	check.Len(t, "memories", check.Must(memory.Of(r.conv).Search(t.Context(), "", 10))(t), 0)
 	r.verify()
 }
 
@@ -83,12 +77,10 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 				if err != nil || recap.By != compactor.ByExtractive || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
 					t.Errorf("got %+v, %v", recap, err)
 				}
-				if !strings.Contains(recap.Text, "Turin") || strings.Contains(recap.Text, "AKIA") {
-					t.Errorf("it says %q", recap.Text)
-				}
-				if count(t, r.dir, "SELECT count(*) FROM compactions") != rows || r.c.Status().Last.State != "" {
-					t.Error("something has changed")
-				}
+				check.Contains(t, "recap.Text", recap.Text, "Turin")
+				check.Lacks(t, "recap.Text", recap.Text, "AKIA")
+				check.Equal(t, "something has changed", count(t, r.dir, "SELECT count(*) FROM compactions"), rows)
+				check.Equal(t, "something has changed", r.c.Status().Last.State, "")
 				r.close()
 			})
 		})
@@ -123,9 +115,9 @@ func TestARecapTellsOfWhatIsHidden(t *testing.T) {
 
 func TestNothingToRecap(t *testing.T) {
 	r := newRig(t, 4000, &llmtest.Model{Func: broken})
-	if recap, err := r.c.Recap(t.Context(), ""); err != nil || recap.To != 0 || recap.Text != "" {
-		t.Errorf("got %+v, %v", recap, err)
-	}
+	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
+	check.Equal(t, "recap.To", recap.To, 0)
+	check.Equal(t, "recap.Text", recap.Text, "")
 }
 
 func TestARecapEndsWithItsContext(t *testing.T) {
@@ -144,9 +136,7 @@ func TestARecapEndsWithItsContext(t *testing.T) {
 	}()
 	<-began
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("it ended with %v", err)
-	}
+	check.Error(t, <-done, context.Canceled)
 }
 
 func TestALongViewIsRecappedInChunks(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/transcript"
@@ -27,9 +28,7 @@ func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 	run := func(query string) {
 		db := raw(t, r.dir)
 		defer db.Close()
-		if _, err := db.Exec(query); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(db.Exec(query)))
 	}
 	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
 	return func() { run("DROP TRIGGER refuse") }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -27,38 +28,28 @@ func TestARequestThatDoesNothingSaysWhy(t *testing.T) {
 	worker := held(release, good)
 	r := newRig(t, 100_000, worker)
 	r.talk("one turn, with a long answer", filler(300))
-	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "nothing old enough") {
-		t.Errorf("what is short is refused with %q", why)
-	}
-	if len(worker.Requests()) != 0 {
-		t.Error("the model was asked for nothing")
-	}
+	check.Contains(t, "what is short is refused", r.refusal(compactor.OnManual), "nothing old enough")
+	check.Len(t, "the model was asked for nothing", worker.Requests(), 0)
 	r.chat(30)
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		t.Fatalf("it is %+v", e)
 	}
 	for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
-		if why := r.refusal(trigger); !strings.Contains(why, "running already") {
-			t.Errorf("a second one is refused with %q", why)
-		}
+		check.Contains(t, "a second one is refused", r.refusal(trigger), "running already")
 	}
 	close(release)
 	r.waitIdle()
 	asked := len(worker.Requests())
 	for range 3 { // a summary of a summary would tell less and cost more
 		for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
-			if why := r.refusal(trigger); !strings.Contains(why, "just compacted") {
-				t.Errorf("right after an applied compaction it is refused with %q", why)
-			}
+			check.Contains(t, "right after an applied compaction it is refused", r.refusal(trigger), "just compacted")
 		}
 	}
 	if n := len(worker.Requests()); n != asked {
 		t.Errorf("the model was asked %d times more", n-asked)
 	}
 	r.hear("something new")
-	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "too short") {
-		t.Errorf("after one more message it is refused with %q", why)
-	}
+	check.Contains(t, "after one more message it is refused", r.refusal(compactor.OnManual), "too short")
 	r.verify()
 }
 
@@ -66,12 +57,8 @@ func TestPeopleMayAskWhatTheLevelsMayNot(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: good})
 	r.policy.Enabled = false
 	r.chat(30)
-	if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "switched off") {
-		t.Errorf("a model is refused with %q", why)
-	}
-	if e := r.compact(""); e.State != compactor.EventApplied {
-		t.Errorf("a person's wish ended as %+v", e)
-	}
+	check.Contains(t, "a model is refused", r.refusal(compactor.OnSelf), "switched off")
+	check.Equal(t, "a person's wish ended", r.compact("").State, compactor.EventApplied)
 }
 
 func TestAManualCompactionWhileALevelIsReachedIsTheOnlyOne(t *testing.T) {
@@ -115,9 +102,8 @@ func TestAModelMayCompactOnceATurn(t *testing.T) {
 	r.chat(30)
 	r.hook = func() { events = append(events, r.c.Compact(compactor.OnSelf, "")) }
 	r.talk("third")
-	if len(events) != 1 || events[0].State != compactor.EventStarted {
-		t.Errorf("in the next turn: %+v", events)
-	}
+	check.Len(t, "in the next turn", events, 1)
+	check.Equal(t, "events[0].State", events[0].State, compactor.EventStarted)
 	r.waitIdle()
 	r.verify()
 }
@@ -141,19 +127,13 @@ func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
 				t.Errorf("the status reports %+v", f)
 			}
 		}
-		if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "cooling down") {
-			t.Errorf("after two failures it is refused with %q", why)
-		}
-		if f := r.c.Status().Failed; f.State != compactor.EventFailed {
-			t.Error("the refusal has hidden the failure")
-		}
+		check.Contains(t, "after two failures it is refused", r.refusal(compactor.OnSelf), "cooling down")
+		check.Equal(t, "the refusal has hidden the failure", r.c.Status().Failed.State, compactor.EventFailed)
 		fails = false
 		if e := r.compact(""); e.State != compactor.EventApplied { // a person may
 			t.Errorf("it ended as %+v", e)
 		}
-		if f := r.c.Status().Failed; f.State != "" {
-			t.Errorf("after an applied compaction the status reports %+v", f)
-		}
+		check.Equal(t, "after an applied compaction the status reports", r.c.Status().Failed.State, "")
 		r.verify()
 		r.close()
 	})
@@ -169,10 +149,8 @@ func TestNothingToCutIsNoCompaction(t *testing.T) {
 	if g := r.c.Status(); g.Used < g.Window/10 {
 		t.Fatalf("%d of %d are used", g.Used, g.Window)
 	}
-	if len(worker.Requests()) != 0 || len(r.events) != 0 || len(r.c.Status().Stack) != 0 {
-		t.Errorf("%d requests, events %+v", len(worker.Requests()), r.events)
-	}
-	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "nothing old enough") {
-		t.Errorf("it is refused with %q", why)
-	}
+	check.Len(t, "requests, events", worker.Requests(), 0)
+	check.Len(t, "requests, events", r.events, 0)
+	check.Len(t, "r.c.Status().Stack", r.c.Status().Stack, 0)
+	check.Contains(t, "it is refused", r.refusal(compactor.OnManual), "nothing old enough")
 }

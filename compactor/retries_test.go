@@ -1,8 +1,11 @@
 package compactor
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestRetriesBackOffAndPause(t *testing.T) {
@@ -10,23 +13,17 @@ func TestRetriesBackOffAndPause(t *testing.T) {
 	var r retries
 	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
 		r.failed(now)
-		if got := r.retryAt.Sub(now); got != want {
-			t.Errorf("after %d failures the next try waits %v, want %v", i+1, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("after %d failures the next try waits", i+1), r.retryAt.Sub(now), want)
 	}
 	r.worked()
 	if r.failures != 0 || !r.retryAt.IsZero() {
 		t.Error("a success does not clear the failures")
 	}
 	r.freed(4, 100, false, now, time.Minute)
-	if r.why(now) != "" {
-		t.Error("one useless compaction pauses")
-	}
+	check.Equal(t, "one useless compaction pauses", r.why(now), "")
 	r.freed(5, 100, false, now, time.Minute)
 	r.freed(4, 100, false, now, time.Minute)
-	if r.why(now) != "" {
-		t.Error("useless applied compactions that do not follow each other pause")
-	}
+	check.Equal(t, "useless applied compactions that do not follow each other pause", r.why(now), "")
 	r.freed(90, 100, true, now, time.Minute)
 	if r.why(now) == "" || r.why(now.Add(time.Minute)) != "" {
 		t.Error("two useless applied compactions in a row do not pause for the cooldown")
@@ -58,13 +55,10 @@ func TestAModelThatDeclinesEverythingIsLeftAlone(t *testing.T) {
 	r.worked()
 	r.declined(now, 3)
 	r.declined(now, 3)
-	if r.why(now) != "" {
-		t.Error("a few declined spans make the model wait")
-	}
+	check.Equal(t, "a few declined spans make the model wait", r.why(now), "")
 	r.declined(now, 3)
-	if r.failures != 3 || r.why(now) != reasonBackoff {
-		t.Errorf("after three in a row there are %d failures: %q", r.failures, r.why(now))
-	}
+	check.Equal(t, "after three in a row there", r.failures, 3)
+	check.Equal(t, "failures", r.why(now), reasonBackoff)
 }
 
 func TestAVetoHoldsForItsTime(t *testing.T) {

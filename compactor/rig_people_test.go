@@ -12,6 +12,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/privacy"
 	"cairn/store"
@@ -82,9 +83,7 @@ func (r *rig) tell(in store.Inbound) chat.Message {
 	if in.Time.IsZero() {
 		in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 	}
-	if _, err := r.conv.Inbox().Deliver(ctx, in); err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, check.ErrorOf(r.conv.Inbox().Deliver(ctx, in)))
 	taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)

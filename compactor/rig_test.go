@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -163,9 +164,7 @@ func (r *rig) close() {
 			r.c = nil
 			return
 		}
-		if err := r.store.Close(); err != nil {
-			r.t.Error(err)
-		}
+		check.NoError(r.t, r.store.Close())
 	}
 	r.c = nil
 }
@@ -259,7 +258,5 @@ func (r *rig) render() string {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -38,9 +39,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 	t.Run("none if none are wanted", func(t *testing.T) {
 		r.policy.EarlierSessions, r.policy.StackBudget = 0, 0.15
 		r.c.Check(t.Context())
-		if strings.Contains(r.render(), "note-") || strings.Contains(r.render(), "anew") {
-			t.Errorf("the view is\n%s", r.render())
-		}
+		check.Lacks(t, "the view", r.render(), "note-", "anew")
 	})
 	t.Run("the same are summarized though they are not shown", func(t *testing.T) {
 		r.hearNotes(3)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -53,26 +54,24 @@ func TestANewSessionBeginsAtOnce(t *testing.T) {
 	}
 	close(release)
 	r.waitIdle()
-	if view := r.render(); !strings.Contains(view, "Told of note-3- note-4- note-5- note-6- note-7-") || strings.Contains(view, "truncated") {
-		t.Errorf("the placeholder is not repaired:\n%s", view)
-	}
+	view := r.render()
+	check.Contains(t, "the placeholder is not repaired", view, "Told of note-3- note-4- note-5- note-6- note-7-")
+	check.Lacks(t, "the placeholder is not repaired", view, "truncated")
 	r.verify()
 	t.Run("the first messages shown are those of the session", func(t *testing.T) {
 		r.talk("another question")
 		r.hearNotes(30)
 		r.compactAndSettle()
-		if view := r.render(); !strings.Contains(view, "another question") || strings.Contains(view, "the first question") {
-			t.Errorf("the view is\n%s", view)
-		}
+		view := r.render()
+		check.Contains(t, "the view", view, "another question")
+		check.Lacks(t, "the view", view, "the first question")
 	})
 	t.Run("twice is once", func(t *testing.T) {
 		r.startSession()
 		r.hear("gone soon")
 		r.remove(int64(len(r.said)))
 		r.startSession()
-		if len(r.ends) != 2 {
-			t.Errorf("sessions end at %v", r.ends)
-		}
+		check.Len(t, "sessions end", r.ends, 2)
 	})
 }
 
@@ -94,9 +93,8 @@ func TestASummaryThatIsLateIsAppliedInItsSession(t *testing.T) {
 	close(release)
 	r.waitIdle()
 	g := r.c.Status()
-	if len(g.Stack) != 0 || g.Lines != 3 {
-		t.Errorf("something applied in the new session: %+v, %d messages", g.Stack, g.Lines)
-	}
+	check.Len(t, "something applied in the new session", g.Stack, 0)
+	check.Equal(t, "g.Lines", g.Lines, 3)
 	if len(g.Past.Earlier) != 1 || len(g.Past.Earlier[0].Rows) != 1 || g.Past.Earlier[0].Rows[0].NeedsRepair() {
 		t.Errorf("of the old session stands %+v", g.Past.Earlier)
 	}
@@ -120,9 +118,7 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 	r.waitIdle()
 	view := r.render()
 	for _, seq := range []int64{1, 3, tail} {
-		if !strings.Contains(view, fmt.Sprintf("note-%d-", seq)) {
-			t.Errorf("nothing is told of message %d:\n%s", seq, view)
-		}
+		check.Contains(t, fmt.Sprintf("nothing is told of message %d", seq), view, fmt.Sprintf("note-%d-", seq))
 	}
 	rows := r.c.Status().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].From != 1 || rows[0].To != tail || rows[0].Kind != compactor.Rollup {
@@ -212,9 +208,7 @@ func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
 	r.talk("one more question")
 	r.asRestarted()
 	view := r.render()
-	if !strings.Contains(view, "one more question") || !strings.Contains(view, "answer to") {
-		t.Errorf("the view is\n%s", view)
-	}
+	check.Contains(t, "the view", view, "one more question", "answer to")
 	for _, applied := range r.c.Status().Stack { // none of what left stands beside what it left for
 		for _, m := range r.said {
 			if applied.Covers(m.Seq) && strings.Contains(view, fmt.Sprintf("[#%d ", m.Seq)) {
@@ -238,9 +232,9 @@ func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
 	r.startSession()
 	r.hear("anew")
 	r.waitIdle()
-	if g := r.c.Status(); len(g.Stack) != 0 || g.Lines != 1 {
-		t.Errorf("in the new session stand %+v and %d messages", g.Stack, g.Lines)
-	}
+	g := r.c.Status()
+	check.Len(t, "in the new session stand", g.Stack, 0)
+	check.Equal(t, "r.c.Status().Lines", g.Lines, 1)
 	r.verify()
 }
 
@@ -263,11 +257,9 @@ func TestWhatWasUndoneIsSummarizedWithItsSession(t *testing.T) {
 	r.undo()
 	r.startSession()
 	r.waitIdle()
-	if view := r.render(); strings.Contains(view, "truncated") || !strings.Contains(view, "note-3-") {
-		t.Errorf("the placeholder is not repaired:\n%s", view)
-	}
-	if why := r.c.Status().Paused; why != "" {
-		t.Errorf("the new session rests: %s", why)
-	}
+	view := r.render()
+	check.Lacks(t, "the placeholder is not repaired", view, "truncated")
+	check.Contains(t, "the placeholder is not repaired", view, "note-3-")
+	check.Equal(t, "the new session rests", r.c.Status().Paused, "")
 	r.asRestarted()
 }

@@ -117,9 +117,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 		if i >= 0 {
 			rt.Fatalf("a repair grew the view to an emergency, at %d of %d: %+v", line, r.window, r.events[i])
 		}
-		if err := r.check(); err != nil {
-			rt.Fatal(err)
-		}
+		check.NoError(rt, r.check())
 	})
 }
 
@@ -144,9 +142,7 @@ func TestNothingIsBoughtTwice(t *testing.T) {
 		for range rapid.IntRange(8, 16).Draw(rt, "messages") {
 			r.noteOf(rt)
 			r.waitIdle()
-			if err := r.check(); err != nil {
-				rt.Fatal(err)
-			}
+			check.NoError(rt, r.check())
 		}
 	})
 }

@@ -110,9 +110,7 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 					}
 				}
 				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
-				if strings.Contains(copies, "Summary 1 of") {
-					t.Errorf("a summary stands among the copies:\n%s", copies)
-				}
+				check.Lacks(t, "a summary stands among the copies", copies, "Summary 1 of")
 				r.asRestarted()
 			}
 		})
@@ -145,14 +143,10 @@ func TestWhenEverythingIsNewNothingStandsTwice(t *testing.T) {
 	for i := range 5 {
 		r.talk(fmt.Sprintf("question-%d?", i), "a result")
 	}
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop {
-		t.Errorf("%+v", e)
-	}
+	check.Equal(t, "r.c.Compact(compactor.OnManual, \"\").State", r.c.Compact(compactor.OnManual, "").State, compactor.EventNoop)
 	view := r.render()
 	for i := range 5 {
-		if n := strings.Count(view, fmt.Sprintf("question-%d?", i)); n != 1 {
-			t.Errorf("question %d stands %d times", i, n)
-		}
+		check.Equal(t, fmt.Sprintf("question %d stands", i), strings.Count(view, fmt.Sprintf("question-%d?", i)), 1)
 	}
 }
 
@@ -178,16 +172,13 @@ func TestASingleTurnHasNothingToCut(t *testing.T) {
 	}
 	r.hook = nil
 	r.work("the only question", steps...)
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "nothing old enough") {
-		t.Errorf("%+v", e)
-	}
-	if n := len(r.c.Status().Stack); n != 0 || len(r.worker.Requests()) != 0 {
-		t.Errorf("%d rows, %d calls of the worker", n, len(r.worker.Requests()))
-	}
+	e := r.c.Compact(compactor.OnManual, "")
+	check.Equal(t, "r.c.Compact(compactor.OnManual, \"\").State", e.State, compactor.EventNoop)
+	check.Contains(t, "r.c.Compact(compactor.OnManual, \"\").Error", e.Error, "nothing old enough")
+	check.Equal(t, "rows,  calls of the worker", len(r.c.Status().Stack), 0)
+	check.Len(t, "rows", r.worker.Requests(), 0)
 	view := r.render()
-	if !strings.Contains(view, "the only question") || !strings.Contains(view, "[Previous: used look (#") || !strings.Contains(view, "result-39 ") {
-		t.Errorf("the view is\n%s", view)
-	}
+	check.Contains(t, "the view", view, "the only question", "[Previous: used look (#", "result-39 ")
 	r.verify()
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -91,9 +92,7 @@ func TestOtherSettingsLeaveACountStanding(t *testing.T) {
 		less(r)
 		before := r.c.Status().Used
 		r.restart()
-		if after := r.c.Status().Used; after != before {
-			t.Errorf("%d tokens used, %d before the restart", after, before)
-		}
+		check.Equal(t, "tokens used,  before the restart", r.c.Status().Used, before)
 	})
 }
 
@@ -114,33 +113,25 @@ func TestACountHoldsOverARestart(t *testing.T) {
 			t.Fatal("nothing was counted")
 		}
 		r.restart()
-		if after := r.c.Status().Used; after != before {
-			t.Errorf("%d tokens used, %d before the restart", after, before)
-		}
+		check.Equal(t, "tokens used,  before the restart", r.c.Status().Used, before)
 	})
 	t.Run("but not behind a change of the head", func(t *testing.T) {
 		r := finished()
 		r.compactAndSettle()
 		r.restart()
-		if got := r.c.Count(); got.Prompt != 0 {
-			t.Errorf("%+v is believed", got)
-		}
+		check.Equal(t, "r.c.Count().Prompt", r.c.Count().Prompt, 0)
 	})
 	t.Run("nor behind an edit", func(t *testing.T) {
 		r := finished()
 		r.edit(1, "edited")
 		r.restart()
-		if got := r.c.Count(); got.Prompt != 0 {
-			t.Errorf("%+v is believed", got)
-		}
+		check.Equal(t, "r.c.Count().Prompt", r.c.Count().Prompt, 0)
 	})
 	t.Run("nor for another model", func(t *testing.T) {
 		r := finished()
 		r.close()
 		r.model = "another"
 		r.open()
-		if got := r.c.Count(); got.Prompt != 0 {
-			t.Errorf("%+v is believed", got)
-		}
+		check.Equal(t, "r.c.Count().Prompt", r.c.Count().Prompt, 0)
 	})
 }

@@ -42,22 +42,16 @@ func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
 		r := openTurn(t, nil)
 		estimate := prompt(r)
 		report(r, estimate+111)
-		if got := prompt(r); got != estimate+111 {
-			t.Errorf("%d tokens, counted %d", got, estimate+111)
-		}
+		check.Equal(t, "tokens, counted", prompt(r), estimate+111)
 	})
 	t.Run("a count of 0 changes nothing", func(t *testing.T) {
 		r := openTurn(t, nil)
 		estimate := prompt(r)
 		report(r, 0)
-		if got := prompt(r); got != estimate {
-			t.Errorf("%d tokens, estimated %d", got, estimate)
-		}
+		check.Equal(t, "tokens, estimated", prompt(r), estimate)
 		report(r, estimate+50)
 		report(r, 0)
-		if got := prompt(r); got != estimate+50 {
-			t.Errorf("%d tokens, last counted %d", got, estimate+50)
-		}
+		check.Equal(t, "tokens, last counted", prompt(r), estimate+50)
 	})
 	t.Run("a message that is added costs its estimate times the factor", func(t *testing.T) {
 		r := openTurn(t, nil)
@@ -90,9 +84,7 @@ func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
 		with := prompt(r)
 		r.c.History().Context()
 		r.c.Answered()
-		if got := prompt(r); got != with {
-			t.Errorf("%d tokens, %d before the turn ended", got, with)
-		}
+		check.Equal(t, "tokens,  before the turn ended", prompt(r), with)
 	})
 }
 
@@ -133,9 +125,9 @@ func TestTheNumbersOfACompactionAreThoseOfTheStatus(t *testing.T) {
 	r.c.Compact(compactor.OnManual, "")
 	must(t, r.c.Wait(context.Background()))
 	e := r.events[len(r.events)-1]
-	if after := r.c.Status().Used; e.State != compactor.EventApplied || e.BeforeTokens != before || e.AfterTokens != after {
-		t.Errorf("%s from %d to %d tokens; the status went from %d to %d", e.State, e.BeforeTokens, e.AfterTokens, before, after)
-	}
+	check.Equal(t, "from  to  tokens; the status went", e.State, compactor.EventApplied)
+	check.Equal(t, "e.BeforeTokens", e.BeforeTokens, before)
+	check.Equal(t, "e.AfterTokens", e.AfterTokens, r.c.Status().Used)
 }
 
 // TestTheWindowIsKeptWhateverATokenIs: the budgets of all parts shrink with a model

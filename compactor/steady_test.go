@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -60,9 +61,9 @@ func TestManyShortMessagesAreNoReason(t *testing.T) {
 		r.hear("ok")
 		r.waitIdle()
 	}
-	if g := r.c.Status(); len(r.worker.Requests()) != 0 || len(r.events) != 0 || g.Lines != 100 {
-		t.Errorf("%d requests, %+v, %d messages are verbatim", len(r.worker.Requests()), r.events, g.Lines)
-	}
+	check.Len(t, "requests, ,  messages are verbatim", r.worker.Requests(), 0)
+	check.Len(t, "requests", r.events, 0)
+	check.Equal(t, "r.c.Status().Lines", r.c.Status().Lines, 100)
 }
 
 func TestAnEmergencyThatCanHideNothingIsReportedOnce(t *testing.T) {
@@ -78,12 +79,9 @@ func TestAnEmergencyThatCanHideNothingIsReportedOnce(t *testing.T) {
 			t.Fatalf("a request that cannot fit: %v", err)
 		}
 	}
-	if len(r.events) != 0 || len(r.worker.Requests()) != 0 {
-		t.Errorf("%d calls of the model, events %+v", len(r.worker.Requests()), r.events)
-	}
-	if n := strings.Count(log.String(), "request_too_large"); n != 1 {
-		t.Errorf("the log has it %d times", n)
-	}
+	check.Len(t, "calls of the model, events", r.events, 0)
+	check.Len(t, "calls of the model, events", r.worker.Requests(), 0)
+	check.Equal(t, "the log", strings.Count(log.String(), "request_too_large"), 1)
 }
 
 // What is applied in the middle of a turn stands above all of it, and never between a call
@@ -167,9 +165,7 @@ func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
 		}
 	}
 	for i := range 96 {
-		if !strings.Contains(read.String(), fmt.Sprintf("note-%d ", i)) {
-			t.Errorf("message %d was not read", i+1)
-		}
+		check.Contains(t, fmt.Sprintf("message %d was not read", i+1), read.String(), fmt.Sprintf("note-%d ", i))
 	}
 	if overflows == 0 || overflows > 10 || r.seen(compactor.EventApplied) != 1 {
 		t.Errorf("%d overflows, %d applied compactions: nothing else is to come of it", overflows, r.seen(compactor.EventApplied))
@@ -221,14 +217,11 @@ func TestWorkersShareTheirPlacesAndNothingElse(t *testing.T) {
 	}
 	for i, r := range rigs {
 		r.waitIdle()
-		if applied := r.seen(compactor.EventApplied); applied != min(i, 1) {
-			t.Errorf("room %d: %d applied compactions", i, applied)
-		}
+		check.Equal(t, fmt.Sprintf("room %d", i), r.seen(compactor.EventApplied), min(i, 1))
 		r.verify()
 	}
-	if most != places || len(slots) != 0 {
-		t.Errorf("%d were at work at once, %d places are taken afterwards", most, len(slots))
-	}
+	check.Equal(t, "were at work at once,  places are taken afterwards", most, places)
+	check.Equal(t, "were at work at once", len(slots), 0)
 }
 
 // A placeholder behind which nothing is left ends, and is not worth a question.
@@ -250,9 +243,8 @@ func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.remove(hidden...)
 	r.resize(100_000)
 	r.waitIdle()
-	if stack := r.c.Status().Stack; len(stack) != 0 || len(r.worker.Requests()) != 0 {
-		t.Errorf("the stack is %+v, the model was asked %d times", stack, len(r.worker.Requests()))
-	}
+	check.Len(t, "the stack", r.c.Status().Stack, 0)
+	check.Len(t, "the model was asked", r.worker.Requests(), 0)
 	r.verify()
 }
 

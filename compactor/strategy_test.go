@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -19,9 +20,7 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 				r.hearMany(8, 20)
 				r.applied()
 			}
-			if asked := len(model.Requests()) > 0; asked != (name == compactor.StrategyWorker) {
-				t.Errorf("the model was asked: %v", asked)
-			}
+			check.Equal(t, "the model was asked", len(model.Requests()) > 0, (name == compactor.StrategyWorker))
 			head := r.head()
 			if said := strings.Contains(head, "have left the window here, without a summary"); said != (name == compactor.StrategyWindow) {
 				t.Errorf("the head says that messages left the window: %v\n%s", said, head)
@@ -49,7 +48,5 @@ func TestAnotherStrategyTakesOver(t *testing.T) {
 	r.set(func(p *compactor.Policy) { p.Strategy = compactor.StrategyWorker })
 	r.talk("And now?")
 	r.waitIdle()
-	if strings.Contains(r.head(), "without a summary") {
-		t.Errorf("the worker has not summarized what had left the window:\n%s", r.head())
-	}
+	check.Lacks(t, "the worker has not summarized what had left the window", r.head(), "without a summary")
 }

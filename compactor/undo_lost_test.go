@@ -1,10 +1,10 @@
 package compactor_test
 
 import (
-	"strings"
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/transcript"
 )
@@ -51,22 +51,16 @@ func lostUndo(t *testing.T, appliedSets int, u *undoing) (r *rig, view string) {
 
 func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
 	r, before := lostUndo(t, 1, &undoing{undoes: true})
-	if after := r.render(); after != before {
-		t.Errorf("the view is\n%s", after)
-	}
+	check.Equal(t, "the view", r.render(), before)
 	r.verify()
 }
 
 func TestANewSessionBringsNothingBackOfARefusedUndo(t *testing.T) {
 	r, _ := lostUndo(t, 1, &undoing{})
 	r.startSession()
-	if g := r.c.Status(); g.Lines != 0 {
-		t.Errorf("%d messages of the session that has ended are verbatim", g.Lines)
-	}
+	check.Equal(t, "messages of the session that has ended are verbatim", r.c.Status().Lines, 0)
 	r.hear("something new")
-	if err := r.checkShown(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.checkShown())
 	r.verify()
 }
 
@@ -75,12 +69,9 @@ func TestAnUndoIsTriedAgain(t *testing.T) {
 	u := &undoing{}
 	r, before := lostUndo(t, 1, u)
 	u.undoes, u.works, u.late = true, true, 2
-	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone || u.late != 0 {
-		t.Errorf("%+v, %v", e, err)
-	}
-	if after := r.render(); after != before {
-		t.Errorf("the view is\n%s", after)
-	}
+	check.Equal(t, "e.State", check.Must(r.c.Undo(t.Context()))(t).State, compactor.EventUndone)
+	check.Equal(t, "u.late", u.late, 0)
+	check.Equal(t, "the view", r.render(), before)
 	r.verify()
 }
 
@@ -92,14 +83,10 @@ func TestALostUndoBringsBackWhatPeopleChangedMeanwhile(t *testing.T) {
 	r.remove(4, 5)
 	text := r.render()
 	for _, deleted := range []string{"note 1 ", "note 3 ", "note 4 "} {
-		if strings.Contains(text, deleted) {
-			t.Errorf("%q was taken away and is in the view", deleted)
-		}
+		check.Lacks(t, "text", text, deleted)
 	}
 	for _, there := range []string{"note 0 ", "something else altogether", "note 2 ", "note 5 "} {
-		if !strings.Contains(text, there) {
-			t.Errorf("%q is not in the view", there)
-		}
+		check.Contains(t, "text", text, there)
 	}
 	r.verify()
 	r.asRestarted()
@@ -116,9 +103,7 @@ func TestNoUndoBehindOneWhoseAnswerIsLost(t *testing.T) {
 	}
 	u.disk.blind = false
 	r.render()
-	if err := r.checkShown(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, r.checkShown())
 	r.verify()
 	r.asRestarted()
 }

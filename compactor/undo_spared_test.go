@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -33,9 +34,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 			if n := len(r.c.Status().Stack); n != 0 {
 				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Status().Used)
 			}
-			if why := r.c.Status().Paused; !strings.Contains(why, "was undone") {
-				t.Errorf("paused: %q", why)
-			}
+			check.Contains(t, "paused", r.c.Status().Paused, "was undone")
 			r.restart()
 		}
 		fill(r, 0.851)
@@ -50,22 +49,18 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		r := start(t)
 		r.policy.CompactAtTokens = 2000
 		r.waitIdle()
-		if n := len(r.c.Status().Stack); n != 0 {
-			t.Errorf("%d rows stand in the view", n)
-		}
+		check.Equal(t, "rows stand in the view", len(r.c.Status().Stack), 0)
 	})
 	t.Run("nor does the model's own wish", func(t *testing.T) {
 		r := start(t)
-		if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "was undone") {
-			t.Errorf("%+v", e)
-		}
+		e := r.c.Compact(compactor.OnSelf, "")
+		check.Equal(t, "r.c.Compact(compactor.OnSelf, \"\").State", e.State, compactor.EventNoop)
+		check.Contains(t, "r.c.Compact(compactor.OnSelf, \"\").Error", e.Error, "was undone")
 	})
 	t.Run("a person's wish does", func(t *testing.T) {
 		r := start(t)
 		r.applied()
-		if n := len(r.c.Status().Stack); n != 1 {
-			t.Errorf("%d rows stand in the view", n)
-		}
+		check.Equal(t, "rows stand in the view", len(r.c.Status().Stack), 1)
 	})
 	t.Run("a placeholder that is back is not repaired at once, and is after somebody's wish", func(t *testing.T) {
 		r := newRig(t, 8000, nil)
@@ -80,9 +75,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		}
 		r.undo()
 		r.waitIdle()
-		if kind := r.c.Status().Stack[0].Kind; kind != compactor.Placeholder {
-			t.Errorf("it is a %s at once", kind)
-		}
+		check.Equal(t, "it is a", r.c.Status().Stack[0].Kind, compactor.Placeholder)
 		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
 		r.compactAndSettle()
 		if kind := r.c.Status().Stack[0].Kind; kind == compactor.Placeholder {
@@ -134,9 +127,7 @@ func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
 	r.verify()
 	r.applied()
 	r.waitIdle()
-	if view := r.render(); strings.Contains(view, "old-0 ") || strings.Contains(view, "new-0 ") {
-		t.Errorf("after somebody's wish the view is\n%s", view)
-	}
+	check.Lacks(t, "after somebody's wish the view", r.render(), "old-0 ", "new-0 ")
 	r.verify()
 	r.asRestarted()
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -17,9 +18,7 @@ func (r *rig) undo() compactor.Event {
 	if err != nil || e.State != compactor.EventUndone {
 		r.t.Fatalf("undo: %+v, %v", e, err)
 	}
-	if used := r.c.Status().Used; e.AfterTokens != used {
-		r.t.Errorf("the event says %d tokens are used, there are %d", e.AfterTokens, used)
-	}
+	check.Equal(r.t, "the event", e.AfterTokens, r.c.Status().Used)
 	r.verify()
 	return e
 }
@@ -29,12 +28,10 @@ func (r *rig) refused(want string) {
 	r.t.Helper()
 	before := r.render()
 	e, err := r.c.Undo(r.t.Context())
-	if err != nil || e.State != compactor.EventNoop || !strings.Contains(e.Error, want) {
-		r.t.Errorf("undo: %+v, %v; want a noop that says %q", e, err, want)
-	}
-	if r.render() != before {
-		r.t.Error("a refused undo changed the view")
-	}
+	check.NoError(r.t, err)
+	check.Equal(r.t, fmt.Sprintf("undo: %+v e.State", e), e.State, compactor.EventNoop)
+	check.Contains(r.t, fmt.Sprintf("undo: %+v e.Error", e), e.Error, want)
+	check.Equal(r.t, "a refused undo changed the view", r.render(), before)
 }
 
 // applied summarizes what is old enough, and waits until it was applied.
@@ -105,12 +102,8 @@ func TestUndoTakesRollupsBackWithTheirLeaf(t *testing.T) {
 			}
 			continue
 		}
-		if e := r.undo(); e.Kind != compactor.Leaf {
-			t.Errorf("undone is a %s", e.Kind)
-		}
-		if after := r.render(); after != before {
-			t.Errorf("before\n%s\n--- after\n%s", before, after)
-		}
+		check.Equal(t, "undone is a", r.undo().Kind, compactor.Leaf)
+		check.Equal(t, "---", r.render(), before)
 		r.asRestarted()
 		return
 	}
@@ -192,9 +185,7 @@ func TestARefusedUndoChangesNoNumber(t *testing.T) {
 	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventNoop {
 		t.Fatalf("undo: %+v, %v", e, err)
 	}
-	if after := r.c.Status().Used; after != before {
-		t.Errorf("%d tokens are used, %d were", after, before)
-	}
+	check.Equal(t, "tokens are used", r.c.Status().Used, before)
 }
 
 // What waited for an earlier session is applied together with somebody's summary: that one

@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -83,29 +84,27 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 		{"a result at the very beginning is left out", [][]chat.Message{{resultTo("a", "1"), asks("?")}}, ""},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
-			if _, view := viewOf(tt.turns...); pairs(view) != tt.want {
-				t.Errorf("the view has %s, want %s", pairs(view), tt.want)
-			}
+			_, view := viewOf(tt.turns...)
+			check.Equal(t, "the view", pairs(view), tt.want)
 		})
 	}
 	t.Run("a call without a name is left out with its result", func(t *testing.T) {
 		m := calls("a", "b")
 		m.Calls[0].Name = ""
-		if _, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")}); pairs(view) != "call b, b=2" {
-			t.Errorf("the view has %s", pairs(view))
-		}
+		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")})
+		check.Equal(t, "the view", pairs(view), "call b, b=2")
 	})
 	t.Run("an empty answer is left out", func(t *testing.T) {
-		if _, view := viewOf([]chat.Message{asks("?"), answer("")}); len(view) != 2 || view[1].Role != llm.RoleUser {
-			t.Errorf("the view is %+v", view)
-		}
+		_, view := viewOf([]chat.Message{asks("?"), answer("")})
+		check.Len(t, "the view", view, 2)
+		check.Equal(t, "view[1].Role", view[1].Role, llm.RoleUser)
 	})
 	t.Run("arguments that are no JSON are sent as they are", func(t *testing.T) {
 		m := calls("a")
 		m.Calls[0].Arguments = `{"query": "te`
-		if _, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")}); pairs(view) != "call a, a=1" || view[2].Calls[0].Arguments != `{"query": "te` {
-			t.Errorf("the view is %+v", view)
-		}
+		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
+		check.Equal(t, "the view", pairs(view), "call a, a=1")
+		check.Equal(t, "view[2].Calls[0].Arguments", view[2].Calls[0].Arguments, `{"query": "te`)
 	})
 	t.Run("what the provider wants back is sent as it came", func(t *testing.T) {
 		m := calls("a")
@@ -118,9 +117,9 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 	t.Run("and no summarizer reads it", func(t *testing.T) {
 		m := answer("so")
 		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
-		if text := summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
-			t.Errorf("it reads %s", text)
-		}
+		text := summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, 1000))
+		check.Lacks(t, "it reads", text, "I think")
+		check.Contains(t, "it reads", text, "so")
 	})
 	t.Run("there is one system message, the first, and the head stands behind it", func(t *testing.T) {
 		lines, _ := viewOf([]chat.Message{asks("one"), answer("two")}, []chat.Message{asks("three")})
@@ -130,9 +129,9 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 		}
 	})
 	t.Run("without messages the head is the user's", func(t *testing.T) {
-		if view := rendered("system", "<kept>head</kept>", nil, ""); len(view) != 2 || view[1].Role != llm.RoleUser {
-			t.Errorf("the view is %+v", view)
-		}
+		view := rendered("system", "<kept>head</kept>", nil, "")
+		check.Len(t, "the view", view, 2)
+		check.Equal(t, "rendered(\"system\", \"<kept>head</kept>\", nil, \"\")[1].Role", view[1].Role, llm.RoleUser)
 	})
 }
 
@@ -198,20 +197,12 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 	shown := func(tool, text string) string {
 		return lineOf(chat.Message{Role: llm.RoleTool, Seq: 7, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
 	}
-	if got := shown("look", long); got != "[Previous: used look (#7)]" {
-		t.Errorf("an old result is %q", got)
-	}
+	check.Equal(t, "an old result", shown("look", long), "[Previous: used look (#7)]")
 	for _, tool := range summarize.NeverCleared {
-		if got := shown(tool, long); got != long {
-			t.Errorf("a result of %s is %q", tool, got)
-		}
+		check.Equal(t, fmt.Sprintf("a result of %s", tool), shown(tool, long), long)
 	}
-	if got := shown("look", "Error: no such file: tea.txt\n"+long); got != "[Previous: used look (#7)] Error: no such file: tea.txt" {
-		t.Errorf("a failure is %q", got)
-	}
-	if got := shown("look", strings.Repeat("x", sh.minChars-1)); strings.Contains(got, "Previous") {
-		t.Errorf("a short result is %q", got)
-	}
+	check.Equal(t, "a failure", shown("look", "Error: no such file: tea.txt\n"+long), "[Previous: used look (#7)] Error: no such file: tea.txt")
+	check.Lacks(t, "a short result", shown("look", strings.Repeat("x", sh.minChars-1)), "Previous")
 	t.Run("no form is larger than the one before it", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			sh := shape{
@@ -255,9 +246,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			t.Errorf("shown are %s, freed %d, %d", forms, freed, grown)
 		}
 		for i := range before {
-			if before[i].Text != lines[i].Text {
-				t.Error("a stored text has changed")
-			}
+			check.Equal(t, "a stored text has changed", before[i].Text, lines[i].Text)
 		}
 	})
 }
@@ -267,9 +256,7 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 		most := rapid.IntRange(minArguments, 300).Draw(rt, "most")
 		text := strings.Repeat(rapid.StringN(1, 40, -1).Draw(rt, "text"), rapid.IntRange(1, 200).Draw(rt, "times"))
 		arguments, err := json.Marshal(map[string]string{"text": text})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		check.NoError(rt, err)
 		shrunk := shrinkArguments(string(arguments), most)
 		if cost := tokens.Estimate(shrunk); cost > most || !json.Valid([]byte(shrunk)) {
 			rt.Fatalf("%d tokens of %d: %s", cost, most, shrunk)

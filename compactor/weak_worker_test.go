@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -56,9 +57,7 @@ func TestAWorkerThatSavesNothingLosesNoMemories(t *testing.T) {
 				return answer(req)
 			}})), "\n")
 			for _, fact := range facts {
-				if !strings.Contains(got, fact) {
-					t.Errorf("%q is not remembered, but:\n%s", fact, got)
-				}
+				check.Contains(t, "is not remembered, but", got, fact)
 			}
 		})
 	}
@@ -66,9 +65,7 @@ func TestAWorkerThatSavesNothingLosesNoMemories(t *testing.T) {
 		got := memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}}), summarizing(text)), nil
 		}}))
-		if len(got) != 1 {
-			t.Errorf("remembered %q", got)
-		}
+		check.Len(t, "remembered", got, 1)
 	})
 }
 
@@ -132,9 +129,7 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 				if len(req.Messages) == 2 {
 					return test.first, nil
 				}
-				if told := req.Messages[len(req.Messages)-2].Text + req.Messages[len(req.Messages)-3].Text; !strings.Contains(told, "Error: ") {
-					t.Errorf("it is told %q", told)
-				}
+				check.Contains(t, "it is told", req.Messages[len(req.Messages)-2].Text+req.Messages[len(req.Messages)-3].Text, "Error: ")
 				if test.second.Message.Calls == nil {
 					return llm.Response{}, errWorker
 				}

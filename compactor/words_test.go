@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/words/wordstest"
@@ -47,12 +48,8 @@ func TestMessagesOfWordsLookAsTheyAlwaysDid(t *testing.T) {
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
-	if got := chat.TokensOf(user(4, "one")); got != 4+tokens.Estimate("[#4 2026-01-01 00:04 Ada] one") {
-		t.Errorf("a short message costs %d tokens", got)
-	}
-	if got, want := materialOf(user(4, "one"), 100), `<message id="4" time="2026-01-01 00:04" from="Ada" user="u1">one</message>`; got != want {
-		t.Errorf("the worker reads %s", got)
-	}
+	check.Equal(t, "a short message costs", chat.TokensOf(user(4, "one")), 4+tokens.Estimate("[#4 2026-01-01 00:04 Ada] one"))
+	check.Equal(t, "the worker reads", materialOf(user(4, "one"), 100), `<message id="4" time="2026-01-01 00:04" from="Ada" user="u1">one</message>`)
 }
 
 func TestAHeaderSaysWhatAMessageRepliesTo(t *testing.T) {
@@ -72,12 +69,8 @@ func TestAHeaderSaysWhatAMessageRepliesTo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := user(20, "yes")
 			m.ReplyTo, m.ReplySeq, m.Quote = c.id, c.seq, c.quote
-			if got, want := chat.Header(m), "[#20 2026-01-01 00:20 Ada"+c.want+"] "; got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
-			if got := materialOf(m, 100); !strings.Contains(got, `user="u1"`+c.label+`>yes<`) {
-				t.Errorf("the worker reads %s", got)
-			}
+			check.Equal(t, "got", chat.Header(m), "[#20 2026-01-01 00:20 Ada"+c.want+"] ")
+			check.Contains(t, "the worker reads", materialOf(m, 100), `user="u1"`+c.label+`>yes<`)
 		})
 	}
 	t.Run("in about a hundred characters", func(t *testing.T) {
@@ -88,9 +81,7 @@ func TestAHeaderSaysWhatAMessageRepliesTo(t *testing.T) {
 		}
 	})
 	t.Run("never for the bot", func(t *testing.T) {
-		if got := chat.Header(chat.Message{Seq: 3, Role: llm.RoleAssistant, ReplySeq: 2}); got != "" {
-			t.Errorf("got %q", got)
-		}
+		check.Equal(t, "got", chat.Header(chat.Message{Seq: 3, Role: llm.RoleAssistant, ReplySeq: 2}), "")
 	})
 }
 
@@ -133,9 +124,7 @@ func TestAFileIsPaidForAndClippedLikeText(t *testing.T) {
 	if l.tokens > 500 || !strings.Contains(l.text, "[file: notes.txt]\nfirst") || !strings.HasSuffix(l.text, "last\n[end of file]") {
 		t.Errorf("%d tokens: %s", l.tokens, l.text)
 	}
-	if got := materialOf(m, 500); !strings.Contains(got, "\nlast\n[end of file]</message>") || !strings.Contains(got, "[file: notes.txt]\nfirst") {
-		t.Errorf("the worker reads %s", got)
-	}
+	check.Contains(t, "the worker reads", materialOf(m, 500), "\nlast\n[end of file]</message>", "[file: notes.txt]\nfirst")
 }
 
 func TestClippingForgesNoLine(t *testing.T) {
@@ -178,9 +167,7 @@ func FuzzEscape(f *testing.F) {
 		for _, marks := range [][]string{chat.Reserved, chat.InFile} {
 			got := chat.EscapeLines(text, marks)
 			holdsNoForgery(t, got, marks)
-			if again := chat.EscapeLines(got, marks); again != got {
-				t.Errorf("%q was escaped once more: %q", got, again)
-			}
+			check.Equal(t, "was escaped once more", chat.EscapeLines(got, marks), got)
 			if strings.ReplaceAll(got, `\`, "") != strings.ReplaceAll(text, `\`, "") {
 				t.Errorf("%q became %q", text, got)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -48,21 +49,16 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 					r.applied()
 				}
 				for _, row := range r.c.Status().Stack {
-					if row.By != compactor.ByWorker || row.Model != "large" {
-						t.Errorf("row %d is by %s, model %q", row.ID, row.By, row.Model)
-					}
+					check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByWorker)
+					check.Equal(t, fmt.Sprintf("row %d model", row.ID), row.Model, "large")
 				}
 				r.restart()
-				if row := r.c.Status().Stack[0]; row.Model != "large" {
-					t.Errorf("on disk it is by %q", row.Model)
-				}
+				check.Equal(t, "on disk", r.c.Status().Stack[0].Model, "large")
 				found, err := memory.Of(r.conv).Search(t.Context(), "", 10)
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
 				}
-				if n := strings.Count(log.String(), "level=WARN msg=worker_model_failed"); n != 1 {
-					t.Errorf("the log has it %d times", n)
-				}
+				check.Equal(t, "the log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
 				r.verify()
 				r.close()
 			})
@@ -86,16 +82,12 @@ func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
 	r.chat(200)
 	r.applied()
-	if n := len(worker.Requests()); n != 1 {
-		t.Errorf("the large one was asked %d times", n)
-	}
+	check.Equal(t, "the large one was asked", len(worker.Requests()), 1)
 	if n := len(other.Requests()); n < 4 {
 		t.Errorf("the small one was asked %d times", n)
 	}
 	for i := range 196 {
-		if !strings.Contains(read.String(), fmt.Sprintf("note-%d ", i)) {
-			t.Errorf("message %d was not read", i+1)
-		}
+		check.Contains(t, fmt.Sprintf("message %d was not read", i+1), read.String(), fmt.Sprintf("note-%d ", i))
 	}
 	r.verify()
 }
@@ -116,13 +108,9 @@ func TestAWorkerThatIsBackIsUsedAgain(t *testing.T) {
 		down = i == 0
 		r.chat(30)
 		r.compact("")
-		if row := r.c.Status().Stack[i]; row.Model != want {
-			t.Errorf("row %d is by %q, want %q", i, row.Model, want)
-		}
+		check.Equal(t, fmt.Sprintf("row %d", i), r.c.Status().Stack[i].Model, want)
 	}
-	if !strings.Contains(log.String(), "worker_model_recovered") {
-		t.Error("the log does not know that it is back")
-	}
+	check.Contains(t, "the log does not know that it is back", log.String(), "worker_model_recovered")
 }
 
 func TestWhatIsWrongWithBothModelsIsReportedAndChangesNothing(t *testing.T) {
@@ -133,12 +121,10 @@ func TestWhatIsWrongWithBothModelsIsReportedAndChangesNothing(t *testing.T) {
 	r.chat(30)
 	before := r.render()
 	e := r.compact("")
-	if e.State != compactor.EventFailed || !strings.Contains(e.Error, "refused the key") || strings.Contains(e.Error, "sk-") {
-		t.Errorf("it ended as %+v", e)
-	}
-	if r.render() != before {
-		t.Error("the view is another one")
-	}
+	check.Equal(t, fmt.Sprintf("it ended as %+v", e), e.State, compactor.EventFailed)
+	check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "refused the key")
+	check.Lacks(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "sk-")
+	check.Equal(t, "the view is another one", r.render(), before)
 	r.verify()
 }
 
@@ -156,9 +142,7 @@ func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
 				t.Fatal("the worker asked nothing")
 			}
 			for _, req := range requests {
-				if req.Reasoning != effort {
-					t.Errorf("it asks with reasoning %q", req.Reasoning)
-				}
+				check.Equal(t, "it asks with reasoning", req.Reasoning, effort)
 			}
 		})
 	}

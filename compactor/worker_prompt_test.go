@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -97,9 +98,7 @@ func TestTheAgentsOwnPromptIsReadOnceAJob(t *testing.T) {
 		t.Errorf("it was read %d times for %d requests", reads, n)
 	}
 	for _, req := range worker.Requests() {
-		if req.Messages[0].Text != "Write a haiku." {
-			t.Errorf("the worker was told %q", req.Messages[0].Text)
-		}
+		check.Equal(t, "the worker was told", req.Messages[0].Text, "Write a haiku.")
 	}
 	prompt = " \n"
 	before := len(worker.Requests())
@@ -122,15 +121,13 @@ func TestTheWorkerKnowsTheAgentAsReference(t *testing.T) {
 	if !ok || !strings.HasPrefix(agent, "<agent note=") || !strings.Contains(agent, "not instructions to you") || !strings.Contains(agent, `You are Marvin.<\/agent>`) {
 		t.Fatalf("the agent is shown as %.300q", text)
 	}
-	if strings.Contains(text, "ghp_") || strings.Contains(rest, "Marvin") || strings.Count(text, "</transcript>") != 1 {
-		t.Error("it is not data")
-	}
+	check.Lacks(t, "it is not data", text, "ghp_")
+	check.Lacks(t, "it is not data", rest, "Marvin")
+	check.Equal(t, "it is not data", strings.Count(text, "</transcript>"), 1)
 	if n := tokens.Estimate(agent); n > 1100 {
 		t.Errorf("it takes %d tokens", n)
 	}
-	if strings.Contains(worker.Requests()[0].Messages[0].Text, "Marvin") {
-		t.Error("it stands among the instructions")
-	}
+	check.Lacks(t, "it stands among the instructions", worker.Requests()[0].Messages[0].Text, "Marvin")
 }
 
 func TestSecretsReachNeitherWorkerNorSummaryNorMemory(t *testing.T) {
@@ -158,15 +155,13 @@ func TestSecretsReachNeitherWorkerNorSummaryNorMemory(t *testing.T) {
 			r.talk("look", "found "+key)
 			r.chat(20)
 			e := r.compact("keep " + key)
-			if e.State != compactor.EventApplied || strings.Contains(e.Summary, key) || strings.Contains(e.Summary, "hunter2") || !strings.Contains(e.Summary, "[masked: ") {
-				t.Errorf("it ended as %+v", e)
-			}
+			check.Equal(t, fmt.Sprintf("it ended as %+v", e), e.State, compactor.EventApplied)
+			check.Lacks(t, fmt.Sprintf("it ended as %+v e.Summary", e), e.Summary, key, "hunter2")
+			check.Contains(t, fmt.Sprintf("it ended as %+v e.Summary", e), e.Summary, "[masked: ")
 			if worker != nil {
 				for _, req := range worker.Requests() {
 					for _, m := range req.Messages[:2] {
-						if strings.Contains(m.Text, key) || strings.Contains(m.Text, "hunter2") {
-							t.Error("the worker was shown a secret")
-						}
+						check.Lacks(t, "the worker was shown a secret", m.Text, key, "hunter2")
 					}
 				}
 			}
@@ -175,14 +170,11 @@ func TestSecretsReachNeitherWorkerNorSummaryNorMemory(t *testing.T) {
 				t.Fatalf("no memories, %v", err)
 			}
 			for _, m := range found {
-				if strings.Contains(m.Content, key) || strings.Contains(m.Content, "hunter2") {
-					t.Errorf("a memory holds a secret: %q", m.Content)
-				}
+				check.Lacks(t, "a memory holds a secret", m.Content, key, "hunter2")
 			}
 			m, err := r.conv.Transcript().Message(t.Context(), 1)
-			if err != nil || m.Text != said {
-				t.Errorf("the transcript has %q, %v", m.Text, err)
-			}
+			check.NoError(t, err)
+			check.Equal(t, "the transcript", m.Text, said)
 			r.verify()
 		})
 	}
@@ -214,9 +206,7 @@ func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	}
 	view := r.render()
 	for i := range 8 {
-		if !strings.Contains(view, fmt.Sprintf("FACT-%d ", i)) {
-			t.Errorf("fact %d is gone from the view", i)
-		}
+		check.Contains(t, fmt.Sprintf("fact %d is gone from the view", i), view, fmt.Sprintf("FACT-%d ", i))
 	}
 	r.verify()
 }
@@ -228,12 +218,9 @@ func TestAWorkersToolTrafficIsNoMaterial(t *testing.T) {
 	r.chat(20)
 	r.compact("")
 	text := materialIn(worker.Requests()[0])
-	if !strings.Contains(text, `{"tool": "look"}`) || !strings.Contains(text, `<tool_result id="3"`) || strings.Contains(text, "call_0") {
-		t.Errorf("the material is %.600q", text)
-	}
-	if strings.Contains(text, "note-19 ") {
-		t.Error("the worker was shown what stays verbatim")
-	}
+	check.Contains(t, "the material", text, `{"tool": "look"}`, `<tool_result id="3"`)
+	check.Lacks(t, "the material", text, "call_0")
+	check.Lacks(t, "the worker was shown what stays verbatim", text, "note-19 ")
 }
 
 func TestEveryCompactionSavesMemories(t *testing.T) {
@@ -265,9 +252,9 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 		t.Errorf("%d memories, %v", len(found), err)
 	}
 	for _, m := range found {
-		if want := fmt.Sprintf("Ada wrote note %d.", m.Sources[0]); len(m.Sources) != 1 || m.Content != want || m.Speaker != "Ada" {
-			t.Errorf("memory %+v", m)
-		}
+		check.Len(t, fmt.Sprintf("memory %+v", m), m.Sources, 1)
+		check.Equal(t, fmt.Sprintf("memory %+v m.Content", m), m.Content, fmt.Sprintf("Ada wrote note %d.", m.Sources[0]))
+		check.Equal(t, fmt.Sprintf("memory %+v m.Speaker", m), m.Speaker, "Ada")
 	}
 	r.verify()
 }

@@ -121,12 +121,9 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 				r.chat(30)
 				before := r.render()
 				e := r.compact("")
-				if e.State != compactor.EventFailed || !strings.Contains(e.Error, c.reason) || !strings.Contains(e.Error, "nothing was lost") {
-					t.Errorf("it ended as %+v", e)
-				}
-				if r.render() != before {
-					t.Error("the view is another one")
-				}
+				check.Equal(t, fmt.Sprintf("it ended as %+v", e), e.State, compactor.EventFailed)
+				check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, c.reason, "nothing was lost")
+				check.Equal(t, "the view is another one", r.render(), before)
 				if n := len(worker.Requests()); n > r.policy.MaxTurns+1 {
 					t.Errorf("%d requests", n)
 				}
@@ -162,9 +159,7 @@ func TestASummaryThatWasCutOffHasMoreRoomTheSecondTime(t *testing.T) {
 func TestThoughtsAreNotPartOfASummary(t *testing.T) {
 	r := newRig(t, 100_000, says("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."))
 	r.chat(30)
-	if e := r.compact(""); e.Summary != "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12." {
-		t.Errorf("it ended as %+v", e)
-	}
+	check.Equal(t, "it ended", r.compact("").Summary, "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12.")
 }
 
 func TestOneChunkThatFailsFailsAll(t *testing.T) {
@@ -177,12 +172,9 @@ func TestOneChunkThatFailsFailsAll(t *testing.T) {
 	r := newRig(t, 100_000, worker)
 	r.chat(200)
 	before := r.render()
-	if e := r.compact(""); e.State != compactor.EventFailed {
-		t.Errorf("it ended as %+v", e)
-	}
-	if r.render() != before || len(r.c.Status().Stack) != 0 {
-		t.Error("a part of it was applied")
-	}
+	check.Equal(t, "it ended", r.compact("").State, compactor.EventFailed)
+	check.Equal(t, "a part of it was applied", r.render(), before)
+	check.Len(t, "a part of it was applied", r.c.Status().Stack, 0)
 	r.verify()
 }
 
@@ -222,7 +214,6 @@ func TestEachAttemptOfAWorkerCounts(t *testing.T) {
 	must(t, err)
 	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Worker = model })
 	r.chat(30)
-	if e := r.compact(""); e.State != compactor.EventFailed || len(server.Requests()) != r.policy.MaxTurns {
-		t.Errorf("%d requests, max_turns is %d; it ended as %s", len(server.Requests()), r.policy.MaxTurns, e.State)
-	}
+	check.Equal(t, "it ended", r.compact("").State, compactor.EventFailed)
+	check.Len(t, "requests, max_turns is ; it ended", server.Requests(), r.policy.MaxTurns)
 }

@@ -1,13 +1,14 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack"
 	"cairn/terminal"
 )
@@ -94,9 +95,7 @@ func TestSlackTokensOfTheWrongKind(t *testing.T) {
 	}
 	t.Run("a compatible server has tokens as it likes", func(t *testing.T) {
 		file := writeSettings(t, "[slack]\napi_base = \"http://localhost:8080/api/\"\nbot_token = \"file:config.toml\"")
-		if _, err := Load(file); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.ErrorOf(Load(file)))
 	})
 }
 
@@ -107,14 +106,12 @@ func TestTokensInFiles(t *testing.T) {
 	s, err := Load(file)
 	must(t, err)
 	t.Run("a file that is named goes before the environment", func(t *testing.T) {
-		if token, err := s.secret(s.Discord.Token, discordTokenVariable); token != "hush" || err != nil {
-			t.Errorf("got %q, %v", token, err)
-		}
+		check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
 	})
 	t.Run("what it holds is never shown", func(t *testing.T) {
-		if got := shown(s.Changed()); strings.Contains(got, "hush") || !strings.Contains(got, `[discord] token = "file:token"`) {
-			t.Errorf("got %s", got)
-		}
+		got := shown(s.Changed())
+		check.Lacks(t, "shown(s.Changed())", got, "hush")
+		check.Contains(t, "shown(s.Changed())", got, `[discord] token = "file:token"`)
 	})
 }
 
@@ -150,9 +147,7 @@ allow = [
 	t.Run("without a list, those restricted by declaration are", func(t *testing.T) {
 		defaults := Default()
 		for _, c := range channel.Commands {
-			if slices.Contains(defaults.Rules().Restricted, c.Name) != c.Restricted {
-				t.Errorf("%s is not as it is declared", c.Name)
-			}
+			check.Equal(t, fmt.Sprintf("%s is not as it is declared", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
 		}
 	})
 	t.Run("what differs is shown as it is written", func(t *testing.T) {
@@ -163,9 +158,7 @@ allow = [
   [discord] message_content = false
   [discord] owners = ["81384788765712384"]
   [slack] allow = ["C0123ABCD", "U0123ABCD"]`
-		if got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		check.Equal(t, "got", got, want)
 	})
 }
 
@@ -225,9 +218,9 @@ agent = "librarian"
 		{"a name with a stroke is one name", "terminal:garden/shed", "first", channel.RespondNever},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if agent, respond := s.AgentFor(test.conversation), s.respondIn(test.conversation); agent != test.agent || respond != test.respond {
-				t.Errorf("%s: %s answers %q, want %s and %q", test.conversation, agent, respond, test.agent, test.respond)
-			}
+			agent, respond := s.AgentFor(test.conversation), s.respondIn(test.conversation)
+			check.Equal(t, test.conversation, agent, test.agent)
+			check.Equal(t, test.conversation+": answers", respond, test.respond)
 		})
 	}
 	t.Run("bindings are shown one by one", func(t *testing.T) {
@@ -236,23 +229,19 @@ agent = "librarian"
 			"\n  [bindings] number 1 connector = \"discord\"\n  [bindings] number 1 channel = \"22\"\n  [bindings] number 1 respond = \"all\"\n",
 			"\n  [bindings] number 6 direct = false\n",
 		} {
-			if !strings.Contains(got, want) {
-				t.Errorf("got %s\nwithout %s", got, want)
-			}
+			check.Contains(t, "without", got, want)
 		}
 	})
 	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
 		s, err := Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\""))
-		if err != nil || s.AgentFor("slack:T1/C1") != "cairn" {
-			t.Errorf("got %v", err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "s.AgentFor(\"slack:T1/C1\")", s.AgentFor("slack:T1/C1"), "cairn")
 	})
 }
 
 func TestSlackChoicesAreTheConnectors(t *testing.T) {
-	if !slices.Equal(SlackWorking, slack.Workings) || !slices.Equal(SlackReplyIn, slack.ReplyPlaces) {
-		t.Errorf("the connector knows %q and %q", slack.Workings, slack.ReplyPlaces)
-	}
+	check.EqualAll(t, "the connector knows", SlackWorking, slack.Workings)
+	check.EqualAll(t, "SlackReplyIn", SlackReplyIn, slack.ReplyPlaces)
 	if terminalName != terminal.Name {
 		t.Errorf("the terminal is called %q", terminal.Name)
 	}
@@ -268,23 +257,19 @@ func TestOldNamesOfKeys(t *testing.T) {
 	t.Run("an old name is accepted, with a warning that names the new one", func(t *testing.T) {
 		s, err := read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")
 		must(t, err)
-		if len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || s.Warnings[0].Text != "door is called connector now" {
-			t.Errorf("warnings: %+v", s.Warnings)
-		}
+		check.Len(t, "warnings", s.Warnings, 1)
+		check.Equal(t, "s.Warnings[0].Line", s.Warnings[0].Line, 2)
+		check.Equal(t, "s.Warnings[0].Text", s.Warnings[0].Text, "door is called connector now")
 		if s.respondIn("slack:T1/C1") != channel.RespondAll || s.respondIn("discord:1/2") == channel.RespondAll {
 			t.Error("the binding applies elsewhere")
 		}
 	})
 	t.Run("a mistake in its value is found in its line", func(t *testing.T) {
 		_, err := read(t, "[[bindings]]\nrespond = \"all\"\ndoor = \"slak\"\n")
-		if err == nil || !strings.Contains(err.Error(), `:3: [bindings] number 1: connector = "slak"`) {
-			t.Error(err)
-		}
+		check.ErrorContains(t, "error", err, `:3: [bindings] number 1: connector = "slak"`)
 	})
 	t.Run("both names at once are a mistake", func(t *testing.T) {
 		_, err := read(t, "[[bindings]]\nrespond = \"all\"\ndoor = \"slack\"\nconnector = \"slack\"\n")
-		if err == nil || !strings.Contains(err.Error(), "door: it is the old name of connector") {
-			t.Error(err)
-		}
+		check.ErrorContains(t, "error", err, "door: it is the old name of connector")
 	})
 }

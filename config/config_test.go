@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 func writeSettings(t *testing.T, text string) string {
@@ -32,9 +32,7 @@ func TestShippedSettings(t *testing.T) {
 
 	s.text, s.set = nil, nil
 	t.Run("the file in the root is the one that is built in", func(t *testing.T) {
-		if text, err := os.ReadFile(file); err != nil || string(text) != shipped {
-			t.Errorf("run `go generate ./config`: %v", err)
-		}
+		check.Equal(t, "run `go generate ./config", string(check.Must(os.ReadFile(file))(t)), shipped)
 	})
 	t.Run("they are the defaults", func(t *testing.T) {
 		if !reflect.DeepEqual(s, want) {
@@ -66,9 +64,7 @@ func TestReference(t *testing.T) {
 				t.Errorf("config.toml does not show %s", key)
 			}
 		}
-		if len(known) != len(keys) {
-			t.Errorf("config.toml shows %d settings, there are %d", len(known), len(keys))
-		}
+		check.Equal(t, "config.toml shows", len(known), len(keys))
 	})
 	t.Run("a range in a description is the one that is checked", func(t *testing.T) {
 		bounds := regexp.MustCompile(`(?:^|[;,] |else )(?:at most 1/20 of the window; |0: none; |0 is no limit, else |)(?:([0-9]+) )?to ([0-9]+)$`)
@@ -125,9 +121,7 @@ func keysOf(path string, table reflect.Type) (keys []string) {
 
 func TestEveryPolicyFieldHasAKey(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
-	if n := len(keysOf("", policy)); n != policy.NumField() {
-		t.Errorf("%d of %d fields of the policy can be set", n, policy.NumField())
-	}
+	check.Equal(t, "of  fields of the policy can be set", len(keysOf("", policy)), policy.NumField())
 }
 
 func TestInheritance(t *testing.T) {
@@ -163,9 +157,8 @@ extract_memories = true
 		}
 	})
 	t.Run("what the file leaves out is built in", func(t *testing.T) {
-		if want := compactor.DefaultPolicy().AggressiveThreshold; small.AggressiveThreshold != want || s.Agents[0].MaxOutputTokens != 4096 {
-			t.Errorf("got %v and %d", small.AggressiveThreshold, s.Agents[0].MaxOutputTokens)
-		}
+		check.Equal(t, "small.AggressiveThreshold", small.AggressiveThreshold, compactor.DefaultPolicy().AggressiveThreshold)
+		check.Equal(t, "s.Agents[0].MaxOutputTokens", s.Agents[0].MaxOutputTokens, 4096)
 	})
 	t.Run("one agent's values do not reach another", func(t *testing.T) {
 		if s.Agents[1].ContextWindow != 0 || s.Agents[0].MaxOutputTokens == 100 {
@@ -173,18 +166,14 @@ extract_memories = true
 		}
 	})
 	t.Run("the first agent answers", func(t *testing.T) {
-		if id := s.AgentFor("discord:1/2"); id != "small" {
-			t.Errorf("%s does", id)
-		}
+		check.Equal(t, "does", s.AgentFor("discord:1/2"), "small")
 	})
 }
 
 func TestSettingsFiles(t *testing.T) {
 	t.Run("a file that is named must be there", func(t *testing.T) {
 		_, err := Load(filepath.Join(t.TempDir(), "none.toml"))
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, err, fs.ErrNotExist)
 	})
 	t.Run("without a file the defaults hold", func(t *testing.T) {
 		t.Chdir(t.TempDir())
@@ -195,9 +184,7 @@ func TestSettingsFiles(t *testing.T) {
 	})
 	t.Run("config.toml is read unasked", func(t *testing.T) {
 		t.Chdir(filepath.Dir(writeSettings(t, "workers = 7")))
-		if s, err := Load(""); err != nil || s.Workers != 7 {
-			t.Errorf("got %d workers, %v", s.Workers, err)
-		}
+		check.Equal(t, "workers", check.Must(Load(""))(t).Workers, 7)
 	})
 	t.Run("paths in a file are relative to it", func(t *testing.T) {
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"")
@@ -210,9 +197,8 @@ func TestSettingsFiles(t *testing.T) {
 		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
 			t.Errorf("the key is %q, %v", key, err)
 		}
-		if got, _ := ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile)); got != "Be brief." {
-			t.Errorf("the prompt is %q", got)
-		}
+		got, _ := ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile))
+		check.Equal(t, "the prompt", got, "Be brief.")
 	})
 }
 
@@ -226,9 +212,7 @@ func TestChangedSettings(t *testing.T) {
   [agents] of agent "a" id = "a"
   [agents] of agent "a" instructions = "Be kind."
   [agents.compaction] of agent "a" keep_first = 2`
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	check.Equal(t, "got", got, want)
 }
 
 // shown is what `cairn config check` shows of changes.
@@ -255,15 +239,13 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 			field.SetInt(field.Int() + 1)
 		}
 		changed := s.Changed()
-		if len(changed) != 1 || changed[0].Key != key || changed[0].Table != "[defaults.compaction]" {
-			t.Errorf("%s changed, it shows %v", key, changed)
-		}
+		check.Len(t, "changed, it shows", changed, 1)
+		check.Equal(t, "changed[0].Key", changed[0].Key, key)
+		check.Equal(t, "changed[0].Table", changed[0].Table, "[defaults.compaction]")
 	}
 }
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }

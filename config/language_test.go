@@ -1,8 +1,9 @@
 package config
 
 import (
-	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestLanguageOfAConversation(t *testing.T) {
@@ -45,8 +46,6 @@ func TestWrongLanguages(t *testing.T) {
 		{"[[agents]]\nlanguage = \"DE\"", `language = "DE": must be one of`},
 		{"[[bindings]]\nlanguage = \"it\"", `language = "it": must be one of`},
 	} {
-		if _, err := Load(writeSettings(t, test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.text, err, test.want)
-		}
+		check.ErrorContains(t, test.text, check.ErrorOf(Load(writeSettings(t, test.text))), test.want)
 	}
 }

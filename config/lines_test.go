@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestDeepLine(t *testing.T) {
@@ -22,8 +24,6 @@ func TestDeepLine(t *testing.T) {
 		{"braces", "x = " + strings.Repeat("{a=", 20), 1},
 		{"a text without end", "x = \"...\ny = '", 0},
 	} {
-		if got := deepLine(test.text); got != test.line {
-			t.Errorf("%s: line %d, want %d", test.name, got, test.line)
-		}
+		check.Equal(t, test.name+": line", deepLine(test.text), test.line)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestSettingsMistakes(t *testing.T) {
@@ -101,15 +103,11 @@ func refused(t *testing.T, text string, want ...string) {
 		t.Errorf("it is a %T", err)
 	}
 	got := strings.Split(err.Error(), "\n")
-	if len(got) != len(want) {
-		t.Fatalf("got %q, want %d errors", got, len(want))
-	}
+	check.Len(t, "got", got, len(want))
 	for i, line := range got {
 		if line = strings.TrimPrefix(line, file); !strings.HasPrefix(line, want[i]) {
 			t.Errorf("got  %s\nwant %s", line, want[i])
 		}
 	}
-	if strings.Contains(err.Error(), "hush") {
-		t.Error("the error shows a secret")
-	}
+	check.Lacks(t, "the error shows a secret", err.Error(), "hush")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md anew")
@@ -33,9 +34,7 @@ func TestConfigurationPage(t *testing.T) {
 		must(t, err)
 		return
 	}
-	if tables != want {
-		t.Errorf("%s differs from config.toml: run `go test ./config -run TestConfigurationPage -update`", configurationPage)
-	}
+	check.Equal(t, "tables", tables, want)
 }
 
 // settingsTables describes all settings, one table of Markdown for each table of TOML.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestPricesAndBudgetsInTheSettings(t *testing.T) {
@@ -18,9 +20,8 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 		if p := m.Prices["m"]; p.Input != 1 || p.Cached != 0 || p.Write != 4 || p.Output != 5 {
 			t.Errorf("m: %+v", p)
 		}
-		if m.PerDay != 3 || m.PerMonth != 0 {
-			t.Errorf("budgets %v and %v", m.PerDay, m.PerMonth)
-		}
+		check.Equal(t, "budgets", m.PerDay, 3)
+		check.Equal(t, "m.PerMonth", m.PerMonth, 0)
 	})
 	for text, want := range map[string]string{
 		"\nbudget_per_day = -1":                                 ":2: budget_per_day = -1: must be from 0 to 1000000000",
@@ -36,9 +37,7 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, err := Load(writeSettings(t, text))
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %s", err, want)
-			}
+			check.ErrorContains(t, "error", err, want)
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // environment sets the variables that select a model, and empties the others.
@@ -61,12 +63,9 @@ func TestTheEnvironmentSelectsTheProvider(t *testing.T) {
 			environment(t, set)
 			s := Default()
 			at, ok, err := s.Target(s.newAgent())
-			if got := aim(at, ok); got != want || err != nil {
-				t.Errorf("got  %s, %v\nwant %s", got, err, want)
-			}
-			if ambiguous := i&3 != 0 && i&12 != 0; s.Ambiguous() != ambiguous {
-				t.Errorf("that both are there is told: %t", s.Ambiguous())
-			}
+			check.Equal(t, "aim(at, ok)", aim(at, ok), want)
+			check.NoError(t, err)
+			check.Equal(t, "that both are there is told", s.Ambiguous(), i&3 != 0 && i&12 != 0)
 		})
 	}
 }
@@ -120,16 +119,14 @@ func TestSettingsGoBeforeTheEnvironment(t *testing.T) {
 			must(t, err)
 			agent := s.Agents[0]
 			at, ok, err := s.Target(agent)
-			if got := aim(at, ok); got != test.want || err != nil {
-				t.Errorf("got  %s, %v\nwant %s", got, err, test.want)
-			}
+			check.Equal(t, "aim(at, ok)", aim(at, ok), test.want)
+			check.NoError(t, err)
 			if test.worker == "" {
 				return
 			}
 			at, err = s.Worker(at, agent.Compaction.Model)
-			if got := aim(at, true); got != test.worker || err != nil {
-				t.Errorf("the worker: got %s, %v\nwant %s", got, err, test.worker)
-			}
+			check.Equal(t, "the worker", aim(at, true), test.worker)
+			check.NoError(t, err)
 		})
 	}
 }
@@ -167,9 +164,7 @@ func TestWhatIsProbablyAProviderIsWarnedOf(t *testing.T) {
 	if err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].In("f"), `f:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?`) {
 		t.Errorf("warnings %v, %v", s.Warnings, err)
 	}
-	if s, err := Load(writeSettings(t, fmt.Sprintf(text, "acme/m"))); err != nil || len(s.Warnings) != 0 {
-		t.Errorf("a model's name: warnings %v, %v", s.Warnings, err)
-	}
+	check.Len(t, "a model's name: warnings", check.Must(Load(writeSettings(t, fmt.Sprintf(text, "acme/m"))))(t).Warnings, 0)
 }
 
 func TestKeysElsewhereAreNotWarnedOf(t *testing.T) {
@@ -178,8 +173,6 @@ func TestKeysElsewhereAreNotWarnedOf(t *testing.T) {
 		t.Setenv("CAIRN_TEST_KEY", "k")
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
 		must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600))
-		if s, err := Load(file); err != nil || len(s.Warnings) != 0 {
-			t.Errorf("%v, %v", s.Warnings, err)
-		}
+		check.Len(t, "s.Warnings", check.Must(Load(file))(t).Warnings, 0)
 	})
 }

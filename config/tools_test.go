@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestToolServers(t *testing.T) {
@@ -31,18 +34,14 @@ tools = ["far", "calc"]
 	must(t, err)
 	servers, err := s.ToolServers()
 	must(t, err)
-	if want := []string{"npx", "-y", "@scope/server"}; !slices.Equal(servers[0].Command, want) || servers[0].Env["KEY"] != "hush-hush" || servers[0].Env["MODE"] != "plain" {
-		t.Errorf("got %+v", servers[0])
-	}
-	if servers[1].Headers["Authorization"] != "hush-hush" || servers[1].Timeout.String() != "5s" || servers[0].MaxResultTokens != 4000 {
-		t.Errorf("got %+v", servers)
-	}
-	if got := s.ToolsFor("a", "terminal:general"); !slices.Equal(got, []string{"calc"}) {
-		t.Errorf("tools elsewhere: %q", got)
-	}
-	if got := s.ToolsFor("a", "terminal:lab"); !slices.Equal(got, []string{"calc", "far"}) {
-		t.Errorf("tools where a binding applies: %q", got)
-	}
+	check.EqualAll(t, fmt.Sprint(servers[0]), servers[0].Command, []string{"npx", "-y", "@scope/server"})
+	check.Equal(t, fmt.Sprintf("got %+v servers[0].Env[\"KEY\"]", servers[0]), servers[0].Env["KEY"], "hush-hush")
+	check.Equal(t, fmt.Sprintf("got %+v servers[0].Env[\"MODE\"]", servers[0]), servers[0].Env["MODE"], "plain")
+	check.Equal(t, fmt.Sprint(servers), servers[1].Headers["Authorization"], "hush-hush")
+	check.Equal(t, fmt.Sprintf("got %+v servers[1].Timeout.String()", servers), servers[1].Timeout.String(), "5s")
+	check.Equal(t, fmt.Sprintf("got %+v servers[0].MaxResultTokens", servers), servers[0].MaxResultTokens, 4000)
+	check.EqualAll(t, "tools elsewhere", s.ToolsFor("a", "terminal:general"), []string{"calc"})
+	check.EqualAll(t, "tools where a binding applies", s.ToolsFor("a", "terminal:lab"), []string{"calc", "far"})
 	if !slices.Contains(s.Secrets(), "hush-hush") {
 		t.Error("a secret is not known as one")
 	}
@@ -73,9 +72,7 @@ func TestToolServerMistakes(t *testing.T) {
 		"a stray key":      {server + "alow = [\"x\"]", "did you mean allow?"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Parse("f", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
+			check.ErrorContains(t, "error", check.ErrorOf(Parse("f", []byte(c.text))), c.want)
 		})
 	}
 }
@@ -86,9 +83,7 @@ func TestAnEditedSecretIsAChange(t *testing.T) {
 		must(t, err)
 		return &s
 	}
-	if got := ChangedKeys(with("b"), with("c")); !slices.Equal(got, []string{"tools.env.A number 1"}) {
-		t.Errorf("changed keys are %q", got)
-	}
+	check.EqualAll(t, "changed keys", ChangedKeys(with("b"), with("c")), []string{"tools.env.A number 1"})
 }
 
 func TestWhoMayBeGivenTasks(t *testing.T) {
@@ -106,8 +101,6 @@ task_time = "10m"
 	}
 	_, err = Parse("f", []byte("[[agents]]\nid = \"cairn\"\nspawn = [\"resercher\"]\ntask_calls = 0\n[[agents]]\nid = \"researcher\"\ntask_time = \"25h\"\n"))
 	for _, want := range []string{`spawn: there is no agent "resercher", did you mean researcher?`, "task_calls", "task_time"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\ndoes not say %s", err, want)
-		}
+		check.ErrorContains(t, "does not say", err, want)
 	}
 }

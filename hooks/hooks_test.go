@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // fates are outcomes by hook, and what was logged.
@@ -83,9 +85,7 @@ func TestAProgramDecides(t *testing.T) {
 			t.Parallel()
 			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: 5 * time.Second})
 			began := time.Now()
-			if v := h.Ask(t.Context(), Before, one); v != c.want {
-				t.Errorf("it says %+v", v)
-			}
+			check.Equal(t, "h.Ask(t.Context(), Before, one)", h.Ask(t.Context(), Before, one), c.want)
 			if took := time.Since(began); f.String() != Before+" "+c.fate || took > 20*time.Second {
 				t.Errorf("fate %q after %v", f, took)
 			}
@@ -100,9 +100,7 @@ func TestAProgramGetsTheEventAndNoSecrets(t *testing.T) {
 	h.Tell(After, one)
 	h.Close()
 	text, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	body, env, _ := strings.Cut(string(text), "}")
 	var got struct {
 		Hook string
@@ -112,9 +110,8 @@ func TestAProgramGetsTheEventAndNoSecrets(t *testing.T) {
 	if err := json.Unmarshal([]byte(body+"}"), &got); err != nil || got.Hook != After || got.event != one || time.Since(got.Time) > time.Minute {
 		t.Errorf("it got %s: %v", body, err)
 	}
-	if strings.Contains(env, "sk-secret") || !strings.Contains(env, "PATH=") {
-		t.Errorf("its environment is %s", env)
-	}
+	check.Lacks(t, "its environment", env, "sk-secret")
+	check.Contains(t, "its environment", env, "PATH=")
 }
 
 func TestAnAddressDecides(t *testing.T) {
@@ -156,9 +153,9 @@ func TestAnAddressDecides(t *testing.T) {
 			t.Errorf("%d: it says %+v, %s", c.status, v, f)
 		}
 	}
-	if text := f.log.String(); strings.Contains(text, "a secret") || !strings.Contains(text, "outcome=timeout") {
-		t.Errorf("the log says %s", text)
-	}
+	text := f.log.String()
+	check.Lacks(t, "the log", text, "a secret")
+	check.Contains(t, "the log", text, "outcome=timeout")
 }
 
 func TestAHookThatHangsDelaysNobody(t *testing.T) {
@@ -194,9 +191,7 @@ func TestHooksEndWithTheBot(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("closing took %v", took)
 	}
-	if v := h.Ask(context.Background(), Before, one); v != (Verdict{}) {
-		t.Errorf("nobody is asked, and says %+v", v)
-	}
+	check.Equal(t, "nobody is asked", h.Ask(context.Background(), Before, one), (Verdict{}))
 }
 
 func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {

@@ -2,11 +2,11 @@ package llm_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -31,13 +31,9 @@ func TestACallerThatWatchesForSilenceSetsTheLimits(t *testing.T) {
 		if err != nil || len(resp.Message.Calls) != 1 || signs.Load() < 4 {
 			t.Errorf("got %+v and %d calls of Alive, %v; want an answer and a call for each piece", resp.Message, signs.Load(), err)
 		}
-		if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnreachable {
-			t.Errorf("without Alive the model's own limits did not apply: %v", err)
-		}
+		check.Equal(t, "without Alive the model's own limits did not apply", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := model.Generate(ctx, watched, nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the caller's own limit ended it with %v", err)
-		}
+		check.Error(t, check.ErrorOf(model.Generate(ctx, watched, nil)), context.DeadlineExceeded)
 	})
 }

@@ -2,9 +2,11 @@ package llm_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -49,7 +51,6 @@ func TestTheOfflineModelSaysWhatCame(t *testing.T) {
 
 func TestMessagesAreStoredWithoutPictures(t *testing.T) {
 	raw, err := json.Marshal(llm.Message{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}})
-	if err != nil || strings.Contains(strings.ToLower(string(raw)), "image") {
-		t.Errorf("got %s, %v", raw, err)
-	}
+	check.NoError(t, err)
+	check.Lacks(t, fmt.Sprintf("got %s strings.ToLower(string(raw))", raw), strings.ToLower(string(raw)), "image")
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -15,9 +16,8 @@ func TestTheFactor(t *testing.T) {
 		var l llm.Learnt
 		l.Counted(0, 100)
 		l.Counted(100, 0)
-		if l.Factor() != 1 || l.Scale() != 100 {
-			t.Errorf("%v, %d", l.Factor(), l.Scale())
-		}
+		check.Equal(t, "l.Factor()", l.Factor(), 1)
+		check.Equal(t, "l.Scale()", l.Scale(), 100)
 	})
 	t.Run("follows each count by three tenths", func(t *testing.T) {
 		var l llm.Learnt
@@ -33,12 +33,10 @@ func TestTheFactor(t *testing.T) {
 			high.Counted(10, 1000)
 			low.Counted(1000, 10)
 		}
-		if high.Factor() != 2.5 || low.Factor() != 0.5 {
-			t.Errorf("%v and %v", high.Factor(), low.Factor())
-		}
-		if high.Scale() != 225 || low.Scale() != 100 {
-			t.Errorf("in steps %d and %d", high.Scale(), low.Scale())
-		}
+		check.Equal(t, "high.Factor()", high.Factor(), 2.5)
+		check.Equal(t, "low.Factor()", low.Factor(), 0.5)
+		check.Equal(t, "in steps", high.Scale(), 225)
+		check.Equal(t, "low.Scale()", low.Scale(), 100)
 	})
 	t.Run("in steps, it does not go to and fro", func(t *testing.T) {
 		var l llm.Learnt
@@ -89,12 +87,8 @@ func TestNotebook(t *testing.T) {
 		page.NoImages()
 		must(t, page.Keep(t.Context()))
 		want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
-		if got := open(s).Page("m@here").Facts(); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-		if got := open(s).Page("m@elsewhere").Facts(); got != (llm.Facts{}) {
-			t.Errorf("another server's model knows %+v", got)
-		}
+		check.Equal(t, "open(s).Page(\"m@here\").Facts()", open(s).Page("m@here").Facts(), want)
+		check.Equal(t, "another server's model knows", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
 	})
 	t.Run("what hardly changes is not written", func(t *testing.T) {
 		s := &shelf{}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
+	"fmt"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -114,18 +114,17 @@ func TestLoopTurnsAToolsFailureIntoWords(t *testing.T) {
 			if err != nil || resp.Message.Text != "sorry" {
 				t.Fatalf("the loop did not go on: %q, %v", resp.Message.Text, err)
 			}
-			if got := records[0].results[0].Text; !strings.HasPrefix(got, "Error: ") || !strings.Contains(got, c.want) {
-				t.Errorf("the model is told %q, want %q", got, c.want)
-			}
+			got := records[0].results[0].Text
+			check.HasPrefix(t, "the model is told", got, "Error: ")
+			check.Contains(t, "the model is told", got, c.want)
 		})
 	}
 }
 
 func TestLoopTakesMissingArgumentsForAnEmptyObject(t *testing.T) {
 	_, records, err := run(t, script(llmtest.Use(llm.Call{ID: "1", Name: "echo", Arguments: " "}), llmtest.Say("ok")), 2, tool("echo", echo))
-	if err != nil || records[0].results[0].Text != "got {}" {
-		t.Errorf("got %+v, %v", records, err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, fmt.Sprintf("got %+v records[0].results[0].Text", records), records[0].results[0].Text, "got {}")
 }
 
 func TestLoopEndsWithAToolThatEnds(t *testing.T) {
@@ -136,9 +135,7 @@ func TestLoopEndsWithAToolThatEnds(t *testing.T) {
 	if err != nil || len(resp.Message.Calls) != 1 || len(records) != 1 {
 		t.Fatalf("got %+v, recorded %d, %v", resp, len(records), err)
 	}
-	if n := len(model.Requests()); n != 1 {
-		t.Errorf("the model was called %d times", n)
-	}
+	check.Equal(t, "the model was called", len(model.Requests()), 1)
 }
 
 func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
@@ -152,9 +149,9 @@ func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
 		},
 		Record: func(llm.Message, []llm.Message) { recorded++ },
 	}.Run(t.Context())
-	if !errors.Is(err, llm.ErrTooManyCalls) || !slices.Equal(left, []int{3, 2, 1}) || recorded != 3 {
-		t.Errorf("got %v with %v calls left, %d recorded", err, left, recorded)
-	}
+	check.Error(t, err, llm.ErrTooManyCalls)
+	check.EqualAll(t, "left", left, []int{3, 2, 1})
+	check.Equal(t, "calls left", recorded, 3)
 }
 
 func TestLoopRetriesWithANewRequestWhenToldTo(t *testing.T) {
@@ -180,9 +177,7 @@ func TestLoopRetriesWithANewRequestWhenToldTo(t *testing.T) {
 				Model: failing(c.failures), MaxCalls: 1,
 				Request: func(_ context.Context, left int) (llm.Request, error) {
 					made++
-					if left != 1 {
-						t.Errorf("a retry counts as a call: left is %d", left)
-					}
+					check.Equal(t, "a retry counts as a call: left", left, 1)
 					return llm.Request{}, nil
 				},
 				Retry: func(_ context.Context, err error) bool {
@@ -191,9 +186,8 @@ func TestLoopRetriesWithANewRequestWhenToldTo(t *testing.T) {
 				},
 			}
 			_, err := loop.Run(t.Context())
-			if !errors.Is(err, c.want) || made != 3 {
-				t.Errorf("got %v after %d requests", err, made)
-			}
+			check.Error(t, err, c.want)
+			check.Equal(t, "made", made, 3)
 		})
 	}
 }

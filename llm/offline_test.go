@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -64,18 +66,14 @@ func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Messag
 func holds(t *testing.T, answer string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(answer, part) {
-			t.Errorf("%q is not in the answer:\n%s", part, answer)
-		}
+		check.Contains(t, "is not in the answer", answer, part)
 	}
 }
 
 func lacks(t *testing.T, answer string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if strings.Contains(answer, part) {
-			t.Errorf("%q is in the answer:\n%s", part, answer)
-		}
+		check.Lacks(t, "is in the answer", answer, part)
 	}
 }
 
@@ -94,9 +92,7 @@ func TestTheOfflineModelQuotesWhatItFinds(t *testing.T) {
 		answer, _ := talk(t, question, memories, transcript)
 		holds(t, answer, "Ada, 2023-05-08 13:56 (#12): “I adopted a cat named Pixel yesterday (7 May 2023).”", "Bob, 2023-06-01 09:00 (#30)")
 		lacks(t, answer, "green tea", "#14")
-		if strings.Count(answer, "adopted") != 1 {
-			t.Errorf("the same thing twice:\n%s", answer)
-		}
+		check.Equal(t, fmt.Sprintf("the same thing twice:\n%s", answer), strings.Count(answer, "adopted"), 1)
 	})
 	t.Run("it tells how to set a model the first time, briefly later", func(t *testing.T) {
 		first, _ := talk(t, question, memories, transcript)
@@ -143,9 +139,7 @@ func TestTheOfflineModelAnswersWhatIsNoQuestion(t *testing.T) {
 	t.Run("a greeting is answered without looking anything up", func(t *testing.T) {
 		answer, asked := talk(t, "[#1 2023-07-01 10:00 Bob] Hello!", memories, transcript)
 		holds(t, answer, "Hello, Bob!")
-		if len(asked) != 0 {
-			t.Errorf("asked %q", asked)
-		}
+		check.Len(t, "asked", asked, 0)
 	})
 	t.Run("a statement is kept, and only what is close to it quoted", func(t *testing.T) {
 		answer, _ := talk(t, "[#41 2023-07-01 10:00 Eve] When I was young I had a sailing boat with Ada", memories, transcript)
@@ -182,11 +176,9 @@ func TestTheOfflineModelAnswersWhatIsNoQuestion(t *testing.T) {
 		}
 	})
 	t.Run("its window is the setting, or the default", func(t *testing.T) {
-		if got, want := llm.NewOffline(4000).Window(t.Context()), (llm.Window{Tokens: 4000, Source: "setting"}); got != want {
-			t.Errorf("got %+v", got)
-		}
-		if got := llm.NewOffline(0).Window(t.Context()); got.Tokens != llm.DefaultWindow || got.Source != "default" {
-			t.Errorf("got %+v", got)
-		}
+		check.Equal(t, "got", llm.NewOffline(4000).Window(t.Context()), (llm.Window{Tokens: 4000, Source: "setting"}))
+		got := llm.NewOffline(0).Window(t.Context())
+		check.Equal(t, "llm.NewOffline(0).Window(t.Context()).Tokens", got.Tokens, llm.DefaultWindow)
+		check.Equal(t, "llm.NewOffline(0).Window(t.Context()).Source", got.Source, "default")
 	})
 }

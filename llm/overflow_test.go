@@ -1,6 +1,10 @@
 package llm
 
-import "testing"
+import (
+	"testing"
+
+	"cairn/internal/check"
+)
 
 func TestOverflowIsRecognised(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -37,9 +41,9 @@ func TestOverflowIsRecognised(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			if err.Kind != KindOverflow || err.Limit != c.limit || PromptOf(err) != c.prompt {
-				t.Errorf("got %q with limit %d and a prompt of %d, want %q with %d and %d", err.Kind, err.Limit, PromptOf(err), KindOverflow, c.limit, c.prompt)
-			}
+			check.Equal(t, "with limit  and a prompt", err.Kind, KindOverflow)
+			check.Equal(t, "with limit", err.Limit, c.limit)
+			check.Equal(t, "and a prompt", PromptOf(err), c.prompt)
 			if err.Temporary() {
 				t.Error("it would be tried again unchanged")
 			}
@@ -64,9 +68,9 @@ func TestOverflowIsNotSeenInOtherFailures(t *testing.T) {
 		"a wrong key":                       {401, `{"error":{"message":"the prompt is too long ago forgotten key is invalid"}}`, KindAuth},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := Refused(c.status, nil, []byte(c.body)); err.Kind != c.kind || err.Limit != 0 {
-				t.Errorf("got %q with limit %d, want %q", err.Kind, err.Limit, c.kind)
-			}
+			err := Refused(c.status, nil, []byte(c.body))
+			check.Equal(t, "with limit", err.Kind, c.kind)
+			check.Equal(t, "with limit", err.Limit, 0)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"cairn/internal/check"
 )
 
 func TestRefusalsOfAnyShapeBecomeOneError(t *testing.T) {
@@ -36,9 +38,8 @@ func TestRefusalsOfAnyShapeBecomeOneError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			if err.Kind != c.kind || err.Message != c.message {
-				t.Errorf("got %q: %q, want %q: %q", err.Kind, err.Message, c.kind, c.message)
-			}
+			check.Equal(t, "err.Kind", err.Kind, c.kind)
+			check.Equal(t, "err.Message", err.Message, c.message)
 		})
 	}
 }
@@ -92,9 +93,7 @@ func TestARefusalOfManyWordsIsJudgedByTheFirst(t *testing.T) {
 		many = append(many, fmt.Sprint("word ", i))
 	}
 	body, err := json.Marshal(map[string]any{"error": many})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if n := len(strings.Join(parseComplaint(body).words, " ")); n > maxExamined+10 {
 		t.Errorf("%d bytes of words are looked at", n)
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // failures are servers' refusals as they come, and what each must mean. want is a part
@@ -72,9 +74,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 				t.Errorf("people read %q, want %q in it", r.Person, f.said)
 			}
 			for _, inner := range []string{where.Address, where.Model, "there.test", "HTTP", "near"} {
-				if strings.Contains(r.Person, inner) {
-					t.Errorf("people read %q in %q", inner, r.Person)
-				}
+				check.Lacks(t, "r.Person", r.Person, inner)
 			}
 			var line bytes.Buffer
 			slog.New(slog.NewTextHandler(&line, nil)).Warn("turn_failed", LogAttrs(err)...)
@@ -105,9 +105,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 		var e *Error
 		errors.As(f.err, &e)
 		temporary := map[Kind]bool{KindRateLimited: true, KindOverloaded: true, KindUnreachable: true, KindTruncated: true}[f.kind]
-		if e.Temporary() != temporary {
-			t.Errorf("%s: temporary is %t", f.name, e.Temporary())
-		}
+		check.Equal(t, f.name+": temporary", e.Temporary(), temporary)
 	}
 }
 
@@ -122,7 +120,6 @@ func TestAFailureIsLocatedOnce(t *testing.T) {
 	if errors.As(refused, &e); e.Where.Model != "" {
 		t.Error("the error that came in was changed")
 	}
-	if other := errors.New("other"); Located(other, Where{Model: "a"}) != other {
-		t.Error("another error was changed")
-	}
+	other := errors.New("other")
+	check.Equal(t, "another error was changed", Located(other, Where{Model: "a"}), other)
 }

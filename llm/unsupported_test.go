@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // unsupported are servers' refusals as they come, and what they do not take: "tools", "images", or "" for
@@ -112,9 +114,9 @@ func TestWhatAServerDoesNotTakeIsKnownByItsWords(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
 			wrapped := fmt.Errorf("the turn failed: %w", err)
-			if tools, images := RefusesTools(wrapped), RefusesImages(wrapped); tools != (c.says == "tools") || images != (c.says == "images") {
-				t.Errorf("%q is taken for a refusal of tools: %t, of pictures: %t", err, tools, images)
-			}
+			tools, images := RefusesTools(wrapped), RefusesImages(wrapped)
+			check.Equal(t, fmt.Sprintf("%q is taken for a refusal of tools", err), tools, (c.says == "tools"))
+			check.Equal(t, fmt.Sprintf("%q of pictures", err), images, (c.says == "images"))
 			if c.says != "" && err.Temporary() {
 				t.Errorf("%q would be tried again unchanged", err)
 			}
@@ -128,9 +130,7 @@ func TestWhatAServerDoesNotTakeIsKnownByItsWords(t *testing.T) {
 	if !RefusesTools(&Error{Kind: KindOverloaded, Message: "it does not support tools"}) {
 		t.Error("not seen when it is sorted as overloaded")
 	}
-	if got := Refused(500, nil, []byte("a tool server failed")).Kind; got != KindOverloaded {
-		t.Errorf("a failing server is sorted as %q", got)
-	}
+	check.Equal(t, "a failing server is sorted", Refused(500, nil, []byte("a tool server failed")).Kind, KindOverloaded)
 }
 
 func TestDemandsAreKnownByTheirWords(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -27,9 +28,7 @@ func TestAnOverflowTellsTheWindow(t *testing.T) {
 		if llm.KindOf(err) != llm.KindOverflow || len(server.Requests()) > 2 { // once more without room for reasoning
 			t.Errorf("got %v after %d requests", err, len(server.Requests()))
 		}
-		if got := model.Window(t.Context()).Tokens; got != 2000 {
-			t.Errorf("the window is %d", got)
-		}
+		check.Equal(t, "the window", model.Window(t.Context()).Tokens, 2000)
 	})
 }
 
@@ -62,9 +61,9 @@ func TestAnErrorInTheStreamIsAnError(t *testing.T) {
 			x.Fail("the engine crashed")
 			x.Wait(2 * time.Second) // what is not seen at once is never seen
 		}), openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, func(string) {})
-		if llm.KindOf(err) != llm.KindOverloaded || !strings.Contains(err.Error(), "the engine crashed") || requests != 1 {
-			t.Errorf("got %v after %d requests", err, requests)
-		}
+		check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindOverloaded)
+		check.Contains(t, "after  requests", err.Error(), "the engine crashed")
+		check.Equal(t, "requests", requests, 1)
 	})
 }
 
@@ -75,9 +74,8 @@ func TestEachAttemptIsSpentFor(t *testing.T) {
 			req, spent := hello, errors.New("all spent")
 			req.Spend = func() error { return spent }
 			_, err := w.model(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-			if err != spent || len(server.Requests()) != 0 {
-				t.Errorf("got %v after %d requests", err, len(server.Requests()))
-			}
+			check.Equal(t, "after  requests", err, spent)
+			check.Len(t, "server.Requests()", server.Requests(), 0)
 		})
 		t.Run("each attempt is charged", func(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") })
@@ -89,9 +87,8 @@ func TestEachAttemptIsSpentFor(t *testing.T) {
 				return nil
 			}
 			_, err := w.model(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-			if llm.KindOf(err) != llm.KindOverloaded || len(server.Requests()) != 2 {
-				t.Errorf("got %v after %d requests", err, len(server.Requests()))
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindOverloaded)
+			check.Len(t, "server.Requests()", server.Requests(), 2)
 		})
 	})
 }
@@ -104,22 +101,17 @@ func TestRefusalsAreSortedByWhatCanBeDone(t *testing.T) {
 					x.Header().Set("Location", "/elsewhere")
 					x.Reject(status, "some_error", "no")
 				})
-				if llm.KindOf(err) != kind {
-					t.Errorf("got %v, want %q", err, kind)
-				}
+				check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), kind)
 			})
 		}
 		t.Run("a page", func(t *testing.T) {
 			_, err := w.ask(t, func(x *llmtest.Exchange) { x.Refuse(502, "", "<html><h1>Bad Gateway</h1></html>") })
-			if llm.KindOf(err) != llm.KindOverloaded || !strings.Contains(err.Error(), "Bad Gateway") {
-				t.Errorf("got %v", err)
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindOverloaded)
+			check.Contains(t, "err.Error()", err.Error(), "Bad Gateway")
 		})
 		t.Run("a page that comes as an answer", func(t *testing.T) {
 			_, err := w.ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", "<html>Please log in</html>") })
-			if llm.KindOf(err) != llm.KindWrongAddress {
-				t.Errorf("got %v", err)
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindWrongAddress)
 		})
 	})
 }
@@ -187,9 +179,8 @@ func TestAFloodIsRefused(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				server := w.open(t, answer)
 				_, err := w.model(t, server, openai.Options{MaxAnswer: 100_000, MaxRetries: 3}).Generate(t.Context(), hello, nil)
-				if !errors.Is(err, llm.ErrTooLong) || len(server.Requests()) != 1 {
-					t.Errorf("got %v after %d requests", err, len(server.Requests()))
-				}
+				check.Error(t, err, llm.ErrTooLong)
+				check.Len(t, "server.Requests()", server.Requests(), 1)
 				byStream := name == "comments without end" || name == "unknown events without end" // which may be longer than an answer
 				if strings.HasSuffix(name, "without end") && !byStream && !strings.Contains(err.Error(), "longer than 100000 bytes") {
 					t.Errorf("it was cut late: %v", err)
@@ -269,16 +260,12 @@ func TestAConversationFollowsNoRedirect(t *testing.T) {
 func TestAnAddressIsChecked(t *testing.T) {
 	everyWire(t, func(t *testing.T, w wire) {
 		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1"} {
-			if _, err := w.connect(openai.Options{BaseURL: address}); err == nil || !strings.Contains(err.Error(), strconv.Quote(address)) {
-				t.Errorf("%q: %v", address, err)
-			}
+			check.ErrorContains(t, address, check.ErrorOf(w.connect(openai.Options{BaseURL: address})), strconv.Quote(address))
 		}
 		host := "api.openai.com"
 		if w.name == llm.WireMessages {
 			host = "api.anthropic.com"
 		}
-		if model, err := w.connect(openai.Options{}); err != nil || model.Name() != host {
-			t.Errorf("without an address: %v, %v", model, err)
-		}
+		check.Equal(t, "without an address", check.Must(w.connect(openai.Options{}))(t).Name(), host)
 	})
 }

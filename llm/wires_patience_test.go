@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -37,9 +38,9 @@ func TestTemporaryFailuresAreTriedAgain(t *testing.T) {
 					ok(x)
 				})
 				resp, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
-				if err != nil || resp.Message.Text != "fine" || len(server.Requests()) != 3 {
-					t.Errorf("got %q after %d requests, %v", resp.Message.Text, len(server.Requests()), err)
-				}
+				check.NoError(t, err)
+				check.Equal(t, "after  requests", resp.Message.Text, "fine")
+				check.Len(t, "server.Requests()", server.Requests(), 3)
 			})
 		}
 	})
@@ -65,9 +66,8 @@ func TestNoFurtherAttemptIsMade(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				_, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(ctx, hello, func(string) {})
-				if llm.KindOf(err) != c.kind || len(server.Requests()) != c.requests {
-					t.Errorf("got %v after %d requests, want %q after %d", err, len(server.Requests()), c.kind, c.requests)
-				}
+				check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), c.kind)
+				check.Len(t, "server.Requests()", server.Requests(), c.requests)
 			})
 		}
 	})
@@ -85,9 +85,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			back.Store(time.Now().UnixNano())
 			x.Say("fine")
 		})
-		if _, err := w.model(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil)))
 		if got := time.Duration(back.Load() - refused.Load()); got < 300*time.Millisecond {
 			t.Errorf("came back after %v, was asked to wait 300ms", got)
 		}
@@ -104,9 +102,8 @@ func TestASilentServerIsUnreachable(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				server := w.open(t, answer)
 				_, err := w.model(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3}).Generate(t.Context(), hello, nil)
-				if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
-					t.Errorf("got %v after %d requests", err, len(server.Requests()))
-				}
+				check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindUnreachable)
+				check.Len(t, "server.Requests()", server.Requests(), 1)
 			})
 		}
 		t.Run("when it is asked for its models", func(t *testing.T) {
@@ -119,9 +116,8 @@ func TestASilentServerIsUnreachable(t *testing.T) {
 			model, err := w.connect(openai.Options{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
 			must(t, err)
 			_, err = model.Generate(t.Context(), hello, nil)
-			if llm.KindOf(err) != llm.KindUnreachable || asked.Load() != 1 {
-				t.Errorf("got %v after %d questions", err, asked.Load())
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindUnreachable)
+			check.Equal(t, "asked.Load()", asked.Load(), 1)
 		})
 	})
 }
@@ -153,9 +149,8 @@ func TestAnAnswerHasOneLimitOfTime(t *testing.T) {
 				defer cancel()
 				model := w.model(t, server, openai.Options{MaxTime: 200 * time.Millisecond, MaxRetries: 3})
 				_, err := model.Generate(ctx, hello, nil)
-				if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
-					t.Errorf("got %v after %d requests", err, len(server.Requests()))
-				}
+				check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindUnreachable)
+				check.Len(t, "server.Requests()", server.Requests(), 1)
 			})
 		}
 	})
@@ -199,9 +194,8 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 				time.Sleep(patience * 3 / 2)
 			}
 		})
-		if err != nil || resp.Message.Text != "ab" {
-			t.Errorf("got %q, %v", resp.Message.Text, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "resp.Message.Text", resp.Message.Text, "ab")
 	})
 }
 

@@ -3,9 +3,9 @@
 package llm_test
 
 import (
-	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -20,13 +20,11 @@ func TestPicturesAreSent(t *testing.T) {
 			t.Fatal(err, server.Refusals())
 		}
 		got := server.Requests()[0].Last()
-		if len(got.Images) != 1 || string(got.Images[0].Data) != string(png) || got.Images[0].Type != "image/png" {
-			t.Errorf("the server read %+v", got.Images)
-		}
+		check.Len(t, "the server read", got.Images, 1)
+		check.Equal(t, "string(got.Images[0].Data)", string(got.Images[0].Data), string(png))
+		check.Equal(t, "got.Images[0].Type", got.Images[0].Type, "image/png")
 		for _, want := range []string{"image of #1: cat.png", "a drawing, not shown", "look"} {
-			if !strings.Contains(got.Text(), want) {
-				t.Errorf("%q is not in %q", want, got.Text())
-			}
+			check.Contains(t, "is not", got.Text(), want)
 		}
 	})
 }
@@ -63,9 +61,7 @@ func TestEveryPromptAlternatesAndBeginsWithAUser(t *testing.T) {
 func TestWhatIsNotSetIsNotSent(t *testing.T) {
 	everyWire(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
-		if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("hi")}}, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("hi")}}, nil)))
 		for _, name := range []string{
 			"temperature", "max_completion_tokens", "max_output_tokens", "tools", "tool_choice", "reasoning", "reasoning_effort",
 			"thinking", "output_config", "system", "instructions",
@@ -85,14 +81,9 @@ func TestOddTextArrivesWhole(t *testing.T) {
 		odd := "quotes \" and \\ and \t tab, line\nbreak, \u2028, <b>&amp; 茶 🍵 e\u0301"
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say(x.Request.Last().Text() + "\x00!") })
 		resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user(odd)}}, nil)
-		if err != nil || resp.Message.Text != odd+"!" {
-			t.Errorf("got %q, %v", resp.Message.Text, err)
-		}
-		if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil); err != nil {
-			t.Fatal(err)
-		}
-		if got := server.Requests()[1].Last().Text(); got != "a\uFFFDb\x01" {
-			t.Errorf("what is no UTF-8 was sent as %q", got)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "resp.Message.Text", resp.Message.Text, odd+"!")
+		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil)))
+		check.Equal(t, "what is no UTF-8 was sent", server.Requests()[1].Last().Text(), "a\uFFFDb\x01")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -94,9 +95,7 @@ func TestTextIsShownAsItComes(t *testing.T) {
 		server := w.open(t, func(x *llmtest.Exchange) {
 			x.Counted = llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}
 			x.Piece("first ")
-			if got := <-seen; got != "first " {
-				t.Errorf("the first piece was shown as %q", got)
-			}
+			check.Equal(t, "the first piece was shown", <-seen, "first ")
 			x.Say("last")
 		})
 		var shown []string
@@ -108,9 +107,7 @@ func TestTextIsShownAsItComes(t *testing.T) {
 		if err != nil || resp.Message.Text != "first last" || strings.Join(shown, "|") != "first |last" || resp.FinishReason != llm.FinishStop || resp.Message.Role != llm.RoleAssistant {
 			t.Errorf("got %+v shown as %q, %v", resp, shown, err)
 		}
-		if want := (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}); resp.Usage != want {
-			t.Errorf("usage %+v, want %+v", resp.Usage, want)
-		}
+		check.Equal(t, "usage", resp.Usage, (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}))
 		unrefused(t, server)
 	})
 }
@@ -178,9 +175,7 @@ func TestAToolIsForced(t *testing.T) {
 		})
 		model := w.model(t, server, openai.Options{})
 		for range 2 {
-			if resp, err := model.Generate(t.Context(), req, nil); err != nil || len(resp.Message.Calls) != 1 {
-				t.Fatalf("a server that takes no forced tool: got %+v, %v", resp, err)
-			}
+			check.Len(t, "a server that takes no forced tool", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Calls, 1)
 		}
 		if n := len(server.Requests()); n != 3 || !llm.LearntOf(model, nil).Facts().RefusesForced {
 			t.Errorf("%d requests: the refusal was not learnt", n)
@@ -228,19 +223,13 @@ func TestReasoningGoesBackWithinItsTurnToItsModelAlone(t *testing.T) {
 			all := server.Requests()
 			return string(all[len(all)-1].Raw)
 		}
-		if raw := sent(model); !strings.Contains(raw, "they ask for tea") {
-			t.Errorf("the reasoning is missing in %s", raw)
-		}
-		if raw := sent(w.model(t, server, openai.Options{Model: "other-model"})); strings.Contains(raw, "they ask for tea") {
-			t.Errorf("another model was sent %s", raw)
-		}
+		check.Contains(t, "the reasoning is missing", sent(model), "they ask for tea")
+		check.Lacks(t, "another model was sent", sent(w.model(t, server, openai.Options{Model: "other-model"})), "they ask for tea")
 		other := w.open(t, func(x *llmtest.Exchange) { x.Say("done") })
 		if _, err := w.model(t, other, openai.Options{}).Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err, other.Refusals())
 		}
-		if raw := string(other.Requests()[0].Raw); strings.Contains(raw, "they ask for tea") {
-			t.Errorf("another server was sent %s", raw)
-		}
+		check.Lacks(t, "another server was sent", string(other.Requests()[0].Raw), "they ask for tea")
 		unrefused(t, server)
 	})
 }
@@ -255,9 +244,7 @@ func TestAConnectionServesManyRequests(t *testing.T) {
 			}
 		}})
 		for range 10 {
-			if _, err := model.Generate(ctx, hello, nil); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, check.ErrorOf(model.Generate(ctx, hello, nil)))
 		}
 		if opened > 3 { // the end of a body that comes late costs a connection
 			t.Errorf("%d connections for 10 requests", opened)
@@ -276,7 +263,5 @@ func TestTheWireIsKnown(t *testing.T) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -151,25 +153,19 @@ func serveHostile() error {
 func hostileHTTP(t *testing.T, env ...string) (url string) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cmd := exec.Command(exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return strings.TrimSpace(line)
 }

@@ -16,6 +16,7 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -137,9 +138,7 @@ func newSuite(t *testing.T, server Server) *suite {
 	t.Cleanup(host.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := host.Ready(ctx); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, host.Ready(ctx))
 	s.host = host
 	var err error
 	if s.store, err = store.Open(ctx, store.Options{Dir: t.TempDir(), Log: log}); err != nil {
@@ -151,12 +150,8 @@ func newSuite(t *testing.T, server Server) *suite {
 	}
 	s.hub = channel.New(channel.Options{Store: s.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{s.room}, Log: log})
 	t.Cleanup(func() {
-		if err := s.hub.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := s.store.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.hub.Close())
+		check.NoError(t, s.store.Close())
 	})
 	s.say("test:vault", "The safe code is 4711.")
 	if _, _, err := s.hub.Run(t.Context(), "test:vault", channel.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711"); err != nil {
@@ -222,9 +217,7 @@ func (s *suite) check(tool string, requests []llm.Request) (unescaped, foreign i
 
 func TestNoServerGetsMoreThanItIsGiven(t *testing.T) {
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
@@ -261,9 +254,7 @@ func TestNoServerGetsMoreThanItIsGiven(t *testing.T) {
 			if grown > 50 {
 				t.Errorf("%d MiB more are in use", grown)
 			}
-			if log := s.log.String(); strings.Contains(log, secretOfServer) {
-				t.Error("the log has a secret of the settings")
-			}
+			check.Lacks(t, "the log has a secret of the settings", s.log.String(), secretOfServer)
 			t.Logf("%d turns, %d calls, %d that nobody allowed, %d reads across conversations, %d unescaped, %d MiB more in use", len(hostileTools), len(called), len(refused), foreign, unescaped, grown)
 		})
 	}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -49,15 +48,13 @@ func TestToolsOfBothTransports(t *testing.T) {
 func TestOnlyWhatIsAllowedIsOffered(t *testing.T) {
 	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, calculator()), Allow: []string{"add", "no_such_tool"}}, Server{ID: "other", URL: overHTTP(t, calculator())})
 	tools := h.Tools([]string{"calc", "other"})
-	if len(tools) != 1 || tools[0].Name != "calc_add" || tools[0].Original != "add" {
-		t.Errorf("tools are %v", tools)
-	}
+	check.Len(t, "tools", tools, 1)
+	check.Equal(t, "tools[0].Name", tools[0].Name, "calc_add")
+	check.Equal(t, "tools[0].Original", tools[0].Original, "add")
 	if n := len(tools[0].Description); n == 0 || n > 2000 {
 		t.Errorf("a description of %d bytes", n)
 	}
-	if len(h.Tools(nil)) != 0 {
-		t.Error("an agent without servers has tools")
-	}
+	check.Len(t, "an agent without servers has tools", h.Tools(nil), 0)
 	status := h.Status()[0]
 	if !status.Connected || !slices.Equal(status.Missing, []string{"no_such_tool"}) || !slices.Contains(status.Refused, "delete_everything") {
 		t.Errorf("status is %+v", status)
@@ -71,25 +68,21 @@ func TestAProgramSeesNoSecretOfTheBot(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-hush")
 	h, _ := start(t, calculatorProgram(t))
 	got, err := h.run(t, "calc_secret", `{"A":1,"B":2}`)
-	if err != nil || strings.Contains(got, "hush") || !strings.Contains(got, "own value") {
-		t.Errorf("it sees %q, %v", got, err)
-	}
+	check.NoError(t, err)
+	check.Lacks(t, "it sees", got, "hush")
+	check.Contains(t, "it sees", got, "own value")
 }
 
 func TestACallThatHangsEndsWithItsTimeoutOrItsTurn(t *testing.T) {
 	s := calculatorProgram(t)
 	s.Timeout = 200 * time.Millisecond
 	h, _ := start(t, s)
-	if _, err := h.run(t, "calc_hang", `{"A":1,"B":2}`); err == nil || !strings.Contains(err.Error(), "did not answer within 200ms") {
-		t.Errorf("a hanging call ends with %v", err)
-	}
+	check.ErrorContains(t, "a hanging call ends", check.ErrorOf(h.run(t, "calc_hang", `{"A":1,"B":2}`)), "did not answer within 200ms")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	tools := h.Tools([]string{"calc"})
 	i := slices.IndexFunc(tools, func(tool Tool) bool { return tool.Original == "hang" })
-	if _, err := tools[i].Run(ctx, json.RawMessage(`{"A":1,"B":2}`)); !errors.Is(err, context.Canceled) {
-		t.Errorf("a stopped call ends with %v", err)
-	}
+	check.Error(t, check.ErrorOf(tools[i].Run(ctx, json.RawMessage(`{"A":1,"B":2}`))), context.Canceled)
 	if got, err := h.run(t, "calc_add", `{"A":1,"B":2}`); got != "3" {
 		t.Errorf("the next call gives %q, %v", got, err)
 	}
@@ -98,9 +91,7 @@ func TestACallThatHangsEndsWithItsTimeoutOrItsTurn(t *testing.T) {
 func TestAServerThatDiesHarmsOneCall(t *testing.T) {
 	h, log := start(t, calculatorProgram(t))
 	before := h.Tools([]string{"calc"})
-	if _, err := h.run(t, "calc_die", `{"A":1,"B":2}`); err == nil || !strings.Contains(err.Error(), "died during the call") {
-		t.Errorf("a call of a server that dies ends with %v", err)
-	}
+	check.ErrorContains(t, "a call of a server that dies ends", check.ErrorOf(h.run(t, "calc_die", `{"A":1,"B":2}`)), "died during the call")
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		got, err := h.run(t, "calc_add", `{"A":1,"B":2}`)
 		if got == "3" {
@@ -110,9 +101,7 @@ func TestAServerThatDiesHarmsOneCall(t *testing.T) {
 			t.Fatalf("it does not come back: %v\n%s", err, log)
 		}
 	}
-	if after := h.Tools([]string{"calc"}); len(after) != len(before) {
-		t.Errorf("%d tools, %d before", len(after), len(before))
-	}
+	check.Len(t, "tools,  before", h.Tools([]string{"calc"}), len(before))
 	if n := strings.Count(log.String(), "tool_server_lost"); n != 1 || !strings.Contains(log.String(), "tool_server_recovered") {
 		t.Errorf("%d lines in\n%s", n, log)
 	}
@@ -142,9 +131,7 @@ func TestAChangedListIsReportedAndAllowsNothingNew(t *testing.T) {
 			t.Fatal(log)
 		}
 	}
-	if tools := h.Tools([]string{"calc"}); len(tools) != 1 {
-		t.Errorf("tools are %v", tools)
-	}
+	check.Len(t, "tools", h.Tools([]string{"calc"}), 1)
 }
 
 func TestToolName(t *testing.T) {
@@ -174,25 +161,20 @@ func TestUpdateKeepsWhatStays(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if err := h.Ready(ctx); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, h.Ready(ctx))
 	}
 	ready()
 	kept := h.all()[0]
 	two.Allow = []string{"add", "fail"}
 	h.Update([]Server{two, one})
 	ready()
-	if h.all()[1] != kept {
-		t.Error("the connection to a server that stayed was made anew")
-	}
+	check.Equal(t, "the connection to a server that stayed was made anew", h.all()[1], kept)
 	var names []string
 	for _, tool := range h.Tools([]string{"one", "two"}) {
 		names = append(names, tool.Name)
 	}
-	if !slices.Equal(names, []string{"two_add", "two_fail", "one_add"}) || changes.Load() != 3 {
-		t.Errorf("tools %v after %d changes", names, changes.Load())
-	}
+	check.EqualAll(t, "tools", names, []string{"two_add", "two_fail", "one_add"})
+	check.Equal(t, "changes.Load()", changes.Load(), 3)
 	h.Update(nil)
 	if tools := h.Tools([]string{"one", "two"}); len(tools) > 0 {
 		t.Errorf("there are tools of servers that are gone: %v", tools)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // serveDeaf is a server that reads no more once its tool "deaf" was called; with "flood" it asks
@@ -131,9 +133,7 @@ func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
 	s.Command = []string{"sh", "-c", fmt.Sprintf(`sleep 600 & echo $! > %s; exec "$0" "$@"`, note), s.Command[0], s.Command[1]}
 	h, _ := start(t, s)
 	text, err := os.ReadFile(note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	h.Close()
 	for end := time.Now().Add(10 * time.Second); running(strings.TrimSpace(string(text))); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

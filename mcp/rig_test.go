@@ -101,9 +101,7 @@ func overHTTP(t *testing.T, s *sdk.Server) string {
 func calculatorProgram(t *testing.T) Server {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return Server{ID: "calc", Command: []string{exe, "-test.run=^$"}, Allow: allowed, Env: map[string]string{serverVariable: "1", "OWN": "own value"}}
 }
 

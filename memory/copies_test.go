@@ -27,9 +27,9 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		got := storetest.Remove(t, c, 1)
 		check.EqualAll(t, "changed", got, []int64{1, 5, 6, 7})
 		storetest.WantNoSecret(t, c)
-		if m, err := c.Transcript().Message(ctx, 5); err != nil || m.Text != store.DeletedCopyText || m.Tokens != chat.TokensOf(m) {
-			t.Errorf("%+v, %v", m, err)
-		}
+		m := check.Must(c.Transcript().Message(ctx, 5))(t)
+		check.Equal(t, "m.Text", m.Text, store.DeletedCopyText)
+		check.Equal(t, "m.Tokens", m.Tokens, chat.TokensOf(m))
 	})
 	t.Run("what they found of others stays", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -73,9 +73,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 		err := c.Store().Update(ctx, func(tx *store.Tx) error {
 			return memory.CheckDraft(c, tx, &d, 1, 3)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		storetest.Remove(t, c, 2)
 		err = c.Store().Update(ctx, func(tx *store.Tx) error { return memory.Recheck(c, tx, &d) })
 		check.Error(t, err, memory.ErrUnsaid)

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -58,9 +59,7 @@ func TestWorth(t *testing.T) {
 	})
 	t.Run("who people are and what is pinned does not fade", func(t *testing.T) {
 		for _, m := range []memory.Memory{{Kind: "identity", Importance: 0.7, SaidAt: storetest.Day}, {Kind: "observation", Importance: 0.7, Pinned: true, SaidAt: storetest.Day}} {
-			if got := m.Decayed(storetest.Day.AddDate(50, 0, 0)); got != 0.7 {
-				t.Errorf("%+v is worth %v", m, got)
-			}
+			check.Equal(t, fmt.Sprintf("%+v is worth", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)
 		}
 	})
 	t.Run("to read a thousand times changes nothing", func(t *testing.T) {

@@ -53,9 +53,7 @@ func much(t *testing.T) *store.Store {
 	storetest.Keep(t, storetest.Find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
 	storetest.Run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
 	for _, err := range []error{memory.Of(c).Pin(ctx, 4, true), memory.Of(c).Forget(ctx, 6), memory.Of(c).Forget(ctx, 2)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 	}
 	return s
 }
@@ -63,9 +61,7 @@ func much(t *testing.T) *store.Store {
 func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	s := much(t)
 	all := export(t, s)
-	if len(all) != 7 {
-		t.Fatalf("%d memories leave", len(all))
-	}
+	check.Len(t, "memories leave", all, 7)
 	before := storetest.Dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
 		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Known: 7}))
@@ -82,9 +78,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
-			if found, err := memory.Of(other).Search(ctx, query, 9); err != nil || len(found) != want {
-				t.Errorf("%s: %+v, %v", query, found, err)
-			}
+			check.Len(t, query, check.Must(memory.Of(other).Search(ctx, query, 9))(t), want)
 		}
 		check.Equal(t, "the result", len(check.Must(memory.In(other.Store()).Chain(ctx, 1))(t)), 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))
@@ -92,9 +86,8 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		again, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
-		if err != nil || again != (memory.ImportResult{Known: 7}) {
-			t.Errorf("again: %+v, %v", again, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "again", again, (memory.ImportResult{Known: 7}))
 	})
 	t.Run("in one that has not, their messages are counted, and another that stands in their place is not taken for them", func(t *testing.T) {
 		other := storetest.OpenStore(t, t.TempDir())
@@ -103,26 +96,26 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 		m.ID = "another"
 		storetest.Deliver(t, c, m)
 		n, err := memory.In(other).Import(ctx, slices.Clone(all))
-		if err != nil || n.Fresh != 7 || n.Lost != 8 {
-			t.Errorf("%+v, %v", n, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, fmt.Sprintf("%+v n.Fresh", n), n.Fresh, 7)
+		check.Equal(t, fmt.Sprintf("%+v n.Lost", n), n.Lost, 8)
 		check.Equal(t, "sources", storetest.Number(t, other, "SELECT count(*) FROM memory_sources"), 0)
 	})
 	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {
 		other := storetest.Imported(t, 9)
 		storetest.Remove(t, other, 7)
-		if n, err := memory.In(other.Store()).Import(ctx, slices.Clone(all)); err != nil || n.Fresh != 7 || n.Lost != 3 {
-			t.Errorf("%+v, %v", n, err)
-		}
+		n := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
+		check.Equal(t, "n.Fresh", n.Fresh, 7)
+		check.Equal(t, "n.Lost", n.Lost, 3)
 		check.Equal(t, "sources", storetest.Number(t, other.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
 		check.NoError(t, memory.In(s).Purge(ctx, 4))
 		check.NoError(t, memory.In(s).Forget(ctx, 3))
 		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 6}))
-		if m, _, err := memory.In(s).Get(ctx, 3); err != nil || m.State != "forgotten" {
-			t.Errorf("%+v, %v", m, err)
-		}
+		m, _, err := memory.In(s).Get(ctx, 3)
+		check.NoError(t, err)
+		check.Equal(t, "m.State", m.State, "forgotten")
 	})
 }
 
@@ -164,9 +157,9 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 		secret := good
 		secret.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
 		check.Must(memory.In(c.Store()).Import(ctx, []memory.Exported{secret}))(t)
-		if m, _, err := memory.In(c.Store()).Get(ctx, 1); err != nil || strings.Contains(m.Content, "a1B2a1B2") {
-			t.Errorf("%+v, %v", m, err)
-		}
+		m, _, err := memory.In(c.Store()).Get(ctx, 1)
+		check.NoError(t, err)
+		check.Lacks(t, "m.Content", m.Content, "a1B2a1B2")
 	})
 }
 
@@ -205,9 +198,8 @@ func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 	err := s.View(ctx, func(tx *store.Tx) error {
 		return store.Each(tx, show, "SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id")
 	})
-	if err != nil || n != 7 {
-		t.Errorf("%d rows, %v", n, err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "rows", n, 7)
 	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
 		err := s.Update(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(statement)
@@ -234,9 +226,7 @@ func TestImportOfTheSameWords(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		for range 2 {
 			check.Must(memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
-			if got, want := states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"}; !slices.Equal(got, want) {
-				t.Errorf("%q", got)
-			}
+			check.EqualAll(t, "got", states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"})
 		}
 		check.NoError(t, memory.In(s).Forget(ctx, 2))
 		check.Equal(t, "what was forgotten since is back", check.Must(memory.In(s).Import(ctx, []memory.Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
@@ -244,15 +234,11 @@ func TestImportOfTheSameWords(t *testing.T) {
 	t.Run("nothing takes its own place, however often a file says the same", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		check.Must(memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
-		if n := storetest.Number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"); n != 0 {
-			t.Errorf("%d lead back to themselves", n)
-		}
+		check.Equal(t, "lead back to themselves", storetest.Number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"), 0)
 	})
 	t.Run("an active memory is superseded by none", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		_, err := memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "active", 2), one(2, "Ann swims", "active", 0)})
-		if err == nil || !strings.Contains(err.Error(), "it is active") {
-			t.Errorf("%v", err)
-		}
+		check.ErrorContains(t, "error", err, "it is active")
 	})
 }

@@ -193,9 +193,8 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	for _, m := range found {
 		got = append(got, fmt.Sprint(m.Content, m.Sources))
 	}
-	if want := "third[4] first[1]"; err != nil || strings.Join(got, " ") != want {
-		t.Errorf("got %v, %v, want %s", got, err, want)
-	}
+	check.NoError(t, err)
+	check.Equal(t, fmt.Sprintf("got %v strings.Join(got, \" \")", got), strings.Join(got, " "), "third[4] first[1]")
 }
 
 func TestFactsInAnyScriptAreToldApart(t *testing.T) {

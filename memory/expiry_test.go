@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,9 +16,7 @@ func TestEndOf(t *testing.T) {
 		"2020-05-08": "has passed", "tomorrow": "write a day", "30m": "has passed", "-3d": "write a day", "0d": "write a day",
 		"99999999d": "write a day", "9999999999h": "write a day", "2026-13-40": "write a day", "10000-01-01": "write a day", "P3D": "write a day",
 	} {
-		if _, err := memory.EndOf(expires, now.Add(-time.Hour), now); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", expires, err, want)
-		}
+		check.ErrorContains(t, expires, check.ErrorOf(memory.EndOf(expires, now.Add(-time.Hour), now)), want)
 	}
 }
 
@@ -54,17 +51,14 @@ func TestExpiry(t *testing.T) {
 					t.Errorf("%q %q: %d, %v", state, query, total, err)
 				}
 				for _, m := range found {
-					if want := map[bool]string{true: "expired", false: "active"}[m.ID == 4 || m.ID == 5]; m.State != want {
-						t.Errorf("memory %d is %s", m.ID, m.State)
-					}
+					check.Equal(t, fmt.Sprintf("memory %d", m.ID), m.State, map[bool]string{true: "expired", false: "active"}[m.ID == 4 || m.ID == 5])
 				}
 			}
 		}
 		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away reason", 99))(t)), 4)
 		answer, err := storetest.Call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
-		if err != nil || !strings.Contains(answer, `"total":4`) {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.NoError(t, err)
+		check.Contains(t, "answer", answer, `"total":4`)
 	})
 	t.Run("pinned it has no end", func(t *testing.T) {
 		check.NoError(t, memory.Of(c).Pin(ctx, 4, true))
@@ -73,9 +67,8 @@ func TestExpiry(t *testing.T) {
 		}
 		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away", 99))(t)), 5)
 		check.NoError(t, memory.Of(c).Pin(ctx, 4, false))
-		if m, _, _ := memory.In(c.Store()).Get(ctx, 4); m.State != "expired" {
-			t.Errorf("%+v", m)
-		}
+		m, _, _ := memory.In(c.Store()).Get(ctx, 4)
+		check.Equal(t, "m.State", m.State, "expired")
 	})
 	t.Run("said again after its end it has none, and with another end that one", func(t *testing.T) {
 		check.Must(storetest.Call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)

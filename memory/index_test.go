@@ -123,11 +123,9 @@ func TestNoQueryDoesHarm(t *testing.T) {
 			t.Errorf("%.40q: %v", query, err)
 		}
 	}
-	if err := quick.Check(func(query string) bool {
+	check.NoError(t, quick.Check(func(query string) bool {
 		_, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})
 		return err == nil
-	}, nil); err != nil {
-		t.Error(err)
-	}
+	}, nil))
 	check.Equal(t, "a query changed something", storetest.Dump(t, c.Store()), before)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,9 +21,7 @@ func state(t *testing.T, c *store.Conversation, id int64) string {
 	if errors.Is(err, store.ErrNotFound) {
 		return "gone"
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return m.State
 }
 
@@ -34,12 +31,10 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 		for n, was := range []string{"active", "superseded", "replaced"} {
 			s := storetest.Keep(t, c, "Ann", fmt.Sprintf("Ann has %d dogs", n), 2)
 			storetest.Run(t, c.Store(), "UPDATE memories SET state = ? WHERE id = ?", was, s.ID)
-			if err := memory.Of(c).Forget(ctx, s.ID); err != nil || state(t, c, s.ID) != "forgotten" {
-				t.Errorf("%v", err)
-			}
-			if err := memory.Of(c).Restore(ctx, s.ID); err != nil || state(t, c, s.ID) != was {
-				t.Errorf("%s: %s, %v", was, state(t, c, s.ID), err)
-			}
+			check.NoError(t, memory.Of(c).Forget(ctx, s.ID))
+			check.Equal(t, "state(t, c, s.ID)", state(t, c, s.ID), "forgotten")
+			check.NoError(t, memory.Of(c).Restore(ctx, s.ID))
+			check.Equal(t, "state(t, c, s.ID)", state(t, c, s.ID), was)
 			check.Error(t, memory.Of(c).Restore(ctx, s.ID), store.ErrNotFound)
 		}
 		check.Equal(t, "the result", len(check.Must(memory.Of(c).Search(ctx, "dogs", 9))(t)), 1)
@@ -49,9 +44,9 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 		old := storetest.Keep(t, c, "Ann", "Ann has a dog")
 		check.NoError(t, memory.Of(c).Forget(ctx, old.ID))
 		again := storetest.Keep(t, c, "Ann", "ann has a DOG!")
-		if err := memory.Of(c).Restore(ctx, old.ID); !errors.Is(err, memory.ErrSaid) || !strings.Contains(err.Error(), fmt.Sprintf("memory %d", again.ID)) {
-			t.Errorf("%v", err)
-		}
+		err := memory.Of(c).Restore(ctx, old.ID)
+		check.Error(t, err, memory.ErrSaid)
+		check.Contains(t, "memory.Of(c).Restore(ctx, old.ID).Error()", err.Error(), fmt.Sprintf("memory %d", again.ID))
 		check.Equal(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
 	})
 	t.Run("another conversation decides nothing", func(t *testing.T) {
@@ -84,18 +79,13 @@ func TestPurge(t *testing.T) {
 			return list
 		}
 		for _, id := range all {
-			if got := chain(id); !slices.Equal(got, all) {
-				t.Errorf("the chain of %d is %v", id, got)
-			}
+			check.EqualAll(t, fmt.Sprintf("the chain of %d", id), chain(id), all)
 		}
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, 2))
 		check.Error(t, memory.In(c.Store()).Purge(ctx, 2), store.ErrNotFound)
-		if got := chain(1); !slices.Equal(got, []int64{1, 3}) || state(t, c, 1) != "superseded" {
-			t.Errorf("the chain is %v", got)
-		}
-		if n := storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM memory_sources WHERE memory = 2) + (SELECT count(*) FROM memory_terms WHERE memory = 2)"); n != 0 {
-			t.Errorf("%d rows are left", n)
-		}
+		check.EqualAll(t, "the chain", chain(1), []int64{1, 3})
+		check.Equal(t, "state(t, c, 1)", state(t, c, 1), "superseded")
+		check.Equal(t, "rows are left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM memory_sources WHERE memory = 2) + (SELECT count(*) FROM memory_terms WHERE memory = 2)"), 0)
 		for _, s := range []int64{1, 3} {
 			check.NoError(t, memory.In(c.Store()).Purge(ctx, s))
 		}
@@ -139,7 +129,6 @@ func TestEditedMemories(t *testing.T) {
 	check.Error(t, memory.In(c.Store()).Edit(ctx, 999, "Ann has a cat"), store.ErrNotFound)
 	check.NoError(t, memory.Of(c).Forget(ctx, other.ID))
 	check.Error(t, memory.In(c.Store()).Edit(ctx, other.ID, "Ann plays the oboe"), store.ErrNotFound)
-	if _, err := privacy.Of(c).Delete(ctx, []string{from[0].ID}); err != nil || state(t, c, s.ID) != "gone" {
-		t.Errorf("its message is deleted, and it is %s, %v", state(t, c, s.ID), err)
-	}
+	check.NoError(t, check.ErrorOf(privacy.Of(c).Delete(ctx, []string{from[0].ID})))
+	check.Equal(t, "its message is deleted", state(t, c, s.ID), "gone")
 }

@@ -24,12 +24,8 @@ func TestWorkerSaves(t *testing.T) {
 	t.Run("code says who said it, when, where, and by which compaction it was saved", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
-		if answer, err := save(t, j, `{"content": "Bob likes tea", "kind": "preference", "importance": 0.25, "messages": [5, 3, 3], "about": "bob"}`); err != nil || answer != "Noted." {
-			t.Errorf("%q, %v", answer, err)
-		}
-		if _, err := save(t, j, `{"content": "Ann has a cat", "kind": "fact", "messages": [4]}`); err != nil {
-			t.Error(err)
-		}
+		check.Equal(t, "answer", check.Must(save(t, j, `{"content": "Bob likes tea", "kind": "preference", "importance": 0.25, "messages": [5, 3, 3], "about": "bob"}`))(t), "Noted.")
+		check.NoError(t, check.ErrorOf(save(t, j, `{"content": "Ann has a cat", "kind": "fact", "messages": [4]}`)))
 		if got := storetest.Contents(t, c); got != nil {
 			t.Errorf("saved before the summary was: %q", got)
 		}
@@ -69,12 +65,10 @@ func TestWorkerSaves(t *testing.T) {
 			t.Errorf("the next chunk has a limit of its own: %v", err)
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		if got, want := storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if m, _, _ := memory.In(c.Store()).Get(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
-			t.Errorf("%+v", m)
-		}
+		check.EqualAll(t, "got", storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"})
+		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
+		check.EqualAll(t, "m.Sources", m.Sources, []int64{1, 3})
+		check.Equal(t, "m.Confirmed", m.Confirmed, 1)
 	})
 	t.Run("a summary that cannot be stored saves no memory either", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
@@ -154,13 +148,10 @@ func TestAModelSavesFromTheRunningTurn(t *testing.T) {
 	var told []memory.Memory
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m memory.Memory) { told = append(told, m) }})
 	old, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Bob lives in Bergen", "kind": "fact", "supersedes": %d}`, old.ID))
-	if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
-		t.Errorf("%q, %v", answer, err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "answer", answer, fmt.Sprintf("Noted; it supersedes memory %d.", old.ID))
 	if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
 		t.Errorf("told of %+v", told)
 	}
@@ -168,16 +159,16 @@ func TestAModelSavesFromTheRunningTurn(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	answer, err = storetest.Call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
-	if err != nil || !strings.Contains(answer, "known already") || len(told) != 1 {
-		t.Errorf("again: %q, %v", answer, err)
-	}
+	check.NoError(t, err)
+	check.Contains(t, "again", answer, "known already")
+	check.Len(t, "told", told, 1)
 	if m, _, err := memory.In(c.Store()).Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
 		t.Errorf("the same message confirms it: %+v, %v", m, err)
 	}
 	answer, err = storetest.Call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
-	if err != nil || !strings.Contains(answer, "no memory 99") || len(told) != 2 {
-		t.Errorf("superseding what is not there: %q, %v", answer, err)
-	}
+	check.NoError(t, err)
+	check.Contains(t, "superseding what is not there", answer, "no memory 99")
+	check.Len(t, "told", told, 2)
 	if _, err := storetest.Call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
 		t.Error("a message that is not there is a source")
 	}

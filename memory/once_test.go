@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"cairn/compactor/summarize"
@@ -51,14 +50,11 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		if _, err := storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [2]}`); err == nil {
 			t.Error("message 2 is outside of the span")
 		}
-		if _, err := storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.ErrorOf(storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`)))
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		wantContents(t, c, "fact: first", "fact: third")
-		if m, _, _ := memory.In(c.Store()).Get(ctx, 2); !slices.Equal(m.Sources, []int64{8}) {
-			t.Errorf("it comes from %v", m.Sources)
-		}
+		m, _, _ := memory.In(c.Store()).Get(ctx, 2)
+		check.EqualAll(t, "it comes", m.Sources, []int64{8})
 	})
 	t.Run("a worker that failed has read nothing", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
@@ -95,9 +91,8 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
 		wantContents(t, c, "fact: rough")
-		if m, _, _ := memory.In(c.Store()).Get(ctx, 1); m.By != "extractive" {
-			t.Errorf("saved by %s", m.By)
-		}
+		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
+		check.Equal(t, "saved", m.By, "extractive")
 		storetest.ApplyRows(t, c, j.ID())
 		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
 		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, storetest.Peek(t, c).Head.Stack[0].ID, storetest.Peek(t, c).Head.Stack[1].ID)
@@ -110,9 +105,9 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 		storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann likes tea.", 2)
 		storetest.Repair(t, c, transcript.Worker, 4, 6, "ann LIKES téa", 5)
 		wantContents(t, c, "fact: Ann likes tea.")
-		if m, _, _ := memory.In(c.Store()).Get(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
-			t.Errorf("%+v", m)
-		}
+		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
+		check.Equal(t, "m.Confirmed", m.Confirmed, 2)
+		check.EqualAll(t, "m.Sources", m.Sources, []int64{2, 5})
 	})
 }
 

@@ -32,9 +32,7 @@ func TestPassage(t *testing.T) {
 			m := storetest.Said(1, test.said.Text)
 			m.Attachments = test.said.Attachments
 			found := recallAll(t, talked(t, m), memory.Question{Text: test.question, Limit: 1})
-			if len(found) != 1 {
-				t.Fatal("nothing is found")
-			}
+			check.Len(t, "nothing is found", found, 1)
 			passage := found[0].Passage(200)
 			if n := utf8.RuneCountInString(passage); n > 500 {
 				t.Errorf("it has %d characters", n)
@@ -43,9 +41,7 @@ func TestPassage(t *testing.T) {
 				check.Contains(t, "the passage", passage, want)
 			}
 			for _, not := range test.not {
-				if strings.Contains(passage, not) {
-					t.Errorf("%q has %q", passage, not)
-				}
+				check.Lacks(t, "passage", passage, not)
 			}
 		})
 	}
@@ -54,8 +50,8 @@ func TestPassage(t *testing.T) {
 		m.Attachments = []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
 		c := talked(t, m)
 		answer, err := storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
-		if err != nil || !strings.Contains(answer, "vault opens with the number 7461.") || !strings.Contains(answer, "[image: a.png, a cellar]") || strings.Contains(answer, start) {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.NoError(t, err)
+		check.Contains(t, "answer", answer, "vault opens with the number 7461.", "[image: a.png, a cellar]")
+		check.Lacks(t, "answer", answer, start)
 	})
 }

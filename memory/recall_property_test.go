@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
@@ -31,9 +32,7 @@ func TestRecallProperties(t *testing.T) {
 			for i, text := range rapid.SliceOfN(texts, 0, 20).Draw(rt, "said") {
 				past = append(past, spoken(i, float64(i*rapid.IntRange(0, 5).Draw(rt, "pause")), rapid.SampledFrom([]string{"Ann", "Bob"}).Draw(rt, "who"), conv.Name()+" "+text))
 			}
-			if _, err := conv.Past().Import(ctx, past); err != nil {
-				rt.Fatal(err)
-			}
+			check.NoError(rt, check.ErrorOf(conv.Past().Import(ctx, past)))
 		}
 		q := memory.Question{
 			Text: texts.Draw(rt, "question"), Asker: rapid.SampledFrom([]string{"", "Ann", "Eve"}).Draw(rt, "asker"),

@@ -157,9 +157,7 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 		if found, err := memory.Of(c).Search(ctx, query, 9); err != nil || found != nil {
 			t.Errorf("%s finds memories %+v, %v", query, found, err)
 		}
-		if found, err := memory.Of(other).Search(ctx, query, 9); err != nil || len(found) != 1 {
-			t.Errorf("%s finds memories %+v where it was said, %v", query, found, err)
-		}
+		check.Len(t, fmt.Sprintf("%s finds memories", query), check.Must(memory.Of(other).Search(ctx, query, 9))(t), 1)
 	}
 }
 

@@ -2,9 +2,7 @@ package memory_test
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -52,16 +50,13 @@ func TestSearchMemories(t *testing.T) {
 			// Memories of the same millisecond are ordered by their numbers.
 			storetest.Run(t, s, "UPDATE memories SET said_at = 0")
 			found, total, err := memory.In(s).List(ctx, test.f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			var list []int64
 			for _, m := range found {
 				list = append(list, m.ID)
 			}
-			if !slices.Equal(list, test.want) || total != test.total {
-				t.Errorf("found %v of %d, want %v of %d", list, total, test.want, test.total)
-			}
+			check.EqualAll(t, "found", list, test.want)
+			check.Equal(t, "total", total, test.total)
 		})
 	}
 	for _, f := range []memory.Filter{{Kind: "rumour"}, {State: "lost"}, {Conversation: "terminal:none"}} {
@@ -69,12 +64,11 @@ func TestSearchMemories(t *testing.T) {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	if _, _, err := memory.In(s).Get(ctx, 99); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("got %v", err)
-	}
-	if found, err := memory.Of(c).Search(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
-		t.Errorf("%+v, %v", found, err)
-	}
+	_, _, err := memory.In(s).Get(ctx, 99)
+	check.Error(t, err, store.ErrNotFound)
+	found := check.Must(memory.Of(c).Search(ctx, "tea", 1))(t)
+	check.Len(t, "found", found, 1)
+	check.Equal(t, "found[0].ID", found[0].ID, 1)
 }
 
 func TestRankingOfMemories(t *testing.T) {
@@ -108,9 +102,9 @@ func TestRankingOfMemories(t *testing.T) {
 		}
 		return found[0]
 	}
-	if m := first("what tea does Caroline drink"); m.ID != 1 || m.Parts[1].Name != "speaker" {
-		t.Errorf("of a person: %+v", m)
-	}
+	m := first("what tea does Caroline drink")
+	check.Equal(t, "of a person", m.ID, 1)
+	check.Equal(t, "first(\"what tea does Caroline drink\").Parts[1].Name", m.Parts[1].Name, "speaker")
 	check.Equal(t, "with a typo", first("greyhuond").ID, 3)
 	check.Equal(t, "by a name alone", first("Bob").Speaker, "Bob")
 	storetest.Run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())

@@ -129,9 +129,7 @@ func TestSharedMemories(t *testing.T) {
 		}
 		check.Equal(t, "memories found there", len(v.recalls("discord:1/11", "cake")), 2)
 		for _, name := range []string{"discord:1/10", "discord:1/10/100"} {
-			if got := v.recalls(name, "cake"); !slices.Equal(got, []string{"discord:1/11"}) {
-				t.Errorf("%s: %q", name, got)
-			}
+			check.EqualAll(t, name, v.recalls(name, "cake"), []string{"discord:1/11"})
 		}
 		for _, name := range []string{"discord:1/12", "discord:1/10/101", "discord:2/10", "discord:@me/7"} {
 			if got := v.recalls(name, "cake"); got != nil {
@@ -146,9 +144,9 @@ func TestSharedMemories(t *testing.T) {
 			m.ID += string(audience)
 			m.Audience = audience
 			check.Must(c.Inbox().Deliver(ctx, m))(t)
-			if _, here, err := memory.Of(c).Shared(ctx); err != nil || here != (audience == "") {
-				t.Errorf("%q: %v, %v", audience, here, err)
-			}
+			_, here, err := memory.Of(c).Shared(ctx)
+			check.NoError(t, err)
+			check.Equal(t, fmt.Sprint(audience), here, (audience == ""))
 		}
 		if got := v.recalls("discord:1/10", "cake"); got != nil {
 			t.Errorf("%q", got)
@@ -207,9 +205,8 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 						}
 					}
 					answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The sky over %s number %d is blue", "kind": "fact", "supersedes": %d}`, name, saved.ID, saved.ID))
-					if err != nil || !strings.Contains(answer, "supersedes none") {
-						t.Errorf("memory_save in %s: %s, %v", name, answer, err)
-					}
+					check.NoError(t, err)
+					check.Contains(t, fmt.Sprintf("memory_save in %s", name), answer, "supersedes none")
 					for _, messages := range []string{"[20]", fmt.Sprintf("[%d]", storetest.Find(t, s, foreign).Row(20))} {
 						if answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "x", "kind": "fact", "messages": %s}`, messages)); err == nil {
 							t.Errorf("memory_save of %s in %s: %s", messages, name, answer)
@@ -241,13 +238,12 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	saved := storetest.Keep(t, channel, "Bob", "The plum is ripe", 1)
 	tools := memory.Of(thread).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }})
 	answer, err := storetest.Call(tools, "memory_search", `{"query": "plum"}`)
-	if err != nil || !strings.Contains(answer, `"from":"discord:1/12"`) || strings.Contains(answer, `"messages"`) {
-		t.Errorf("%s, %v", answer, err)
-	}
+	check.NoError(t, err)
+	check.Contains(t, "answer", answer, `"from":"discord:1/12"`)
+	check.Lacks(t, "answer", answer, `"messages"`)
 	answer, err = storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
-	if err != nil || !strings.Contains(answer, "supersedes none") {
-		t.Errorf("%s, %v", answer, err)
-	}
+	check.NoError(t, err)
+	check.Contains(t, "answer", answer, "supersedes none")
 	check.Equal(t, "the result", check.Must(memory.Of(thread).Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
 	check.Error(t, memory.Of(thread).Forget(ctx, saved.ID), store.ErrNotFound)
 }

@@ -100,9 +100,8 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 		check.NoError(t, memory.Of(c).Forget(ctx, s.ID))
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		answer, err := storetest.Call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
-		if err != nil || !strings.Contains(answer, "had this forgotten") {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.NoError(t, err)
+		check.Contains(t, "answer", answer, "had this forgotten")
 		check.Equal(t, "the result", len(check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
 		if got := storetest.Contents(t, c); got != nil {
 			t.Errorf("%q", got)
@@ -119,17 +118,14 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
 		answer, err := storetest.Call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`)
-		if want := fmt.Sprintf(`This was known already in other words, as memory %d: "The standup meets at 9 in the kitchen". Nothing more is to be done.`, old.ID); err != nil || answer != want {
-			t.Errorf("got  %s\nwant %s, %v", answer, want, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "answer", answer, fmt.Sprintf(`This was known already in other words, as memory %d: "The standup meets at 9 in the kitchen". Nothing more is to be done.`, old.ID))
 		answer, err = storetest.Call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`)
-		if want := fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID); err != nil || answer != want {
-			t.Errorf("got  %s\nwant %s, %v", answer, want, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "answer", answer, fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID))
 		answer, err = storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID))
-		if err != nil || !strings.Contains(answer, fmt.Sprintf("supersedes memory %d now", old.ID)) {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.NoError(t, err)
+		check.Contains(t, "answer", answer, fmt.Sprintf("supersedes memory %d now", old.ID))
 		if m, _, err := memory.In(c.Store()).Get(ctx, old.ID); err != nil || m.State != "superseded" {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -139,9 +135,8 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 		old := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
 		answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
-		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "answer", answer, fmt.Sprintf("Noted; it supersedes memory %d.", old.ID))
 		check.EqualAll(t, "the result", storetest.Contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
 	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
@@ -155,9 +150,7 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 		}
 		check.Contains(t, "the result", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
 		check.Contains(t, "the result", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
-		if got := save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)); !strings.Contains(got, fmt.Sprintf("supersedes memory %d now", old.ID)) {
-			t.Error(got)
-		}
+		check.Contains(t, "got", save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)), fmt.Sprintf("supersedes memory %d now", old.ID))
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		check.EqualAll(t, "the result", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})

@@ -52,9 +52,8 @@ func TestTools(t *testing.T) {
 	t.Run("memory_search tells who said it, when, and where it comes from", func(t *testing.T) {
 		got, err := storetest.Call(tools, "memory_search", `{"query": "tea"}`)
 		want := `{"memories":[{"id":1,"kind":"preference","content":"Bob likes <tea>","who":"Bob","when":"2026-03-01 09:01","messages":[1]}],"total":1}`
-		if err != nil || got != want {
-			t.Errorf("got  %s\nwant %s, %v", got, want, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "got", got, want)
 		if got, err = storetest.Call(tools, "memory_search", `{"query": "", "kind": "todo"}`); err != nil || got != `{"memories":[],"total":0}` {
 			t.Errorf("got %s, %v", got, err)
 		}
@@ -62,9 +61,8 @@ func TestTools(t *testing.T) {
 	t.Run("recall quotes, long messages clipped", func(t *testing.T) {
 		got, err := storetest.Call(tools, "recall", `{"query": "tea", "limit": 1}`)
 		want := `{"messages":[{"seq":1,"who":"Bob","when":"2026-03-01 09:01","text":"I like <tea> & cake"}]}`
-		if err != nil || got != want {
-			t.Errorf("got  %s\nwant %s, %v", got, want, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "got", got, want)
 		storetest.Deliver(t, c, storetest.Said(3, "Which tea do I like?"))
 		if got, err = storetest.Call(tools, "recall", `{"query": "which tea"}`); err != nil || !strings.HasPrefix(got, strings.TrimSuffix(want, "]}")) || strings.Contains(got, `"seq":3`) {
 			t.Errorf("in the turn that asks: %s, %v", got, err)
@@ -86,8 +84,6 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s %s: %s, %v", test.name, test.arguments, got, err)
 			}
 		}
-		if got, err := storetest.Call(tools, "recall", `{"query": "tea", "limit": 1000000}`); err != nil || !strings.Contains(got, "tea") {
-			t.Errorf("a huge limit: %s, %v", got, err)
-		}
+		check.Contains(t, "a huge limit", check.Must(storetest.Call(tools, "recall", `{"query": "tea", "limit": 1000000}`))(t), "tea")
 	})
 }

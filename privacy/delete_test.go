@@ -3,7 +3,6 @@ package privacy_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"cairn/chat"
@@ -32,9 +31,9 @@ func TestDelete(t *testing.T) {
 		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
-		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
-			t.Errorf("took up %+v", taken)
-		}
+		taken := storetest.Deliver(t, c)
+		check.Len(t, "took up", taken, 1)
+		check.Equal(t, "storetest.Deliver(t, c)[0].ID", taken[0].ID, "m2")
 		check.Equal(t, "the version", storetest.Version(t, c), before)
 	})
 	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
@@ -49,23 +48,19 @@ func TestDelete(t *testing.T) {
 		if got := storetest.Recalled(t, c, storetest.Secret); got != nil {
 			t.Errorf("its words find %v", got)
 		}
-		if page, err := c.Transcript().Page(ctx, 1, 9); err != nil || !slices.Equal(storetest.Seqs(page), []int64{1, 3}) {
-			t.Errorf("the transcript has %v, %v", storetest.Seqs(page), err)
-		}
+		check.EqualAll(t, "the transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 9))(t)), []int64{1, 3})
 		var author, id string
 		err := c.Store().View(ctx, func(tx *store.Tx) error {
 			return tx.QueryRow("SELECT author, platform_id FROM messages WHERE seq = 2 AND deleted_at > 0").Scan(&author, &id)
 		})
-		if err != nil || author != "Ann" || id != "m2" {
-			t.Errorf("the tombstone is of %q, %q, %v", author, id, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "the tombstone", author, "Ann")
+		check.Equal(t, "id", id, "m2")
 		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		check.Equal(t, "the next one", storetest.Deliver(t, c, storetest.Said(4, "d"))[0].Seq, 4)
-		if got := storetest.Version(t, c); got != before+1 {
-			t.Errorf("the version went from %d to %d", before, got)
-		}
+		check.Equal(t, fmt.Sprintf("the version went from %d", before), storetest.Version(t, c), before+1)
 		if again := storetest.Remove(t, c, 2); again != nil || storetest.Version(t, c) != before+1 {
 			t.Errorf("deleted again: %v", again)
 		}
@@ -87,9 +82,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		before := storetest.Version(t, c)
 		check.EqualAll(t, "seqs", storetest.Remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
-		if got := storetest.Version(t, c); got != before+1 {
-			t.Errorf("the version went from %d to %d", before, got)
-		}
+		check.Equal(t, fmt.Sprintf("the version went from %d", before), storetest.Version(t, c), before+1)
 	})
 	t.Run("another conversation's message of that id stays", func(t *testing.T) {
 		c := storetest.Imported(t, 1)
@@ -108,9 +101,8 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		taken := storetest.Deliver(t, c, quoting(2, "m0"), storetest.Said(3, "c"))
 		storetest.DeliverOnly(t, c, quoting(4, "m0"))
 		got, err := privacy.Of(c).Delete(ctx, []string{"m0"}) // said before the bot came
-		if err != nil || !slices.Equal(got, []int64{1}) {
-			t.Errorf("seqs %v, %v", got, err)
-		}
+		check.NoError(t, err)
+		check.EqualAll(t, "seqs", got, []int64{1})
 		storetest.WantNoSecret(t, c)
 		m, err := c.Transcript().Message(ctx, 1)
 		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != chat.TokensOf(m) || m.Tokens > taken[0].Tokens {
@@ -136,12 +128,10 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 	open := func(t *testing.T, c *store.Conversation) int64 {
 		t.Helper()
 		turn, ok, err := c.Turns().Unanswered(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if state := storetest.Load(t, c); ok != (state.Open != 0) || state.Open != turn.Seq {
-			t.Errorf("the view has turn %d open, the store %d", state.Open, turn.Seq)
-		}
+		check.NoError(t, err)
+		state := storetest.Load(t, c)
+		check.Equal(t, "the view has turn", ok, (state.Open != 0))
+		check.Equal(t, "the view has turn", state.Open, turn.Seq)
 		return turn.Seq
 	}
 	t.Run("the only question of a turn closes it", func(t *testing.T) {
@@ -160,13 +150,10 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 			c := storetest.NewConversation(t)
 			storetest.Deliver(t, c, ask(1), storetest.Said(2, "by the way"), ask(3))
 			storetest.Remove(t, c, n)
-			if got := open(t, c); got != 1 {
-				t.Errorf("without message %d turn %d is open", n, got)
-			}
+			check.Equal(t, fmt.Sprintf("without message %d turn", n), open(t, c), 1)
 			turn, _, err := c.Turns().Unanswered(ctx)
-			if want := fmt.Sprint("m", 4-n); err != nil || !slices.Equal(turn.To, []string{want}) {
-				t.Errorf("without message %d it answers %v, %v", n, turn.To, err)
-			}
+			check.NoError(t, err)
+			check.EqualAll(t, fmt.Sprintf("without message %d it answers", n), turn.To, []string{fmt.Sprint("m", 4-n)})
 			storetest.Remove(t, c, 4-n)
 			check.Equal(t, "the open turn", open(t, c), 0)
 		}
@@ -183,9 +170,7 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 		storetest.Finish(t, c, 1, 2, "reply-2", "nine")
 		storetest.Remove(t, c, 1)
 		check.Equal(t, "answered", storetest.Number(t, c.Store(), "SELECT answered FROM messages WHERE seq = 1"), 1)
-		if page, err := c.Transcript().Page(ctx, 1, 9); err != nil || !slices.Equal(storetest.Seqs(page), []int64{2}) {
-			t.Errorf("the transcript has %v, %v", storetest.Seqs(page), err)
-		}
+		check.EqualAll(t, "the transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 9))(t)), []int64{2})
 	})
 }
 
@@ -194,9 +179,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 	remember := func(content string, messages ...int64) int64 {
 		t.Helper()
 		m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		return m.ID
 	}
 	alone := remember("Ann plays the "+storetest.Secret+".", 2)
@@ -217,9 +200,9 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 		check.Equal(t, "found", len(check.Must(memory.Of(c).Search(ctx, storetest.Secret, 9))(t)), 0)
 	})
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
-		if m, _, err := memory.In(c.Store()).Get(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {
-			t.Errorf("%+v, %v", m, err)
-		}
+		m, _, err := memory.In(c.Store()).Get(ctx, two)
+		check.NoError(t, err)
+		check.EqualAll(t, "m.Sources", m.Sources, []int64{5})
 		if m, _, err := memory.In(c.Store()).Get(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -249,9 +232,8 @@ func TestAQuotingMemoryGoesWithEachMessageItQuotes(t *testing.T) {
 			fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2, Memories: []summarize.MemoryDraft{
 				{Kind: "fact", Content: "Ann: I play the " + storetest.Secret + ". I live in Rome.", Messages: []int64{2, 5}},
 			}})
-			if err != nil || len(fresh) == 1 != steps.saved {
-				t.Errorf("saved %+v, %v", fresh, err)
-			}
+			check.NoError(t, err)
+			check.Equal(t, fmt.Sprintf("saved %+v len(fresh) == 1", fresh), len(fresh) == 1, steps.saved)
 			if steps.saved {
 				storetest.Remove(t, c, 2)
 			}

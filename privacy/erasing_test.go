@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"cairn/compactor/summarize"
@@ -19,9 +18,7 @@ import (
 func rememberAbout(t *testing.T, c *store.Conversation, content, about string, messages ...int64) int64 {
 	t.Helper()
 	m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return m.ID
 }
 
@@ -62,9 +59,8 @@ func TestErasing(t *testing.T) {
 		storetest.DeliverOnly(t, c, saidBy(201, "a", "Ann", storetest.Secret), saidBy(202, "b", "Ann", "I wait"))
 		check.Equal(t, "the result", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 101, 0}))
 		waiting, err := privacy.In(c.Store()).Erase(ctx, "a", c)
-		if err != nil || waiting != 1 {
-			t.Errorf("%d waited, %v", waiting, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "waited", waiting, 1)
 		storetest.Deliver(t, c, saidBy(203, "a", "Ann", "hello again"))
 		check.Equal(t, "the result", eraseAll(t, c, "a").Messages, 100)
 		storetest.WantNoSecret(t, c)
@@ -72,16 +68,12 @@ func TestErasing(t *testing.T) {
 		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
 			t.Errorf("%d messages are left, %v", len(page), err)
 		}
-		if n := storetest.Number(t, c.Store(), "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')"); n != 0 {
-			t.Errorf("%d tombstones say whose they were", n)
-		}
+		check.Equal(t, "tombstones say whose they", storetest.Number(t, c.Store(), "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')"), 0)
 		check.Equal(t, "it is not done", storetest.Number(t, c.Store(), "SELECT count(*) FROM erasures"), 0)
 		if n := storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Ann'"); n == 0 {
 			t.Error("the name of who stays is gone")
 		}
-		if state := storetest.Load(t, c); !strings.HasPrefix(storetest.Shape(state.Head.Stack), "placeholder emergency 1-100") {
-			t.Errorf("the stack is %s", storetest.Shape(state.Head.Stack))
-		}
+		check.HasPrefix(t, "the stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-100")
 		if r, err := c.Inbox().Deliver(ctx, saidBy(1, "a", "Ann", storetest.Secret)); err != nil || r.Fresh {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
@@ -160,9 +152,7 @@ func TestOptingOut(t *testing.T) {
 	ann.AuthorID, ann.Author, bob.AuthorID, bob.Author = "a", "Ann Lee", "b", "Bob"
 	storetest.Deliver(t, c, ann, bob)
 	before, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	worker := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 2)
 	save := func(arguments string) error {
 		_, err := storetest.Call(worker.Tools(9), "memory_save", arguments)
@@ -207,9 +197,9 @@ func TestOptingOut(t *testing.T) {
 		}
 	})
 	t.Run("what was there stays, and they may come back", func(t *testing.T) {
-		if m, _, err := memory.In(c.Store()).Get(ctx, before.ID); err != nil || m.State != "active" {
-			t.Errorf("%+v, %v", m, err)
-		}
+		m, _, err := memory.In(c.Store()).Get(ctx, before.ID)
+		check.NoError(t, err)
+		check.Equal(t, "m.State", m.State, "active")
 		if changed, err := privacy.Of(c).OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
 			t.Fatal(changed, err)
 		}

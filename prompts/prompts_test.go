@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/words"
 )
@@ -91,14 +92,10 @@ func filesOf(t *testing.T, language string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	entries, err := fs.ReadDir(files, language)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, entry := range entries {
 		text, err := fs.ReadFile(files, language+"/"+entry.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		texts[entry.Name()] = string(text)
 	}
 	return texts

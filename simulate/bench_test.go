@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/simulate"
 )
 
@@ -19,9 +20,7 @@ func BenchmarkHundredThousand(b *testing.B) {
 			rec := simulate.FromFile("big", said, bot)
 			for b.Loop() {
 				report, err := simulate.Run(b.Context(), rec, nil, simulate.OptionsOf(b.Context(), agent, agent.Policy(), nil))
-				if err != nil {
-					b.Fatal(err)
-				}
+				check.NoError(b, err)
 				b.ReportMetric(float64(len(report.Variants[0].Compactions)), "compactions")
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/simulate"
@@ -48,9 +49,7 @@ func options(t *testing.T, agent channel.Agent) simulate.Options {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }
 
 // imported imports messages into a store as `cairn import` does.

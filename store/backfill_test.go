@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -43,9 +44,9 @@ func TestReadBack(t *testing.T) {
 		if err != nil || !slices.Equal(storetest.Seqs(added), []int64{2, 3}) || added[0].Turn != 2 || added[1].Turn != 3 {
 			t.Fatalf("%+v, %v", added, err)
 		}
-		if got := added[1]; got.ReplySeq != 1 || got.Quote != "" {
-			t.Errorf("the reply is %+v", got)
-		}
+		got := added[1]
+		check.Equal(t, "the reply", got.ReplySeq, 1)
+		check.Equal(t, "added[1].Quote", got.Quote, "")
 		if state := storetest.Load(t, c); state.Open != 0 || state.Next != 4 || !reflect.DeepEqual(state.Messages[1:], added) {
 			t.Errorf("loaded %+v, want %+v", state, added)
 		}
@@ -61,9 +62,7 @@ func TestReadBack(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Said(1, "a"))
 		storetest.DeliverOnly(t, c, storetest.Said(2, "b"))
 		storetest.Remove(t, c, 1, 2)
-		if added, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}); len(added) != 0 || err != nil {
-			t.Errorf("%+v, %v", added, err)
-		}
+		check.Len(t, "added", check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}))(t), 0)
 	})
 	t.Run("all of it or nothing", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -116,9 +115,7 @@ func TestReplies(t *testing.T) {
 		}
 		taken := storetest.Deliver(t, c, reply(2, "p1"), reply(3, "p2"), reply(4, "p3"), reply(5, ""))
 		for i, want := range []int64{2, 2, 0, 0} {
-			if taken[i].ReplySeq != want {
-				t.Errorf("message %d replies to %d, want %d", i+2, taken[i].ReplySeq, want)
-			}
+			check.Equal(t, fmt.Sprintf("message %d replies", i+2), taken[i].ReplySeq, want)
 		}
 	})
 	t.Run("a notice is no message: a reply to it keeps its quote", func(t *testing.T) {

@@ -43,9 +43,8 @@ func TestBackupAndRestore(t *testing.T) {
 		check.Equal(t, "the result", check.Must(store.Inspect(ctx, file))(t), copied)
 	})
 	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
-		if _, _, err := store.Restore(ctx, dir, file); !errors.Is(err, store.ErrInUse) {
-			t.Error(err)
-		}
+		_, _, err := store.Restore(ctx, dir, file)
+		check.Error(t, err, store.ErrInUse)
 		check.Equal(t, "messages", storetest.Number(t, s, "SELECT count(*) FROM messages"), 2)
 	})
 	t.Run("a database in use is no backup", func(t *testing.T) {
@@ -70,9 +69,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	})
 	_, aside, err := store.Restore(ctx, dir, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Run("what was there stays beside it", func(t *testing.T) {
 		check.Equal(t, "the result", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 	})
@@ -113,9 +110,7 @@ func TestRestoreTakesTheOldLogAway(t *testing.T) {
 	// As a kill leaves it.
 	check.NoError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
 	_, aside, err := store.Restore(ctx, dir, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	check.Equal(t, "messages were restored", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	check.Equal(t, "aside", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 }
@@ -172,7 +167,5 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 		}
 	}
 	close(stop)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-done)
 }

@@ -52,9 +52,7 @@ func BenchmarkStoreRows(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			m := messages[i%len(messages)]
 			m.ID = fmt.Sprint(i)
-			if taken := storetest.Deliver(b, c, m); len(taken) != 1 {
-				b.Fatal("not taken up")
-			}
+			check.Len(b, "not taken up", storetest.Deliver(b, c, m), 1)
 		}
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	})

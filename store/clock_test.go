@@ -72,9 +72,8 @@ func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
 		t.Errorf("the view has %v", got)
 	}
 	found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "tea", Limit: 10})
-	if err != nil || len(found) != len(times) {
-		t.Errorf("%d are found, %v", len(found), err)
-	}
+	check.NoError(t, err)
+	check.Len(t, "are found", found, len(times))
 	for _, f := range found {
 		if f.Score != f.Score || f.Score < 0 || f.Score > 1e6 {
 			t.Errorf("message %d scores %v", f.Seq, f.Score)

@@ -40,9 +40,7 @@ func withContext(t *testing.T) (*store.Conversation, memory.Memory) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(1, "I play the theremin"), storetest.Said(2, "b"))
 	kept, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	storetest.Deliver(t, c, storetest.Asking(3, "what do I play?"))
 	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, storetest.Load(t, c).Head.Version)
 	if got := storetest.Load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
@@ -55,9 +53,7 @@ func withContext(t *testing.T) (*store.Conversation, memory.Memory) {
 func wantNoContext(t *testing.T, c *store.Conversation) {
 	t.Helper()
 	check.Equal(t, "shown", len(contextsOf(t, c)), 0)
-	if n := storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"); n != 0 {
-		t.Errorf("%d rows are left", n)
-	}
+	check.Equal(t, "rows are left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"), 0)
 }
 
 func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
@@ -143,9 +139,7 @@ func TestWhichContextIsNotStored(t *testing.T) {
 			row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: storetest.Day}
 			row.Tokens = chat.TokensOf(row)
 			_, stored, err := c.Turns().Answer(ctx, store.Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			return stored
 		}
 		now := storetest.Load(t, c).Head.Version

@@ -35,7 +35,7 @@ func TestManyNameAConversationAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	names, err := storetest.AllNames(stores[0])
-	if err != nil || len(names) != 1 || len(ids) != 1 {
-		t.Errorf("conversations %q with the numbers %v, %v", names, ids, err)
-	}
+	check.NoError(t, err)
+	check.Len(t, "conversations", names, 1)
+	check.Equal(t, "with the numbers", len(ids), 1)
 }

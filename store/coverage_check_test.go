@@ -34,17 +34,13 @@ func checkCoverage(t check.Tester, c *store.Conversation) {
 		}
 	}
 	all, err := c.Transcript().Page(ctx, 1, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, m := range all {
 		if places[m.Seq] != 1 {
 			t.Errorf("message %d is in %d places; stack %s", m.Seq, places[m.Seq], storetest.Shape(state.Head.Stack))
 		}
 	}
-	if len(places) != len(all) {
-		t.Errorf("%d messages are in the view, there are %d", len(places), len(all))
-	}
+	check.Equal(t, "messages are in the view, there", len(places), len(all))
 	stored := storetest.StateOf(t, c)
 	stored.Prepared, stored.Running = nil, nil // tests begin what no engine would
 	if err := stored.Check(); err != nil {
@@ -81,9 +77,7 @@ func expand(t check.Tester, c *store.Conversation, row transcript.Summary) []int
 	t.Helper()
 	if row.Kind != transcript.Rollup {
 		page, err := c.Transcript().Page(ctx, row.From, int(row.To-row.From+1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		return slices.DeleteFunc(storetest.Seqs(page), func(seq int64) bool { return seq > row.To }) // some were deleted
 	}
 	var all []int64
@@ -93,9 +87,7 @@ func expand(t check.Tester, c *store.Conversation, row transcript.Summary) []int
 			child, err = c.In(tx).Compaction(id)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if child.State != transcript.RolledUp {
 			t.Errorf("child %d of rollup %d is %s", id, row.ID, child.State)
 		}
@@ -110,9 +102,7 @@ func (m *coverage) crash(rt *rapid.T) {
 	}
 	state := storetest.Load(m.t, m.c)
 	err := m.s.Close()
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	if m.s, err = store.Open(ctx, store.Options{Dir: m.dir}); err != nil {
 		rt.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/store"
 	"cairn/transcript"
@@ -114,9 +115,7 @@ func (m *coverage) deliverAgain(rt *rapid.T) {
 
 func (m *coverage) takeUp(rt *rapid.T) {
 	some, err := m.c.Inbox().Dequeue(ctx, store.All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	m.taken += int64(len(some))
 }
 
@@ -156,9 +155,7 @@ func (m *coverage) store(rt *rapid.T) {
 		j.touched = j.touched || storetest.Number(m.t, m.c.Store(), "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
 	}
 	fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
-	if err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, err)
 	if !j.touched {
 		m.prepared = append(m.prepared, j)
 	}

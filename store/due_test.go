@@ -14,9 +14,7 @@ func TestDue(t *testing.T) {
 	other := storetest.Find(t, c.Store(), "terminal:other")
 	want := func(what string, is store.Due) {
 		t.Helper()
-		if got, err := c.Inbox().Due(ctx); err != nil || got != is {
-			t.Errorf("%s: %+v, %v, want %+v", what, got, err, is)
-		}
+		check.Equal(t, what, check.Must(c.Inbox().Due(ctx))(t), is)
 	}
 	want("at the start", store.Due{})
 	for n, in := range []*store.Conversation{other, c, c, other} {

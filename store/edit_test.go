@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -45,9 +46,7 @@ func TestEdit(t *testing.T) {
 			t.Errorf("its old words find %v", got)
 		}
 		check.EqualAll(t, "its new words find", storetest.Recalled(t, c, "large room Tuesday"), []int64{1})
-		if got := storetest.Version(t, c); got != before+1 {
-			t.Errorf("the version went from %d to %d", before, got)
-		}
+		check.Equal(t, fmt.Sprintf("the version went from %d", before), storetest.Version(t, c), before+1)
 	})
 	t.Run("the later of two edits wins, in whichever order they come", func(t *testing.T) {
 		for _, waits := range []bool{true, false} {
@@ -65,9 +64,7 @@ func TestEdit(t *testing.T) {
 				}
 			}
 			storetest.Deliver(t, c)
-			if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "fourth" {
-				t.Errorf("waits %v: %+v, %v", waits, m, err)
-			}
+			check.Equal(t, fmt.Sprintf("waits %v", waits), check.Must(c.Transcript().Message(ctx, 1))(t).Text, "fourth")
 		}
 	})
 	t.Run("a repetition of the old form does not undo it", func(t *testing.T) {

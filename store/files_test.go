@@ -76,9 +76,9 @@ func TestIncomplete(t *testing.T) {
 		}
 		full.Text = "second @Ann"
 		check.NoError(t, c.Inbox().Complete(ctx, again[0], full))
-		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].Text != "second @Ann" {
-			t.Errorf("took up %+v", taken)
-		}
+		taken := storetest.Deliver(t, c)
+		check.Len(t, "took up", taken, 1)
+		check.Equal(t, "storetest.Deliver(t, c)[0].Text", taken[0].Text, "second @Ann")
 	})
 }
 
@@ -169,9 +169,9 @@ func TestFiles(t *testing.T) {
 				t.Errorf("%s: returned %+v, stored %+v", way, returned[0], m)
 			}
 			kind, data, err := c.Transcript().File(ctx, m.Attachments[0].File)
-			if err != nil || kind != "image/png" || string(data) != "data" {
-				t.Errorf("%s: %s %q, %v", way, kind, data, err)
-			}
+			check.NoError(t, err)
+			check.Equal(t, way, kind, "image/png")
+			check.Equal(t, way+": string(data)", string(data), "data")
 		}
 	})
 	t.Run("another conversation has no such file, whatever number it names", func(t *testing.T) {
@@ -190,9 +190,9 @@ func TestFiles(t *testing.T) {
 		storetest.Deliver(t, c, withPicture(1, "mine"))
 		theirs := storetest.Deliver(t, other, withPicture(1, "theirs"))
 		storetest.Remove(t, c, 1)
-		if _, data, err := other.Transcript().File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
-			t.Errorf("%q, %v", data, err)
-		}
+		_, data, err := other.Transcript().File(ctx, theirs[0].Attachments[0].File)
+		check.Equal(t, "string(data)", string(data), "theirs")
+		check.NoError(t, err)
 		check.Equal(t, "files", storetest.Number(t, c.Store(), "SELECT count(*) FROM files"), 1)
 	})
 }
@@ -211,9 +211,9 @@ func TestPicturesAndEdits(t *testing.T) {
 			if _, changed, err := c.Transcript().Edit(ctx, same); !changed || err != nil {
 				t.Fatal(changed, err)
 			}
-			if _, data, err := c.Transcript().File(ctx, 1); string(data) != "data" || err != nil {
-				t.Errorf("waits %v: %q, %v", waits, data, err)
-			}
+			_, data, err := c.Transcript().File(ctx, 1)
+			check.Equal(t, fmt.Sprintf("waits %v", waits), string(data), "data")
+			check.NoError(t, err)
 			gone := storetest.Said(1, "look there")
 			gone.Time = storetest.Day.Add(2 * time.Hour)
 			if _, changed, err := c.Transcript().Edit(ctx, gone); !changed || err != nil {

@@ -140,9 +140,7 @@ func TestAFolderCopiedWhileABotRuns(t *testing.T) {
 		if errors.Is(err, store.ErrDamaged) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if _, err := other.Upkeep().Check(ctx); err != nil && !errors.Is(err, store.ErrDamaged) {
 			t.Error(err)
 		}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -31,12 +32,8 @@ func TestFolder(t *testing.T) {
 			c.fill(dir)
 			chmod(t, dir, c.start)
 			storetest.OpenStore(t, dir)
-			if got := mode(t, dir); got != c.want {
-				t.Errorf("%s: it has %v, want %v", name, got, c.want)
-			}
-			if got := mode(t, filepath.Join(dir, store.DatabaseName)); got != 0o600 {
-				t.Errorf("%s: the database has %v", name, got)
-			}
+			check.Equal(t, name, mode(t, dir), c.want)
+			check.Equal(t, name+": the database", mode(t, filepath.Join(dir, store.DatabaseName)), 0o600)
 		}
 	})
 	t.Run("another program's database is refused and left as it is", func(t *testing.T) {
@@ -78,9 +75,8 @@ func TestFolder(t *testing.T) {
 		}
 		reader.Env = append(os.Environ(), "CAIRN_TEST_LOOK="+dir, "GORACE=atexit_sleep_ms=0")
 		out, err := reader.CombinedOutput()
-		if err != nil || strings.TrimSpace(string(out)) != "[terminal:general] <nil>" {
-			t.Errorf("got %s, %v", out, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, fmt.Sprintf("got %s strings.TrimSpace(string(out))", out), strings.TrimSpace(string(out)), "[terminal:general] <nil>")
 	})
 }
 

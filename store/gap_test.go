@@ -75,9 +75,7 @@ func TestAway(t *testing.T) {
 			for _, gap := range away(t, s, connector) {
 				got = append(got, gap.Conversation)
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("connector %q: %v", connector, got)
-			}
+			check.EqualAll(t, fmt.Sprintf("connector %q", connector), got, want)
 		}
 	})
 	t.Run("it survives the end of the process", func(t *testing.T) {
@@ -150,9 +148,9 @@ func TestGap(t *testing.T) {
 		storetest.Remove(t, c, 1, 2)
 		setGap(t, c, "")
 		check.Equal(t, "the result", fillGap(t, c, "m3", true, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 1)
-		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].ID != "m3" {
-			t.Errorf("took up %+v", taken)
-		}
+		taken := storetest.Deliver(t, c)
+		check.Len(t, "took up", taken, 1)
+		check.Equal(t, "storetest.Deliver(t, c)[0].ID", taken[0].ID, "m3")
 	})
 }
 
@@ -212,9 +210,7 @@ func TestAFilledGapIsInOrder(t *testing.T) {
 				all[i].Time = all[i-1].Time
 			}
 		}
-		if err := c.Past().SetGap(ctx, ""); err != nil {
-			rt.Fatal(err)
-		}
+		check.NoError(rt, c.Past().SetGap(ctx, ""))
 		live := slices.Clone(all[missed:])
 		var others []string
 		for from := 0; from < missed; {
@@ -225,9 +221,7 @@ func TestAFilledGapIsInOrder(t *testing.T) {
 				storetest.DeliverOnly(t, other, store.Inbound{ID: others[len(others)-1], Text: "x", Time: storetest.Day})
 			}
 			to := min(missed, from+rapid.IntRange(1, 7).Draw(rt, "page"))
-			if _, err := c.Past().FillGap(ctx, all[from:to], all[to-1].ID, to == missed); err != nil {
-				rt.Fatal(err)
-			}
+			check.NoError(rt, check.ErrorOf(c.Past().FillGap(ctx, all[from:to], all[to-1].ID, to == missed)))
 			from = to
 		}
 		for _, m := range live {

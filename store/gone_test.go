@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -50,9 +51,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		write(t, dir, store.DatabaseName, "")
 		wantRefused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
 		wantRefused(t, dir, "the file is empty") // as it says whenever it is asked
-		if info, err := os.Stat(store.File(dir)); err != nil || info.Size() != 0 {
-			t.Error(info, err)
-		}
+		check.Equal(t, "info.Size()", check.Must(os.Stat(store.File(dir)))(t).Size(), 0)
 	})
 	t.Run("an emptied file whose log is there", func(t *testing.T) {
 		dir, log := left(t)
@@ -79,9 +78,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		write(t, dir, store.DatabaseName, "")
 		write(t, dir, store.DatabaseName+"-wal", string(log))
 		_, aside, err := store.Restore(ctx, dir, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		check.Equal(t, "the log is gone", string(check.Must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
 		check.Equal(t, "messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
@@ -93,9 +90,7 @@ func TestWhenADatabaseIsCreated(t *testing.T) {
 		storetest.OpenStore(t, dir).Close()
 		check.NoError(t, os.Remove(store.File(dir)))
 		l, err := store.Prepare(ctx, dir, store.File(dir)) // and then it is killed
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		check.NoError(t, l.Release())
 		storetest.OpenStore(t, dir)
 	})
@@ -104,9 +99,7 @@ func TestWhenADatabaseIsCreated(t *testing.T) {
 		storetest.OpenStore(t, dir).Close()
 		aside := check.Must(store.PutAside(ctx, store.File(dir)))(t)
 		for _, path := range []string{aside, store.File(dir)} {
-			if _, err := store.Inspect(ctx, path); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, check.ErrorOf(store.Inspect(ctx, path)))
 		}
 	})
 	t.Run("what root makes is whose the folder is", func(t *testing.T) {
@@ -118,9 +111,7 @@ func TestWhenADatabaseIsCreated(t *testing.T) {
 		storetest.OpenStore(t, dir).Close()
 		for _, name := range []string{store.DatabaseName, store.LockName} {
 			info := check.Must(os.Stat(dir + "/" + name))(t)
-			if owner := info.Sys().(*syscall.Stat_t).Uid; owner != nobody {
-				t.Errorf("%s is of user %d", name, owner)
-			}
+			check.Equal(t, fmt.Sprintf("%s is of user", name), info.Sys().(*syscall.Stat_t).Uid, nobody)
 		}
 	})
 	t.Run("and so is one that a kill left empty before it was made", func(t *testing.T) {
@@ -136,9 +127,8 @@ func TestTheLockNamesTheOtherAndDiesWithIt(t *testing.T) {
 	for range 2 {
 		s := storetest.OpenStore(t, dir)
 		_, err := store.Open(ctx, store.Options{Dir: dir})
-		if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ") {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, err, store.ErrInUse)
+		check.Contains(t, "err.Error()", err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ")
 		s.Close()
 	}
 	// What a killed bot left names a process that lives, as numbers are given again.

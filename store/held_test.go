@@ -2,14 +2,12 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,9 +27,7 @@ func hold(t *testing.T, s *store.Store, d store.Delivery) bool {
 	if err == nil && !kept {
 		err = privacy.In(s).Apply(ctx, d)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return kept
 }
 
@@ -73,9 +69,7 @@ func TestHeldDeliveries(t *testing.T) {
 	if _, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"})); err == nil {
 		t.Error("a message without an id is held, and can never be delivered")
 	}
-	if info, err := os.Stat(filepath.Join(dir, store.HeldName)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
-	}
+	check.Equal(t, "info.Mode().Perm()", check.Must(os.Stat(filepath.Join(dir, store.HeldName)))(t).Mode().Perm(), 0o600)
 	s.Close() // as a process leaves it that was killed
 	s = storetest.OpenStore(t, dir)
 	check.NoError(t, s.Held().Deliver(ctx))
@@ -114,9 +108,7 @@ func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if err := s.Held().Deliver(ctx); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.Held().Deliver(ctx))
 		})
 	}
 	all.Wait()
@@ -128,12 +120,10 @@ func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
 	check.NoError(t, s.Rewriting(ctx))
 	check.Must(s.HeldRows().Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
 	for range 2 {
-		if err := s.Held().Deliver(ctx); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), s.HeldPath()) {
-			t.Errorf("it says %v", err)
-		}
-		if _, err := os.Stat(s.HeldPath()); err != nil {
-			t.Error(err)
-		}
+		err := s.Held().Deliver(ctx)
+		check.Error(t, err, store.ErrDamaged)
+		check.Contains(t, "s.Held().Deliver(ctx).Error()", err.Error(), s.HeldPath())
+		check.NoError(t, check.ErrorOf(os.Stat(s.HeldPath())))
 	}
 }
 
@@ -152,9 +142,7 @@ func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
 		if err == nil {
 			err = bot.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		timer := time.AfterFunc(time.Duration(150+i*37)*time.Millisecond, func() { _ = bot.Process.Kill() })
 		for n := 0; ; {
 			if _, err := fmt.Fscanln(out, &n); err != nil {

@@ -49,9 +49,9 @@ func TestDeliver(t *testing.T) {
 		if taken := storetest.Deliver(t, other, storetest.Said(1, "there")); len(taken) != 1 || taken[0].Text != "there" || taken[0].Seq != 1 {
 			t.Errorf("got %+v", taken)
 		}
-		if page, err := c.Transcript().Page(ctx, 0, 10); err != nil || len(page) != 1 || page[0].Text != "here" {
-			t.Errorf("got %+v, %v", page, err)
-		}
+		page := check.Must(c.Transcript().Page(ctx, 0, 10))(t)
+		check.Len(t, "page", page, 1)
+		check.Equal(t, "page[0].Text", page[0].Text, "here")
 	})
 	t.Run("no number reaches into another conversation", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -82,9 +82,9 @@ func TestDeliverHostileTextAndManySenders(t *testing.T) {
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: text}}
 			taken := storetest.Deliver(t, c, m)
 			want := strings.ToValidUTF8(text, "\uFFFD")
-			if len(taken) != 1 || taken[0].Text != want || taken[0].Author != want[:min(len(want), store.MostOfName)] {
-				t.Errorf("message %d came back otherwise", n)
-			}
+			check.Len(t, fmt.Sprintf("message %d came back otherwise", n), taken, 1)
+			check.Equal(t, fmt.Sprintf("message %d taken[0].Text", n), taken[0].Text, want)
+			check.Equal(t, fmt.Sprintf("message %d taken[0].Author", n), taken[0].Author, want[:min(len(want), store.MostOfName)])
 		}
 		page, err := c.Transcript().Page(ctx, 1, 100)
 		if err != nil || len(page) != 7 {
@@ -129,9 +129,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 			m.Addressed = rapid.Bool().Draw(rt, "addressed")
 			isTaken := slices.ContainsFunc(taken, func(old chat.Message) bool { return old.ID == m.ID })
 			r, err := c.Inbox().Deliver(ctx, m)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			check.NoError(rt, err)
 			if r.Fresh == arrived[m.ID] || (r.Seq > 0) != isTaken {
 				rt.Fatalf("%s: %+v, arrived before: %v, taken up: %v", m.ID, r, arrived[m.ID], isTaken)
 			}
@@ -139,9 +137,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 			addressed[m.ID] = addressed[m.ID] || m.Addressed && !isTaken
 		}
 		taken = append(taken, storetest.Deliver(t, c)...)
-		if len(taken) != len(arrived) {
-			rt.Fatalf("%d different messages arrived, %d were taken up", len(arrived), len(taken))
-		}
+		check.Len(rt, "different messages arrived", taken, len(arrived))
 		for i, m := range taken {
 			if m.Seq != int64(i+1) || m.Addressed != addressed[m.ID] {
 				rt.Fatalf("message %d: %+v, addressed: %v", i, m, addressed[m.ID])
@@ -235,9 +231,9 @@ func TestImport(t *testing.T) {
 		before := storetest.Dump(t, c.Store())
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
 		check.Equal(t, "a refused import changed something", storetest.Dump(t, c.Store()), before)
-		if taken := storetest.Deliver(t, c); len(taken) != 1 || taken[0].Seq != 4 {
-			t.Errorf("taken up: %+v", taken)
-		}
+		taken := storetest.Deliver(t, c)
+		check.Len(t, "taken up", taken, 1)
+		check.Equal(t, "storetest.Deliver(t, c)[0].Seq", taken[0].Seq, 4)
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
 	})
 	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {

@@ -170,9 +170,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	if root := storetest.Load(t, other).Head.Inherited.Root; root == nil {
 		t.Error("another thread has lost what it hangs on")
 	}
-	if all := storetest.Dump(t, s); strings.Contains(all, storetest.Secret) {
-		t.Error("the secret is kept somewhere")
-	}
+	check.Lacks(t, "the secret is kept somewhere", storetest.Dump(t, s), storetest.Secret)
 	t.Run("quotes of the message it hangs on go, waiting or taken up", func(t *testing.T) {
 		storetest.Deliver(t, above, storetest.Said(11, "a "+storetest.Secret))
 		c := storetest.Find(t, s, general+"/m11")
@@ -201,9 +199,9 @@ func TestDeletionsReachThreads(t *testing.T) {
 		late := thread(t, s, "none")
 		storetest.Remove(t, above, 2)
 		in := storetest.Load(t, late).Head.Inherited
-		if len(in.Stack) != 1 || in.Stack[0].Messages != 4 || in.Stack[0].Kind != transcript.Placeholder {
-			t.Errorf("it has %+v", in.Stack)
-		}
+		check.Len(t, "in.Stack", in.Stack, 1)
+		check.Equal(t, "in.Stack[0].Messages", in.Stack[0].Messages, 4)
+		check.Equal(t, "in.Stack[0].Kind", in.Stack[0].Kind, transcript.Placeholder)
 	})
 }
 

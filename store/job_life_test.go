@@ -1,8 +1,8 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,9 +21,9 @@ func TestJobLife(t *testing.T) {
 		check.NoError(t, j.Fail(ctx, "too slow"))
 		check.Error(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), store.ErrNotFound)
 		_, rows := storetest.ApplyRows(t, c, j.ID())
-		if rows[0].State != transcript.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
-			t.Errorf("the row is %+v", rows[0])
-		}
+		check.Equal(t, fmt.Sprintf("the row is %+v", rows[0]), rows[0].State, transcript.Failed)
+		check.Equal(t, fmt.Sprintf("the row is %+v rows[0].Error", rows[0]), rows[0].Error, "too slow")
+		check.Equal(t, fmt.Sprintf("the row is %+v rows[0].Text", rows[0]), rows[0].Text, "")
 	})
 	t.Run("a row that runs at start becomes failed, a prepared one waits to be applied", func(t *testing.T) {
 		dir := t.TempDir()
@@ -36,16 +36,14 @@ func TestJobLife(t *testing.T) {
 		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 		defer shared.Close()
 		before := storetest.Dump(t, s)
-		if state := storetest.Load(t, storetest.Find(t, shared, c.Name())); !slices.Equal(store.Ids(state.Prepared), []int64{prepared}) {
-			t.Errorf("looking on: prepared %v", state.Prepared)
-		}
+		check.EqualAll(t, "looking on: prepared", store.Ids(storetest.Load(t, storetest.Find(t, shared, c.Name())).Prepared), []int64{prepared})
 		check.Equal(t, "who looked on changed something", storetest.Dump(t, s), before)
 
 		s.Close()
 		c = storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
-		if state := storetest.Load(t, c); !slices.Equal(store.Ids(state.Prepared), []int64{prepared}) || len(state.Messages) != 3 {
-			t.Errorf("loaded %+v", state)
-		}
+		state := storetest.Load(t, c)
+		check.EqualAll(t, "loaded", store.Ids(state.Prepared), []int64{prepared})
+		check.Len(t, "storetest.Load(t, c).Messages", state.Messages, 3)
 		if _, rows := storetest.ApplyRows(t, c, running); rows[0].State != transcript.Failed || !strings.Contains(rows[0].Error, "stopped") {
 			t.Errorf("the running row is %+v", rows[0])
 		}
@@ -71,9 +69,8 @@ func TestJobLife(t *testing.T) {
 		storetest.Remove(t, c, 4)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		page, err := j.Messages(ctx, 3, 8, 3)
-		if err != nil || !slices.Equal(storetest.Seqs(page), []int64{3, 5, 6}) {
-			t.Errorf("%v, %v", storetest.Seqs(page), err)
-		}
+		check.NoError(t, err)
+		check.EqualAll(t, "storetest.Seqs(page)", storetest.Seqs(page), []int64{3, 5, 6})
 	})
 }
 
@@ -88,9 +85,8 @@ func TestWhatWaitsInOrder(t *testing.T) {
 			t.Errorf("applied: %s", storetest.Shape(head.Stack))
 		}
 		again := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		if head, _ := storetest.ApplyRows(t, c, again, b, d, f); storetest.Shape(head.Stack) != "leaf worker 1-5, rollup worker 6-15" {
-			t.Errorf("applied: %s", storetest.Shape(head.Stack))
-		}
+		head, _ := storetest.ApplyRows(t, c, again, b, d, f)
+		check.Equal(t, "applied", storetest.Shape(head.Stack), "leaf worker 1-5, rollup worker 6-15")
 	})
 	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
 		c := storetest.Imported(t, 20)

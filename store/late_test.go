@@ -1,7 +1,7 @@
 package store_test
 
 import (
-	"strings"
+	"fmt"
 	"testing"
 	"time"
 
@@ -26,9 +26,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	full.Author = "Ann Smith"
 	check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
 	storetest.Deliver(t, c)
-	if strings.Contains(storetest.Dump(t, c.Store()), "swordfish") {
-		t.Error("the deleted words are back, as a quote")
-	}
+	check.Lacks(t, "the deleted words are back, as a quote", storetest.Dump(t, c.Store()), "swordfish")
 }
 
 func TestAGapThatBeginsEarlierCounts(t *testing.T) {
@@ -39,9 +37,9 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	check.Must(c.Store().Away(ctx, "terminal", nil))(t)
 	// The disk failed to store message 6 earlier; its connector wants it read again.
 	check.NoError(t, c.Past().SetGap(ctx, "5"))
-	if after, _, err := c.Past().Gap(ctx); after != "5" || err != nil {
-		t.Errorf("the gap begins after %s, and message 6 is never read, %v", after, err)
-	}
+	after, _, err := c.Past().Gap(ctx)
+	check.Equal(t, "the gap begins", after, "5")
+	check.NoError(t, err)
 }
 
 func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
@@ -61,9 +59,7 @@ func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 		if waits {
 			storetest.Deliver(t, c)
 		}
-		if m, err := c.Transcript().Message(ctx, 1); err != nil || m.Text != "abcd" {
-			t.Errorf("waiting %v: %q, %v", waits, m.Text, err)
-		}
+		check.Equal(t, fmt.Sprintf("waiting %v", waits), check.Must(c.Transcript().Message(ctx, 1))(t).Text, "abcd")
 	}
 }
 
@@ -96,9 +92,9 @@ func TestARepetitionAddsFiles(t *testing.T) {
 	for range 2 {
 		check.Must(c.Inbox().Deliver(ctx, m))(t)
 	}
-	if waiting, err := c.Inbox().Incomplete(ctx); err != nil || len(waiting) != 1 || len(waiting[0].Attachments) != 1 {
-		t.Errorf("what waits is %+v, %v", waiting, err)
-	}
+	waiting := check.Must(c.Inbox().Incomplete(ctx))(t)
+	check.Len(t, "what waits", waiting, 1)
+	check.Len(t, "waiting[0].Attachments", waiting[0].Attachments, 1)
 }
 
 func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
@@ -110,11 +106,8 @@ func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
 	check.Must(c.Past().FillGap(ctx, []store.Inbound{storetest.Said(1, "x"), storetest.Said(2, "x")}, "m2", true))(t)
 	taken, err := c.Inbox().Dequeue(ctx, store.All, 1000, time.Time{})
 	for i, m := range taken {
-		if want := storetest.Said(i+1, "x").ID; m.ID != want {
-			t.Errorf("message %d is %s", i, m.ID)
-		}
+		check.Equal(t, fmt.Sprintf("message %d", i), m.ID, storetest.Said(i+1, "x").ID)
 	}
-	if err != nil || len(taken) != 3 {
-		t.Errorf("%d taken up, %v", len(taken), err)
-	}
+	check.NoError(t, err)
+	check.Len(t, "taken up", taken, 3)
 }

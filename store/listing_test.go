@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,9 +30,7 @@ func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
 		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
 	} {
 		check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
-		if got := name(); got != step.want {
-			t.Errorf("after message %s it is called %q, want %q", step.id, got, step.want)
-		}
+		check.Equal(t, fmt.Sprintf("after message %s it is called", step.id), name(), step.want)
 	}
 	check.NoError(t, privacy.Of(c).Purge(ctx))
 	check.Equal(t, "a deleted conversation is still called", name(), "")

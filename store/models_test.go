@@ -42,9 +42,7 @@ func TestModels(t *testing.T) {
 		keep("m@here", learnt)
 		check.Equal(t, "after four days", models()["m@here"], learnt)
 		age(4 * 24 * time.Hour)
-		if got, want := models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}); got != want {
-			t.Errorf("after eight days %+v, want %+v", got, want)
-		}
+		check.Equal(t, "after eight days", models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}))
 	})
 	t.Run("what is learnt once more holds for another week", func(t *testing.T) {
 		keep("m@here", learnt)

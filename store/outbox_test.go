@@ -33,9 +33,9 @@ func TestDrop(t *testing.T) {
 	for _, row := range []int64{1, 2} {
 		check.NoError(t, c.Outbox().Drop(ctx, row, "the channel is gone"))
 	}
-	if pieces, err := c.Outbox().Unsent(ctx); err != nil || len(pieces) != 1 || pieces[0].Text != "c" {
-		t.Errorf("left are %+v, %v", pieces, err)
-	}
+	pieces := check.Must(c.Outbox().Unsent(ctx))(t)
+	check.Len(t, "left", pieces, 1)
+	check.Equal(t, "pieces[0].Text", pieces[0].Text, "c")
 	check.Equal(t, "the result", len(check.Must(c.Store().Unfinished(ctx))(t)), 1)
 	for name, again := range map[string]func() error{
 		"sending": func() error { return c.Outbox().Sending(ctx, 1) },
@@ -46,9 +46,7 @@ func TestDrop(t *testing.T) {
 			t.Errorf("%s after it was dropped: %v", name, err)
 		}
 	}
-	if n := storetest.Number(t, c.Store(), "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"); n != 2 {
-		t.Errorf("%d rows keep the reason", n)
-	}
+	check.Equal(t, "rows keep the reason", storetest.Number(t, c.Store(), "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"), 2)
 	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
 	check.Error(t, c.Outbox().Drop(ctx, 3, "late"), store.ErrNotFound)
 	check.Equal(t, "unfinished", len(check.Must(c.Store().Unfinished(ctx))(t)), 0)
@@ -59,15 +57,11 @@ func TestPauses(t *testing.T) {
 	s := storetest.OpenStore(t, dir)
 	want := func(scopes ...string) {
 		t.Helper()
-		if got, err := s.Pauses().List(ctx); err != nil || !slices.Equal(got, scopes) {
-			t.Errorf("%q, %v, want %q", got, err, scopes)
-		}
+		check.EqualAll(t, "got", check.Must(s.Pauses().List(ctx))(t), scopes)
 	}
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 	}
 	want()
 	check(s.Pauses().Pause(ctx, "slack:1/2", "Ann"))
@@ -94,9 +88,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 			s = storetest.OpenStore(t, dir)
 			c = storetest.Find(t, s, "terminal:general")
 		}
-		if times, err := c.Outbox().Refused(ctx, 2); err != nil || times != want {
-			t.Errorf("%d refusals, %v; want %d", times, err, want)
-		}
+		check.Equal(t, "refusals", check.Must(c.Outbox().Refused(ctx, 2))(t), want)
 	}
 	check.Equal(t, "of another piece", check.Must(c.Outbox().Refused(ctx, 1))(t), 1)
 	check.NoError(t, c.Outbox().Drop(ctx, 2, "no"))

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -15,12 +16,9 @@ func TestPins(t *testing.T) {
 		t.Helper()
 		version := storetest.Load(t, c).Head.Version
 		fresh, err := c.Transcript().Pin(ctx, seq, "Ann")
-		if err != nil || fresh != want {
-			t.Errorf("pin %d: %v, %v", seq, fresh, err)
-		}
-		if raised := storetest.Load(t, c).Head.Version > version; raised != want {
-			t.Errorf("pin %d: the version is raised %v", seq, raised)
-		}
+		check.NoError(t, err)
+		check.Equal(t, fmt.Sprintf("pin %d", seq), fresh, want)
+		check.Equal(t, fmt.Sprintf("pin %d: the version is raised", seq), storetest.Load(t, c).Head.Version > version, want)
 	}
 	pins := func() (list []int64) {
 		for _, p := range storetest.Load(t, c).Head.Pins {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -26,8 +27,6 @@ func TestQuotesAreFilledOnce(t *testing.T) {
 		t.Errorf("changed are %v, %v", seqs, err)
 	}
 	for seq, want := range map[int64]string{105: store.DeletedCopyText, 106: store.DeletedCopyText, 107: `{"messages":[{"seq":2,"text":"here"}]}`} {
-		if m, err := c.Transcript().Message(ctx, seq); err != nil || m.Text != want {
-			t.Errorf("#%d is %q, %v", seq, m.Text, err)
-		}
+		check.Equal(t, fmt.Sprintf("#%d", seq), check.Must(c.Transcript().Message(ctx, seq))(t).Text, want)
 	}
 }

@@ -41,8 +41,7 @@ func TestRecent(t *testing.T) {
 			got = append(got, text)
 		}
 		slices.Sort(got)
-		if err != nil || fmt.Sprint(got) != test.want {
-			t.Errorf("%s: %v, want %s, %v", name, got, test.want, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, name+": fmt.Sprint(got)", fmt.Sprint(got), test.want)
 	}
 }

@@ -3,7 +3,6 @@ package store_test
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"testing"
 
 	"cairn/compactor/summarize"
@@ -62,9 +61,9 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			change(c)
 			check.EqualAll(t, "prepared", store.Ids(storetest.Load(t, c).Prepared), []int64{beside})
 			storetest.WantNoSecret(t, c)
-			if _, applied := storetest.ApplyRows(t, c, over, beside); applied[0].State != transcript.Stale || applied[1].State != transcript.Prepared {
-				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
-			}
+			_, applied := storetest.ApplyRows(t, c, over, beside)
+			check.Equal(t, "messages 7 to 9 are hidden, and older ones stand below: applied", applied[0].State, transcript.Stale)
+			check.Equal(t, "applied[1].State", applied[1].State, transcript.Prepared)
 			if head, applied := storetest.ApplyRows(t, c, beside, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "More.")); storetest.Shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
 				t.Errorf("applied %+v", applied)
 			}
@@ -79,9 +78,8 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 				t.Errorf("%+v, %v", saved, err)
 			}
 			storetest.WantNoSecret(t, c)
-			if _, applied := storetest.ApplyRows(t, c, j.ID()); applied[0].State != transcript.Stale {
-				t.Errorf("it is %s", applied[0].State)
-			}
+			_, applied := storetest.ApplyRows(t, c, j.ID())
+			check.Equal(t, "applied[0].State", applied[0].State, transcript.Stale)
 			// Nothing was saved, so the next worker may save.
 			storetest.Repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
 			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann bought bicycles."})
@@ -91,9 +89,8 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 		c := told(t)
 		storetest.Remove(t, c, 5)
 		head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 6))
-		if storetest.Shape(head.Stack) != "leaf worker 1-6" || head.Stack[0].Messages != 5 {
-			t.Errorf("%+v", head.Stack)
-		}
+		check.Equal(t, "storetest.Shape(head.Stack)", storetest.Shape(head.Stack), "leaf worker 1-6")
+		check.Equal(t, "head.Stack[0].Messages", head.Stack[0].Messages, 5)
 	})
 	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
 		c := told(t)
@@ -102,9 +99,8 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 		storetest.Remove(t, c, 5)
 		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, planned...)
 		children, err := job.Children(ctx, job.ID())
-		if err != nil || storetest.Shape(children) != "placeholder emergency 1-5, leaf worker 6-9" {
-			t.Errorf("it reads %s, %v", storetest.Shape(children), err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "it reads", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-9")
 		storetest.WantNoSecret(t, c)
 		checkCoverage(t, c)
 	})
@@ -160,9 +156,8 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		}
 		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 7)
 		children, err := job.Children(ctx, row.ID)
-		if err != nil || storetest.Shape(children) != "placeholder emergency 1-5, leaf worker 6-7" {
-			t.Errorf("it is repaired from %s, %v", storetest.Shape(children), err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "it is repaired", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-7")
 	})
 }
 
@@ -242,9 +237,9 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		if rows := storetest.Load(t, c).Head.Stack; storetest.Shape(rows) != "rollup worker 1-6" || !rows[0].AwaitsModel {
 			t.Errorf("stack %+v", rows)
 		}
-		if rows := rowsOf(t, c, transcript.RolledUp); storetest.Shape(rows) != "leaf worker 1-3, leaf worker 4-6" || !slices.Equal(awaitsModel(rows), []bool{false, true}) {
-			t.Errorf("folded are %+v", rows)
-		}
+		rows := rowsOf(t, c, transcript.RolledUp)
+		check.Equal(t, "folded", storetest.Shape(rows), "leaf worker 1-3, leaf worker 4-6")
+		check.EqualAll(t, "awaitsModel(rowsOf(t, c, transcript.RolledUp))", awaitsModel(rows), []bool{false, true})
 		checkCoverage(t, c)
 	})
 }

@@ -29,9 +29,7 @@ func (s *savings) draft(t check.Tester, j summarize.Job, seq int64) (content str
 	t.Helper()
 	s.drafts++
 	content = fmt.Sprint("fact ", s.drafts)
-	if _, err := storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))
 	return content
 }
 
@@ -60,24 +58,18 @@ func (s *savings) check(t check.Tester, c *store.Conversation) {
 	t.Helper()
 	found := make(map[string]int64)
 	rows, err := c.Store().Reading().Query("SELECT m.content, s.message & 4294967295 FROM memories m JOIN memory_sources s ON s.memory = m.id WHERE m.conversation = ?", c.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var content string
 		var seq int64
-		if err := rows.Scan(&content, &seq); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, rows.Scan(&content, &seq))
 		if _, twice := found[content]; twice {
 			t.Errorf("%q is remembered twice", content)
 		}
 		found[content] = seq
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, rows.Err())
 	if !maps.Equal(found, s.kept) {
 		t.Errorf("remembered are %v, should be %v", found, s.kept)
 	}

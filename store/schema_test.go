@@ -16,9 +16,7 @@ import (
 func TestTheSchemaIsWhatTheMigrationsLeadTo(t *testing.T) {
 	made, migrated := schemaOf(t, store.Schema), schemaOf(t, strings.Join(store.Migrations, "\n"))
 	for name, want := range migrated {
-		if got := made[name]; got != want {
-			t.Errorf("%s: schema.sql has\n%s\nbut the migrations lead to\n%s", name, got, want)
-		}
+		check.Equal(t, name+": schema.sql", made[name], want)
 	}
 	for name := range made {
 		if _, ok := migrated[name]; !ok {

@@ -64,9 +64,7 @@ func TestWantedSessions(t *testing.T) {
 		s.Close()
 		s = storetest.OpenStore(t, dir)
 		c = storetest.Find(t, s, "terminal:general")
-		if names, err := s.Unfinished(ctx); err != nil || !slices.Equal(names, []string{c.Name()}) {
-			t.Errorf("unfinished are %v, %v", names, err)
-		}
+		check.EqualAll(t, "unfinished", check.Must(s.Unfinished(ctx))(t), []string{c.Name()})
 		due(t, c, true)
 		startSession(t, c)
 		due(t, c, false)

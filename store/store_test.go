@@ -58,9 +58,7 @@ func TestOpeningAgainWritesNothing(t *testing.T) {
 	read := func() string { return string(check.Must(os.ReadFile(filepath.Join(dir, store.DatabaseName)))(t)) }
 	before := read()
 	s = storetest.OpenStore(t, dir)
-	if log := check.Must(os.Stat(filepath.Join(dir, store.DatabaseName+"-wal")))(t); log.Size() != 0 {
-		t.Errorf("opening wrote %d bytes", log.Size())
-	}
+	check.Equal(t, "opening wrote", check.Must(os.Stat(filepath.Join(dir, store.DatabaseName+"-wal")))(t).Size(), 0)
 	s.Close()
 	check.Equal(t, "the file is the same", read() == before, true)
 }
@@ -116,9 +114,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		_, err := s.Writing().Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
 			calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
 			VALUES (1 << 32 | 1, 1, 'user', 'x', '', '', '', '', '', '', '', '', '', 0, 0, 0, 2, 0, 0)`)
-		if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
-			t.Errorf("got %v", err)
-		}
+		check.ErrorContains(t, "error", err, "FOREIGN KEY")
 	})
 }
 
@@ -134,9 +130,7 @@ func TestMigration(t *testing.T) {
 		}
 		restore()
 		s := storetest.OpenStore(t, dir)
-		if _, err := s.Find(ctx, "terminal:general"); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.ErrorOf(s.Find(ctx, "terminal:general")))
 		check.Equal(t, "half a migration is left", storetest.Number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
 	})
 	t.Run("who only looks on migrates nothing", func(t *testing.T) {
@@ -144,9 +138,7 @@ func TestMigration(t *testing.T) {
 		leaveStore(t, dir)
 		defer store.AddMigrations("CREATE TABLE more (x INTEGER) STRICT")()
 		_, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
-		if err == nil || !strings.Contains(err.Error(), "start the bot once") {
-			t.Errorf("got %v", err)
-		}
+		check.ErrorContains(t, "error", err, "start the bot once")
 	})
 }
 
@@ -163,9 +155,8 @@ func TestLock(t *testing.T) {
 		dir := t.TempDir()
 		first := storetest.OpenStore(t, dir)
 		_, err := store.Open(ctx, store.Options{Dir: dir})
-		if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, err, store.ErrInUse)
+		check.Contains(t, "err.Error()", err.Error(), fmt.Sprintf("process %d ", os.Getpid()))
 		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 		shared.Close()
 		check.NoError(t, first.Close())
@@ -186,15 +177,9 @@ func TestLock(t *testing.T) {
 				t.Fatalf("message %s is %d times here", id, here)
 			}
 		}
-		if n := storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`); n != 0 {
-			t.Errorf("%d turns are answered without an answer", n)
-		}
-		if n := storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`); n != 0 {
-			t.Errorf("%d answers are not in the outbox", n)
-		}
-		if got, want := storetest.Number(t, s, "SELECT count(*) FROM messages"), int(storetest.Load(t, c).Next-1); got != want {
-			t.Errorf("%d messages, the next seq follows %d", got, want)
-		}
+		check.Equal(t, "turns are answered without an answer", storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`), 0)
+		check.Equal(t, "answers are not in the outbox", storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`), 0)
+		check.Equal(t, "messages, the next seq follows", storetest.Number(t, s, "SELECT count(*) FROM messages"), int(storetest.Load(t, c).Next-1))
 	})
 }
 
@@ -206,9 +191,7 @@ func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	bot.Env = append(os.Environ(), "CAIRN_TEST_BOT="+dir)
 	bot.Stderr = os.Stderr
 	out, err := bot.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	check.NoError(t, bot.Start())
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {

@@ -26,9 +26,7 @@ func receive(t *testing.T, c *store.Conversation, m store.Inbound) store.Receipt
 
 func wantFollowing(t *testing.T, c *store.Conversation, want bool) {
 	t.Helper()
-	if on, err := c.Settings().Following(ctx); on != want || err != nil {
-		t.Errorf("following: %v, %v", on, err)
-	}
+	check.Equal(t, "following", check.Must(c.Settings().Following(ctx))(t), want)
 }
 
 func TestThreads(t *testing.T) {

@@ -92,9 +92,7 @@ func TestATransactionIsWholeOrNothing(t *testing.T) {
 			}
 			check.Equal(t, "there", len(check.Must(s.Known(ctx))(t)) == 1, test.want == "")
 			// The connection is as good as before.
-			if err := s.Update(ctx, func(tx *store.Tx) error { return insertConversation(tx, "y") }); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, s.Update(ctx, func(tx *store.Tx) error { return insertConversation(tx, "y") }))
 			if err := s.View(ctx, func(tx *store.Tx) error { return insertConversation(tx, "z") }); err == nil {
 				t.Error("who only looks has written")
 			}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,23 +22,17 @@ func TestTriesSurviveAStart(t *testing.T) {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		for i, m := range found {
-			if m.Tries != want[i] {
-				t.Errorf("%s was tried %d times, want %d", m.ID, m.Tries, want[i])
-			}
+			check.Equal(t, fmt.Sprintf("%s was tried", m.ID), m.Tries, want[i])
 		}
 		return found
 	}
 	check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
-	if n, err := c.Inbox().TryPast(ctx); n != 0 || err != nil {
-		t.Error(n, err)
-	}
+	check.Equal(t, "n", check.Must(c.Inbox().TryPast(ctx))(t), 0)
 	s.Close()
 	s = storetest.OpenStore(t, dir)
 	c = storetest.Find(t, s, "terminal:general")
 	check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
-	if n, err := c.Inbox().TryPast(ctx); n != 1 || err != nil {
-		t.Error(n, err)
-	}
+	check.Equal(t, "n", check.Must(c.Inbox().TryPast(ctx))(t), 1)
 	storetest.DeliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
 	tries(2, 1)
 	edited := incomplete(1, "c")

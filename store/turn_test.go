@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,9 +73,7 @@ func TestTurns(t *testing.T) {
 func TestRetriesAndUnsentPieces(t *testing.T) {
 	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
 		c, turn := asked(t)
-		if n, err := c.Turns().Retry(ctx, turn); n != 2 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		check.Equal(t, "n", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
 		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))
 		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), store.ErrNotFound)
 		check.Equal(t, "answered", storetest.Number(t, c.Store(), "SELECT answered FROM messages"), store.TurnClosed)
@@ -94,9 +91,9 @@ func TestRetriesAndUnsentPieces(t *testing.T) {
 			t.Errorf("%+v", pieces)
 		}
 		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
-		if pieces, _ := c.Outbox().Unsent(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
-			t.Errorf("%+v", pieces)
-		}
+		pieces, _ := c.Outbox().Unsent(ctx)
+		check.Len(t, "pieces", pieces, 1)
+		check.Equal(t, "pieces[0].Row", pieces[0].Row, 2)
 		check.Error(t, c.Outbox().Sending(ctx, 1), store.ErrNotFound)
 	})
 }
@@ -105,9 +102,7 @@ func TestUnfinished(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	want := func(names ...string) {
 		t.Helper()
-		if got, err := s.Unfinished(ctx); err != nil || !slices.Equal(got, names) {
-			t.Errorf("got %q, %v, want %q", got, err, names)
-		}
+		check.EqualAll(t, "got", check.Must(s.Unfinished(ctx))(t), names)
 	}
 	asked, done, inbox := storetest.Find(t, s, "terminal:asked"), storetest.Find(t, s, "terminal:done"), storetest.Find(t, s, "terminal:inbox")
 	storetest.Deliver(t, done, storetest.Said(1, "overheard"))
@@ -131,13 +126,11 @@ func TestConversations(t *testing.T) {
 	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9)}
 	for _, name := range names {
 		c := storetest.Find(t, s, name)
-		if again := storetest.Find(t, s, name); *again != *c || again.Name() != name {
-			t.Errorf("two handles of %q differ", name)
-		}
+		again := storetest.Find(t, s, name)
+		check.Equal(t, "two handles", *again, *c)
+		check.Equal(t, "storetest.Find(t, s, name).Name()", again.Name(), name)
 	}
-	if got, err := storetest.AllNames(s); err != nil || !slices.Equal(got, names) {
-		t.Errorf("%q, %v", got, err)
-	}
+	check.EqualAll(t, "got", check.Must(storetest.AllNames(s))(t), names)
 	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {
 		if _, err := s.Conversation(ctx, name); err == nil {
 			t.Errorf("%q is a name", name)

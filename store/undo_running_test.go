@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/transcript"
 )
@@ -14,15 +15,9 @@ func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
 	over, failing, beside := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 3, 5), storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 6, 8)
 	undo(t, c)
-	if _, err := over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}); err != nil {
-		t.Error(err)
-	}
-	if err := failing.Fail(ctx, "too slow"); err != nil {
-		t.Error(err)
-	}
-	if _, err := beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, check.ErrorOf(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7})))
+	check.NoError(t, failing.Fail(ctx, "too slow"))
+	check.NoError(t, check.ErrorOf(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7})))
 	_, rows := storetest.ApplyRows(t, c, over.ID(), failing.ID(), beside.ID())
 	for i, want := range []transcript.Status{transcript.Stale, transcript.Failed, transcript.Prepared} {
 		if rows[i].State != want || want == transcript.Stale && rows[i].Text != "" {
@@ -39,7 +34,6 @@ func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
 	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
 	head := undo(t, c)
-	if storetest.Shape(head.Stack) != "placeholder emergency 1-5" || head.Stack[0].Tokens != head.Stack[0].Cost() {
-		t.Errorf("the stack is %+v", head.Stack)
-	}
+	check.Equal(t, "the stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
+	check.Equal(t, "head.Stack[0].Tokens", head.Stack[0].Tokens, head.Stack[0].Cost())
 }

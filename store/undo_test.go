@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -25,9 +26,7 @@ func undo(t check.Tester, c *store.Conversation) transcript.Head {
 func latest(t check.Tester, c *store.Conversation) transcript.Undoable {
 	t.Helper()
 	l, err := c.Compactions().Latest(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if l.Why == "" {
 		if _, err := l.Undo(storetest.StateOf(t, c)); err != nil {
 			l.Why = err.Error()
@@ -92,9 +91,7 @@ func TestUndoOfACompaction(t *testing.T) {
 				t.Errorf("before\n%+v\nafter\n%+v", before, after)
 			}
 			for _, id := range rows {
-				if n := storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", id); n != 1 {
-					t.Errorf("row %d is not undone", id)
-				}
+				check.Equal(t, fmt.Sprintf("row %d is not undone", id), storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", id), 1)
 			}
 		})
 	}
@@ -175,9 +172,8 @@ func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
 	repair := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 	undo(t, c)
-	if _, applied := storetest.ApplyRows(t, c, repair); applied[0].State != transcript.Stale {
-		t.Errorf("what was to repair it is %s", applied[0].State)
-	}
+	_, applied := storetest.ApplyRows(t, c, repair)
+	check.Equal(t, "what was to repair", applied[0].State, transcript.Stale)
 	if _, applied := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)); applied[0].State != transcript.Applied {
 		t.Errorf("what was begun later is %s", applied[0].State)
 	}
@@ -224,9 +220,9 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	spared := func(t *testing.T, c *store.Conversation, from, to int64) {
 		t.Helper()
-		if head := storetest.Load(t, c).Head; head.SparedFrom != from || head.SparedTo != to {
-			t.Errorf("spared is %d to %d, want %d to %d", head.SparedFrom, head.SparedTo, from, to)
-		}
+		head := storetest.Load(t, c).Head
+		check.Equal(t, "spared", head.SparedFrom, from)
+		check.Equal(t, "storetest.Load(t, c).Head.SparedTo", head.SparedTo, to)
 	}
 	by := func(t *testing.T, c *store.Conversation, trigger transcript.Trigger, from, to int64) {
 		t.Helper()

@@ -111,9 +111,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				t.Fatalf("the copy is %+v, %v", c, err)
 			}
 			wantRows(t, "the copy", dir, copied, columns, before)
-			if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
-				t.Error(info, err)
-			}
+			check.Equal(t, "info.Mode().Perm()", check.Must(os.Stat(copied))(t).Mode().Perm(), 0o600)
 			t.Run("and the copy leads back", func(t *testing.T) {
 				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)
@@ -161,9 +159,8 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 				db := store.OpenFile(store.File(dir), store.WriterPragmas)
 				defer db.Close()
 				from, to, err := store.Migrate(ctx, db)
-				if err != nil || to != len(store.Migrations) {
-					t.Errorf("from version %d: %d, %v", version, to, err)
-				}
+				check.NoError(t, err)
+				check.Equal(t, fmt.Sprintf("from version %d", version), to, len(store.Migrations))
 				mu.Lock()
 				defer mu.Unlock()
 				if from != to {
@@ -172,9 +169,7 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if did != 1 {
-			t.Errorf("from version %d: %d of them did it", version, did)
-		}
+		check.Equal(t, fmt.Sprintf("from version %d", version), did, 1)
 		storetest.OpenStore(t, dir).Close()
 	}
 }
@@ -189,9 +184,7 @@ func TestADamagedFileIsNotUpgraded(t *testing.T) {
 	overwrite(t, store.File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
 	was := check.Must(os.ReadFile(store.File(dir)))(t)
 	check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrDamaged)
-	if now, err := os.ReadFile(store.File(dir)); err != nil || !slices.Equal(now, was) {
-		t.Error("the file is another one", err)
-	}
+	check.EqualAll(t, "the file is another one", check.Must(os.ReadFile(store.File(dir)))(t), was)
 }
 
 // overwrite puts bytes at a place of a file.

@@ -56,9 +56,9 @@ func TestUpgradeOfMemories(t *testing.T) {
 	t.Run("what was forgotten can be restored to what it was", func(t *testing.T) {
 		for id, want := range map[int64]string{3: "active", 4: "superseded"} {
 			check.NoError(t, memory.In(s).Restore(ctx, id))
-			if m, _, err := memory.In(s).Get(ctx, id); err != nil || m.State != want {
-				t.Errorf("%+v, %v", m, err)
-			}
+			m, _, err := memory.In(s).Get(ctx, id)
+			check.NoError(t, err)
+			check.Equal(t, "m.State", m.State, want)
 		}
 	})
 	t.Run("no place is public before its connector says so", func(t *testing.T) {
@@ -88,8 +88,7 @@ func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var due int
-	if err := db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due); err != nil || due != 1 {
-		t.Errorf("%d are due, %v", due, err)
-	}
+	check.NoError(t, db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due))
+	check.Equal(t, "are due", due, 1)
 	check.NoError(t, db.Close())
 }

@@ -63,16 +63,13 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	t.Run("the file is whole, and no row was lost", func(t *testing.T) {
 		check.Equal(t, "rows refer to none", storetest.Number(t, s, "SELECT count(*) FROM pragma_foreign_key_check"), 0)
 		var sound string
-		if err := s.Reading().QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
-			t.Errorf("%s, %v", sound, err)
-		}
+		check.NoError(t, s.Reading().QueryRow("PRAGMA integrity_check").Scan(&sound))
+		check.Equal(t, "sound", sound, "ok")
 		for table, want := range map[string]int{
 			"conversations": 3, "inbox": 1, "messages": 4, "compactions": 2, "memories": 1,
 			"memory_sources": 1, "outbox": 3, "models": 1,
 		} {
-			if n := storetest.Number(t, s, "SELECT count(*) FROM "+table); n != want {
-				t.Errorf("%s has %d rows, want %d", table, n, want)
-			}
+			check.Equal(t, table, storetest.Number(t, s, "SELECT count(*) FROM "+table), want)
 		}
 	})
 	t.Run("who spoke then is known by name", func(t *testing.T) {
@@ -89,9 +86,9 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		check.NoError(t, errors.Join(err, db.Close()))
 		c := storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
 		for _, word := range []string{"Haus", "kingfishers"} {
-			if found, err := memory.Of(c).Recall(ctx, memory.Question{Text: word, Limit: 5}); err != nil || len(found) != 1 || found[0].Seq != 1 {
-				t.Errorf("%s: %+v, %v", word, found, err)
-			}
+			found := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: word, Limit: 5}))(t)
+			check.Len(t, word, found, 1)
+			check.Equal(t, word+": found[0].Seq", found[0].Seq, 1)
 		}
 		if found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "Turin", Limit: 5}); err != nil || found != nil {
 			t.Errorf("what the index had before: %+v, %v", found, err)
@@ -106,9 +103,9 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		if m := state.Messages[0]; m.ReplyTo != "m1" || m.ReplySeq != 0 || m.Quote != "" || m.Optional || m.Tokens != 10 {
 			t.Errorf("message 2 is %+v", m)
 		}
-		if head, applied := storetest.ApplyRows(t, c, 2); storetest.Shape(head.Stack) != "leaf worker 1-1, leaf worker 2-3" || applied[0].State != transcript.Applied {
-			t.Errorf("what was prepared is applied as %+v", applied)
-		}
+		head, applied := storetest.ApplyRows(t, c, 2)
+		check.Equal(t, "what was prepared is applied", storetest.Shape(head.Stack), "leaf worker 1-1, leaf worker 2-3")
+		check.Equal(t, "applied[0].State", applied[0].State, transcript.Applied)
 	})
 	t.Run("what was applied then stands in its place, and is not undone", func(t *testing.T) {
 		all, err := c.Compactions().Applied(ctx)
@@ -155,9 +152,9 @@ func TestUpgradeKeepsWhatWasPending(t *testing.T) {
 			t.Errorf("took up %+v, %v", taken, err)
 		}
 		for name, want := range map[string]bool{"terminal:general": true, "terminal:empty": false} {
-			if done, _, err := storetest.Find(t, s, name).Past().ReadBack(ctx); done != want || err != nil {
-				t.Errorf("%s: %v, %v", name, done, err)
-			}
+			done, _, err := storetest.Find(t, s, name).Past().ReadBack(ctx)
+			check.Equal(t, name, done, want)
+			check.NoError(t, err)
 		}
 		if _, open, err := c.Past().Gap(ctx); open || err != nil {
 			t.Errorf("a gap is open, %v", err)

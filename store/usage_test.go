@@ -89,9 +89,7 @@ func TestADayIsTheZones(t *testing.T) {
 	for zone, want := range map[string]string{"UTC": "2026-03-28", "Asia/Tokyo": "2026-03-29", "America/New_York": "2026-03-28"} {
 		there := check.Must(time.LoadLocation(zone))(t)
 		time.Local = there
-		if got := store.Day(time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)); got != want {
-			t.Errorf("%s: %s, want %s", zone, got, want)
-		}
+		check.Equal(t, zone, store.Day(time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)), want)
 	}
 }
 
@@ -121,9 +119,7 @@ func TestSaved(t *testing.T) {
 	}
 	saved := func(t *testing.T, c *store.Conversation, want int64) {
 		t.Helper()
-		if got, err := c.Turns().Saved(ctx); err != nil || got != want {
-			t.Errorf("saved %d, %v, want %d", got, err, want)
-		}
+		check.Equal(t, "saved", check.Must(c.Turns().Saved(ctx))(t), want)
 	}
 	t.Run("nothing without summaries", func(t *testing.T) {
 		c, answer, _ := prepare(t)

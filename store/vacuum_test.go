@@ -1,13 +1,11 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -109,9 +107,9 @@ func TestErasureFromTheFiles(t *testing.T) {
 		storetest.WantNoBytes(t, dir, "xylophon")
 	})
 	t.Run("a disk without room leaves the deletion noted", func(t *testing.T) {
-		if err := store.CheckRoom(t.TempDir(), 1<<60); !errors.Is(err, store.ErrNoRoom) || !strings.Contains(err.Error(), " MB and has ") {
-			t.Errorf("got %v", err)
-		}
+		err := store.CheckRoom(t.TempDir(), 1<<60)
+		check.Error(t, err, store.ErrNoRoom)
+		check.Contains(t, "store.CheckRoom(t.TempDir(), 1<<60).Error()", err.Error(), " MB and has ")
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		c := storetest.Find(t, s, "terminal:general")
@@ -141,9 +139,7 @@ func TestAKillInARewrite(t *testing.T) {
 		if err == nil {
 			err = bot.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if _, err := out.Read(make([]byte, 1)); err != nil { // it starts
 			t.Fatal(err)
 		}
@@ -192,9 +188,7 @@ func scatteredMemories(t *testing.T, c *store.Conversation, seed int64, n int) (
 			}
 		}
 		m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: text}, "Ada")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if i%4 == 0 {
 			secrets = append(secrets, m.ID)
 		}

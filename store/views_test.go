@@ -71,9 +71,9 @@ func TestCompactionsAreListedAsTheViewShowsThem(t *testing.T) {
 		"the newest":        {store.CompactionFilter{Limit: 2}, 2, 5},
 	} {
 		found, total, err := s.Compactions(ctx, f.CompactionFilter)
-		if err != nil || len(found) != f.want || total != f.total {
-			t.Errorf("%s: %d of %d, %v", name, len(found), total, err)
-		}
+		check.NoError(t, err)
+		check.Len(t, name, found, f.want)
+		check.Equal(t, name+": total", total, f.total)
 		if f.Limit > 0 && (found[0].Time.After(found[1].Time) || found[1].ID != all[4].ID) {
 			t.Errorf("%s: %+v", name, found)
 		}
@@ -99,9 +99,9 @@ func TestTheViewsShowNoDeletedText(t *testing.T) {
 	const both = "SELECT text FROM messages_view UNION ALL SELECT summary FROM compactions_view"
 	check.Contains(t, "before", viewed(t, c.Store(), both), "the "+storetest.Secret+" is mine\nand the piano")
 	storetest.Remove(t, c, 2, 3, 4)
-	if after := viewed(t, c.Store(), both); strings.Contains(after, storetest.Secret) || !strings.Contains(after, "and the piano") {
-		t.Errorf("after the deletion the views show %q", after)
-	}
+	after := viewed(t, c.Store(), both)
+	check.Lacks(t, "after the deletion the views show", after, storetest.Secret)
+	check.Contains(t, "after the deletion the views show", after, "and the piano")
 	var left []string
 	for _, n := range []int{1, 5} {
 		m := storetest.Said(n, "")

@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestAnAnswerThatTakesLongIsShownWhole(t *testing.T) {
@@ -17,8 +19,7 @@ func TestAnAnswerThatTakesLongIsShownWhole(t *testing.T) {
 	t.Run("JSON Lines", func(t *testing.T) {
 		s := talk(t, asJSON, `{"id":"1","text":"Ada moved to Turin in May."}`+"\n"+`{"id":"2","text":"/recap"}`+"\n", echo)
 		replies := s.of(t, "reply")
-		if len(replies) != 2 || !strings.Contains(replies[1], want) || !strings.Contains(replies[1], "Made without a model") {
-			t.Errorf("got %q", replies)
-		}
+		check.Len(t, "replies", replies, 2)
+		check.Contains(t, "replies[1]", replies[1], want, "Made without a model")
 	})
 }

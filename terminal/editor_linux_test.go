@@ -29,9 +29,7 @@ func TestEditorShowsReplies(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
 		k.shows(t, "hello\r", "you said hello\n")
 		k.typed(t, "\x04")
-		if err := k.end(t); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, k.end(t))
 	})
 	t.Run("text stands on the terminal before the server has sent the rest", func(t *testing.T) {
 		var k *keyboard
@@ -99,9 +97,7 @@ func TestEditorCommands(t *testing.T) {
 		k.typed(t, "half a line\x03")
 		k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })
 		k.typed(t, "\x03")
-		if err := k.end(t); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, k.end(t))
 		check.Equal(t, "the cleared line was sent", len(model.Requests()), 1)
 	})
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
@@ -162,9 +158,7 @@ func TestEditorKeys(t *testing.T) {
 		k.shows(t, "one\x1b\rtwo", "> one\n  two")
 		k.shows(t, "\r", "you said one\n")
 		told := model.Requests()[0].Messages
-		if text := told[len(told)-1].Text; !strings.Contains(text, "one\ntwo") {
-			t.Errorf("the model was told %q", text)
-		}
+		check.Contains(t, "the model was told", told[len(told)-1].Text, "one\ntwo")
 		k.typed(t, "\x1b[A")
 		k.screen.until(t, "both lines", func(screen string) bool { return strings.HasSuffix(screen, "\n> one\n  two") })
 	})
@@ -193,12 +187,8 @@ func TestEditorKeys(t *testing.T) {
 		k.shows(t, "hello\r", "was not accepted. Send it again later.")
 		k.shows(t, "/context\r", "That could not be done just now.")
 		k.typed(t, "\x03") // leaves: nothing waits for an answer
-		if err := k.end(t); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, k.end(t))
 		k.logged.wait(t, "database is closed")
-		if strings.Contains(k.screen.String(), "database") {
-			t.Errorf("internal words on the terminal: %q", k.screen)
-		}
+		check.Lacks(t, fmt.Sprintf("internal words on the terminal: %q", k.screen), k.screen.String(), "database")
 	})
 }

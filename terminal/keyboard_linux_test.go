@@ -126,9 +126,7 @@ func pseudoTerminal(t *testing.T) (pty, tty *os.File) {
 		t.Skip("no pseudo-terminals here: ", err)
 	}
 	raw, err := pty.SyscallConn() // Fd would make reads that Close cannot end
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var number int
 	var failed error
 	err = raw.Control(func(fd uintptr) {

@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 )
 
 func TestPieces(t *testing.T) {
 	s := open(t, Options{In: strings.NewReader(""), JSON: true}, nil)
-	if got := s.connector.Split("a\nb"); len(got) != 1 || got[0] != "a\nb" {
-		t.Errorf("a reply was cut: %q", got)
-	}
+	check.EqualAll(t, "a reply was cut", s.connector.Split("a\nb"), []string{"a\nb"})
 	w := s.connector.Reply("terminal:x", nil)
 	id, err := w.Send(t.Context(), channel.Piece{Reply: "r", Text: "t"})
 	if err != nil || id != "r" || s.out.String() != `{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`+"\n" {

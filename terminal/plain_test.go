@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,34 +21,24 @@ import (
 func TestPlain(t *testing.T) {
 	t.Run("replies stand alone on the output, in order", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n\n   \ntwo\nthree", echo)
-		if got, want := s.out.String(), "you said one\nyou said two\nyou said three\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if s.err.String() != "" {
-			t.Errorf("on the error stream: %q", s.err)
-		}
+		check.Equal(t, "got", s.out.String(), "you said one\nyou said two\nyou said three\n")
+		check.Equal(t, fmt.Sprintf("on the error stream: %q", s.err), s.err.String(), "")
 	})
 	t.Run("a line is answered before the next is said", func(t *testing.T) {
 		var s *session
 		s = open(t, Options{In: strings.NewReader("one\ntwo\nthree\n")}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if written := strings.Count(s.out.String(), "\n"); written != n-1 {
-				t.Errorf("at request %d, %d replies were written", n, written)
-			}
+			check.Equal(t, fmt.Sprintf("at request %d", n), strings.Count(s.out.String(), "\n"), n-1)
 			return echo(ctx, n, req)
 		})
 		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
 	})
 	t.Run("a command is answered on the output", func(t *testing.T) {
 		s := talk(t, Options{}, "/help\n", echo)
-		if !strings.Contains(s.out.String(), "/compact [focus]") {
-			t.Errorf("got %q", s.out)
-		}
+		check.Contains(t, fmt.Sprint(s.out), s.out.String(), "/compact [focus]")
 	})
 	t.Run("what looks like a command is a message", func(t *testing.T) {
 		s := talk(t, Options{}, "/etc/passwd\n", echo)
-		if s.out.String() != "you said /etc/passwd\n" {
-			t.Errorf("got %q", s.out)
-		}
+		check.Equal(t, fmt.Sprint(s.out), s.out.String(), "you said /etc/passwd\n")
 	})
 	t.Run("what a stranger wrote reaches no terminal behind the pipe", func(t *testing.T) {
 		s := talk(t, Options{}, "hello\n", func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -88,9 +77,7 @@ func TestPlainEnds(t *testing.T) {
 				in, end := endless(input)
 				defer end()
 				s := open(t, Options{In: in, Out: failing{}, Err: io.Discard, Channel: "general", User: "Ada"}, echo)
-				if err := s.ends(t); err == nil || !strings.Contains(err.Error(), "the replies cannot be written (io: read/write on closed pipe)") {
-					t.Errorf("got %v", err)
-				}
+				check.ErrorContains(t, "error", s.ends(t), "the replies cannot be written (io: read/write on closed pipe)")
 			})
 		}
 	})
@@ -99,9 +86,7 @@ func TestPlainEnds(t *testing.T) {
 			func(context.Context, int, llm.Request) (llm.Response, error) {
 				return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
 			})
-		if err := s.ends(t); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.ends(t))
 	})
 	t.Run("a message that could not be written is told in a sentence, and ends the run", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("hello\n")}, echo)
@@ -120,9 +105,7 @@ func TestPlainEnds(t *testing.T) {
 		s := open(t, Options{In: in}, echo)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
 	})
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("now\n")}, echo)
@@ -131,17 +114,13 @@ func TestPlainEnds(t *testing.T) {
 			check.Must(conversation.Inbox().Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
 		}
 		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
-		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "got", s.out.String(), "you said left in terminal:general\nyou said now\n")
 	})
 }
 
 func TestNobodyIsAskedInAPipe(t *testing.T) {
 	s := talk(t, Options{}, "please add\n", channeltest.Add)
-	if !strings.Contains(s.out.String(), "there is no one to ask here") {
-		t.Errorf("got %q", s.out)
-	}
+	check.Contains(t, fmt.Sprint(s.out), s.out.String(), "there is no one to ask here")
 }
 
 func TestUntaken(t *testing.T) {
@@ -172,8 +151,6 @@ func TestStatus(t *testing.T) {
 		{"an intermediate step", compactor.EventPrepared, compactor.OnBackground, compactor.Leaf, ""},
 	} {
 		event.State, event.Trigger, event.Kind = test.state, test.trigger, test.kind
-		if got := status(event); got != test.want {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
+		check.Equal(t, test.name, status(event), test.want)
 	}
 }

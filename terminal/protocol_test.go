@@ -46,9 +46,7 @@ func TestProtocol(t *testing.T) {
 		want := `{"type":"accepted","channel":"general","id":"a1","seq":1}
 {"type":"reply","channel":"general","id":"reply-2","to":["a1"],"text":"you said <hello>"}
 `
-		if s.out.String() != want {
-			t.Errorf("got\n%swant\n%s", s.out, want)
-		}
+		check.Equal(t, fmt.Sprint(s.out), s.out.String(), want)
 	})
 	t.Run("compactions and memories are told as promised", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
@@ -62,9 +60,7 @@ func TestProtocol(t *testing.T) {
 {"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}
 {"type":"usage","channel":"x","for":"summary","model":"m1","requests":1,"input_tokens":900,"cached_tokens":500,"written_tokens":0,"output_tokens":40,"cost":0.25}
 `
-		if s.out.String() != want {
-			t.Errorf("got\n%swant\n%s", s.out, want)
-		}
+		check.Equal(t, fmt.Sprint(s.out), s.out.String(), want)
 	})
 	t.Run("what a request took is told, and a message's own settings hold", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`+"\n", func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -72,9 +68,9 @@ func TestProtocol(t *testing.T) {
 			resp.Usage = llm.Usage{Prompt: 700, Cached: 512, Completion: 3}
 			return resp, nil
 		})
-		if used := s.of(t, "usage"); len(used) != 1 || !strings.Contains(used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`) {
-			t.Errorf("%q", used)
-		}
+		used := s.of(t, "usage")
+		check.Len(t, "s.of(t, \"usage\")", used, 1)
+		check.Contains(t, "s.of(t, \"usage\")[0]", used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
 	})
 	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
 		long := strings.Repeat("The tide rises twice a day. ", 1000)
@@ -99,9 +95,9 @@ func TestProtocolRepetitions(t *testing.T) {
 	t.Run("a repeated id is told its place again and not taken twice", func(t *testing.T) {
 		line := `{"text":"once","id":"a1"}` + "\n"
 		s := talk(t, asJSON, line+`{"text":"/context"}`+"\n"+line, echo)
-		if got := s.of(t, "accepted"); len(got) != 2 || got[0] != got[1] {
-			t.Errorf("accepted: %q", got)
-		}
+		got := s.of(t, "accepted")
+		check.Len(t, "accepted", got, 2)
+		check.Equal(t, "s.of(t, \"accepted\")[0]", got[0], got[1])
 		check.Equal(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
@@ -118,9 +114,9 @@ func TestProtocolRepetitions(t *testing.T) {
 		if len(same) != 2 { // twice here, once in b
 			t.Errorf("got %q", got)
 		}
-		if _, total, err := memory.In(s.store).List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9}); err != nil || total != 1 {
-			t.Errorf("%d memories, %v", total, err)
-		}
+		_, total, err := memory.In(s.store).List(t.Context(), memory.Filter{Conversation: "terminal:general", Limit: 9})
+		check.NoError(t, err)
+		check.Equal(t, "memories", total, 1)
 	})
 	t.Run("a message that comes while a turn runs is on disk at once, and told its place later", func(t *testing.T) {
 		in, write := io.Pipe()
@@ -152,9 +148,9 @@ func TestProtocolFailures(t *testing.T) {
 {"text":"b","id":"2","mention":false,"dm":true,"user":"Bo","time":"2026-01-31T15:04:05+01:00","channel":"terminal:general"}
 `, echo)
 		replies := s.of(t, "reply")
-		if len(s.of(t, "accepted")) != 2 || len(replies) != 2 || !strings.Contains(replies[1], `"to":["2"]`) {
-			t.Errorf("got\n%s", s.out)
-		}
+		check.Len(t, fmt.Sprint(s.out), s.of(t, "accepted"), 2)
+		check.Len(t, fmt.Sprintf("got\n%s replies", s.out), replies, 2)
+		check.Contains(t, fmt.Sprintf("got\n%s replies[1]", s.out), replies[1], `"to":["2"]`)
 		conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript().Page(t.Context(), 2, 1)
 		if err != nil || messages[0].Author != "Bo" || !messages[0].Time.Equal(time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC)) {
@@ -166,9 +162,9 @@ func TestProtocolFailures(t *testing.T) {
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: "internal words"}
 		})
 		got := s.of(t, "error")
-		if len(got) != 1 || !strings.HasPrefix(got[0], `{"type":"error","channel":"general","to":["1"],"text":"`) || strings.Contains(got[0], "internal") {
-			t.Errorf("got %q", got)
-		}
+		check.Len(t, "got", got, 1)
+		check.HasPrefix(t, "got[0]", got[0], `{"type":"error","channel":"general","to":["1"],"text":"`)
+		check.Lacks(t, "got[0]", got[0], "internal")
 	})
 	t.Run("output that cannot be written ends the run", func(t *testing.T) {
 		for _, input := range []string{`{"text":"hello"}`, `{"text":"/help"}`, "nonsense"} {
@@ -176,9 +172,7 @@ func TestProtocolFailures(t *testing.T) {
 				in, end := endless(input + "\n")
 				defer end()
 				s := open(t, Options{In: in, Out: failing{}, Err: io.Discard, JSON: true, Channel: "general", User: "Ada"}, echo)
-				if err := s.ends(t); err == nil || !strings.Contains(err.Error(), "the replies cannot be written (io: read/write on closed pipe)") {
-					t.Errorf("got %v", err)
-				}
+				check.ErrorContains(t, "error", s.ends(t), "the replies cannot be written (io: read/write on closed pipe)")
 			})
 		}
 	})
@@ -194,9 +188,7 @@ func TestProtocolFailures(t *testing.T) {
 		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
 {"type":"error","channel":"general","to":["1"],"text":"That could not be done just now. Try it again later."}
 `
-		if s.out.String() != want {
-			t.Errorf("got\n%swant\n%s", s.out, want)
-		}
+		check.Equal(t, fmt.Sprint(s.out), s.out.String(), want)
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
@@ -209,9 +201,7 @@ func TestProtocolFailures(t *testing.T) {
 			return llm.Response{}, ctx.Err()
 		})
 		go func() { _, _ = io.WriteString(write, `{"text":"a"}`+"\n") }()
-		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
 	})
 }
 
@@ -263,9 +253,8 @@ func TestProtocolOrder(t *testing.T) {
 			}
 			last[line.Channel] = line.ID
 		}
-		if last["c0"] != "038" || last["c1"] != "039" {
-			t.Errorf("the last ones are %v", last)
-		}
+		check.Equal(t, fmt.Sprintf("the last ones are %v", last), last["c0"], "038")
+		check.Equal(t, fmt.Sprintf("the last ones are %v last[\"c1\"]", last), last["c1"], "039")
 	})
 	t.Run("a command waits until the lines before it are answered", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"first"}`+"\n"+`{"text":"/Memories","id":"m"}`+"\n"+`{"text":"last"}`+"\n", echo)
@@ -290,9 +279,9 @@ func TestProtocolOrder(t *testing.T) {
 			})
 			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
 			check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
-			if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"`+want) {
-				t.Errorf("got %q", got)
-			}
+			got := s.of(t, "reply")
+			check.Len(t, "s.of(t, \"reply\")", got, 1)
+			check.Contains(t, "s.of(t, \"reply\")[0]", got[0], `"to":["s"],"text":"`+want)
 			check.Equal(t, "what ran then", len(s.of(t, "error")), 0)
 		})
 	}

@@ -37,12 +37,11 @@ func TestProtocolRefusals(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := talk(t, asJSON, test.line+"\n\n"+`{"text":"after","id":"z"}`+"\n", echo)
 			got := s.of(t, "error")
-			if len(got) != 1 || !strings.Contains(got[0], test.want) {
-				t.Errorf("got  %.300q\nwant %s", got, test.want)
-			}
-			if accepted := s.of(t, "accepted"); len(accepted) != 1 || !strings.Contains(accepted[0], `"id":"z","seq":1`) {
-				t.Errorf("accepted: %q", accepted)
-			}
+			check.Len(t, "got", got, 1)
+			check.Contains(t, "got[0]", got[0], test.want)
+			accepted := s.of(t, "accepted")
+			check.Len(t, "accepted", accepted, 1)
+			check.Contains(t, "s.of(t, \"accepted\")[0]", accepted[0], `"id":"z","seq":1`)
 			check.Equal(t, "the run did not go on", len(s.of(t, "reply")), 1)
 		})
 	}

@@ -2,7 +2,7 @@ package terminal
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,9 +23,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k.shows(t, "half a li", "> half a li")
 		k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 		k.screen.wait(t, "· summarizing messages 1 to 9\n> half a li")
-		if !strings.Contains(k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m") {
-			t.Errorf("it is not dim: %q", k.raw)
-		}
+		check.Contains(t, fmt.Sprintf("it is not dim: %q", k.raw), k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m")
 		k.shows(t, "ne\r", "you said half a line")
 	})
 	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {
@@ -37,9 +35,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
 		told := model.Requests()[0].Messages
 		text := told[len(told)-1].Text
-		if !strings.Contains(text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three") {
-			t.Errorf("the model was told %.200q", text)
-		}
+		check.Contains(t, "the model was told", text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three")
 	})
 	t.Run("Markdown is shown as what it means", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -51,9 +47,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(echo))
 		_, _ = k.connector.Notes().Write([]byte("a log line\n"))
 		k.screen.wait(t, "a log line")
-		if strings.Contains(k.raw.String(), "\x1b[2m") {
-			t.Errorf("got %q", k.raw)
-		}
+		check.Lacks(t, fmt.Sprint(k.raw), k.raw.String(), "\x1b[2m")
 	})
 	t.Run("what a stranger wrote cannot change the terminal", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -78,9 +72,7 @@ func TestEditorEnds(t *testing.T) {
 		before := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
 		after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
 		if err != nil || *after != *before {
 			t.Errorf("before %+v, after %+v, %v", before, after, err)

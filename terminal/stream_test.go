@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,9 +24,8 @@ func TestFinishedBlocks(t *testing.T) {
 		{"code has empty lines", "```\na\n\nb", "```\na\n\nb"},
 		{"code ends with its fence", "```\na\n\nb\n```\nc", "c"},
 	} {
-		if rest := test.text[finishedBlocks(test.text):]; rest != test.rest {
-			t.Errorf("%s: %q is left, want %q", test.name, rest, test.rest)
-		}
+		rest := test.text[finishedBlocks(test.text):]
+		check.Equal(t, test.name, rest, test.rest)
 	}
 	t.Run("what is shown is the same however the text arrives", rapid.MakeCheck(func(t *rapid.T) {
 		blocks := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -63,9 +63,7 @@ func TestRenderMarkdown(t *testing.T) {
 		{"escapes", "1 \\* 2 &lt; 3", "1 * 2 < 3"},
 		{"no character reference reaches the terminal", "&#27;[2J&#x9b;2J&#x202e;a", "[2J2Ja"},
 	} {
-		if got := renderMarkdown(test.text, 60); got != test.want {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
+		check.Equal(t, test.name, renderMarkdown(test.text, 60), test.want)
 	}
 }
 
@@ -76,16 +74,12 @@ func TestPrintable(t *testing.T) {
 		"a\u202eb\u202cc\u2066d\u2069\u200e": "abcd\u200e",
 		"\xff\x9b2J":                         "\ufffd\ufffd2J",
 	} {
-		if got := Printable(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("%q became", text), Printable(text), want)
 	}
 }
 
 func TestTabsReachTheirStops(t *testing.T) {
-	if got, want := printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "got", printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep")
 }
 
 func TestHistory(t *testing.T) {
@@ -104,7 +98,6 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || strings.Count(string(text), "\n") != maxHistory {
-		t.Errorf("the file has %d lines, %v", strings.Count(string(text), "\n"), err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "the file", strings.Count(string(text), "\n"), maxHistory)
 }

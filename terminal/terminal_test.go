@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -102,9 +103,7 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 		Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(func() {
-		if err := s.hub.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.hub.Close())
 		if err := s.store.Close(); err != nil && !s.lost {
 			t.Error(err)
 		}
@@ -161,9 +160,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"general", "terminal:general"} {
-		if full, err := Conversation(name); full != "terminal:general" || err != nil {
-			t.Errorf("%s is %q, %v", name, full, err)
-		}
+		check.Equal(t, name, check.Must(Conversation(name))(t), "terminal:general")
 	}
 }
 
@@ -175,13 +172,11 @@ func TestReadLine(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []line{{1, "one", nil}, {2, "", nil}, {3, "two \uFFFD", nil}, {4, "", errTooLong}, {5, "", errTooLong}, {6, "last", nil}}
-	if len(got) != len(want) {
-		t.Fatalf("%d lines, want %d", len(got), len(want))
-	}
+	check.Len(t, "lines", got, len(want))
 	for i := range want {
-		if got[i].number != want[i].number || got[i].err != want[i].err || got[i].text != want[i].text {
-			t.Errorf("line %d: got %.40q, %v", i+1, got[i].text, got[i].err)
-		}
+		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].number, want[i].number)
+		check.Equal(t, fmt.Sprintf("line %d: got[i].err", i+1), got[i].err, want[i].err)
+		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].text, want[i].text)
 	}
 
 	t.Run("a reader that fails ends the lines with its error", func(t *testing.T) {

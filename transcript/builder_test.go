@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -45,9 +46,7 @@ func (c *conversation) apply(change transcript.Change) {
 func (c *conversation) become(s *transcript.State) {
 	c.t.Helper()
 	c.s = s
-	if err := c.check(); err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, c.check())
 }
 
 // edit changes the summaries over a message, as the store does. The texts of messages are not here.
@@ -170,9 +169,7 @@ func (c *conversation) answer(results int) {
 // must applies a change that has to be possible.
 func (c *conversation) must(change transcript.Change, err error) {
 	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, err)
 	c.apply(change)
 }
 
@@ -241,15 +238,11 @@ func (c *conversation) shown() (shown []string) {
 // wants fails the test unless the prompt shows exactly this.
 func (c *conversation) wants(shown ...string) {
 	c.t.Helper()
-	if got := c.shown(); !slices.Equal(got, shown) {
-		c.t.Errorf("the prompt shows %q, should show %q", got, shown)
-	}
+	check.EqualAll(c.t, "the prompt shows", c.shown(), shown)
 }
 
 // status fails the test unless a summary has this status in the store.
 func (c *conversation) status(id int64, want transcript.Status) {
 	c.t.Helper()
-	if got := c.summaries[id].State; got != want {
-		c.t.Errorf("summary %d is %s, should be %s", id, got, want)
-	}
+	check.Equal(c.t, fmt.Sprintf("summary %d", id), c.summaries[id].State, want)
 }

@@ -2,9 +2,9 @@ package transcript_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -54,9 +54,7 @@ func TestCheck(t *testing.T) {
 			s := *c.s
 			s.Summaries, s.Sets = slices.Clone(s.Summaries), slices.Clone(s.Sets)
 			broken.do(&s)
-			if err := s.Check(); err == nil || !strings.Contains(err.Error(), broken.want) {
-				t.Errorf("Check returns %v", err)
-			}
+			check.ErrorContains(t, "Check returns", s.Check(), broken.want)
 		})
 	}
 }

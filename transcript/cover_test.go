@@ -1,9 +1,9 @@
 package transcript_test
 
 import (
-	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -18,16 +18,13 @@ func TestCover(t *testing.T) {
 		first, second := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
 		c.cover(second, first)
 		c.wants("leaf 1-2", "leaf 3-4", "5", "6")
-		if len(c.s.Sets) != 1 {
-			t.Errorf("the sets are %+v", c.s.Sets)
-		}
+		check.Len(t, "the sets", c.s.Sets, 1)
 	})
 	t.Run("a summary behind a verbatim message waits", func(t *testing.T) {
 		c := said(t, 6)
 		second := c.prepare(job{from: 3, to: 4})
-		if _, wait := c.cover(second); !slices.Equal(wait, []int64{second}) {
-			t.Errorf("%v wait", wait)
-		}
+		_, wait := c.cover(second)
+		check.EqualAll(t, "wait", wait, []int64{second})
 		c.wants("1", "2", "3", "4", "5", "6")
 		c.status(second, transcript.Prepared)
 	})
@@ -35,17 +32,14 @@ func TestCover(t *testing.T) {
 		c := said(t, 6)
 		second := c.prepare(job{from: 3, to: 4})
 		rollup := c.prepare(job{from: 3, to: 4, children: []int64{second}})
-		if _, wait := c.cover(second, rollup); !slices.Equal(wait, []int64{second, rollup}) {
-			t.Errorf("%v wait", wait)
-		}
+		_, wait := c.cover(second, rollup)
+		check.EqualAll(t, "wait", wait, []int64{second, rollup})
 	})
 	t.Run("old tool results are cleared with it", func(t *testing.T) {
 		c := said(t, 4)
 		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
 		c.apply(change)
-		if c.s.ClearedTo != 4 {
-			t.Errorf("cleared to %d", c.s.ClearedTo)
-		}
+		check.Equal(t, "cleared", c.s.ClearedTo, 4)
 	})
 	t.Run("but not if nothing is applied", func(t *testing.T) {
 		c := said(t, 4)
@@ -56,9 +50,8 @@ func TestCover(t *testing.T) {
 	t.Run("two over the same messages: the second is stale", func(t *testing.T) {
 		c := said(t, 4)
 		first, second := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 1, to: 2})
-		if stale, _ := c.cover(first, second); !slices.Equal(stale, []int64{second}) {
-			t.Errorf("%v are stale", stale)
-		}
+		stale, _ := c.cover(first, second)
+		check.EqualAll(t, "are stale", stale, []int64{second})
 	})
 	t.Run("a late summary is applied in the session that it was read from", func(t *testing.T) {
 		c := said(t, 4)
@@ -109,26 +102,22 @@ func TestCoverRepairs(t *testing.T) {
 	t.Run("a repair of a part is stale if nobody counted the rest", func(t *testing.T) {
 		c := truncated(t)
 		id := c.prepare(job{from: 3, to: 4, trigger: transcript.OnRepair})
-		if _, stale, _ := c.s.Cover([]int64{id}, 0, nil); !slices.Equal(stale, []int64{id}) {
-			t.Errorf("%v are stale", stale)
-		}
+		_, stale, _ := c.s.Cover([]int64{id}, 0, nil)
+		check.EqualAll(t, "are stale", stale, []int64{id})
 	})
 	t.Run("a worker replaces what the extractive summarizer wrote, not the reverse", func(t *testing.T) {
 		c := truncated(t)
 		c.summarize(job{from: 1, to: 6, by: transcript.Extractive, trigger: transcript.OnRepair})
 		c.summarize(job{from: 1, to: 6, trigger: transcript.OnRepair})
 		late := c.prepare(job{from: 1, to: 6, by: transcript.Extractive, trigger: transcript.OnRepair})
-		if stale, _ := c.cover(late); !slices.Equal(stale, []int64{late}) {
-			t.Errorf("%v are stale", stale)
-		}
+		stale, _ := c.cover(late)
+		check.EqualAll(t, "are stale", stale, []int64{late})
 	})
 	t.Run("a repair of what was undone is stale", func(t *testing.T) {
 		c := said(t, 4)
 		c.summarize(job{from: 1, to: 2, by: transcript.Extractive})
 		id := c.prepare(job{from: 1, to: 2, trigger: transcript.OnRepair})
-		if err := c.undo(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, c.undo())
 		c.status(id, transcript.Stale)
 	})
 	t.Run("the summary of a span that was truncated meanwhile repairs it", func(t *testing.T) {
@@ -172,25 +161,21 @@ func TestCoverRollups(t *testing.T) {
 		a, b := c.summarize(job{from: 1, to: 2, by: transcript.Extractive}), c.summarize(job{from: 3, to: 4})
 		rollup := c.prepare(job{from: 1, to: 4, children: []int64{a, b}})
 		c.summarize(job{from: 1, to: 2, trigger: transcript.OnRepair})
-		if stale, _ := c.cover(rollup); !slices.Equal(stale, []int64{rollup}) {
-			t.Errorf("%v are stale", stale)
-		}
+		stale, _ := c.cover(rollup)
+		check.EqualAll(t, "are stale", stale, []int64{rollup})
 	})
 	t.Run("it is stale if a message of its span is verbatim", func(t *testing.T) {
 		c := said(t, 6)
 		a := c.summarize(job{from: 1, to: 2})
 		rollup := c.prepare(job{from: 1, to: 4, children: []int64{a}})
-		if stale, _ := c.cover(rollup); !slices.Equal(stale, []int64{rollup}) {
-			t.Errorf("%v are stale", stale)
-		}
+		stale, _ := c.cover(rollup)
+		check.EqualAll(t, "are stale", stale, []int64{rollup})
 	})
 	t.Run("a repair of a rollup takes its place and its children", func(t *testing.T) {
 		c, children := two(t)
 		c.summarize(job{from: 1, to: 4, by: transcript.Extractive, children: children})
 		id := c.summarize(job{from: 1, to: 4, trigger: transcript.OnRepair, children: children})
 		c.wants("rollup 1-4", "5", "6")
-		if got := c.summaries[id].Children; !slices.Equal(got, children) {
-			t.Errorf("the children are %v", got)
-		}
+		check.EqualAll(t, "the children", c.summaries[id].Children, children)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 
 	"pgregory.net/rapid"
@@ -66,17 +67,13 @@ func BenchmarkAppend(b *testing.B) {
 	s := transcript.New()
 	for range long / 100 {
 		c, err := s.Append(make([]transcript.Message, 100)...)
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.NoError(b, err)
 		s = s.With(c)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		c, err := s.Append(transcript.Message{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.NoError(b, err)
 		s = s.With(c)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -26,9 +27,7 @@ func TestBegin(t *testing.T) {
 			c.must(c.s.NewSession(false))
 			c.say(2)
 			c.ask()
-			if _, err := c.s.Begin(transcript.Summary{Kind: transcript.Leaf, Span: span}); !errors.Is(err, transcript.ErrSpan) {
-				t.Error(err)
-			}
+			check.Error(t, check.ErrorOf(c.s.Begin(transcript.Summary{Kind: transcript.Leaf, Span: span})), transcript.ErrSpan)
 		})
 	}
 }
@@ -66,9 +65,7 @@ func TestPrepare(t *testing.T) {
 		c := said(t, 4)
 		sum := c.begin(job{from: 1, to: 2})
 		c.edit(2)
-		if _, err := c.s.Prepare(sum); !errors.Is(err, transcript.ErrStale) {
-			t.Error(err)
-		}
+		check.Error(t, check.ErrorOf(c.s.Prepare(sum)), transcript.ErrStale)
 		c.status(sum.ID, transcript.Stale)
 	})
 	t.Run("what was begun cannot be changed by its result", func(t *testing.T) {
@@ -76,9 +73,9 @@ func TestPrepare(t *testing.T) {
 		sum := c.begin(job{from: 1, to: 2})
 		sum.To, sum.Text = 4, "all"
 		c.must(c.s.Prepare(sum))
-		if got := c.s.Prepared[0]; got.To != 2 || got.Text != "all" {
-			t.Errorf("prepared is %+v", got)
-		}
+		got := c.s.Prepared[0]
+		check.Equal(t, "prepared", got.To, 2)
+		check.Equal(t, "c.s.Prepared[0].Text", got.Text, "all")
 	})
 }
 

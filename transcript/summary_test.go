@@ -3,6 +3,7 @@ package transcript_test
 import (
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -66,9 +67,9 @@ func TestWithout(t *testing.T) {
 		if row := shown.Without([]int64{6}); row.Kind != transcript.Placeholder || row.Text != "" || row.Messages != 2 {
 			t.Errorf("the applied one is %+v", row)
 		}
-		if row := late.Without([]int64{6}); row.State != transcript.Stale || row.Text != "" {
-			t.Errorf("the prepared one is %+v", row)
-		}
+		row := late.Without([]int64{6})
+		check.Equal(t, "the prepared one", row.State, transcript.Stale)
+		check.Equal(t, "late.Without([]int64{6}).Text", row.Text, "")
 	})
 }
 

@@ -1,9 +1,9 @@
 package transcript_test
 
 import (
-	"errors"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
@@ -31,16 +31,12 @@ func TestTruncate(t *testing.T) {
 	t.Run("old tool results are cleared with it", func(t *testing.T) {
 		c := said(t, 3)
 		c.apply(c.s.Truncate(nil, 2))
-		if c.s.ClearedTo != 2 {
-			t.Errorf("cleared to %d", c.s.ClearedTo)
-		}
+		check.Equal(t, "cleared", c.s.ClearedTo, 2)
 	})
 	t.Run("it cannot be undone", func(t *testing.T) {
 		c := said(t, 3)
 		c.truncate(2)
-		if err := c.undo(); !errors.Is(err, transcript.ErrNothingApplied) {
-			t.Error(err)
-		}
+		check.Error(t, c.undo(), transcript.ErrNothingApplied)
 	})
 }
 
@@ -64,22 +60,16 @@ func TestNewSession(t *testing.T) {
 		c := said(t, 4)
 		c.summarize(job{from: 1, to: 2})
 		c.must(c.s.NewSession(true))
-		if err := c.undo(); !errors.Is(err, transcript.ErrNothingApplied) {
-			t.Error(err)
-		}
+		check.Error(t, c.undo(), transcript.ErrNothingApplied)
 	})
 	t.Run("an empty session is not left", func(t *testing.T) {
 		c := said(t, 1)
 		c.remove(1)
-		if _, err := c.s.NewSession(true); !errors.Is(err, transcript.ErrEmpty) {
-			t.Error(err)
-		}
+		check.Error(t, check.ErrorOf(c.s.NewSession(true)), transcript.ErrEmpty)
 	})
 	t.Run("a session is not left while a turn waits", func(t *testing.T) {
 		c := newConversation(t)
 		c.ask()
-		if _, err := c.s.NewSession(true); !errors.Is(err, transcript.ErrOpen) {
-			t.Error(err)
-		}
+		check.Error(t, check.ErrorOf(c.s.NewSession(true)), transcript.ErrOpen)
 	})
 }

@@ -1,17 +1,15 @@
 package transcript_test
 
 import (
-	"errors"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 )
 
 func wantUndone(t *testing.T, c *conversation) {
 	t.Helper()
-	if err := c.undo(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, c.undo())
 }
 
 func TestUndo(t *testing.T) {
@@ -21,9 +19,7 @@ func TestUndo(t *testing.T) {
 		wantUndone(t, c)
 		c.wants("1", "2", "3", "4")
 		c.status(id, transcript.Undone)
-		if c.s.Spared != (transcript.Span{From: 1, To: 2}) {
-			t.Errorf("spared are %+v", c.s.Spared)
-		}
+		check.Equal(t, "spared", c.s.Spared, (transcript.Span{From: 1, To: 2}))
 	})
 	t.Run("one after the other, the latest first", func(t *testing.T) {
 		c := said(t, 6)
@@ -33,9 +29,7 @@ func TestUndo(t *testing.T) {
 		c.wants("leaf 1-2", "3", "4", "5", "6")
 		wantUndone(t, c)
 		c.wants("1", "2", "3", "4", "5", "6")
-		if err := c.undo(); !errors.Is(err, transcript.ErrNothingApplied) {
-			t.Error(err)
-		}
+		check.Error(t, c.undo(), transcript.ErrNothingApplied)
 	})
 	t.Run("a rollup gives its children back", func(t *testing.T) {
 		c := said(t, 6)
@@ -64,9 +58,7 @@ func TestUndo(t *testing.T) {
 		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
 		c.apply(change)
 		wantUndone(t, c)
-		if c.s.ClearedTo != 0 {
-			t.Errorf("cleared to %d", c.s.ClearedTo)
-		}
+		check.Equal(t, "cleared", c.s.ClearedTo, 0)
 	})
 }
 
@@ -77,9 +69,8 @@ func TestUndoIsRefused(t *testing.T) {
 		repair, next := c.prepare(job{from: 1, to: 2, trigger: transcript.OnRepair}), c.prepare(job{from: 3, to: 4})
 		wantUndone(t, c)
 		c.status(repair, transcript.Stale)
-		if _, wait := c.cover(next); len(wait) != 1 {
-			t.Errorf("%v wait", wait)
-		}
+		_, wait := c.cover(next)
+		check.Len(t, "wait", wait, 1)
 	})
 	t.Run("not after a message of it was changed", func(t *testing.T) {
 		for _, change := range []func(*conversation){
@@ -89,18 +80,14 @@ func TestUndoIsRefused(t *testing.T) {
 			c := said(t, 4)
 			c.summarize(job{from: 1, to: 2})
 			change(c)
-			if err := c.undo(); !errors.Is(err, transcript.ErrChangedSince) {
-				t.Error(err)
-			}
+			check.Error(t, c.undo(), transcript.ErrChangedSince)
 		}
 	})
 	t.Run("not after what follows was hidden", func(t *testing.T) {
 		c := said(t, 6)
 		c.summarize(job{from: 1, to: 2})
 		c.truncate(4)
-		if err := c.undo(); !errors.Is(err, transcript.ErrHiddenSince) {
-			t.Error(err)
-		}
+		check.Error(t, c.undo(), transcript.ErrHiddenSince)
 	})
 	t.Run("not after a placeholder that it left was hidden with what follows", func(t *testing.T) {
 		c := said(t, 8)
@@ -109,20 +96,14 @@ func TestUndoIsRefused(t *testing.T) {
 		c.wants("leaf 1-3", "placeholder 4-6", "7", "8")
 		c.truncate(7)
 		c.wants("leaf 1-3", "placeholder 4-7", "8")
-		if err := c.undo(); !errors.Is(err, transcript.ErrChangedSince) {
-			t.Error(err)
-		}
+		check.Error(t, c.undo(), transcript.ErrChangedSince)
 	})
 	t.Run("not with what was read for another set", func(t *testing.T) {
 		c := said(t, 6)
 		c.summarize(job{from: 1, to: 2})
 		needs, err := c.s.UndoNeeds()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		c.summarize(job{from: 3, to: 4})
-		if _, err := c.s.Undo(c.load(needs)); !errors.Is(err, transcript.ErrStale) {
-			t.Error(err)
-		}
+		check.Error(t, check.ErrorOf(c.s.Undo(c.load(needs))), transcript.ErrStale)
 	})
 }

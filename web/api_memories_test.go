@@ -2,11 +2,11 @@ package web
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"cairn/channel"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/memory"
 )
 
@@ -19,9 +19,8 @@ func TestMemories(t *testing.T) {
 	one := fmt.Sprintf("/api/memories/%d", saved.ID)
 	var list memoryList
 	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")
-	if list.Total != 1 || list.Memories[0].Content != "Ada prefers green tea" {
-		t.Errorf("%+v", list)
-	}
+	check.Equal(t, fmt.Sprint(list), list.Total, 1)
+	check.Equal(t, fmt.Sprintf("%+v list.Memories[0].Content", list), list.Memories[0].Content, "Ada prefers green tea")
 	var m memoryAnswer
 	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
 		t.Errorf("%+v", m)
@@ -35,9 +34,8 @@ func TestMemories(t *testing.T) {
 	}
 	var found recalled
 	r.do(200, &found, "GET", "/api/recall?q=green+tea&conversation=terminal:garden", "")
-	if len(found.Memories) != 1 || found.Memories[0].ID != saved.ID {
-		t.Errorf("%+v", found)
-	}
+	check.Len(t, fmt.Sprint(found), found.Memories, 1)
+	check.Equal(t, fmt.Sprintf("%+v found.Memories[0].ID", found), found.Memories[0].ID, saved.ID)
 	r.do(204, nil, "DELETE", one, "")
 	r.do(404, nil, "GET", one, "")
 	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {
@@ -49,9 +47,7 @@ func TestUsage(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk("terminal:garden", 3)
 	for by, want := range map[string]string{"model": `"model":"scripted"`, "conversation": `"conversation":"terminal:garden"`, "day": `"day":"`} {
-		if said := r.do(200, nil, "GET", "/api/usage?by="+by, ""); !strings.Contains(said, want) || !strings.Contains(said, `"requests":3`) {
-			t.Error(said)
-		}
+		check.Contains(t, "r.do(200, nil, \"GET\", \"/api/usage?by=\"+by, \"\")", r.do(200, nil, "GET", "/api/usage?by="+by, ""), want, `"requests":3`)
 	}
 	r.do(400, nil, "GET", "/api/usage?by=moon", "")
 	var spent channel.Spending

@@ -2,9 +2,10 @@ package web
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -15,19 +16,16 @@ func TestAProgramTalksOverTheAPI(t *testing.T) {
 	for range 2 { // the second is the same message
 		r.do(202, &taken, "POST", path, `{"id": "one", "text": " I prefer green tea. ", "compaction": {"background_threshold": 0.7}}`)
 	}
-	if taken.ID != "one" || taken.Answer != "" {
-		t.Errorf("%+v", taken)
-	}
+	check.Equal(t, fmt.Sprint(taken), taken.ID, "one")
+	check.Equal(t, fmt.Sprintf("%+v taken.Answer", taken), taken.Answer, "")
 	r.idle("web:shop")
 	var list messageList
 	r.do(200, &list, "GET", path, "")
-	if len(list.Messages) != 2 || list.Messages[0].Text != "I prefer green tea." || list.Messages[1].Text != "Noted." {
-		t.Errorf("%+v", list)
-	}
+	check.Len(t, fmt.Sprint(list), list.Messages, 2)
+	check.Equal(t, fmt.Sprintf("%+v list.Messages[0].Text", list), list.Messages[0].Text, "I prefer green tea.")
+	check.Equal(t, fmt.Sprintf("%+v list.Messages[1].Text", list), list.Messages[1].Text, "Noted.")
 	r.do(200, &taken, "POST", path, `{"id": "two", "text": "/context"}`)
-	if !strings.Contains(taken.Answer, "messages") {
-		t.Errorf("%+v", taken)
-	}
+	check.Contains(t, fmt.Sprint(taken), taken.Answer, "messages")
 	for _, c := range []struct {
 		name, path, body, says string
 		status                 int
@@ -42,12 +40,8 @@ func TestAProgramTalksOverTheAPI(t *testing.T) {
 		{"a setting of the file", path, `{"id": "x", "text": "hello", "compaction": {"model": "dear"}}`, "settings file only", 422},
 		{"a value that can never be", path, `{"id": "x", "text": "hello", "compaction": {"background_threshold": 80}}`, "0.80", 422},
 	} {
-		if text := r.do(c.status, nil, "POST", c.path, c.body); !strings.Contains(text, c.says) {
-			t.Errorf("%s: %s", c.name, text)
-		}
+		check.Contains(t, c.name, r.do(c.status, nil, "POST", c.path, c.body), c.says)
 	}
 	r.do(200, &list, "GET", path, "")
-	if len(list.Messages) != 2 {
-		t.Errorf("what was refused is stored: %+v", list)
-	}
+	check.Len(t, fmt.Sprintf("what was refused is stored: %+v", list), list.Messages, 2)
 }

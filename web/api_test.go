@@ -8,6 +8,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/store"
 )
 
@@ -38,9 +39,7 @@ func TestConversationsAndTheirMessages(t *testing.T) {
 	t.Run("a name with slashes and signs is percent-encoded", func(t *testing.T) {
 		var one conversationAnswer
 		r.do(200, &one, "GET", at(hostile, ""), "")
-		if one.Channel != hostile {
-			t.Errorf("%q", one.Channel)
-		}
+		check.Equal(t, "one.Channel", one.Channel, hostile)
 		r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")
 	})
 	t.Run("messages are paged from the newest on", func(t *testing.T) {
@@ -59,9 +58,7 @@ func TestConversationsAndTheirMessages(t *testing.T) {
 				break
 			}
 		}
-		if fmt.Sprint(seen) != "[10 9 8 7 6 5 4 3 2 1]" {
-			t.Error(seen)
-		}
+		check.Equal(t, "fmt.Sprint(seen)", fmt.Sprint(seen), "[10 9 8 7 6 5 4 3 2 1]")
 	})
 	t.Run("q finds messages", func(t *testing.T) {
 		var list messageList
@@ -79,18 +76,15 @@ func TestCompactAndUndo(t *testing.T) {
 	watch := r.watch("", "")
 	var job jobAnswer
 	r.do(202, &job, "POST", at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
-	if job.State != "started" || job.From != 1 || job.To != 12 {
-		t.Errorf("%+v", job)
-	}
+	check.Equal(t, fmt.Sprint(job), job.State, "started")
+	check.Equal(t, fmt.Sprintf("%+v job.From", job), job.From, 1)
+	check.Equal(t, fmt.Sprintf("%+v job.To", job), job.To, 12)
 	applied := watch.until(t, `"state":"applied"`)
-	if !strings.Contains(applied, `"before_tokens":`) || strings.Contains(applied, `"after_tokens":0`) {
-		t.Error(applied)
-	}
+	check.Contains(t, "applied", applied, `"before_tokens":`)
+	check.Lacks(t, "applied", applied, `"after_tokens":0`)
 	var list summaryList
 	r.do(200, &list, "GET", at(garden, "/summaries"), "")
-	if len(list.Stack) != 1 {
-		t.Fatalf("%+v", list)
-	}
+	check.Len(t, fmt.Sprint(list), list.Stack, 1)
 	t.Run("a summary leads to its messages, page by page", func(t *testing.T) {
 		var one summaryAnswer
 		r.do(200, &one, "GET", at(garden, fmt.Sprintf("/summaries/%d?limit=10", list.Stack[0].ID)), "")
@@ -113,9 +107,7 @@ func TestCompactAndUndo(t *testing.T) {
 			t.Errorf("%+v", h.Used)
 		}
 		r.do(200, &h, "GET", at(garden, "/history?since="+time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")), "")
-		if len(h.Used) != 0 {
-			t.Errorf("%+v", h.Used)
-		}
+		check.Len(t, "h.Used", h.Used, 0)
 	})
 	t.Run("settings hold for one compaction", func(t *testing.T) {
 		r.do(422, nil, "POST", at(garden, "/compact"), `{"compaction": {"target_percentage": 5}}`)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
+	"cairn/internal/check"
 )
 
 // asking is a rig in which a call waits to be allowed, in a conversation of the browser.
@@ -44,26 +46,22 @@ func TestACallIsAllowedOverTheAPI(t *testing.T) {
 	r.do(404, nil, "POST", at(pane, "/approvals/other"), `{"allow":true}`)
 	r.do(422, nil, "POST", answer, `{}`)
 	r.do(200, nil, "POST", answer, `{"allow":true}`)
-	if err := r.hub.Idle(t.Context(), pane); err != nil || len(box.Called()) != 1 {
-		t.Errorf("called %v, %v", box.Called(), err)
-	}
+	check.NoError(t, r.hub.Idle(t.Context(), pane))
+	check.Len(t, "called", box.Called(), 1)
 	r.do(404, nil, "POST", answer, `{"allow":true}`)
 }
 
 func TestACallIsDeniedOnAPage(t *testing.T) {
 	r, box, waits := asking(t)
 	for _, path := range []string{pageOf(pane), "/chat/general"} {
-		if page := r.do(200, nil, "GET", path, ""); !strings.Contains(page, "The model wants to call <b>calc_add</b>") {
-			t.Errorf("%s does not ask", path)
-		}
+		check.Contains(t, fmt.Sprintf("%s does not ask", path), r.do(200, nil, "GET", path, ""), "The model wants to call <b>calc_add</b>")
 	}
 	r.post(pageOf(pane)+"/deny", url.Values{"code": {waits.Code}})
-	if err := r.hub.Idle(t.Context(), pane); err != nil || len(box.Called()) != 0 {
-		t.Errorf("called %v, %v", box.Called(), err)
-	}
-	if page := r.do(200, nil, "GET", "/chat/general", ""); strings.Contains(page, "wants to call") || !strings.Contains(page, "did not allow this call") {
-		t.Error("the pane still asks")
-	}
+	check.NoError(t, r.hub.Idle(t.Context(), pane))
+	check.Len(t, "called", box.Called(), 0)
+	page := r.do(200, nil, "GET", "/chat/general", "")
+	check.Lacks(t, "the pane still asks", page, "wants to call")
+	check.Contains(t, "the pane still asks", page, "did not allow this call")
 }
 
 func TestACallIsAllowedInABrowser(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
@@ -56,13 +58,9 @@ func newBrowser(t *testing.T, address string) *browser {
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closePage := chromedp.NewContext(allocator)
 	b := &browser{t: t, url: address, ctx: ctx}
-	if err := chromedp.Listen(ctx, b.heard); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, chromedp.Listen(ctx, b.heard))
 	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, chromedp.Cancel(ctx))
 		closePage()
 		end()
 	})
@@ -224,9 +222,7 @@ func (b *browser) audited(name string) {
 			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 			b.expect("picture", err)
 			file := filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, look.scheme, look.width))
-			if err := os.WriteFile(file, picture, 0o600); err != nil {
-				b.t.Fatal(err)
-			}
+			check.NoError(b.t, os.WriteFile(file, picture, 0o600))
 		}
 	}
 	b.do("look", chromedp.EmulateViewport(1200, 900))

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
 	"cairn/words/wordstest"
@@ -93,9 +94,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	if err == nil {
 		_, err = records.Tasks().Begin(t.Context(), store.NewTask{Agent: "researcher", Text: hostile, Message: hostile, Most: 4})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for name, path := range paths {
 		b.open(path)
 		b.audited(strings.Trim(strings.NewReplacer("GET ", "", "{", "", "}", "", "$", "list", "/", "_").Replace(name), "_"))

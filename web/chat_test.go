@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -26,18 +27,18 @@ func TestChat(t *testing.T) {
 	}
 	r.idle("web:general")
 	status, text := r.get("/chat/general?fragment=messages")
-	if status != 200 || strings.Count(text, "I prefer green tea.") != 1 || !strings.Contains(text, "Noted &lt;b&gt;well&lt;/b&gt;.") {
-		t.Errorf("%d %s", status, text)
-	}
+	check.Equal(t, "status", status, 200)
+	check.Equal(t, "strings.Count(text, \"I prefer green tea.\")", strings.Count(text, "I prefer green tea."), 1)
+	check.Contains(t, "text", text, "Noted &lt;b&gt;well&lt;/b&gt;.")
 	for text, want := range map[string]string{
 		"/context":  "messages",
 		"//context": "",
 		"/pause":    "silent",
 		"/resume":   "answer again",
 	} {
-		if status, got := r.post("/chat/general", url.Values{"id": {"id" + text}, "text": {text}}); status != 303 || !strings.Contains(got, want) {
-			t.Errorf("%s: %d %s", text, status, got)
-		}
+		status, got := r.post("/chat/general", url.Values{"id": {"id" + text}, "text": {text}})
+		check.Equal(t, text, status, 303)
+		check.Contains(t, text+": got", got, want)
 	}
 	for name, c := range map[string]struct {
 		path string
@@ -68,9 +69,9 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 	reply.Show("one two three")
 	must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
 	for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
-		if got := <-w.events; got.Kind != kindReply || !strings.Contains(string(got.Data), want) {
-			t.Errorf("got %s, want %s", got.Data, want)
-		}
+		got := <-w.events
+		check.Equal(t, "<-w.events.Kind", got.Kind, kindReply)
+		check.Contains(t, "string(<-w.events.Data)", string(got.Data), want)
 	}
 	e.unwatch(w)
 }

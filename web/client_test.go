@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestBotFirst(t *testing.T) {
@@ -44,9 +45,7 @@ func TestBotFirst(t *testing.T) {
 				if err != nil {
 					text = []byte(err.Error())
 				}
-				if !strings.Contains(string(text), want) {
-					t.Errorf("%s: %s", method, text)
-				}
+				check.Contains(t, method, string(text), want)
 			}
 		})
 	}
@@ -80,9 +79,7 @@ func TestABotThatRefusesIsLeftAlone(t *testing.T) {
 		for range 20 {
 			read()
 		}
-		if asked != 1 {
-			t.Errorf("it was asked %d times", asked)
-		}
+		check.Equal(t, "it was asked", asked, 1)
 		time.Sleep(refusalPause + time.Second)
 		hangs = true
 		before := time.Now()

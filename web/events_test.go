@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor/summarize"
+	"cairn/internal/check"
 	"cairn/memory"
 )
 
@@ -68,12 +69,8 @@ func TestEventsTellWhatHappens(t *testing.T) {
 	w := r.watch("", "")
 	r.talk("terminal:garden", 1)
 	w.until(t, `"state":"started"`)
-	if line := w.until(t, `"state":"answered"`); !strings.Contains(line, `"conversation":"terminal:garden"`) || !strings.Contains(line, `"turn":1`) {
-		t.Error(line)
-	}
-	if line := w.until(t, `"used_tokens":`); !strings.Contains(line, `"max_tokens":8000`) {
-		t.Error(line)
-	}
+	check.Contains(t, "w.until(t, `\"state\":\"answered\"`)", w.until(t, `"state":"answered"`), `"conversation":"terminal:garden"`, `"turn":1`)
+	check.Contains(t, "w.until(t, `\"used_tokens\":`)", w.until(t, `"used_tokens":`), `"max_tokens":8000`)
 	t.Run("a memory that is forgotten", func(t *testing.T) {
 		c := must(r.store.Find(t.Context(), "terminal:garden"))
 		m := must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}}))
@@ -84,9 +81,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 		log := slog.New(r.events.Incidents(slog.DiscardHandler)).With("conversation", "terminal:garden")
 		log.Info("of_no_concern")
 		log.Warn("database_check_failed", "what", "cannot be read")
-		if line := w.until(t, `"database_check_failed"`); !strings.Contains(line, `"what":"cannot be read"`) || !strings.Contains(line, `"level":"warn"`) {
-			t.Error(line)
-		}
+		check.Contains(t, "w.until(t, `\"database_check_failed\"`)", w.until(t, `"database_check_failed"`), `"what":"cannot be read"`, `"level":"warn"`)
 		log.Info("database_recovered")
 		w.until(t, `"database_recovered"`)
 	})
@@ -94,9 +89,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 		one := r.watch("", "?conversation=terminal:other&kinds=turn")
 		r.talk("terminal:garden", 1)
 		r.talk("terminal:other", 1)
-		if line := one.until(t, "data: "); !strings.Contains(line, "terminal:other") {
-			t.Error(line)
-		}
+		check.Contains(t, "one.until(t, \"data: \")", one.until(t, "data: "), "terminal:other")
 	})
 }
 
@@ -110,9 +103,7 @@ func TestAWatcherResumes(t *testing.T) {
 
 	t.Run("behind what it saw last", func(t *testing.T) {
 		again := r.watch(id, "")
-		if line := again.until(t, "data: "); !strings.Contains(line, `"id":2`) {
-			t.Error(line)
-		}
+		check.Contains(t, "again.until(t, \"data: \")", again.until(t, "data: "), `"id":2`)
 	})
 	for name, last := range map[string]string{"of another process": "other-1", "of the future": strings.Split(id, "-")[0] + "-999999", "of nothing": "x", "too old": id} {
 		t.Run("with an id "+name+" it is told to read anew", func(t *testing.T) {
@@ -124,9 +115,7 @@ func TestAWatcherResumes(t *testing.T) {
 			again := r.watch(last, "")
 			again.until(t, "event: "+kindReset)
 			r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 77})
-			if line := again.until(t, `"id":`); !strings.Contains(line, `"id":77`) {
-				t.Error(line)
-			}
+			check.Contains(t, "again.until(t, `\"id\":`)", again.until(t, `"id":`), `"id":77`)
 		})
 	}
 }
@@ -134,9 +123,7 @@ func TestAWatcherResumes(t *testing.T) {
 func TestASlowReaderIsDroppedAndNobodyWaits(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer conn.Close()
 	must(fmt.Fprintf(conn, "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 	watchers := func() int {

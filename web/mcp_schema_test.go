@@ -21,9 +21,7 @@ func TestMCPAnswersAreAsPromised(t *testing.T) {
 	promised := map[string]*jsonschema.Resolved{}
 	for _, tool := range must(s.ListTools(t.Context(), nil)).Tools {
 		var schema jsonschema.Schema
-		if err := json.Unmarshal(must(json.Marshal(tool.OutputSchema)), &schema); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, json.Unmarshal(must(json.Marshal(tool.OutputSchema)), &schema))
 		promised[tool.Name] = must(schema.Resolve(nil))
 		if tool.Annotations.DestructiveHint == nil && !tool.Annotations.ReadOnlyHint && tool.Name != "memory_forget" {
 			t.Errorf("%s is taken to destroy something", tool.Name)
@@ -70,22 +68,16 @@ func TestLongMCPAnswersAreShortened(t *testing.T) {
 	r := newRig(t, rigOptions{window: 1_000_000})
 	for i := range 60 {
 		m := channel.Inbound{ID: fmt.Sprint(i), AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "The tide rises twice a day: " + strings.Repeat("up and down, ", 2000)}
-		if _, err := r.hub.Deliver(t.Context(), here, m); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(r.hub.Deliver(t.Context(), here, m)))
 	}
-	if err := r.hub.Idle(t.Context(), here); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, r.hub.Idle(t.Context(), here))
 	s := must(r.mcpClient(""))
 	text, failed := called(t, s, "recall", map[string]any{"conversation": here, "query": "tide"})
 	if failed || len(text) > maxMCPAnswer || !json.Valid([]byte(text)) {
 		t.Errorf("%v, %d bytes: %.300s", failed, len(text), text)
 	}
 	result, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: resourceScheme + strings.ReplaceAll(strings.TrimPrefix(apiOf(here), "/api/"), ":", "%3A") + "/messages"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	text = result.Contents[0].Text
 	if len(text) > maxMCPAnswer || !json.Valid([]byte(text)) || !strings.Contains(text, "characters more)") || strings.Count(text, `"seq":`) != 50 {
 		t.Errorf("%d bytes, %d messages", len(text), strings.Count(text, `"seq":`))

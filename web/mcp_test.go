@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/channel"
+	"cairn/internal/check"
 )
 
 // withToken sends a token with each request.
@@ -116,26 +117,18 @@ func TestMCPClientsReadResources(t *testing.T) {
 		}
 		return result.Contents[0].Text, nil
 	}
-	if text := must(read("conversations")); !strings.Contains(text, here) {
-		t.Errorf("got %.300s", text)
-	}
+	check.Contains(t, "must(read(\"conversations\"))", must(read("conversations")), here)
 	one := strings.ReplaceAll(strings.TrimPrefix(apiOf(here), "/api/"), ":", "%3A") // as a template is expanded
-	if text := must(read(one + "/messages")); !strings.Contains(text, `"seq":`) {
-		t.Errorf("got %.300s", text)
-	}
+	check.Contains(t, "must(read(one + \"/messages\"))", must(read(one+"/messages")), `"seq":`)
 	for _, plain := range []string{"conversations/" + here, "conversations/" + here + "/summaries", "conversations/" + here + "/messages"} { // as people write it
-		if text := must(read(plain)); !strings.HasPrefix(text, "{") {
-			t.Errorf("%s: %.300s", plain, text)
-		}
+		check.HasPrefix(t, plain, must(read(plain)), "{")
 	}
 	for _, uri := range []string{"events", "openapi.json", "conversations/nowhere", "conversations/..", "conversations/../memories", "conversations/" + here + "/..", "memories/0", one + "/settings"} {
 		if text, err := read(uri); err == nil {
 			t.Errorf("%s: %.100s", uri, text)
 		}
 	}
-	if templates := must(s.ListResourceTemplates(context.Background(), nil)); len(templates.ResourceTemplates) != 5 {
-		t.Errorf("%d templates", len(templates.ResourceTemplates))
-	}
+	check.Len(t, "templates", must(s.ListResourceTemplates(context.Background(), nil)).ResourceTemplates, 5)
 }
 
 func TestMCPClientsWriteWhereTheyMay(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -28,9 +29,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 		described += len(methods)
 	}
 	routes := r.server.routes()
-	if described != len(routes) {
-		t.Errorf("%d routes are described, of %d", described, len(routes))
-	}
+	check.Equal(t, "routes are described", described, len(routes))
 	for _, route := range routes {
 		if doc.Paths[route.path][strings.ToLower(route.method)] == nil {
 			t.Errorf("%s is not described", route.pattern())
@@ -53,9 +52,7 @@ func TestHostileInputIsRefusedOrShownAsItIs(t *testing.T) {
 	for i, text := range texts[:min(len(texts), 60)] {
 		m := channel.Inbound{ID: fmt.Sprint(i), AuthorID: "m", Author: text, Text: text, Time: time.Now()}
 		must(r.hub.Deliver(t.Context(), "terminal:garden", m))
-		if resp := r.request("GET", at("terminal:"+text, ""), ""); resp.StatusCode != 404 {
-			t.Errorf("%q: status %d", text, resp.StatusCode)
-		}
+		check.Equal(t, text+": status", r.request("GET", at("terminal:"+text, ""), "").StatusCode, 404)
 	}
 	r.idle("terminal:garden")
 	resp := r.request("GET", at("terminal:garden", "/messages?limit=200"), "")

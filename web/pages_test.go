@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -101,9 +102,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %d %s", page, status, text)
 		}
 		for _, want := range wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q: %.2000s", page, want, text)
-			}
+			check.Contains(t, fmt.Sprintf("%s text", page), text, want)
 		}
 		for _, evil := range []string{"<script>alert", "<img src=x", "<svg onload", " style="} {
 			if !strings.HasPrefix(page, "/static/") && strings.Contains(text, evil) {

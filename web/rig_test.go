@@ -107,16 +107,10 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		stop()
-		if err := <-closed; err != nil {
-			t.Error(err)
-		}
-		if err := r.hub.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, <-closed)
+		check.NoError(t, r.hub.Close())
 		r.events.Close()
-		if err := r.store.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, r.store.Close())
 	})
 	return r
 }
@@ -171,9 +165,7 @@ func (r *rig) talk(conversation string, n int) {
 // idle waits until nothing is to be done in a conversation.
 func (r *rig) idle(conversation string) {
 	r.t.Helper()
-	if err := r.hub.Idle(r.t.Context(), conversation); err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, r.hub.Idle(r.t.Context(), conversation))
 }
 
 // forgetGuesses has nobody wait for earlier wrong tokens.

@@ -1,11 +1,14 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 const list = "/api/conversations"
@@ -80,9 +83,7 @@ func TestABrowserLogsIn(t *testing.T) {
 	t.Run("the way back stays here", func(t *testing.T) {
 		for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
 			resp := form(url.Values{"token": {"correct-horse-battery"}, "next": {next}}, origin)
-			if resp.Header.Get("Location") != "/" {
-				t.Errorf("%q leads to %q", next, resp.Header.Get("Location"))
-			}
+			check.Equal(t, fmt.Sprintf("%q leads", next), resp.Header.Get("Location"), "/")
 		}
 	})
 	t.Run("https marks the session as secure", func(t *testing.T) {
@@ -151,9 +152,7 @@ func TestTheGuard(t *testing.T) {
 	})
 	t.Run("a panic is a problem", func(t *testing.T) {
 		r.server.handle("GET /panics", func(http.ResponseWriter, *http.Request) error { panic("no") })
-		if said := r.do(500, nil, "GET", "/panics", ""); strings.Contains(said, "panic") {
-			t.Error(said)
-		}
+		check.Lacks(t, "r.do(500, nil, \"GET\", \"/panics\", \"\")", r.do(500, nil, "GET", "/panics", ""), "panic")
 	})
 	t.Run("who asks too fast waits", func(t *testing.T) {
 		for n := 0; ; n++ {

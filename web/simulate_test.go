@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/simulate"
 )
@@ -40,9 +42,8 @@ func TestTheAPISimulatesAConversation(t *testing.T) {
 		`{"conversation":"terminal:nowhere"}`:                                           {404, "terminal:nowhere"},
 		`{"conversation":`:                                                              {400, ""},
 	} {
-		if text := r.do(want.status, nil, "POST", "/api/simulate", strings.Replace(body, "HERE", here, 1)); !strings.Contains(text, want.text) {
-			t.Errorf("%s: %s", body, text)
-		}
+		text := r.do(want.status, nil, "POST", "/api/simulate", strings.Replace(body, "HERE", here, 1))
+		check.Contains(t, body, text, want.text)
 	}
 }
 
@@ -59,18 +60,15 @@ func TestSettingsArePreviewed(t *testing.T) {
 		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"keep_last_n", "&lt;script&gt;"},
 	} {
 		status, text := r.get(p + query)
-		if status != 200 || strings.Contains(text, "<script>alert") {
-			t.Errorf("%s: %d %s", query, status, text)
-		}
+		check.Equal(t, query, status, 200)
+		check.Lacks(t, query+": text", text, "<script>alert")
 		for _, want := range wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q: %.3000s", query, want, text)
-			}
+			check.Contains(t, fmt.Sprintf("%s text", query), text, want)
 		}
 	}
-	if status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}, "keep_first": {"0"}}); status != 303 || !strings.Contains(text, "From now on: background_threshold = 0.7.") {
-		t.Errorf("apply: %d %.2000s", status, text)
-	}
+	status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}, "keep_first": {"0"}})
+	check.Equal(t, "apply", status, 303)
+	check.Contains(t, "text", text, "From now on: background_threshold = 0.7.")
 	if status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}}); status != 303 || !strings.Contains(text, "Nothing was changed.") {
 		t.Errorf("apply again: %d %.2000s", status, text)
 	}
@@ -84,9 +82,7 @@ func TestTheHistoryHasWhatTheProviderCounted(t *testing.T) {
 	reserve := compactor.Reserve(500, 8000)
 	counted := 0
 	for _, u := range h.Used {
-		if u.Window != 8000 {
-			t.Errorf("a window of %d tokens", u.Window)
-		}
+		check.Equal(t, "a window", u.Window, 8000)
 		if u.Tokens == 1000+reserve {
 			counted++
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -46,9 +47,7 @@ func TestDates(t *testing.T) {
 		for _, s := range Dates(c.text, now) {
 			got = append(got, s.From.Format(time.DateOnly)+" "+s.To.Format(time.DateOnly))
 		}
-		if all := strings.Join(got, ", "); all != c.want {
-			t.Errorf("%q: %s, want %s", c.text, all, c.want)
-		}
+		check.Equal(t, c.text, strings.Join(got, ", "), c.want)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // In each language a sentence with a word, and the same word in another form and in a
@@ -49,14 +51,10 @@ func TestStemsByLanguage(t *testing.T) {
 		{"a question in English by its terms alone", "Where are the Häuser?", "map[]"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			if stems, err := StemsToFind(c.text, spoken); err != nil || fmt.Sprint(stems) != c.want {
-				t.Errorf("%v, %v", stems, err)
-			}
+			check.Equal(t, "fmt.Sprint(stems)", fmt.Sprint(check.Must(StemsToFind(c.text, spoken))(t)), c.want)
 		})
 	}
-	if len(Languages()) != 14 {
-		t.Errorf("%q", Languages())
-	}
+	check.Len(t, "Languages()", Languages(), 14)
 }
 
 func FuzzStems(f *testing.F) {

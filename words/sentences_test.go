@@ -1,9 +1,11 @@
 package words
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -28,9 +30,7 @@ func TestSentences(t *testing.T) {
 		{"nothing gives nothing", " \n ", ""},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			if got := strings.Join(Sentences(c.text), "|"); got != c.want {
-				t.Errorf("Sentences(%q) = %q, want %q", c.text, got, c.want)
-			}
+			check.Equal(t, fmt.Sprintf("Sentences(%q )", c.text), strings.Join(Sentences(c.text), "|"), c.want)
 		})
 	}
 }

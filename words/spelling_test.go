@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestRespell(t *testing.T) {
@@ -42,7 +44,5 @@ func TestRespell(t *testing.T) {
 func TestCut(t *testing.T) {
 	got := Cut("The Children")
 	want := []Word{{"the", "the", true}, {"children", "child", false}}
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
-	}
+	check.EqualAll(t, "got", got, want)
 }

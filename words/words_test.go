@@ -1,12 +1,14 @@
 package words
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -36,9 +38,7 @@ func TestTerms(t *testing.T) {
 		{"nothing gives nothing", " …!? 🍕 ", ""},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			if got := strings.Join(Terms(c.text), " "); got != c.want {
-				t.Errorf("Terms(%q) = %q, want %q", c.text, got, c.want)
-			}
+			check.Equal(t, fmt.Sprintf("Terms(%q )", c.text), strings.Join(Terms(c.text), " "), c.want)
 		})
 	}
 }
@@ -51,9 +51,7 @@ func TestContent(t *testing.T) {
 		{"negation aside, the rest stays in order", "She did not buy the red bicycle", "buy red bicycl"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			if got := strings.Join(Content(c.text), " "); got != c.want {
-				t.Errorf("Content(%q) = %q, want %q", c.text, got, c.want)
-			}
+			check.Equal(t, fmt.Sprintf("Content(%q )", c.text), strings.Join(Content(c.text), " "), c.want)
 		})
 	}
 }

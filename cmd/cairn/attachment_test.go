@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -29,9 +29,7 @@ func TestAFileThatKillsTheProgram(t *testing.T) {
 	}
 	p.wait(r, p.onDiscord, "Here I am.")
 	check.Equal(t, "how often the file was asked for", len(p.discord.Requests(files)), 2)
-	if !strings.Contains(r.errs.String(), "message_given_up") {
-		t.Errorf("the log does not say that it is given up:\n%s", r.errs)
-	}
+	check.Contains(t, fmt.Sprintf("the log does not say that it is given up:\n%s", r.errs), r.errs.String(), "message_given_up")
 	r.signal(syscall.SIGTERM)
 	r.code()
 }

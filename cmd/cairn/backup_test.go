@@ -12,9 +12,7 @@ func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
-	if out := p.must("", "backup", "b.db"); !strings.HasPrefix(out, "Backed up to b.db, checked: 5 messages of 1 conversation, 0 memories, ") {
-		t.Errorf("got %s", out)
-	}
+	check.HasPrefix(t, "p.must(\"\", \"backup\", \"b.db\")", p.must("", "backup", "b.db"), "Backed up to b.db, checked: 5 messages of 1 conversation, 0 memories, ")
 	p.fails(exitUsage, "name a new file", "backup", "b.db")
 	was := p.must("", "transcript", "--json")
 	p.must("I like coffee\n", "chat")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,9 +26,7 @@ func TestChannels(t *testing.T) {
 `))
 	t.Run("the only conversation is the default", func(t *testing.T) {
 		for _, line := range []string{"recall plums", "transcript"} {
-			if out := p.must("", strings.Fields(line)...); !strings.Contains(out, "The plums are ripe") {
-				t.Errorf("cairn %s: %s", line, out)
-			}
+			check.Contains(t, fmt.Sprintf("cairn %s", line), p.must("", strings.Fields(line)...), "The plums are ripe")
 		}
 		check.Contains(t, "cairn context", p.must("", "context"), "2 in all")
 	})
@@ -56,9 +55,7 @@ func TestChannels(t *testing.T) {
 			_, err = c.Inbox().Deliver(t.Context(), store.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
 		}
 		check.NoError(t, errors.Join(err, db.Close()))
-		if out := p.must("", "channels"); !strings.Contains(out, "discord:9/20") || !strings.Contains(out, "  #plaza · [31mCozy Corner\n") {
-			t.Errorf("got\n%s", out)
-		}
+		check.Contains(t, "p.must(\"\", \"channels\")", p.must("", "channels"), "discord:9/20", "  #plaza · [31mCozy Corner\n")
 		check.Contains(t, "the result", p.must("", "channels", "--json"), `"channel":"discord:9/20","name":"#plaza · `)
 	})
 	t.Run("of several one must be named", func(t *testing.T) {

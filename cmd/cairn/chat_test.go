@@ -19,9 +19,9 @@ func TestChatWithoutAnything(t *testing.T) {
 	p := newFolder(t)
 	t.Run("two lines in an empty folder are answered on standard output alone", func(t *testing.T) {
 		r := p.run("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat")
-		if r.code != 0 || r.err != "" || !strings.Contains(r.out, "I prefer tea.") {
-			t.Errorf("exit code %d\noutput: %s\nerrors: %s", r.code, r.out, r.err)
-		}
+		check.Equal(t, "exit code", r.code, 0)
+		check.Equal(t, "errors", r.err, "")
+		check.Contains(t, "output", r.out, "I prefer tea.")
 	})
 	t.Run("the conversation goes on where it stopped", func(t *testing.T) {
 		check.Contains(t, "the result", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
@@ -39,9 +39,7 @@ func TestChatWithoutAnything(t *testing.T) {
 		p.must("hello\n", "chat", "--config", file)
 		p.must("hello\n", "chat", "--config", file, "--data", "third")
 		for _, name := range []string{"elsewhere/cairn.db", "third/cairn.db"} {
-			if _, err := os.Stat(filepath.Join(p.dir, name)); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, name))))
 		}
 	})
 }
@@ -52,9 +50,7 @@ func TestAnotherAgentIsAsked(t *testing.T) {
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
 	out := p.must("My parrot is called Coco.\n@critic what is the parrot called?\n/new\n@nobody what is the parrot called?\n", "chat")
 	check.Contains(t, "the text", out, "critic: This is what I found", "Coco", "A new session.")
-	if strings.Count(out, "critic: ") != 1 {
-		t.Errorf("the critic was asked more than once:\n%s", out)
-	}
+	check.Equal(t, fmt.Sprintf("the critic was asked more than once:\n%s", out), strings.Count(out, "critic: "), 1)
 }
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
@@ -81,9 +77,9 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 			guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 			defer guard.Stop()
 			_ = cmd.Wait() // the code tells
-			if code := cmd.ProcessState.ExitCode(); code != exitFailed || strings.Count(errs.String(), "cairn: ") != 1 || !strings.Contains(errs.String(), "no space left on device") {
-				t.Errorf("exit code %d, %q", code, errs.String())
-			}
+			check.Equal(t, "exit code", cmd.ProcessState.ExitCode(), exitFailed)
+			check.Equal(t, "strings.Count(errs.String(), \"cairn: \")", strings.Count(errs.String(), "cairn: "), 1)
+			check.Contains(t, "errs.String()", errs.String(), "no space left on device")
 			check.Contains(t, "the next start said", p.must("", args...), test.answer)
 		})
 	}
@@ -115,18 +111,17 @@ nonsense
 		l.say(`{"text":"hello","id":"3"}`)
 		l.until(`"reply"`)
 		check.NoError(t, l.cmd.Process.Signal(syscall.SIGTERM))
-		if _, code := l.rest(); code != 143 {
-			t.Errorf("exit code %d", code)
-		}
+		_, code := l.rest()
+		check.Equal(t, "exit code", code, 143)
 	})
 	t.Run("a second bot on the same folder is refused", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"/help"}`)
 		l.until(`"reply"`)
 		r := p.run("hello\n", "chat")
-		if r.code != exitInUse || !strings.Contains(r.err, "process") || r.out != "" {
-			t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
-		}
+		check.Equal(t, "exit code", r.code, exitInUse)
+		check.Contains(t, "r.err", r.err, "process")
+		check.Equal(t, "r.out", r.out, "")
 		check.Contains(t, "the transcript cannot be read beside it", p.must("", "transcript"), "I like tea")
 		l.end()
 	})
@@ -170,16 +165,14 @@ func TestChatWithAServer(t *testing.T) {
 	l.until(`"accepted"`)
 	close(rest)
 	lines := l.until(`"reply"`)
-	if !strings.Contains(lines[len(lines)-1], `"text":"One two."`) {
-		t.Errorf("got %q", lines)
-	}
+	check.Contains(t, fmt.Sprint(lines), lines[len(lines)-1], `"text":"One two."`)
 	l.end()
 	if refused := server.Refusals(); len(refused) > 0 {
 		t.Errorf("a strict server refuses: %q", refused)
 	}
-	if got := server.Requests()[0]; got.Model != "test-model" || got.Header.Get("Authorization") != "Bearer sk-test" {
-		t.Errorf("asked for %q with %q", got.Model, got.Header.Get("Authorization"))
-	}
+	got := server.Requests()[0]
+	check.Equal(t, "asked", got.Model, "test-model")
+	check.Equal(t, "server.Requests()[0].Header.Get(\"Authorization\")", got.Header.Get("Authorization"), "Bearer sk-test")
 }
 
 func TestInterruptedTurn(t *testing.T) {

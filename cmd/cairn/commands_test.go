@@ -59,14 +59,10 @@ func TestUsage(t *testing.T) {
 		}
 	})
 	t.Run("help names the exit codes and examples", func(t *testing.T) {
-		if out := p.must("", "--help"); !strings.Contains(out, "Exit codes:") || !strings.Contains(out, "Examples:") {
-			t.Errorf("got %s", out)
-		}
+		check.Contains(t, "p.must(\"\", \"--help\")", p.must("", "--help"), "Exit codes:", "Examples:")
 	})
 	t.Run("the version is told", func(t *testing.T) {
-		if out := p.must("", "version"); !strings.HasPrefix(out, "cairn ") {
-			t.Errorf("got %q", out)
-		}
+		check.HasPrefix(t, "p.must(\"\", \"version\")", p.must("", "version"), "cairn ")
 	})
 }
 
@@ -85,9 +81,9 @@ func TestConfigCheck(t *testing.T) {
 	t.Run("what is wrong is told to people and programs", func(t *testing.T) {
 		r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
 		want := `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}` + "\n"
-		if r.code != exitUsage || r.out != want || r.err != "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n" {
-			t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
-		}
+		check.Equal(t, "exit code", r.code, exitUsage)
+		check.Equal(t, "r.out", r.out, want)
+		check.Equal(t, "r.err", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
 	})
 }
 
@@ -179,9 +175,8 @@ func TestImport(t *testing.T) {
 	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
 		p.must("hello\n", "chat")
 		r := p.run("", "import", "b.jsonl")
-		if r.code != exitInUse || !strings.Contains(r.err, "--channel") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
+		check.Equal(t, "exit code", r.code, exitInUse)
+		check.Contains(t, "r.err", r.err, "--channel")
 		if rows := parse[row](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
 			t.Errorf("%d messages stand there, the first is %q", len(rows), rows[0].Text)
 		}
@@ -228,9 +223,8 @@ func TestImportMistakes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := newFolder(t)
 			r := p.run("", "import", p.write("past.jsonl", test.text))
-			if r.code != exitFailed || !strings.Contains(r.err, test.want) {
-				t.Errorf("exit code %d, %.300q", r.code, r.err)
-			}
+			check.Equal(t, "exit code", r.code, exitFailed)
+			check.Contains(t, "r.err", r.err, test.want)
 			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
 				t.Error("something was imported")
 			}
@@ -244,8 +238,8 @@ func TestImportMistakes(t *testing.T) {
 	})
 	t.Run("a file that cannot be read twice", func(t *testing.T) {
 		p := newFolder(t)
-		if r := p.run(good, "import", "/dev/stdin"); r.code != exitFailed || !strings.Contains(r.err, "save it to one first") {
-			t.Errorf("exit code %d, %q", r.code, r.err)
-		}
+		r := p.run(good, "import", "/dev/stdin")
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "p.run(good, \"import\", \"/dev/stdin\").err", r.err, "save it to one first")
 	})
 }

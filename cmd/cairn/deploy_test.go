@@ -107,9 +107,7 @@ func TestTheUnitOfSystemd(t *testing.T) {
 
 func TestTheContainerFile(t *testing.T) {
 	file := read(t, checkout+"/deploy/Containerfile")
-	if image, module := first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")); image != module {
-		t.Errorf("it builds with Go %s, go.mod says %s", image, module)
-	}
+	check.Equal(t, "it builds with Go", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
 	var entry, command, probe []string
 	for form, into := range map[string]*[]string{`^ENTRYPOINT (.*)$`: &entry, `^CMD (.*)$`: &command, `^HEALTHCHECK .* CMD (.*)$`: &probe} {
 		if err := json.Unmarshal([]byte(first(t, form, file)), into); err != nil {
@@ -136,12 +134,8 @@ func TestTheContainerFile(t *testing.T) {
 // no Docker.
 func TestTheComposeFile(t *testing.T) {
 	file, container := read(t, checkout+"/deploy/compose.yml"), read(t, checkout+"/deploy/Containerfile")
-	if dir := first(t, `^ +context: (.*)$`, file); filepath.Clean(filepath.Join(checkout+"/deploy", dir)) != filepath.Clean(checkout) {
-		t.Errorf("it builds from %s", dir)
-	}
-	if _, err := os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file))); err != nil {
-		t.Error(err)
-	}
+	check.Equal(t, "it builds", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
+	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))
 	if wait, err := time.ParseDuration(first(t, `^ +stop_grace_period: (.*)$`, file)); err != nil || wait < grace+10*time.Second {
 		t.Errorf("it waits %v for answers, %v", wait, err)
 	}

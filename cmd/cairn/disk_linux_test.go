@@ -89,13 +89,11 @@ func TestADiskThatRefuses(t *testing.T) {
 				}
 			}
 			l.end()
-			if said := l.errs.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "save_message_failed") {
-				t.Errorf("the log says\n%s", said)
-			}
+			said := l.errs.String()
+			check.Equal(t, "the log", strings.Count(said, "\n"), 1)
+			check.Contains(t, "the log", said, "save_message_failed")
 			for where, want := range map[string]string{"a": "message 1|message 2a", "b": "message 2b"} {
-				if got := p.heard(where); got != want {
-					t.Errorf("%s: %s, want %s", where, got, want)
-				}
+				check.Equal(t, where, p.heard(where), want)
 			}
 			p.must("", "doctor")
 		})
@@ -148,9 +146,8 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 	close(goOn)
 	l.until("I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
 	mend()
-	if line := l.until(`"reply"`); !strings.Contains(line[len(line)-1], "Here I am.") {
-		t.Errorf("got %q", line)
-	}
+	line := l.until(`"reply"`)
+	check.Contains(t, "l.until(`\"reply\"`)[len(l.until(`\"reply\"`))-1]", line[len(line)-1], "Here I am.")
 	l.in.Close()
 	rest, code := l.rest()
 	if code != 0 || strings.Contains(strings.Join(rest, ""), `"reply"`) {

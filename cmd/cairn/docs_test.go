@@ -230,16 +230,13 @@ func TestStatesAreDocumented(t *testing.T) {
 	for _, state := range []compactor.RowState{
 		compactor.Running, compactor.Prepared, compactor.Applied, compactor.RolledUp, compactor.Replaced, compactor.Undone, compactor.Failed, compactor.Stale,
 	} {
-		if diagram, _, _ := strings.Cut(section, "\n## "); !strings.Contains(diagram, string(state)) {
-			t.Errorf("ARCHITECTURE.md does not show the state %s of a summary", state)
-		}
+		diagram, _, _ := strings.Cut(section, "\n## ")
+		check.Contains(t, fmt.Sprintf("ARCHITECTURE.md does not show the state %s of a summary", state), diagram, string(state))
 	}
 	page := read(t, checkout+"/docs/json-lines.md")
 	for _, state := range []compactor.EventState{
 		compactor.EventScheduled, compactor.EventStarted, compactor.EventPrepared, compactor.EventApplied, compactor.EventFailed, compactor.EventNoop, compactor.EventUndone,
 	} {
-		if !strings.Contains(page, string(state)) {
-			t.Errorf("docs/json-lines.md does not name the state %s of a compaction", state)
-		}
+		check.Contains(t, fmt.Sprintf("docs/json-lines.md does not name the state %s of a compaction", state), page, string(state))
 	}
 }

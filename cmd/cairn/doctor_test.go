@@ -42,9 +42,9 @@ func TestDoctor(t *testing.T) {
 	t.Run("the intent is off", func(t *testing.T) {
 		t.Parallel()
 		p, _ := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
-		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "WRONG  discord   the bot may not read messages: switch on Message Content Intent") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
-		}
+		r := p.run("", "doctor")
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
 	})
 }
 
@@ -57,9 +57,9 @@ func TestDoctorOnDamage(t *testing.T) {
 		db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 		defer db.Close()
 		check.Must(db.Exec("UPDATE conversations SET next_seq = 1"))(t)
-		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "terminal:general: the next message would get the number 1, which is taken") || !strings.Contains(r.out, "to restore: stop the bot") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
-		}
+		r := p.run("", "doctor")
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "terminal:general: the next message would get the number 1, which is taken", "to restore: stop the bot")
 	})
 	t.Run("a database with damaged pages is restored from the newest backup, as it says", func(t *testing.T) {
 		t.Parallel()
@@ -71,9 +71,9 @@ func TestDoctorOnDamage(t *testing.T) {
 		check.NoError(t, os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700))
 		p.must("", "backup", newest)
 		p.damage("message_terms")
-		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "run `cairn restore "+newest+"`, the newest backup") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
-		}
+		r := p.run("", "doctor")
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "run `cairn restore "+newest+"`, the newest backup")
 		p.must("", "restore", newest)
 		check.Contains(t, "the result", p.must("", "doctor"), "1 backup, the newest is "+newest)
 		check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)

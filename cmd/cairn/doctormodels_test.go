@@ -80,9 +80,8 @@ func TestDoctorTriesOtherServers(t *testing.T) {
 			x.Say("yes")
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
-		if r.code != 0 || !strings.Contains(r.out, ", with tools; ") || !strings.Contains(r.out, "wire responses") || !strings.Contains(r.out, "wants the wire responses") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
-		}
+		check.Equal(t, "exit code", r.code, 0)
+		check.Contains(t, "r.out", r.out, ", with tools; ", "wire responses", "wants the wire responses")
 	})
 	t.Run("what the cache did", func(t *testing.T) {
 		t.Parallel()
@@ -112,17 +111,16 @@ func TestDoctorTriesOtherServers(t *testing.T) {
 		web := httptest.NewServer(http.NotFoundHandler())
 		defer web.Close()
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL, "OPENAI_MODEL=m"}, "")
-		if r.code != exitFailed || !strings.Contains(r.out, "wrong address (HTTP 404)") || !strings.Contains(r.out, "what to do: correct base_url ("+web.URL+")") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
-		}
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "r.out", r.out, "wrong address (HTTP 404)", "what to do: correct base_url ("+web.URL+")")
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		t.Parallel()
 		web := httptest.NewServer(http.NotFoundHandler())
 		web.Close()
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
-		if r.code != exitFailed || !strings.Contains(r.out, "what to do: start the server at "+web.URL+"/v1") || !strings.Contains(r.out, "not asked, its server failed") || !strings.Contains(r.err, "1 thing is wrong") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
-		}
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "r.out", r.out, "what to do: start the server at "+web.URL+"/v1", "not asked, its server failed")
+		check.Contains(t, "r.err", r.err, "1 thing is wrong")
 	})
 }

@@ -126,9 +126,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 		"SELECT count(*) FROM messages WHERE answered = 0":         0,
 		"SELECT (SELECT count(*) FROM inbox) + count(*) FROM gone": 0,
 	} {
-		if n := w.count(query); n != want {
-			t.Errorf("%s: %d, want %d", query, n, want)
-		}
+		check.Equal(t, query, w.count(query), want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -62,9 +63,7 @@ func TestHealth(t *testing.T) {
 			return code == want && strings.Contains(said, words)
 		})
 		for _, secret := range []string{"hush", slacktest.BotToken, slacktest.AppToken, "Where are you", "Here I am"} {
-			if strings.Contains(said, secret) {
-				t.Errorf("%s is in %s", secret, said)
-			}
+			check.Lacks(t, "said", said, secret)
 		}
 	}
 	p.open(r)
@@ -72,9 +71,7 @@ func TestHealth(t *testing.T) {
 	p.sayOnDiscord("Where are you?")
 	p.wait(r, p.onDiscord, "Here I am.")
 	for _, args := range [][]string{{"health"}, {"health", "--ready"}} {
-		if out := f.must("", append(args, "--health", address)...); !strings.HasPrefix(out, `{"ok":true,`) {
-			t.Errorf("%q: %s", args, out)
-		}
+		check.HasPrefix(t, fmt.Sprint(args), f.must("", append(args, "--health", address)...), `{"ok":true,`)
 	}
 	t.Run("a disk that takes nothing", func(t *testing.T) {
 		mend := breakDisk(t, r.cmd.Process.Pid)
@@ -100,9 +97,9 @@ func TestHealth(t *testing.T) {
 			p.until(r, "words", func() bool { return len(p.onSlack()) > before })
 		}
 		ready(503, `"model","ok":false,"why":"the last 3 turns failed; the log says why"`)
-		if res := f.run("", "health", "--ready", "--health", address); res.code != exitFailed || !strings.Contains(res.out, "the last 3 turns failed") {
-			t.Errorf("exit code %d, %s", res.code, res.out)
-		}
+		res := f.run("", "health", "--ready", "--health", address)
+		check.Equal(t, "exit code", res.code, exitFailed)
+		check.Contains(t, "f.run(\"\", \"health\", \"--ready\", \"--health\", address).out", res.out, "the last 3 turns failed")
 		broken.Store(false)
 		p.sayOnSlack("And now?")
 		ready(200, `{"part":"model","ok":true}`)
@@ -114,9 +111,9 @@ func TestHealth(t *testing.T) {
 	})
 	r.signal(syscall.SIGTERM)
 	r.code()
-	if res := f.run("", "health", "--health", address); res.code != exitFailed || !strings.Contains(res.err, "nothing answers at "+address) {
-		t.Errorf("exit code %d, %s", res.code, res.err)
-	}
+	res := f.run("", "health", "--health", address)
+	check.Equal(t, "exit code", res.code, exitFailed)
+	check.Contains(t, "f.run(\"\", \"health\", \"--health\", address).err", res.err, "nothing answers at "+address)
 }
 
 func metricsOfHealth(t *testing.T, url string) {
@@ -138,9 +135,7 @@ func metricsOfHealth(t *testing.T, url string) {
 		t.Errorf("there is no outbox in\n%s", said)
 	}
 	for _, typed := range []string{"Where are you", "And now", slacktest.BotToken, "hush"} {
-		if strings.Contains(said, typed) {
-			t.Errorf("%q is in\n%s", typed, said)
-		}
+		check.Lacks(t, "said", said, typed)
 	}
 }
 

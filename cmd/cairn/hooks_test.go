@@ -84,9 +84,8 @@ func TestAHookForbidsCompactionsAndNotEmergencies(t *testing.T) {
 	out := p.must(input.String()+"/compact\n/context\n", "chat")
 	check.Contains(t, "/compact", out, "not at night")
 	list := p.must("", "compactions", "--json")
-	if strings.Contains(list, `"trigger":"background"`) || !strings.Contains(list, `"trigger":"emergency"`) {
-		t.Errorf("the compactions are %s", list)
-	}
+	check.Lacks(t, "the compactions", list, `"trigger":"background"`)
+	check.Contains(t, "the compactions", list, `"trigger":"emergency"`)
 }
 
 func TestEditsOfHooksApplyWhileTheBotRuns(t *testing.T) {
@@ -105,7 +104,6 @@ func TestDoctorLooksForHooks(t *testing.T) {
 	p := newFolder(t)
 	p.write("config.toml", "[hooks]\non_reply = \"no-such-program\"\non_memory = \"sh -c true\"\n")
 	r := p.run("", "doctor")
-	if r.code != 1 || !strings.Contains(r.out, "on_reply") || !strings.Contains(r.out, "on_memory: sh") {
-		t.Errorf("%d, %s", r.code, r.out)
-	}
+	check.Equal(t, "r.code", r.code, 1)
+	check.Contains(t, "r.out", r.out, "on_reply", "on_memory: sh")
 }

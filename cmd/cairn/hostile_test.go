@@ -37,9 +37,8 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 			l := log(&w).With("conversation", "terminal:general")
 			l.Warn("turn_failed", "error", fmt.Errorf("wrapped: %w", &llm.Error{Message: "incorrect key " + secret + " in \x1b[2J prompt"}))
 			l.Debug("a text", "text", "my key is "+secret, "error", errors.Join(errors.New(secret), nil))
-			if strings.Contains(w.String(), secret[:20]) || strings.Count(w.String(), "[masked: OpenAI key]") != 3 {
-				t.Errorf("the log says %s", w.String())
-			}
+			check.Lacks(t, "the log", w.String(), secret[:20])
+			check.Equal(t, "strings.Count(w.String(), \"[masked: OpenAI key]\")", strings.Count(w.String(), "[masked: OpenAI key]"), 3)
 			if strings.ContainsFunc(strings.ReplaceAll(w.String(), "\n", ""), unicode.IsControl) {
 				t.Errorf("the log can act on a terminal: %q", w.String())
 			}
@@ -97,9 +96,7 @@ func TestHardTextsAreImportedAndExported(t *testing.T) {
 	if out := p.must("", "import", "--channel", "hard", "talk.jsonl"); !strings.HasPrefix(out, fmt.Sprintf("imported %d messages into hard; 0 were there already", len(corpus))) {
 		t.Fatal(out)
 	}
-	if out := p.must("", "import", "--channel", "hard", "talk.jsonl"); !strings.HasPrefix(out, "imported 0 messages") {
-		t.Error(out)
-	}
+	check.HasPrefix(t, "p.must(\"\", \"import\", \"--channel\", \"hard\", \"talk.jsonl\")", p.must("", "import", "--channel", "hard", "talk.jsonl"), "imported 0 messages")
 	n := 0
 	for line := range strings.Lines(p.must("", "transcript", "--channel", "hard", "--json")) {
 		var r row
@@ -130,9 +127,7 @@ func TestOutputThroughAPipeActsOnNoTerminal(t *testing.T) {
 	p.must(`{"text":"look \u001b[2J\u0007 here \u009b2J and \u202e there"}`+"\n", "chat", "--json")
 	for _, args := range [][]string{{"transcript"}, {"transcript", "--json"}, {"recall", "look"}, {"recall", "--json", "look"}} {
 		out := p.must("", args...)
-		if !strings.Contains(out, "look ") {
-			t.Errorf("%v prints %q", args, out)
-		}
+		check.Contains(t, fmt.Sprintf("%v prints", args), out, "look ")
 		if strings.ContainsFunc(strings.ReplaceAll(out, "\n", ""), func(r rune) bool { return unicode.IsControl(r) || r == '\u202e' }) {
 			t.Errorf("%v prints %q", args, out)
 		}

@@ -50,9 +50,8 @@ func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
 	}
 	t.Run("the shell shows the limit and the number the bot shows", func(t *testing.T) {
 		g := look(p)
-		if g.Max != 6000 || g.Source != "an overflow" {
-			t.Errorf("%+v", g)
-		}
+		check.Equal(t, fmt.Sprint(g), g.Max, 6000)
+		check.Equal(t, fmt.Sprintf("%+v g.Source", g), g.Source, "an overflow")
 		out := p.must("/context\n", "chat")
 		check.Contains(t, "the bot shows another number than", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
 	})

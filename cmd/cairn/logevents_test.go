@@ -31,9 +31,7 @@ func TestLogEventsPage(t *testing.T) {
 		check.NoError(t, os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644))
 		return
 	}
-	if table != want {
-		t.Error("docs/log-events.md differs from the source: run `go test ./cmd/cairn -run TestLogEventsPage -update`")
-	}
+	check.Equal(t, "docs/log-events.md differs from the source: run `go test ./cmd/cairn -run TestLogEventsPage -update", table, want)
 }
 
 // logEvents are the rows of the table, for the events from info on.

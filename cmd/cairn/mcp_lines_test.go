@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -30,12 +32,11 @@ func TestLinesThatAreNoMessageAreAnswered(t *testing.T) {
 			var answers bytes.Buffer
 			in := c.line + "\r\n\n" + ping + " \n" + c.line
 			passed, err := io.ReadAll(newMessageLines(strings.NewReader(in), &answers))
-			if err != nil || string(passed) != ping+"\n" {
-				t.Errorf("passed on %.200q, %v", passed, err)
-			}
-			if lines := strings.Split(strings.TrimSpace(answers.String()), "\n"); len(lines) != 2 || !strings.Contains(lines[1], c.want) {
-				t.Errorf("answered %q, not %s", lines, c.want)
-			}
+			check.NoError(t, err)
+			check.Equal(t, "passed", string(passed), ping+"\n")
+			lines := strings.Split(strings.TrimSpace(answers.String()), "\n")
+			check.Len(t, "answered", lines, 2)
+			check.Contains(t, "strings.Split(strings.TrimSpace(answers.String()), \"\\n\")[1]", lines[1], c.want)
 		})
 	}
 }
@@ -63,18 +64,14 @@ func FuzzMessageLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var answers bytes.Buffer
 		passed, err := io.ReadAll(newMessageLines(bytes.NewReader(in), &answers))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		for line := range strings.Lines(string(passed)) {
 			if _, err := jsonrpc.DecodeMessage([]byte(line)); err != nil {
 				t.Errorf("passed on %q: %v", line, err)
 			}
 		}
 		for line := range strings.Lines(answers.String()) {
-			if err := isMessage(line); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, isMessage(line))
 		}
 		lines := strings.Count(string(passed), "\n") + strings.Count(answers.String(), "\n")
 		if full := len(strings.FieldsFunc(string(in), func(r rune) bool { return r == '\n' })); lines > full {
@@ -105,9 +102,7 @@ func TestStandardOutputCarriesTheProtocolOnly(t *testing.T) {
 	_ = l.in.Close()
 	rest, code := l.rest()
 	for _, line := range append(seen, rest...) {
-		if err := isMessage(line); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, isMessage(line))
 	}
 	if code != 0 || !strings.Contains(l.errs.String(), "no_model_server") {
 		t.Errorf("exit code %d, standard error %s", code, l.errs)
@@ -126,8 +121,6 @@ func TestWhatIsAskedBeforeTheEndOfTheInputIsAnswered(t *testing.T) {
 	}, "\n")
 	said := p.must(asked, "mcp")
 	for _, id := range []string{`"id":1`, `"id":2`, `"id":3`} {
-		if !strings.Contains(said, id) {
-			t.Errorf("no answer to the call with %s: %s", id, said)
-		}
+		check.Contains(t, "said", said, id)
 	}
 }

@@ -119,9 +119,9 @@ func TestMCPWritesThroughARunningBot(t *testing.T) {
 		l.until(`"reply"`)
 		if !web {
 			r := p.run("", "mcp", "--write")
-			if r.code != exitInUse || !strings.Contains(r.err, "set listen under [web]") || r.out != "" {
-				t.Errorf("without [web]: %d, %q, %s", r.code, r.out, r.err)
-			}
+			check.Equal(t, "without [web]", r.code, exitInUse)
+			check.Contains(t, "r.err", r.err, "set listen under [web]")
+			check.Equal(t, "r.out", r.out, "")
 		} else {
 			other := p
 			other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}

@@ -23,40 +23,35 @@ func TestMemoriesInAFile(t *testing.T) {
 		check.Equal(t, "the result", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
 		check.Equal(t, "the result", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
 		check.Equal(t, "the result", other.must("", "memories", "export"), out)
-		if got := parse[kept](t, other.must("", "memories", "search", "tea", "--json")); len(got) != 1 || got[0].Speaker != "Ada" {
-			t.Errorf("%+v", got)
-		}
+		got := parse[kept](t, other.must("", "memories", "search", "tea", "--json"))
+		check.Len(t, "got", got, 1)
+		check.Equal(t, "got[0].Speaker", got[0].Speaker, "Ada")
 		other.must("", "memories", "restore", "3")
 	})
 	t.Run("a file is written once, for its owner alone", func(t *testing.T) {
 		p.must("", "memories", "export", "all.jsonl")
 		text, err := os.ReadFile(filepath.Join(p.dir, "all.jsonl"))
-		if err != nil || string(text) != out {
-			t.Errorf("%q, %v", text, err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "string(text)", string(text), out)
 		check.Equal(t, "the result", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		p.fails(exitFailed, "is there already", "memories", "export", "all.jsonl")
 	})
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
 		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")
 		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
-		if !strings.HasPrefix(out, "# terminal:") || strings.Count(out, "\n\n# ") != strings.Count(out, "# terminal:")-1 {
-			t.Errorf("blank lines stand between channels alone:\n%s", out)
-		}
+		check.HasPrefix(t, "blank lines stand between channels alone", out, "# terminal:")
+		check.Equal(t, "strings.Count(out, \"\\n\\n# \")", strings.Count(out, "\n\n# "), strings.Count(out, "# terminal:")-1)
 		check.Contains(t, "the result", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
-		if strings.Contains(out, "coffee") {
-			t.Error("what was forgotten is in it")
-		}
+		check.Lacks(t, "what was forgotten", out, "coffee")
 	})
 	t.Run("a filter holds for files too", func(t *testing.T) {
-		if got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden")); len(got) != 1 || got[0].Channel != "terminal:garden" {
-			t.Errorf("%+v", got)
-		}
+		got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden"))
+		check.Len(t, "got", got, 1)
+		check.Equal(t, "got[0].Channel", got[0].Channel, "terminal:garden")
 		for _, command := range []string{"export", "list"} {
 			r := p.run("", "memories", command, "--channel", "nowhere")
-			if r.code != exitNotFound || r.err != "cairn: channel nowhere: not found: there are terminal:garden, terminal:general\n" {
-				t.Errorf("exit code %d, %q", r.code, r.err)
-			}
+			check.Equal(t, "exit code", r.code, exitNotFound)
+			check.Equal(t, "r.err", r.err, "cairn: channel nowhere: not found: there are terminal:garden, terminal:general\n")
 		}
 	})
 }
@@ -78,9 +73,8 @@ func TestMemoriesFromAFile(t *testing.T) {
 		t.Run("refused with its line: "+c.claim, func(t *testing.T) {
 			p := newFolder(t)
 			r := p.run("", "memories", "import", p.write("bad.jsonl", c.text))
-			if r.code != exitFailed || !strings.Contains(r.err, c.want) {
-				t.Errorf("exit code %d, %q", r.code, r.err)
-			}
+			check.Equal(t, "exit code", r.code, exitFailed)
+			check.Contains(t, "r.err", r.err, c.want)
 			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
 				t.Error("something was imported")
 			}
@@ -89,16 +83,16 @@ func TestMemoriesFromAFile(t *testing.T) {
 	t.Run("what may be left out may", func(t *testing.T) {
 		p := newFolder(t)
 		p.must("", "memories", "import", p.write("short.jsonl", "\ufeff"+good))
-		if got := parse[kept](t, p.must("", "memories", "list", "--json")); len(got) != 1 || got[0].State != "active" {
-			t.Errorf("%+v", got)
-		}
+		got := parse[kept](t, p.must("", "memories", "list", "--json"))
+		check.Len(t, "parse[kept](t, p.must(\"\", \"memories\", \"list\", \"--json\"))", got, 1)
+		check.Equal(t, "got[0].State", got[0].State, "active")
 	})
 	t.Run("one is one", func(t *testing.T) {
 		p := newFolder(t)
 		file := p.write("one.jsonl", strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1))
-		if r := p.run("", "memories", "import", file); r.out != "imported 1 memory; 0 were there already\n" || r.err != "1 of the messages they came from is not here\n" {
-			t.Errorf("%q, %q", r.out, r.err)
-		}
+		r := p.run("", "memories", "import", file)
+		check.Equal(t, "p.run(\"\", \"memories\", \"import\", file).out", r.out, "imported 1 memory; 0 were there already\n")
+		check.Equal(t, "p.run(\"\", \"memories\", \"import\", file).err", r.err, "1 of the messages they came from is not here\n")
 		check.Equal(t, "the result", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
 	})
 }

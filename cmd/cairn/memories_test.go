@@ -61,9 +61,7 @@ func TestMemoriesInAShell(t *testing.T) {
 			{"--limit 3 --offset 3", 1},
 			{"--offset 9", 0},
 		} {
-			if got := list(strings.Fields(c.args)...); len(got) != c.want {
-				t.Errorf("%s: %+v", c.args, got)
-			}
+			check.Len(t, c.args, list(strings.Fields(c.args)...), c.want)
 		}
 		if r := p.run("", "memories", "list", "--limit", "1"); !strings.Contains(r.err, "3 more") || !strings.HasSuffix(r.out, "  Ada    the garden has 9 beds  terminal:garden\n") {
 			t.Errorf("%q, %q", r.out, r.err)
@@ -80,9 +78,9 @@ func TestMemoriesInAShell(t *testing.T) {
 			p.fails(exitUsage, want, append([]string{"memories"}, strings.Fields(args)...)...)
 		}
 		for _, what := range []string{"show", "forget", "restore", "pin", "unpin", "purge --yes"} {
-			if r := p.run("", append([]string{"memories"}, append(strings.Fields(what), "99")...)...); r.code != exitNotFound || r.err != "cairn: memory 99: not found: `cairn memories list --state all` shows what there is\n" {
-				t.Errorf("%s: exit code %d, %q", what, r.code, r.err)
-			}
+			r := p.run("", append([]string{"memories"}, append(strings.Fields(what), "99")...)...)
+			check.Equal(t, what+": exit code", r.code, exitNotFound)
+			check.Equal(t, what+": r.err", r.err, "cairn: memory 99: not found: `cairn memories list --state all` shows what there is\n")
 		}
 	})
 }
@@ -107,18 +105,18 @@ func TestMemoriesChangedInAShell(t *testing.T) {
 			if len(got) != 1 || got[0].State != c.state || got[0].Pinned != c.pinned || got[0].Content != "Ada drinks green tea" {
 				t.Errorf("%s: %+v", c.do, got)
 			}
-			if shown := parse[kept](t, p.must("", "memories", "show", "2", "--json"))[0]; shown.State != c.state || shown.Pinned != c.pinned {
-				t.Errorf("after %s: %+v", c.do, shown)
-			}
+			shown := parse[kept](t, p.must("", "memories", "show", "2", "--json"))[0]
+			check.Equal(t, c.do, shown.State, c.state)
+			check.Equal(t, c.do+": shown.Pinned", shown.Pinned, c.pinned)
 			if r := p.run("", "memories", c.do, "2"); c.again != "" && (r.code != exitFailed || !strings.Contains(r.err, c.again)) {
 				t.Errorf("%s again: exit code %d, %q", c.do, r.code, r.err)
 			}
 		}
 		p.must("", "memories", "forget", "2")
 		p.fails(exitFailed, "it is forgotten", "memories", "pin", "2")
-		if got := list("--state", "forgotten"); len(got) != 1 || got[0].ID != 2 {
-			t.Errorf("%+v", got)
-		}
+		got := list("--state", "forgotten")
+		check.Len(t, "list(\"--state\", \"forgotten\")", got, 1)
+		check.Equal(t, "list(\"--state\", \"forgotten\")[0].ID", got[0].ID, 2)
 		check.Contains(t, "the result", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
@@ -129,9 +127,9 @@ func TestMemoriesChangedInAShell(t *testing.T) {
 		if r := p.run("y\n", "memories", "purge", "2"); r.code != exitUsage {
 			t.Errorf("through a pipe nobody is asked: exit code %d, %q", r.code, r.err)
 		}
-		if got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json")); len(got) != 1 || got[0].State != "purged" {
-			t.Errorf("%+v", got)
-		}
+		got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json"))
+		check.Len(t, "got", got, 1)
+		check.Equal(t, "got[0].State", got[0].State, "purged")
 		check.Equal(t, "the result", len(list("--state", "all")), 4)
 	})
 	t.Run("beside a running bot all but import work", func(t *testing.T) {
@@ -186,9 +184,7 @@ func TestMemoriesShow(t *testing.T) {
 		} {
 			out := p.must("", "memories", "show", id)
 			for _, text := range want {
-				if !strings.Contains(out, text) {
-					t.Errorf("%s: %s\nwant %q in it", id, out, text)
-				}
+				check.Contains(t, id, out, text)
 			}
 		}
 		got := parse[kept](t, p.must("", "memories", "show", "2", "--json"))[0]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -32,9 +33,7 @@ func (m *metrics) has(t *testing.T, lines ...string) {
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	text := answer.Body.String()
 	for _, line := range lines {
-		if !strings.Contains(text, line+"\n") {
-			t.Errorf("%s is not in\n%s", line, text)
-		}
+		check.Contains(t, fmt.Sprintf("%s is not", line), text, line+"\n")
 	}
 }
 

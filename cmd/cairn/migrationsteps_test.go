@@ -69,9 +69,7 @@ func TestKillInAMigration(t *testing.T) {
 				w.killed(step{death: d}, `{"text":"/help"}`)
 				check.Equal(t, "the file is of version", w.count("PRAGMA user_version"), version)
 				copied := fmt.Sprintf("%s.before-%d", store.File(filepath.Join(p.dir, "data")), len(versions))
-				if _, err := os.Stat(copied); errors.Is(err, fs.ErrNotExist) != d.Copy {
-					t.Errorf("the copy of what it was: %v", err)
-				}
+				check.Equal(t, "the copy of what", errors.Is(check.ErrorOf(os.Stat(copied)), fs.ErrNotExist), d.Copy)
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
 				check.Equal(t, "the file is of version", w.count("PRAGMA user_version"), len(versions))

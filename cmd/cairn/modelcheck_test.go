@@ -66,9 +66,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 			if len(server.Requests()) != 1 || len(server.Requests()[0].Tools) == 0 || server.Requests()[0].MaxTokens > 16 {
 				t.Errorf("it asked %d times, with tools and for at most 16 tokens was to be once", len(server.Requests()))
 			}
-			if strings.Contains(l.errs.String(), "hush") {
-				t.Errorf("it shows the key: %s", l.errs.String())
-			}
+			check.Lacks(t, "it shows the key", l.errs.String(), "hush")
 			l.end()
 		})
 	}
@@ -111,9 +109,7 @@ func TestTheStartCheckIsQuiet(t *testing.T) {
 		<-asked
 		l.in.Close()
 		l.rest()
-		if strings.Contains(l.errs.String(), "answer") {
-			t.Errorf("it says %s", l.errs.String())
-		}
+		check.Lacks(t, "l.errs.String()", l.errs.String(), "answer")
 	})
 	t.Run("a model that a turn asked is not asked again", func(t *testing.T) {
 		t.Parallel()
@@ -159,9 +155,9 @@ func TestTheStartCheckIsQuiet(t *testing.T) {
 	})
 	t.Run("offline nothing is asked", func(t *testing.T) {
 		t.Parallel()
-		if r := newFolder(t).run("", "chat"); r.err != "" || r.code != 0 {
-			t.Errorf("%+v", r)
-		}
+		r := newFolder(t).run("", "chat")
+		check.Equal(t, "newFolder(t).run(\"\", \"chat\").err", r.err, "")
+		check.Equal(t, "newFolder(t).run(\"\", \"chat\").code", r.code, 0)
 	})
 }
 
@@ -175,9 +171,7 @@ func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
 				check.Contains(t, "the log", r.err, want)
 			}
 			for _, inner := range []string{server.URL, "hush", "invalid_api_key", "test-model"} {
-				if strings.Contains(r.out, inner) {
-					t.Errorf("people read %q", r.out)
-				}
+				check.Lacks(t, "people read", r.out, inner)
 			}
 		})
 	}

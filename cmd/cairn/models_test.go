@@ -42,12 +42,8 @@ func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
 	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
 		t.Errorf("the log says %s", r.err)
 	}
-	if r := newFolder(t, both[1]).run("", "chat"); strings.Contains(r.err, "OpenAI is used") {
-		t.Errorf("with one, the log says %s", r.err)
-	}
-	if r := newFolder(t, both...).run("", "doctor"); !strings.Contains(r.out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment") {
-		t.Errorf("doctor says %s", r.out)
-	}
+	check.Lacks(t, "with one, the log", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
+	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
 }
 
 func TestAKeyInTheFileWorksIsWarnedOfAndNeverShown(t *testing.T) {
@@ -56,9 +52,9 @@ func TestAKeyInTheFileWorksIsWarnedOfAndNeverShown(t *testing.T) {
 	p := newFolder(t)
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %q\napi_key = \"hush-hush-2\"\n", server.URL, server.URL))
 	s := check.Must(config.Load(filepath.Join(p.dir, "config.toml")))(t)
-	if at, _, err := s.Target(s.Agents[0]); at.Key != "hush-hush-1" || err != nil {
-		t.Errorf("the key is %q, %v", at.Key, err)
-	}
+	at, _, err := s.Target(s.Agents[0])
+	check.Equal(t, "the key", at.Key, "hush-hush-1")
+	check.NoError(t, err)
 	for _, command := range [][]string{{"config", "check"}, {"config", "check", "--json"}, {"chat"}, {"doctor"}} {
 		r := p.run("", command...)
 		all := r.out + r.err
@@ -90,9 +86,8 @@ func TestModelsAreMadeOnce(t *testing.T) {
 	if a.Worker == a.Model || a.Fallback != a.Model || a.Worker.Name() != "small" {
 		t.Errorf("the worker is %s", a.Worker.Name())
 	}
-	if a.Reasoning != "high" || b.Reasoning != "" {
-		t.Errorf("they think as hard as %q and %q", a.Reasoning, b.Reasoning)
-	}
+	check.Equal(t, "they think as hard", a.Reasoning, "high")
+	check.Equal(t, "b.Reasoning", b.Reasoning, "")
 	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
 	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
 		t.Errorf("a model with another cache_ttl is the same: %v", err)
@@ -116,9 +111,8 @@ func TestModelsLists(t *testing.T) {
 	p.write("config.toml", config)
 	t.Run("for programs", func(t *testing.T) {
 		r := p.run("", "models", "--json")
-		if r.code != 0 || !strings.Contains(r.err, "down: model: unreachable") || !strings.Contains(r.err, "start the server at "+down.URL) {
-			t.Errorf("exit code %d, %s", r.code, r.err)
-		}
+		check.Equal(t, "exit code", r.code, 0)
+		check.Contains(t, "r.err", r.err, "down: model: unreachable", "start the server at "+down.URL)
 		got := map[string]offeredModel{}
 		for _, m := range parse[offeredModel](t, r.out) {
 			got[m.Model] = m
@@ -138,18 +132,16 @@ func TestModelsLists(t *testing.T) {
 	})
 	t.Run("for people", func(t *testing.T) {
 		out := p.must("", "models")
-		if !strings.Contains(out, "or/acme/large") || strings.Contains(out, "MODEL") {
-			t.Errorf("got %s", out)
-		}
-		if screen := p.onScreen("models"); !strings.HasPrefix(screen, "MODEL") || !strings.Contains(screen, "USED") {
-			t.Errorf("on a terminal it shows %s", screen)
-		}
+		check.Contains(t, "out", out, "or/acme/large")
+		check.Lacks(t, "out", out, "MODEL")
+		screen := p.onScreen("models")
+		check.HasPrefix(t, "on a terminal it shows", screen, "MODEL")
+		check.Contains(t, "on a terminal it shows", screen, "USED")
 	})
 	t.Run("it fails only if no server answers", func(t *testing.T) {
 		r := newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").run("", "models")
-		if r.code != exitFailed || !strings.Contains(r.err, "start the server at "+down.URL) {
-			t.Errorf("exit code %d, %s", r.code, r.err)
-		}
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "r.err", r.err, "start the server at "+down.URL)
 		newFolder(t).fails(exitUsage, "OPENAI_API_KEY", "models")
 	})
 }

@@ -33,9 +33,7 @@ func TestEveryModelOfTodayIsWell(t *testing.T) {
 			r := p.run("", "doctor")
 			check.Equal(t, "the exit code", r.code, 0)
 			check.Contains(t, "it says", r.out, name+", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in ")
-			if out := p.must("", "models"); !strings.Contains(out, name) || !strings.Contains(out, "128000") || !strings.Contains(out, "agent cairn") {
-				t.Errorf("models: %s", out)
-			}
+			check.Contains(t, "models", p.must("", "models"), name, "128000", "agent cairn")
 		})
 	}
 }

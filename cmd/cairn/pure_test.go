@@ -60,9 +60,7 @@ func f(ctx context.Context, now func() time.Time) {
 }`
 	found := impurities(t, "p.go", source)
 	want := []string{`imports "sync"`, "changes seen", "changes count", "changes elsewhere", "starts a goroutine", "calls time.Now", "calls context.AfterFunc", "reads the time zone"}
-	if !slices.Equal(found, want) {
-		t.Errorf("found %q, want %q", found, want)
-	}
+	check.EqualAll(t, "found", found, want)
 }
 
 // impurities returns what a file has that a pure package may not have. source is as for

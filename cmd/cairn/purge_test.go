@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -56,9 +55,7 @@ func (p folder) holds(text string) (n int) {
 		n += bytes.Count(bytes.ToLower(raw), []byte(text))
 		return err
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.NoError(p.t, err)
 	return n
 }
 
@@ -89,9 +86,7 @@ func TestPurge(t *testing.T) {
 		if got := p.holds("xylophon"); got != before || before == 0 {
 			t.Errorf("the files held it %d times, and %d times now", before, got)
 		}
-		if _, err := os.Stat(filepath.Join(p.dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-			t.Error("a folder was made")
-		}
+		check.Error(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, "none"))), fs.ErrNotExist)
 	})
 	t.Run("a dry run tells what would go, beside a bot", func(t *testing.T) {
 		p := newFolder(t)
@@ -99,9 +94,8 @@ func TestPurge(t *testing.T) {
 		bot := p.start("chat", "--json")
 		defer bot.cmd.Process.Kill()
 		out := p.must("", "purge", "--server", "discord:1", "--dry-run")
-		if !strings.Contains(out, "To be deleted: 6 messages and 3 memories\n") || !strings.Contains(out, "discord:1/10/m1") || strings.Contains(out, "discord:2") {
-			t.Errorf("got %s", out)
-		}
+		check.Contains(t, "out", out, "To be deleted: 6 messages and 3 memories\n", "discord:1/10/m1")
+		check.Lacks(t, "out", out, "discord:2")
 	})
 }
 
@@ -111,13 +105,9 @@ func TestPurgeOfChannels(t *testing.T) {
 		p := newFolder(t)
 		p.community()
 		out := p.must("", "purge", "--channel", "discord:1/10", "--yes", "--json")
-		if want := `{"channels":[{"channel":"discord:1/10","messages":2,"memories":1}],"messages":2,"memories":1,"deleted":true}` + "\n"; out != want {
-			t.Errorf("got %s", out)
-		}
+		check.Equal(t, "out", out, `{"channels":[{"channel":"discord:1/10","messages":2,"memories":1}],"messages":2,"memories":1,"deleted":true}`+"\n")
 		for _, text := range []string{"xylophone of 0", "weather of 0", "ada: the xylophone"} {
-			if n := p.holds(text); n != 0 {
-				t.Errorf("%q is left %d times", text, n)
-			}
+			check.Equal(t, fmt.Sprintf("%q is left", text), p.holds(text), 0)
 		}
 		for _, text := range []string{"xylophone of 1", "weather of 1", "weather of 2"} {
 			if p.holds(text) == 0 {
@@ -136,9 +126,9 @@ func TestPurgeOfChannels(t *testing.T) {
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if taken, err := c.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
-			t.Errorf("%+v, %v", taken, err)
-		}
+		taken := check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
+		check.Len(t, "taken", taken, 1)
+		check.Equal(t, "taken[0].Seq", taken[0].Seq, 3)
 		check.Equal(t, "the result", len(check.Must(c.Compactions().Load(t.Context()))(t).Messages), 1)
 	})
 	t.Run("a server goes with all its channels and threads", func(t *testing.T) {
@@ -146,9 +136,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		p.community()
 		p.must("", "purge", "--server", "discord:1", "--yes")
 		for i := range 3 {
-			if n := p.holds(fmt.Sprintf("weather of %d", i)) + p.holds(fmt.Sprintf("xylophone of %d", i)); n != 0 {
-				t.Errorf("of channel %d %d texts are left", i, n)
-			}
+			check.Equal(t, fmt.Sprintf("of channel %d", i), p.holds(fmt.Sprintf("weather of %d", i))+p.holds(fmt.Sprintf("xylophone of %d", i)), 0)
 		}
 		if p.holds("xylophone of 3") == 0 || p.holds("weather of 4") == 0 {
 			t.Error("others are gone")
@@ -162,13 +150,9 @@ func TestPurgeOfPeople(t *testing.T) {
 		p := newFolder(t)
 		p.community()
 		out := p.must("", "purge", "--user", "discord:7", "--yes")
-		if !strings.HasPrefix(out, "Deleted: 4 messages and 4 memories of Ada (discord:7)\n") {
-			t.Errorf("got %s", out)
-		}
+		check.HasPrefix(t, "out", out, "Deleted: 4 messages and 4 memories of Ada (discord:7)\n")
 		for i := range 4 {
-			if n := p.holds(fmt.Sprintf("xylophone of %d", i)); n != 0 {
-				t.Errorf("of channel %d %d texts are left", i, n)
-			}
+			check.Equal(t, fmt.Sprintf("of channel %d", i), p.holds(fmt.Sprintf("xylophone of %d", i)), 0)
 			if p.holds(fmt.Sprintf("weather of %d", i)) == 0 {
 				t.Errorf("what others said in %d is gone", i)
 			}

@@ -29,15 +29,13 @@ func TestRecall(t *testing.T) {
 	p.must("", "import", p.write("past.jsonl", hotelTalk))
 	t.Run("for people", func(t *testing.T) {
 		out := p.must("", "recall", "which", "hotel", "by", "the", "harbour?")
-		if !strings.HasPrefix(out, "Said:\n#1  2026-05-01 10:00  Ada: We chose the hotel by the harbour\n#2 ") || strings.Contains(out, "score") {
-			t.Errorf("got %s", out)
-		}
+		check.HasPrefix(t, "out", out, "Said:\n#1  2026-05-01 10:00  Ada: We chose the hotel by the harbour\n#2 ")
+		check.Lacks(t, "out", out, "score")
 	})
 	t.Run("a word is looked for", func(t *testing.T) {
 		out := p.must("", "recall", "hotel")
-		if strings.Count(out, "\n#") != 2 || !strings.Contains(out, "\n#1 ") || !strings.Contains(out, "\n#2 ") {
-			t.Errorf("got %s", out)
-		}
+		check.Equal(t, "strings.Count(out, \"\\n#\")", strings.Count(out, "\n#"), 2)
+		check.Contains(t, "out", out, "\n#1 ", "\n#2 ")
 	})
 	t.Run("for a program", func(t *testing.T) {
 		all := parse[recallFound](t, p.must("", "recall", "--json", "--limit", "1", "hotel harbour"))
@@ -60,9 +58,7 @@ func TestRecall(t *testing.T) {
 		if out := p.must("", "recall", "harbour"); !strings.Contains(out, "Bob: see there\n       [file: b.txt]\n       … ") || !strings.Contains(out, "The harbour is shut.") || len(out) > 900 {
 			t.Errorf("got %s", out)
 		}
-		if out := p.must("", "recall", "lighthouse", "--json"); !strings.Contains(out, `"text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]},"match":"[image: a.png, a lighthouse at dusk]"}`) {
-			t.Errorf("got %s", out)
-		}
+		check.Contains(t, "p.must(\"\", \"recall\", \"lighthouse\", \"--json\")", p.must("", "recall", "lighthouse", "--json"), `"text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]},"match":"[image: a.png, a lighthouse at dusk]"}`)
 	})
 }
 
@@ -71,16 +67,13 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 	p := newFolder(t)
 	p.must("", "import", p.write("past.jsonl", hotelTalk))
 	t.Run("explained", func(t *testing.T) {
-		if out := p.must("", "recall", "--explain", "hotel"); !strings.Contains(out, "score ") || !strings.Contains(out, ": words +") {
-			t.Errorf("got %s", out)
-		}
+		check.Contains(t, "p.must(\"\", \"recall\", \"--explain\", \"hotel\")", p.must("", "recall", "--explain", "hotel"), "score ", ": words +")
 	})
 	t.Run("memories come first", func(t *testing.T) {
 		p.must("/remember the hotel has no lift\n", "chat")
 		out := p.must("", "recall", "hotel", "--channel", "general")
-		if !strings.HasPrefix(out, "Remembered:\n1     fact        the hotel has no lift (") || !strings.Contains(out, "\n\nSaid:\n") {
-			t.Errorf("got %s", out)
-		}
+		check.HasPrefix(t, "out", out, "Remembered:\n1     fact        the hotel has no lift (")
+		check.Contains(t, "out", out, "\n\nSaid:\n")
 		all := parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json"))
 		if len(all) != 1 || all[0].Memory == nil || all[0].Memory.Content != "the hotel has no lift" {
 			t.Errorf("got %+v", all)
@@ -96,14 +89,14 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 		if r := p.run("", "recall", "my hotel", "--as", "Zoe"); r.code != 0 || r.err != want || !strings.Contains(r.out, "hotel") {
 			t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
 		}
-		if r := p.run("", "recall", "my hotel", "--as", "ada"); r.code != 0 || r.err != "" {
-			t.Errorf("exit code %d, errors %q", r.code, r.err)
-		}
+		r := p.run("", "recall", "my hotel", "--as", "ada")
+		check.Equal(t, "exit code", r.code, 0)
+		check.Equal(t, "errors", r.err, "")
 	})
 	t.Run("a channel there is none of", func(t *testing.T) {
-		if r := p.run("", "recall", "hotel", "--channel", "nowhere"); r.code != exitNotFound || r.err != "cairn: channel nowhere: not found: there is terminal:general\n" {
-			t.Errorf("exit code %d, errors %q", r.code, r.err)
-		}
+		r := p.run("", "recall", "hotel", "--channel", "nowhere")
+		check.Equal(t, "exit code", r.code, exitNotFound)
+		check.Equal(t, "errors", r.err, "cairn: channel nowhere: not found: there is terminal:general\n")
 	})
 	for _, test := range []struct {
 		name, want string

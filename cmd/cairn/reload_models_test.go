@@ -27,9 +27,8 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	s.told(taken, 1)
 	now := s.current.Load()
 	check.Equal(t, "who answers first", now.settings.AgentFor("terminal:x"), "b")
-	if id := now.settings.AgentFor("terminal:garden"); id != "a" || s.rules(&now.settings).Respond("terminal:garden") != channel.RespondAll {
-		t.Errorf("%s is bound", id)
-	}
+	check.Equal(t, "is bound", now.settings.AgentFor("terminal:garden"), "a")
+	check.Equal(t, "s.rules(&now.settings).Respond(\"terminal:garden\")", s.rules(&now.settings).Respond("terminal:garden"), channel.RespondAll)
 	if a := now.agents["a"]; a.Instructions != "new" || a.Model.Window(t.Context()).Tokens != 12_000 || a.Worker.Name() != "small" {
 		t.Errorf("the agent is %+v", a)
 	}
@@ -37,9 +36,8 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	check.Contains(t, "the log does not name", s.log.String(), `agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents ")
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
-	if a := s.current.Load().agents["b"]; now.agents["b"].Recall != 600 || a.Recall != 50 {
-		t.Errorf("%d tokens are recalled after the edit, %d before", a.Recall, now.agents["b"].Recall)
-	}
+	check.Equal(t, "tokens are recalled after the edit", now.agents["b"].Recall, 600)
+	check.Equal(t, "tokens are recalled after the edit,  before", s.current.Load().agents["b"].Recall, 50)
 	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
 		t.Error("an agent that is gone has no policy for those it still answers")
 	}
@@ -62,9 +60,7 @@ func TestProvidersAreTakenUp(t *testing.T) {
 	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
 	s.told("did you mean messages?", 1)
 	check.Equal(t, "a mistake changed the model", s.current.Load().agents["cairn"].Model, now.Model)
-	if strings.Contains(s.log.String(), "hush") {
-		t.Errorf("the log shows the key: %s", s.log.String())
-	}
+	check.Lacks(t, "the log shows the key", s.log.String(), "hush")
 }
 
 func TestTooSmallAWindowIsToldAtTheStart(t *testing.T) {

@@ -39,9 +39,7 @@ func startBot(t *testing.T, text string) *standingBot {
 	connector := check.Must(newImportConnector())(t)
 	s.bot = check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
 	t.Cleanup(func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.close())
 	})
 	s.watchSettings(true)
 	return s
@@ -82,15 +80,13 @@ func TestEditsAreTakenUp(t *testing.T) {
 
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
 	s.told(taken, 1)
-	if p := policy(); p.KeepLastN != 6 || p.KeepFirst != 0 {
-		t.Errorf("an open conversation still has %d and %d", p.KeepLastN, p.KeepFirst)
-	}
-	if !strings.Contains(s.log.String(), "defaults.compaction.keep_last_n") || !strings.Contains(s.log.String(), "discord.deny") {
-		t.Errorf("the log does not name them:\n%s", s.log.String())
-	}
-	if o := s.current.Load().agents["cairn"].Origin; o("keep_first") != "[defaults.compaction]" || o("pin_budget") != "" {
-		t.Errorf("their origins: %q, %q", o("keep_first"), o("pin_budget"))
-	}
+	p := policy()
+	check.Equal(t, "an open conversation still", p.KeepLastN, 6)
+	check.Equal(t, "policy().KeepFirst", p.KeepFirst, 0)
+	check.Contains(t, "the log does not name them", s.log.String(), "defaults.compaction.keep_last_n", "discord.deny")
+	o := s.current.Load().agents["cairn"].Origin
+	check.Equal(t, "their origins", o("keep_first"), "[defaults.compaction]")
+	check.Equal(t, "s.current.Load().agents[\"cairn\"].Origin(\"pin_budget\")", o("pin_budget"), "")
 
 	t.Run("a mistake is told once, whole, and changes nothing", func(t *testing.T) {
 		standing := s.current.Load()
@@ -98,15 +94,12 @@ func TestEditsAreTakenUp(t *testing.T) {
 		s.edit(bad)
 		s.told("settings_have_mistakes", 1)
 		text := s.log.String()
-		if !strings.Contains(text, "config.toml:3: [defaults.compaction]: keep_first = 99: must be from 0 to 20") || !strings.Contains(text, "write 0.80 for 80 %") {
-			t.Errorf("the log says\n%s", text)
-		}
+		check.Contains(t, "the log", text, "config.toml:3: [defaults.compaction]: keep_first = 99: must be from 0 to 20", "write 0.80 for 80 %")
 		s.edit(bad) // the same once more
 		time.Sleep(3 * settle)
 		check.Equal(t, "how often it is told", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
-		if s.current.Load() != standing || policy().KeepLastN != 6 {
-			t.Error("something changed")
-		}
+		check.Equal(t, "something changed", s.current.Load(), standing)
+		check.Equal(t, "something changed", policy().KeepLastN, 6)
 		s.edit(bad + "max_turns = 0\n")
 		s.told("settings_have_mistakes", 2)
 	})
@@ -130,9 +123,8 @@ func TestEditsAreTakenUp(t *testing.T) {
 		}
 		s.told(taken, 3)
 		time.Sleep(2 * settle)
-		if n := strings.Count(s.log.String(), taken); n != 3 || policy().KeepLastN != 29 {
-			t.Errorf("taken up %d times, keep_last_n is %d", n, policy().KeepLastN)
-		}
+		check.Equal(t, "taken up", strings.Count(s.log.String(), taken), 3)
+		check.Equal(t, "times, keep_last_n", policy().KeepLastN, 29)
 	})
 	t.Run("what stands in the folder beside it is no edit", func(t *testing.T) {
 		for i := range 10 {
@@ -144,9 +136,8 @@ func TestEditsAreTakenUp(t *testing.T) {
 	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
 		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
 		s.told("settings_need_restart", 1)
-		if !strings.Contains(s.log.String(), `settings="[data_dir workers]"`) || policy().KeepLastN != 11 {
-			t.Errorf("keep_last_n is %d, the log says\n%s", policy().KeepLastN, s.log.String())
-		}
+		check.Contains(t, "the log", s.log.String(), `settings="[data_dir workers]"`)
+		check.Equal(t, "keep_last_n", policy().KeepLastN, 11)
 	})
 	t.Run("SIGHUP has it read again", func(t *testing.T) {
 		n := strings.Count(s.log.String(), taken)

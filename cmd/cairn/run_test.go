@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,9 +39,7 @@ func TestRun(t *testing.T) {
 		check.Equal(t, "exit code", r.code(), 143)
 		said := r.errs.String()
 		check.Contains(t, "it said", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
-		if strings.Contains(said, slacktest.BotToken) || strings.Contains(said, slacktest.AppToken) {
-			t.Errorf("it showed a token\n%s", said)
-		}
+		check.Lacks(t, "it showed a token", said, slacktest.BotToken, slacktest.AppToken)
 	})
 	if complaints := p.slack.Complaints(); len(complaints) > 0 {
 		t.Errorf("Slack complains: %q", complaints)
@@ -104,9 +103,9 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 			check.Equal(t, "exit code", r.code(), exitFailed)
 			said := r.errs.String()
 			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
-			if !strings.HasPrefix(reason, "cairn: ") || !strings.Contains(reason, test.word) || strings.Contains(said, "hush") {
-				t.Errorf("it said\n%s", said)
-			}
+			check.HasPrefix(t, "reason", reason, "cairn: ")
+			check.Contains(t, "reason", reason, test.word)
+			check.Lacks(t, "said", said, "hush")
 		})
 	}
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
@@ -118,9 +117,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 		p.wait(r, p.onSlack, "#1")
 		r.signal(syscall.SIGINT)
 		check.Equal(t, "exit code", r.code(), 130)
-		if strings.Contains(r.errs.String(), "hush") {
-			t.Errorf("it showed a token\n%s", r.errs)
-		}
+		check.Lacks(t, fmt.Sprintf("it showed a token\n%s", r.errs), r.errs.String(), "hush")
 	})
 }
 
@@ -165,9 +162,8 @@ func TestRunIsStoppedWhileItAnswers(t *testing.T) {
 		if code := r.code(); code != 143 {
 			t.Errorf("exit code %d\n%s", code, r.errs)
 		}
-		if d, s := p.onDiscord(), p.onSlack(); len(d) != 3 || len(s) != 3 {
-			t.Errorf("Discord has %q, Slack has %q", d, s)
-		}
+		check.Len(t, "Discord", p.onDiscord(), 3)
+		check.Len(t, "Slack", p.onSlack(), 3)
 	})
 }
 
@@ -198,9 +194,7 @@ channel = "garden"
 agent = "librarian"
 `, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 	t.Run("at the terminal, where nobody's turns are counted", func(t *testing.T) {
-		if out := f.must("Who are you?\nReally?\n", "chat", "--channel", "garden"); out != strings.Repeat("I am the librarian, says reader.\n", 2) {
-			t.Errorf("got %q", out)
-		}
+		check.Equal(t, "out", f.must("Who are you?\nReally?\n", "chat", "--channel", "garden"), strings.Repeat("I am the librarian, says reader.\n", 2))
 		check.Equal(t, "the result", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
 	})
 	t.Run("on the platforms", func(t *testing.T) {
@@ -210,8 +204,6 @@ agent = "librarian"
 		p.wait(r, p.onDiscord, "I am a friend, says m.")
 		p.sayOnSlack("Who are you?")
 		p.wait(r, p.onSlack, "I am the librarian, says reader.")
-		if !strings.Contains(r.errs.String(), `"agents":["friend (m)","librarian (reader)"]`) {
-			t.Errorf("it said\n%s", r.errs)
-		}
+		check.Contains(t, fmt.Sprint(r.errs), r.errs.String(), `"agents":["friend (m)","librarian (reader)"]`)
 	})
 }

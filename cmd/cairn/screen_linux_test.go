@@ -33,9 +33,7 @@ func (p folder) onScreen(args ...string) string {
 	err := cmd.Run()
 	_ = tty.Close()
 	<-read
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.NoError(p.t, err)
 	return screen.String()
 }
 
@@ -66,15 +64,14 @@ func TestScreen(t *testing.T) {
 		check.Contains(t, "the result", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
-		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); len(rows) != 5 || rows[0].Text != said {
-			t.Errorf("got %+v", rows)
-		}
+		rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n"))
+		check.Len(t, "rows", rows, 5)
+		check.Equal(t, "rows[0].Text", rows[0].Text, said)
 	})
 	t.Run("people see a call, and no row that says nothing", func(t *testing.T) {
 		out := p.must("", "transcript")
-		if !strings.Contains(out, "assistant: → recall {}\n") || strings.Contains(out, "#5") {
-			t.Errorf("got %q", out)
-		}
+		check.Contains(t, "out", out, "assistant: → recall {}\n")
+		check.Lacks(t, "out", out, "#5")
 	})
 }
 

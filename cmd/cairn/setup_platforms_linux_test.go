@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -75,9 +74,9 @@ func TestSetupForDiscordWithoutTheIntent(t *testing.T) {
 	d.Guild("Town", d.User("Ann"))
 	p := newFolder(t, "DISCORD_TOKEN=token")
 	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", d.URL, "--no-run"}
-	if r := p.run("", args...); r.code != exitFailed || !strings.Contains(r.err, "Message Content Intent") || !strings.Contains(r.err, "--without-message-content") {
-		t.Errorf("exit code %d, %s", r.code, r.err)
-	}
+	r := p.run("", args...)
+	check.Equal(t, "exit code", r.code, exitFailed)
+	check.Contains(t, "p.run(\"\", args...).err", r.err, "Message Content Intent", "--without-message-content")
 	s := p.atScreen(args...)
 	s.answer("Press Enter when it is on", "")
 	s.answer("Press Enter when it is on", "without")
@@ -122,7 +121,6 @@ func TestSetupForSlack(t *testing.T) {
 	check.Equal(t, "the exit code", code, 143)
 	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})
 	kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
-	if len(kept) != 1 || read(t, kept[0]) != "# mine\n" {
-		t.Errorf("the former settings are in %q", kept)
-	}
+	check.Len(t, "the former settings", kept, 1)
+	check.Equal(t, "read(t, kept[0])", read(t, kept[0]), "# mine\n")
 }

@@ -44,9 +44,7 @@ func TestSimulate(t *testing.T) {
 		if len(r.Variants) != 1 || r.Variants[0].Name != simulate.InForce || r.Happened == 0 || r.Equal != r.Happened || len(r.Variants[0].Compactions) != r.Happened {
 			t.Errorf("%d of %d compactions are equal, in %d variants", r.Equal, r.Happened, len(r.Variants))
 		}
-		if string(check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)) != string(before) {
-			t.Error("the database has changed")
-		}
+		check.Equal(t, "the database has changed", string(check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)), string(before))
 	})
 	t.Run("each --vs begins a variant, and --set is of the last one", func(t *testing.T) {
 		r := simulatedReport(t, p, "talk.jsonl", "--vs", "--set", "background_threshold=0.5", "--vs", "--set", "context_window=6000", "--set", "keep_last_n=2", "--svg", "out.svg", "--html", "out.html")
@@ -58,20 +56,17 @@ func TestSimulate(t *testing.T) {
 		}
 		for _, file := range []string{"out.svg", "out.html"} {
 			text := string(check.Must(os.ReadFile(filepath.Join(p.dir, file)))(t))
-			if !strings.Contains(text, "background_threshold=0.5") || !strings.Contains(text, "<svg") || strings.Contains(text, "<script") {
-				t.Errorf("%s: %.200s", file, text)
-			}
+			check.Contains(t, file, text, "background_threshold=0.5", "<svg")
+			check.Lacks(t, file, text, "<script")
 		}
 	})
 	t.Run("with --json, what goes to standard output is in the object", func(t *testing.T) {
 		var both simulated
 		check.NoError(t, json.Unmarshal([]byte(p.must("", "simulate", "talk.jsonl", "--json", "--svg", "-", "--html", "-")), &both))
-		if len(both.Variants) != 1 || !strings.HasPrefix(both.SVG, "<svg") || !strings.Contains(both.HTML, "<svg") {
-			t.Errorf("%d variants, %.100s, %.100s", len(both.Variants), both.SVG, both.HTML)
-		}
-		if out := p.must("", "simulate", "talk.jsonl", "--svg", "-"); !strings.HasPrefix(out, "<svg") {
-			t.Errorf("%.100s", out)
-		}
+		check.Len(t, "variants", both.Variants, 1)
+		check.HasPrefix(t, "variants", both.SVG, "<svg")
+		check.Contains(t, "both.HTML", both.HTML, "<svg")
+		check.HasPrefix(t, "p.must(\"\", \"simulate\", \"talk.jsonl\", \"--svg\", \"-\")", p.must("", "simulate", "talk.jsonl", "--svg", "-"), "<svg")
 	})
 	t.Run("the messages of --bot make turns", func(t *testing.T) {
 		r := simulatedReport(t, p, "talk.jsonl", "--bot", "helper", "--set", "stack_budget=0.1")
@@ -119,9 +114,9 @@ func TestSimulateRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := p.run("", append([]string{"simulate"}, test.args...)...)
-			if r.code != test.code || !strings.Contains(r.err, test.want) || r.out != "" {
-				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
-			}
+			check.Equal(t, "exit code", r.code, test.code)
+			check.Contains(t, "errors", r.err, test.want)
+			check.Equal(t, "output", r.out, "")
 		})
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {

@@ -62,12 +62,10 @@ func TestAPersonAtTheTerminalReadsTheStartCheckInOneLine(t *testing.T) {
 			go func() { _, _ = io.Copy(&screen, master) }() // ends when the terminal closes
 			awaited(t, screen.String, c.want(server.URL))
 			in.Close()
-			if err := cmd.Wait(); err != nil {
-				t.Error(err)
-			}
-			if text := screen.String(); strings.Contains(text, "hush") || strings.Count(text, server.URL) != 1 {
-				t.Errorf("the screen shows %q", text)
-			}
+			check.NoError(t, cmd.Wait())
+			text := screen.String()
+			check.Lacks(t, "the screen shows", text, "hush")
+			check.Equal(t, "strings.Count(screen.String(), server.URL)", strings.Count(text, server.URL), 1)
 		})
 	}
 }

@@ -102,9 +102,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			if code := exitCode(err); code != 143 {
 				t.Errorf("exit code %d, %v", code, err)
 			}
-			if len(connector.sent) != test.sent {
-				t.Errorf("it said %q", connector.sent)
-			}
+			check.Len(t, "connector.sent", connector.sent, test.sent)
 			if _, waits, err := conv.Turns().Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("the turn waits: %v, %v", waits, err)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,9 +46,7 @@ ID        SAID  MEMO…  CHAN…
 		rows := whole()
 		right := rows[1:].numeric(4)
 		rows.fit(width, right)
-		if got := "\n" + rows.aligned(right); got != want {
-			t.Errorf("in %d characters\n%s", width, got)
-		}
+		check.Equal(t, fmt.Sprintf("in %d characters", width), "\n"+rows.aligned(right), want)
 	}
 }
 
@@ -80,9 +79,9 @@ func TestMemoriesAsATable(t *testing.T) {
 		check.Contains(t, "the counts", out, "5 memories\n\nKIND\nfact  5  100 %\n", "ORIGIN\nperson  5  100 %\n", "CONVERSATION\nterminal:general  4  80 %\nterminal:garden   1  20 %\n", "PERSON\nAda     5  100 %\n")
 		var s memory.Statistics
 		check.NoError(t, json.Unmarshal([]byte(p.must("", "memories", "stats", "--json", "--channel", "garden")), &s))
-		if s.Total != 1 || s.Kind[0] != (memory.Count{Name: "fact", Count: 1}) || len(s.Month) != 1 {
-			t.Errorf("%+v", s)
-		}
+		check.Equal(t, fmt.Sprint(s), s.Total, 1)
+		check.Equal(t, fmt.Sprintf("%+v s.Kind[0]", s), s.Kind[0], (memory.Count{Name: "fact", Count: 1}))
+		check.Len(t, fmt.Sprintf("%+v s.Month", s), s.Month, 1)
 		check.Equal(t, "of nobody", p.must("", "memories", "stats", "--about", "Zoe"), "no memories found\n")
 	})
 }
@@ -121,9 +120,7 @@ func TestCompactionsInAShell(t *testing.T) {
 		for args, want := range map[string]int{
 			"--channel garden": len(all), "--since 1h": len(all), "--since 2199-01-01": 0, "--state failed": 0, "--limit 2": 2,
 		} {
-			if got := parse[store.ListedCompaction](t, p.must("", append([]string{"compactions", "--json"}, strings.Fields(args)...)...)); len(got) != want {
-				t.Errorf("%s: %d", args, len(got))
-			}
+			check.Len(t, args, parse[store.ListedCompaction](t, p.must("", append([]string{"compactions", "--json"}, strings.Fields(args)...)...)), want)
 		}
 		if r := p.run("", "compactions", "--limit", "1"); len(strings.Split(r.out, "\n")) != 2 || !strings.Contains(r.err, "more before them") {
 			t.Errorf("%q, %q", r.out, r.err)
@@ -137,9 +134,9 @@ func TestCompactionsInAShell(t *testing.T) {
 			"--state lost": {exitUsage, "there are running, prepared"}, "--since May": {exitUsage, "is no time"}, "--limit -1": {exitUsage, "at least 0"},
 			"--channel lost": {exitNotFound, "there is terminal:garden"}, "garden": {exitUsage, "one argument too many"},
 		} {
-			if r := p.run("", append([]string{"compactions"}, strings.Fields(args)...)...); r.code != want.code || !strings.Contains(r.err, want.text) {
-				t.Errorf("%s: exit code %d, %q", args, r.code, r.err)
-			}
+			r := p.run("", append([]string{"compactions"}, strings.Fields(args)...)...)
+			check.Equal(t, args+": exit code", r.code, want.code)
+			check.Contains(t, args+": r.err", r.err, want.text)
 		}
 	})
 }

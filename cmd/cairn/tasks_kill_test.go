@@ -88,9 +88,7 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 				"SELECT count(*) FROM inbox":                                                                       0,
 				"SELECT count(*) FROM outbox WHERE state <> 'sent'":                                                0,
 			} {
-				if n := w.count(query); n != want {
-					t.Errorf("%s: %d, want %d", query, n, want)
-				}
+				check.Equal(t, query, w.count(query), want)
 			}
 		})
 	}

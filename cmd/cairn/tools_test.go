@@ -79,9 +79,8 @@ func TestAModelUsesTheToolsOfAServer(t *testing.T) {
 		{"erase", `The tool says: Error: there is no tool named \"calc_erase\"`},
 	} {
 		l.say(fmt.Sprintf(`{"text":%q,"id":"%d"}`, want.said, id))
-		if lines := l.until(`"reply"`); !strings.Contains(lines[len(lines)-1], want.answer) {
-			t.Errorf("%s: %s, want %s", want.said, lines[len(lines)-1], want.answer)
-		}
+		lines := l.until(`"reply"`)
+		check.Contains(t, want.said, lines[len(lines)-1], want.answer)
 	}
 	for _, r := range server.Requests() {
 		for _, tool := range r.Tools {
@@ -130,13 +129,11 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 	p := newFolder(t)
 	settings := strings.Join(toolSettings(t)[1:], "\n")
 	p.write("config.toml", settings)
-	if out := p.must("", "doctor"); !strings.Contains(out, "calc: may be called: add, forge; not allowed: erase") {
-		t.Errorf("got %s", out)
-	}
+	check.Contains(t, "p.must(\"\", \"doctor\")", p.must("", "doctor"), "calc: may be called: add, forge; not allowed: erase")
 	p.write("config.toml", strings.Replace(settings, `"forge"]`, `"subtract"]`, 1))
-	if r := p.run("", "doctor"); r.code != 1 || !strings.Contains(r.out, "tools that the server does not have: subtract") {
-		t.Errorf("a tool that is missing: %d, %s", r.code, r.out)
-	}
+	r := p.run("", "doctor")
+	check.Equal(t, "a tool that is missing", r.code, 1)
+	check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "tools that the server does not have: subtract")
 }
 
 func TestEditsOfToolsApplyWhileTheBotRuns(t *testing.T) {

@@ -186,9 +186,7 @@ func TestTraces(t *testing.T) {
 	})
 	t.Run("nothing that was written is in it", func(t *testing.T) {
 		for _, s := range c.spans {
-			if text := s.String(); strings.Contains(text, "tea") || strings.Contains(text, "Here it is") || strings.Contains(text, "hush") {
-				t.Errorf("%s", text)
-			}
+			check.Lacks(t, "s.String()", s.String(), "tea", "Here it is", "hush")
 		}
 	})
 }
@@ -232,9 +230,9 @@ func TestWrongSettingsOfTraces(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_RESOURCE_ATTRIBUTES=nonsense":     "OTEL_RESOURCE_ATTRIBUTES",
 	} {
 		r := newFolder(t, strings.Fields(env)...).run("hello\n", "chat")
-		if r.code != exitUsage || !strings.Contains(r.err, want) || strings.Contains(r.err, "hush") {
-			t.Errorf("%s: exit code %d, %s", env, r.code, r.err)
-		}
+		check.Equal(t, env+": exit code", r.code, exitUsage)
+		check.Contains(t, env+": r.err", r.err, want)
+		check.Lacks(t, env+": r.err", r.err, "hush")
 	}
 	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none"} {
 		if r := newFolder(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", off).run("hello\n", "chat", "--log-level", "info"); r.code != 0 || strings.Contains(r.err, "traces") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -38,19 +39,16 @@ func TestADatabaseThatCannotBeUsed(t *testing.T) {
 			was := read(t, file)
 			for _, args := range [][]string{{"chat"}, {"run"}} {
 				r := p.run("hello\n", args...)
-				if r.code != c.code || r.out != "" {
-					t.Errorf("%q: exit code %d, output %q", args, r.code, r.out)
-				}
+				check.Equal(t, fmt.Sprintf("%q: exit code", args), r.code, c.code)
+				check.Equal(t, fmt.Sprintf("%q: output", args), r.out, "")
 				for _, word := range c.words {
-					if !strings.Contains(r.err, word) {
-						t.Errorf("%q: %q is not in %s", args, word, r.err)
-					}
+					check.Contains(t, fmt.Sprintf("%q: is not", args), r.err, word)
 				}
 			}
 			check.Equal(t, "it is another file than it was", read(t, file), was)
-			if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "WRONG  data") {
-				t.Errorf("doctor: exit code %d, %s", r.code, r.out)
-			}
+			r := p.run("", "doctor")
+			check.Equal(t, "doctor: exit code", r.code, exitFailed)
+			check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "WRONG  data")
 			p.must("", "restore", "b.db")
 			if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
 				t.Errorf("restored is %s, after %s", out, backup)
@@ -96,9 +94,8 @@ func TestTheLockAfterAKill(t *testing.T) {
 	l.say(`{"text":"hello"}`)
 	l.until(`"reply"`)
 	r := p.run("", "chat")
-	if want := "process " + strconv.Itoa(l.cmd.Process.Pid) + " holds data/cairn.lock"; r.code != exitInUse || !strings.Contains(r.err, want) {
-		t.Errorf("exit code %d, %s", r.code, r.err)
-	}
+	check.Equal(t, "exit code", r.code, exitInUse)
+	check.Contains(t, "r.err", r.err, "process "+strconv.Itoa(l.cmd.Process.Pid)+" holds data/cairn.lock")
 	check.NoError(t, l.cmd.Process.Kill())
 	l.rest()
 	if out := p.must("and now?\n", "chat"); out == "" {

@@ -42,9 +42,7 @@ func TestUsageCommand(t *testing.T) {
 	t.Run("before anything was used", func(t *testing.T) {
 		check.Equal(t, "the result", p.must("", "usage"), "No model was used yet.\n")
 		check.Equal(t, "the result", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
-		if out := p.must("", "usage", "--json"); out != `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n" {
-			t.Errorf("got %q", out)
-		}
+		check.Equal(t, "p.must(\"\", \"usage\", \"--json\")", p.must("", "usage", "--json"), `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n")
 	})
 	p.must("hello\n", "chat")
 	p.must("hello\n@critic is that so?\n", "chat", "--channel", "garden")
@@ -62,9 +60,7 @@ no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 		p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
 		out := p.must("", "--config", "priced.toml", "context", "--channel", "garden")
 		check.Contains(t, "the text", out, "today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
-		if out := p.must("", "context", "--channel", "garden", "--json"); !strings.Contains(out, `"usage":{"today":{"requests":2,`) || !strings.Contains(out, `"no_price":["qwen3:8b"]`) {
-			t.Errorf("got %s", out)
-		}
+		check.Contains(t, "p.must(\"\", \"context\", \"--channel\", \"garden\", \"--json\")", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
 	})
 	for _, wrong := range []struct{ args, words string }{
 		{"--by week", `--by "week": there are day, conversation, model`},
@@ -154,17 +150,15 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	context := func() string {
 		t.Helper()
 		answer, _, err := s.hub.Run(t.Context(), "terminal:x", channel.Person{ID: "u", Name: "Ada"}, "/context")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		return answer.String()
 	}
 	check.Contains(t, "without a price", context(), `set [prices."m"]`)
 	s.edit(head + "[prices.m]\ninput = 3\noutput = 1\n")
 	s.told(taken, 1)
-	if said := context(); !strings.Contains(said, "0 out: 3.00\n") || strings.Contains(said, "no price") {
-		t.Errorf("with a price: %s", said)
-	}
+	said := context()
+	check.Contains(t, "with a price", said, "0 out: 3.00\n")
+	check.Lacks(t, "with a price", said, "no price")
 	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
 	s.told("settings_have_mistakes", 1)
 	check.Contains(t, "after a mistake", context(), "0 out: 3.00\n")

@@ -105,9 +105,8 @@ func (c *community) holdOneBack() {
 		return true
 	})
 	for _, i := range []int{0, 3} {
-		if _, count := c.spots[i].answered(); count["hold"] != 0 {
-			c.t.Error("what was held back was answered")
-		}
+		_, count := c.spots[i].answered()
+		check.Equal(c.t, "what was held back was answered", count["hold"], 0)
 	}
 	close(c.held)
 	c.wait("what was held back", time.Minute, c.answeredAll)
@@ -200,9 +199,7 @@ func (c *community) wantEachAnsweredOnce() {
 				c.t.Errorf("%s: %s was answered %d times", s.name, q, count[q])
 			}
 		}
-		if !slices.Equal(order, c.questions[i]) {
-			c.t.Errorf("%s: answered in another order:\n%q\nasked\n%q", s.name, order, c.questions[i])
-		}
+		check.EqualAll(c.t, s.name+": answered in another order", order, c.questions[i])
 	}
 }
 
@@ -228,8 +225,6 @@ func (c *community) checkStore(said []int) {
 				break
 			}
 		}
-		if len(numbers) != said[i] {
-			c.t.Errorf("%s: %d messages were said, %d are stored", s.name, said[i], len(numbers))
-		}
+		check.Len(c.t, s.name+": messages", numbers, said[i])
 	}
 }

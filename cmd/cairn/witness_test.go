@@ -132,9 +132,8 @@ func (w *witness) judge() {
 		there[m.ID]++
 	}
 	for _, id := range w.said {
-		if there[id] != 1 || len(w.answers[id]) != 1 {
-			w.t.Errorf("%s stands there %d times, and was answered by %v", id, there[id], w.answers[id])
-		}
+		check.Equal(w.t, fmt.Sprintf("%s stands there", id), there[id], 1)
+		check.Equal(w.t, fmt.Sprintf("%s times, and was answered", id), len(w.answers[id]), 1)
 	}
 	if refused := w.server.Refusals(); len(refused) > 0 {
 		w.t.Errorf("a strict server refuses: %q", refused)
@@ -145,9 +144,7 @@ func (w *witness) judge() {
 func (w *witness) examined() {
 	w.t.Helper()
 	dir := w.copied()
-	if _, err := store.Inspect(w.t.Context(), store.File(dir)); err != nil {
-		w.t.Error(err)
-	}
+	check.NoError(w.t, check.ErrorOf(store.Inspect(w.t.Context(), store.File(dir))))
 	data := check.Must(store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true}))(w.t)
 	defer data.Close()
 	found, err := data.Upkeep().Check(context.Background())

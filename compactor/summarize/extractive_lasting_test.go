@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // TestWhatLasts holds what is remembered without a model against invented sentences that
 // people marked: what lasts, and chatter.
 func TestWhatLasts(t *testing.T) {
 	marked, err := os.ReadFile("testdata/lasting.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var kept, right, lasting int
 	for line := range strings.Lines(string(marked)) {
 		mark, text, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -51,9 +51,7 @@ func TestWhatLastsWithoutBlanks(t *testing.T) {
 		"本当に？助かる！":         false,
 		"今天天气很好啊":          false,
 	} {
-		if got := len(Extract(said("Ines: "+text), 100, 20, "").Memories) > 0; got != want {
-			t.Errorf("%s: remembered %v", text, got)
-		}
+		check.Equal(t, text+": remembered", len(Extract(said("Ines: "+text), 100, 20, "").Memories) > 0, want)
 	}
 }
 
@@ -89,7 +87,7 @@ func TestCloseMessagesOfOnePersonAreOneMemory(t *testing.T) {
 
 func TestJoinedMemoryIsAsImportantAsItsBestPart(t *testing.T) {
 	memories := Extract(said("Ines: I repaired the washing machine with a part from Germany.", "Paul: Great!", "Ines: We decided to sell the red caravan."), 100, 20, "").Memories
-	if len(memories) != 1 || memories[0].Kind != "decision" || memories[0].Importance != importance["decision"] {
-		t.Errorf("got %+v", memories)
-	}
+	check.Len(t, "memories", memories, 1)
+	check.Equal(t, "memories[0].Kind", memories[0].Kind, "decision")
+	check.Equal(t, "memories[0].Importance", memories[0].Importance, importance["decision"])
 }

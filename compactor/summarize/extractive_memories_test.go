@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestExtractMemories(t *testing.T) {
@@ -40,26 +42,17 @@ func TestExtractMemories(t *testing.T) {
 	} {
 		t.Run(kind+" is known by its words: "+text, func(t *testing.T) {
 			got := find(t, Extract(said("Ines: "+text), 100, 20, "").Memories, "Ines: ")
-			if got.Kind != kind || got.Importance != importance[kind] {
-				t.Errorf("got %s, %v", got.Kind, got.Importance)
-			}
+			check.Equal(t, "got.Kind", got.Kind, kind)
+			check.Equal(t, "got.Importance", got.Importance, importance[kind])
 		})
 	}
 	t.Run("only people's messages are remembered, no questions and no small talk", func(t *testing.T) {
 		messages := said("Cairn: The regatta starts at the old lighthouse.", "Ines: Where does the regatta to Madeira start?", "Paul: Thanks, that's awesome!", "Paul: Great!")
-		if got := Extract(messages, 100, 20, "").Memories; len(got) != 0 {
-			t.Errorf("got %+v", got)
-		}
+		check.Len(t, "Extract(messages, 100, 20, \"\").Memories", Extract(messages, 100, 20, "").Memories, 0)
 	})
 	t.Run("there are at most as many as wanted, and one for two messages", func(t *testing.T) {
-		if n := len(Extract(harbour, 100, 2, "").Memories); n != 2 {
-			t.Errorf("%d, wanted 2", n)
-		}
-		if n := len(Extract(harbour, 100, 0, "").Memories); n != 0 {
-			t.Errorf("%d, wanted none", n)
-		}
-		if n := len(Extract(said("Ines: I live in Faro, Portugal.", "Paul: I live in Braga, Portugal."), 100, 20, "").Memories); n != 1 {
-			t.Errorf("%d of two messages", n)
-		}
+		check.Equal(t, "len(Extract(harbour, 100, 2, \"\").Memories)", len(Extract(harbour, 100, 2, "").Memories), 2)
+		check.Equal(t, "len(Extract(harbour, 100, 0, \"\").Memories)", len(Extract(harbour, 100, 0, "").Memories), 0)
+		check.Equal(t, "of two messages", len(Extract(said("Ines: I live in Faro, Portugal.", "Paul: I live in Braga, Portugal."), 100, 20, "").Memories), 1)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/words/wordstest"
@@ -73,15 +74,11 @@ Ines: I sold my boat in Lisbon. I met Clara in Sintra.
 Paul: I moved to Braga, Portugal.
 5 March:
 Ines: I paint violins.`
-		if got != want {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Equal(t, "got", got, want)
 	})
 	t.Run("two messages are told before one is told twice", func(t *testing.T) {
 		messages := said("Ines: My sister repairs old cellos in Porto. My brother plants young olives in Evora.", "Ines: My cousin teaches blind children in Coimbra.")
-		if got := Extract(messages, 42, 0, "").Text; !strings.Contains(got, "cousin") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "Extract(messages, 42, 0, \"\").Text", Extract(messages, 42, 0, "").Text, "cousin")
 	})
 	t.Run("a year is told where it begins", func(t *testing.T) {
 		got := Extract(said("Ines: I sold my boat in Lisbon.", "+300", "Paul: I moved to Braga, Portugal.", "+40", "Ines: I met Clara in Sintra."), 130, 0, "").Text
@@ -91,9 +88,7 @@ Ines: I sold my boat in Lisbon.
 Paul: I moved to Braga, Portugal.
 7 February 2025:
 Ines: I met Clara in Sintra.`
-		if got != want {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Equal(t, "got", got, want)
 	})
 	t.Run("it never costs more than its target, and is never empty", func(t *testing.T) {
 		for target := 1; target < 150; target++ {
@@ -107,84 +102,66 @@ Ines: I met Clara in Sintra.`
 		}
 	})
 	t.Run("the little that fits is what tells most", func(t *testing.T) {
-		if got := Extract(harbour, 40, 0, "").Text; strings.Contains(got, "How are you") || strings.Contains(got, "cool") || !strings.Contains(got, "Lisbon") {
-			t.Errorf("got:\n%s", got)
-		}
+		got := Extract(harbour, 40, 0, "").Text
+		check.Lacks(t, "Extract(harbour, 40, 0, \"\").Text", got, "How are you", "cool")
+		check.Contains(t, "Extract(harbour, 40, 0, \"\").Text", got, "Lisbon")
 	})
 	t.Run("focus raises what it names", func(t *testing.T) {
-		if got := Extract(harbour, 40, 0, "allergies, tea").Text; !strings.Contains(got, "shellfish") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "Extract(harbour, 40, 0, \"allergies, tea\").Text", Extract(harbour, 40, 0, "allergies, tea").Text, "shellfish")
 	})
 	t.Run("what was asked tells less than what was said", func(t *testing.T) {
 		messages := said("Ines: Did the caravel from Lisbon reach Madeira on Friday?", "Paul: The caravel sank somewhere near the coast.")
-		if got := Extract(messages, 25, 0, "").Text; !strings.Contains(got, "sank") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "Extract(messages, 25, 0, \"\").Text", Extract(messages, 25, 0, "").Text, "sank")
 	})
 	t.Run("what was said twice is told once", func(t *testing.T) {
 		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
-		if got := Extract(messages, 49, 0, "").Text; strings.Count(got, "ferry") != 1 || !strings.Contains(got, "violins") {
-			t.Errorf("got:\n%s", got)
-		}
+		got := Extract(messages, 49, 0, "").Text
+		check.Equal(t, "strings.Count(Extract(messages, 49, 0, \"\").Text, \"ferry\")", strings.Count(got, "ferry"), 1)
+		check.Contains(t, "Extract(messages, 49, 0, \"\").Text", got, "violins")
 	})
 }
 
 func TestExtractTextOfUnusualSpans(t *testing.T) {
 	t.Run("what stands beside it is not told again", func(t *testing.T) {
 		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
-		if got := Extract(messages, 25, 0, "").Text; !strings.Contains(got, "ferry") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "Extract(messages, 25, 0, \"\").Text", Extract(messages, 25, 0, "").Text, "ferry")
 		beside := []string{"Ines: The Porto ferry to Madeira leaves on Friday at 07:45."}
-		if got := ExtractBeside(messages, 25, 0, "", beside).Text; !strings.Contains(got, "violins") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "ExtractBeside(messages, 25, 0, \"\", beside).Text", ExtractBeside(messages, 25, 0, "", beside).Text, "violins")
 	})
 	t.Run("small talk alone still leaves a text", func(t *testing.T) {
 		for _, text := range []string{"Wow!", "Hi", "?", "👍", "Thanks, Paul!"} {
-			if got := Extract(said("Ines: "+text), 50, 0, "").Text; !strings.Contains(got, text) {
-				t.Errorf("%q became %q", text, got)
-			}
+			check.Contains(t, "became", Extract(said("Ines: "+text), 50, 0, "").Text, text)
 		}
 	})
 	t.Run("no text gives none", func(t *testing.T) {
 		for _, messages := range [][]chat.Message{nil, said("Ines: "), {{Seq: 1, Role: llm.RoleTool, Text: "result"}}} {
-			if got := Extract(messages, 100, 5, ""); got.Text != "" || len(got.Memories) != 0 {
-				t.Errorf("got %+v", got)
-			}
+			got := Extract(messages, 100, 5, "")
+			check.Equal(t, "Extract(messages, 100, 5, \"\").Text", got.Text, "")
+			check.Len(t, "Extract(messages, 100, 5, \"\").Memories", got.Memories, 0)
 		}
 	})
 	t.Run("no budget gives none", func(t *testing.T) {
-		if got := Extract(harbour, 0, 0, "").Text + Extract(harbour, -1, 0, "").Text; got != "" {
-			t.Errorf("got %q", got)
-		}
+		check.Equal(t, "got", Extract(harbour, 0, 0, "").Text+Extract(harbour, -1, 0, "").Text, "")
 	})
 	t.Run("what tools returned is left out, what the assistant made of it is not", func(t *testing.T) {
 		messages := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), chat.Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
-		if got := Extract(messages, 100, 0, "").Text; strings.Contains(got, "RAW") || !strings.Contains(got, "Cascais") {
-			t.Errorf("got:\n%s", got)
-		}
+		got := Extract(messages, 100, 0, "").Text
+		check.Lacks(t, "Extract(messages, 100, 0, \"\").Text", got, "RAW")
+		check.Contains(t, "Extract(messages, 100, 0, \"\").Text", got, "Cascais")
 	})
 	t.Run("pictures leave a trace", func(t *testing.T) {
 		messages := said("Ines: Look at this.")
 		messages[0].Attachments = []chat.Attachment{{Kind: "image", Name: "boat.png", Caption: "a wooden boat on a beach"}}
-		if got := Extract(messages, 60, 0, "").Text; !strings.Contains(got, "[image: boat.png, a wooden boat on a beach]") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "Extract(messages, 60, 0, \"\").Text", Extract(messages, 60, 0, "").Text, "[image: boat.png, a wooden boat on a beach]")
 	})
 	t.Run("one endless sentence is clipped, not the whole summary", func(t *testing.T) {
 		messages := append(said("Paul: "+strings.Repeat("blue whale ", 20_000)), harbour...)
-		if got := Extract(messages, 250, 0, "").Text; !strings.Contains(got, "Lisbon") || !strings.Contains(got, "characters left out") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "Extract(messages, 250, 0, \"\").Text", Extract(messages, 250, 0, "").Text, "Lisbon", "characters left out")
 	})
 	t.Run("other scripts are summarized too", func(t *testing.T) {
 		messages := said("小林: 你好！", "小林: 我昨天在上海买了一艘木船。你呢？", "小林: 我决定六月辞职。", "Оля: Я переехала в Казань в 2021 году.")
 		got := Extract(messages, 60, 0, "").Text
-		if !strings.Contains(got, "小林: ") || !strings.Contains(got, "木船") || !strings.Contains(got, "Казань") {
-			t.Errorf("got:\n%s", got)
-		}
+		check.Contains(t, "got", got, "小林: ", "木船", "Казань")
 	})
 	t.Run("equal arguments give equal results", func(t *testing.T) {
 		for range 5 {

@@ -3,6 +3,8 @@ package summarize
 import (
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestRelativeTimes(t *testing.T) {
@@ -26,9 +28,7 @@ func TestRelativeTimes(t *testing.T) {
 		"yesterdays and a lastly day":  "yesterdays and a lastly day",
 	} {
 		t.Run(text, func(t *testing.T) {
-			if got := withDates(text, at, false); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Equal(t, "withDates(text, at, false)", withDates(text, at, false), want)
 		})
 	}
 	for text, want := range map[string]string{
@@ -44,14 +44,10 @@ func TestRelativeTimes(t *testing.T) {
 		"12 months ago today": "12 months ago (about March 2023) today",
 	} {
 		t.Run("under its day: "+text, func(t *testing.T) {
-			if got := withDates(text, at, true); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Equal(t, "withDates(text, at, true)", withDates(text, at, true), want)
 		})
 	}
 	t.Run("without a time nothing is certain", func(t *testing.T) {
-		if got := withDates("yesterday", time.Time{}, false); got != "yesterday" {
-			t.Errorf("got %q", got)
-		}
+		check.Equal(t, "withDates(\"yesterday\", time.Time{}, false)", withDates("yesterday", time.Time{}, false), "yesterday")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -31,9 +32,7 @@ func TestTighten(t *testing.T) {
 		"So the Ofen and the Kamin von Jürgen, and it was great.": "So the Ofen and the Kamin von Jürgen, and it was great.",
 	} {
 		t.Run(text, func(t *testing.T) {
-			if got := tighten(text); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Equal(t, "tighten(text)", tighten(text), want)
 		})
 	}
 	t.Run("what is not English stays", func(t *testing.T) {
@@ -42,9 +41,7 @@ func TestTighten(t *testing.T) {
 			"Vou a Lisboa e volto a casa.", "Il y a un chat, il a mal.", "Я купил a лодку и был очень рад - супер!", "我们 a 很高兴，the 船。",
 			"Menem a boltba, a piac a hegyen van.",
 		} {
-			if got := tighten(text); got != text {
-				t.Errorf("%q became %q", text, got)
-			}
+			check.Equal(t, "became", tighten(text), text)
 		}
 	})
 	t.Run("a memory keeps all of its sentence", func(t *testing.T) {

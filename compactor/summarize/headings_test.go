@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -47,12 +48,12 @@ func TestSummariesWithTranslatedHeadings(t *testing.T) {
 				t.Errorf("it is refused: %v", err)
 			}
 			joined := JoinParts([]string{"## Decisions\n- Eins (#3).\n## Open questions\n- Zwei (#4).", c.summary})
-			if strings.Count(joined, "\n## Open questions\n") != 1 || strings.Contains(joined, c.heading) || !strings.HasPrefix(joined, "## Decisions\n- Eins (#3).\n- ") {
-				t.Errorf("with another one it is\n%s", joined)
-			}
-			if bare := withoutHeadings(c.summary); strings.Contains(bare, c.heading) || !strings.Contains(bare, "(#2)") {
-				t.Errorf("without headings it is\n%s", bare)
-			}
+			check.Equal(t, "with another one", strings.Count(joined, "\n## Open questions\n"), 1)
+			check.Lacks(t, "with another one", joined, c.heading)
+			check.HasPrefix(t, "with another one", joined, "## Decisions\n- Eins (#3).\n- ")
+			bare := withoutHeadings(c.summary)
+			check.Lacks(t, "without headings", bare, c.heading)
+			check.Contains(t, "without headings", bare, "(#2)")
 		})
 	}
 }

@@ -3,11 +3,14 @@ package chart
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/internal/check"
 )
 
 // hostile texts would break out of an attribute, an element or the file.
@@ -67,9 +70,7 @@ func TestEveryChart(t *testing.T) {
 	for name, draw := range map[string]func(Options) string{"sawtooth": sample().SVG, "composition": composition().SVG, "daily": daily().SVG} {
 		t.Run(name, func(t *testing.T) {
 			if dir := os.Getenv("CHARTS"); dir != "" { // to look at them
-				if err := os.WriteFile(dir+"/"+name+".svg", []byte(draw(Options{Standalone: true})), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, os.WriteFile(dir+"/"+name+".svg", []byte(draw(Options{Standalone: true})), 0o600))
 			}
 			embedded := draw(Options{ID: "one"})
 			for _, e := range elements(t, embedded) {
@@ -82,15 +83,9 @@ func TestEveryChart(t *testing.T) {
 					t.Errorf("an embedded chart has <%s>", e.Name.Local)
 				}
 			}
-			if !strings.Contains(embedded, `role="img" aria-labelledby="one-title one-desc"`) || !strings.Contains(embedded, `<title id="one-title">`) {
-				t.Error("it has no title for people who do not see it")
-			}
-			if embedded != draw(Options{ID: "one"}) {
-				t.Error("it differs each time")
-			}
-			if alone := draw(Options{Standalone: true}); !strings.Contains(alone, "prefers-color-scheme: dark") {
-				t.Error("a file of its own has no style")
-			}
+			check.Contains(t, "it has no title for people who do not see", embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`)
+			check.Equal(t, "it differs each time", embedded, draw(Options{ID: "one"}))
+			check.Contains(t, "a file of its own has no style", draw(Options{Standalone: true}), "prefers-color-scheme: dark")
 		})
 	}
 }
@@ -138,12 +133,8 @@ func TestALongConversationStaysSmall(t *testing.T) {
 	for _, pt := range thin(p.Points, s) {
 		highest = max(highest, pt.Used)
 	}
-	if highest != 99 {
-		t.Errorf("the highest point that is left is %d", highest)
-	}
-	if !strings.Contains(svg, "more</title>") {
-		t.Error("joined marks do not say how many they are")
-	}
+	check.Equal(t, "the highest point that is left", highest, 99)
+	check.Contains(t, "joined marks do not say how many they", svg, "more</title>")
 }
 
 func TestPanelsHaveOneScale(t *testing.T) {
@@ -161,17 +152,13 @@ func TestNothingToShow(t *testing.T) {
 		Composition{Total: -1, Parts: []Part{{"x", -5}}}.SVG(Options{}), Daily{Series: []string{"a"}, Days: []Day{{}}}.SVG(Options{}),
 	} {
 		elements(t, svg)
-		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-			t.Errorf("not a number in %s", svg)
-		}
+		check.Lacks(t, "not a number", svg, "NaN", "Inf")
 	}
 }
 
 func TestShort(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 0.4: "0.4", 7: "7", 950: "950", 1000: "1k", 12_500: "12.5k", 128_000: "128k", 999_999: "1M", 1_500_000: "1.5M", -2000: "-2k"} {
-		if got := Short(v); got != want {
-			t.Errorf("Short(%g) = %q, not %q", v, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("Short(%g )", v), Short(v), want)
 	}
 }
 
@@ -186,9 +173,7 @@ func TestTicks(t *testing.T) {
 		for _, tick := range ticks(first, first.AddDate(0, 0, days), 6) {
 			names = append(names, tick.Format(time.DateOnly))
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("over %d days: %s", days, got)
-		}
+		check.Equal(t, fmt.Sprintf("over %d days", days), strings.Join(names, " "), want)
 	}
 }
 

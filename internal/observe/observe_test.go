@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/internal/observe"
 )
 
@@ -45,9 +45,8 @@ func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
 	turn.Event("happened", slog.Int("n", 1))
 	turn.End()
 	want := []string{"begin turn in terminal:x", "begin request in terminal:x", "end request b part of turn no", "happened of turn n=1", "end turn "}
-	if !slices.Equal(one.told, want) || !slices.Equal(two.told, want) {
-		t.Errorf("told %q and %q", one.told, two.told)
-	}
+	check.EqualAll(t, "told", one.told, want)
+	check.EqualAll(t, "two.told", two.told, want)
 	if turn.First == 0 || turn.First < request.First {
 		t.Errorf("the first text came after %v in the turn, %v in its request", turn.First, request.First)
 	}
@@ -55,14 +54,12 @@ func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
 
 func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {
 	ctx := observe.In(observe.With(t.Context(), nil), "terminal:x")
-	if n := testing.AllocsPerRun(100, func() {
+	check.Equal(t, "allocations", testing.AllocsPerRun(100, func() {
 		_, step := observe.Begin(ctx, observe.Turn)
 		step.Text()
 		step.Fail(nil)
 		step.End()
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	}), 0)
 	_, step := observe.Begin(ctx, observe.Turn)
 	step.Event("happened") // and is told to nobody
 	if step != nil {

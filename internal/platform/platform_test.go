@@ -3,21 +3,22 @@ package platform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"cairn/internal/check"
 )
 
 func TestBackoffDoublesUpToItsMost(t *testing.T) {
 	b := Backoff{First: time.Second, Most: 10 * time.Second}
 	for range 2 {
 		for i, full := range []time.Duration{1, 2, 4, 8, 10, 10} {
-			if b.Grown() != (i > 0) {
-				t.Errorf("after %d pauses Grown is %v", i, b.Grown())
-			}
+			check.Equal(t, fmt.Sprintf("after %d pauses Grown", i), b.Grown(), (i > 0))
 			if got := b.Next(); got < full*time.Second/2 || got > full*time.Second {
 				t.Errorf("pause %d is %v, want half of %v at least", i, got, full*time.Second)
 			}
@@ -30,16 +31,12 @@ func TestRetryEndsWithSuccessOrItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		Retry(t.Context(), Backoff{First: time.Second, Most: time.Minute}, func() bool { tries++; return tries == 5 })
-		if tries != 5 {
-			t.Errorf("%d tries", tries)
-		}
+		check.Equal(t, "tries", tries, 5)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		begun := time.Now()
 		Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() bool { return false })
-		if took := time.Since(begun); took != time.Hour {
-			t.Errorf("Retry ended after %v", took)
-		}
+		check.Equal(t, "Retry ended", time.Since(begun), time.Hour)
 		Retry(ctx, Backoff{}, func() bool { t.Error("a try after the end"); return true })
 	})
 }
@@ -48,15 +45,9 @@ func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := Sleep(ctx, time.Second); err != nil {
-			t.Error(err)
-		}
-		if err := Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the error is %v", err)
-		}
-		if err := Sleep(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("without a pause the error is %v", err)
-		}
+		check.NoError(t, Sleep(ctx, time.Second))
+		check.Error(t, Sleep(ctx, time.Hour), context.DeadlineExceeded)
+		check.Error(t, Sleep(ctx, 0), context.DeadlineExceeded)
 	})
 }
 
@@ -104,9 +95,7 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 		i.End()
 	}
 	once := "level=WARN msg=send_failed error=busy remedy=wait\nlevel=WARN msg=send_failed error=closed remedy=wait\nlevel=INFO msg=send_recovered\n"
-	if log.String() != once+once {
-		t.Errorf("the log is\n%s", &log)
-	}
+	check.Equal(t, fmt.Sprintf("the log is\n%s", &log), log.String(), once+once)
 }
 
 func TestKeyedQueue(t *testing.T) {
@@ -138,9 +127,7 @@ func TestKeyedQueue(t *testing.T) {
 	if len(done) != maxWaiting+1 || !slices.IsSorted(done) {
 		t.Errorf("%d done, in order: %v", len(done), slices.IsSorted(done))
 	}
-	if len(q.waiting) != 0 {
-		t.Error("keys without work are kept")
-	}
+	check.Equal(t, "keys without work are kept", len(q.waiting), 0)
 	if q.Add("c", func() { t.Error("done after the end") }) || group.Start(func(context.Context) {}) {
 		t.Error("a closed group starts work")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -39,18 +40,14 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := pieces(c.text)
-			if len(got) != len(c.want) {
-				t.Fatalf("%d pieces, want %d: %q", len(got), len(c.want), got)
-			}
+			check.Len(t, "pieces", got, len(c.want))
 			for i, p := range got {
 				begin, end, _ := strings.Cut(c.want[i], "…")
 				if !strings.HasPrefix(p, begin) || !strings.HasSuffix(p, end) {
 					t.Errorf("piece %d is %q, want %s", i, p, c.want[i])
 				}
 			}
-			if err := checkPieces(discord, c.text); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, checkPieces(discord, c.text))
 		})
 	}
 }
@@ -167,9 +164,7 @@ func FuzzSplit(f *testing.F) {
 		text = strings.Repeat(text, min(max(times, 1), 1+20_000/(len(text)+1)))
 		limit = max(300, limit%5000)
 		for _, s := range []Splitter{{Limit: limit}, {Limit: limit, Cost: escapedCost}} {
-			if err := checkPieces(s, text); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, checkPieces(s, text))
 		}
 	})
 }

@@ -2,7 +2,6 @@ package platform
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,9 +55,7 @@ func TestAStreamShowsTheNewestText(t *testing.T) {
 			s.Stop()
 			s.Show("d")
 			g.Close()
-			if !slices.Equal(*shown, c.want) {
-				t.Errorf("%s: it showed %q, want %q", claim, *shown, c.want)
-			}
+			check.EqualAll(t, claim+": it showed", *shown, c.want)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -41,9 +42,7 @@ func TestMaskInPart(t *testing.T) {
 		"many of different kinds":     {"sk-" + alnum[:48] + "," + "xoxb-" + alnum[:20] + ";" + webToken, "[masked: OpenAI key],[masked: Slack token];[masked: web token]"},
 		"words about a key around it": {"rotate " + "AKIA" + "Q3T7WZ5NXK2LJ4RB before 2026-03-01", "rotate [masked: aws access token] before 2026-03-01"},
 	} {
-		if got := Mask(c[0]); got != c[1] {
-			t.Errorf("%s: got %q, want %q", name, got, c[1])
-		}
+		check.Equal(t, name, Mask(c[0]), c[1])
 	}
 }
 
@@ -66,9 +65,7 @@ func TestMaskLeavesAlone(t *testing.T) {
 		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", "CVE-2026-12345", "PROJ-1234", "v1.26.0-rc.1",
 		"my password is in the safe", "secret_access_key is a setting",
 	} {
-		if got := Mask(text); got != text {
-			t.Errorf("%q became %q", text, got)
-		}
+		check.Equal(t, "became", Mask(text), text)
 	}
 }
 
@@ -100,9 +97,7 @@ func TestMaskTakesTimeInProportion(t *testing.T) {
 // busy is how long this process has been at work, whatever else the machine does.
 func busy(t *testing.T) time.Duration {
 	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 	return time.Duration(r.Utime.Nano())
 }
 

@@ -2,12 +2,13 @@ package anthropic_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -33,9 +34,7 @@ func connect(t *testing.T, server *llmtest.Server, options anthropic.Options) *a
 		options.RetryDelay = time.Millisecond
 	}
 	model, err := anthropic.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return model
 }
 
@@ -49,16 +48,12 @@ func TestTheKeyIsSentOnlyIfThereIsOne(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	for _, key := range []string{"", "secret"} {
 		server := serve(t, ok)
-		if _, err := connect(t, server, anthropic.Options{APIKey: key}).Generate(t.Context(), hello, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(connect(t, server, anthropic.Options{APIKey: key}).Generate(t.Context(), hello, nil)))
 		header := server.Requests()[0].Header
-		if got := header.Get("X-Api-Key"); got != key {
-			t.Errorf("the key is %q, want %q", got, key)
-		}
-		if got := header.Get("Authorization"); (got != "") != (key != "") || strings.Contains(got, "environment") {
-			t.Errorf("authorization is %q", got)
-		}
+		check.Equal(t, "the key", header.Get("X-Api-Key"), key)
+		got := header.Get("Authorization")
+		check.Equal(t, "authorization", (got != ""), (key != ""))
+		check.Lacks(t, "authorization", got, "environment")
 		if header.Get("Anthropic-Version") == "" {
 			t.Error("no version is sent")
 		}
@@ -101,9 +96,7 @@ func TestErrorsInTheStreamKeepTheirKind(t *testing.T) {
 			x.Piece("half")
 			x.Event("error", `{"type":"error","error":{"type":%q,"message":"no"}}`, kind)
 		})
-		if _, err := connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil); llm.KindOf(err) != want {
-			t.Errorf("%s: got %v", kind, err)
-		}
+		check.Equal(t, kind, llm.KindOf(check.ErrorOf(connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil))), want)
 	}
 }
 
@@ -124,18 +117,15 @@ func TestCacheTTLIsOneOfTwo(t *testing.T) {
 		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,
 	} {
 		model, err := anthropic.New(anthropic.Options{CacheTTL: set})
-		if err != nil || model.CacheTTL() != want {
-			t.Errorf("%v: got %v, %v", set, model.CacheTTL(), err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, fmt.Sprint(set), model.CacheTTL(), want)
 	}
 }
 
 // field fails the test if a field of a request is not want.
 func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 	t.Helper()
-	if got := string(body[name]); got != want {
-		t.Errorf("%s is %s, want %s", name, got, want)
-	}
+	check.Equal(t, name, string(body[name]), want)
 }
 
 func TestTheAddressMayHaveAPathAndV1(t *testing.T) {
@@ -146,21 +136,13 @@ func TestTheAddressMayHaveAPathAndV1(t *testing.T) {
 			return nil, http.ErrServerClosed
 		})}
 		model, err := anthropic.New(anthropic.Options{BaseURL: "http://model.invalid" + path, Model: "m", MaxRetries: -1, HTTPClient: client})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnreachable {
-			t.Errorf("got %v", err)
-		}
-		if _, err := model.Models(t.Context()); llm.KindOf(err) != llm.KindUnreachable {
-			t.Errorf("got %v", err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
+		check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Models(t.Context()))), llm.KindUnreachable)
 		root := "http://model.invalid"
 		if strings.Contains(path, "anthropic") {
 			root += "/anthropic"
 		}
-		if want := []string{"POST " + root + "/v1/messages", "GET " + root + "/v1/models?limit=1000"}; !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", path, got, want)
-		}
+		check.EqualAll(t, path, got, []string{"POST " + root + "/v1/messages", "GET " + root + "/v1/models?limit=1000"})
 	}
 }

@@ -2,9 +2,11 @@ package anthropic_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -64,9 +66,9 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, func(x *llmtest.Exchange) { x.Write(stream) })
 			resp, err := connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
-			if err != nil || resp.Message.Text != "fine" || resp.Usage != (llm.Usage{}) {
-				t.Errorf("got %+v, %v", resp, err)
-			}
+			check.NoError(t, err)
+			check.Equal(t, fmt.Sprintf("got %+v resp.Message.Text", resp), resp.Message.Text, "fine")
+			check.Equal(t, fmt.Sprintf("got %+v resp.Usage", resp), resp.Usage, (llm.Usage{}))
 		})
 	}
 }

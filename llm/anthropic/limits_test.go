@@ -39,13 +39,9 @@ func TestRefusedFieldsAreLeftOut(t *testing.T) {
 			model := connect(t, server, anthropic.Options{Model: c.model, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			c.req.Messages = hello.Messages
 			for range 2 {
-				if _, err := model.Generate(t.Context(), c.req, nil); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
 			}
-			if got := server.Refusals(); len(got) != c.refusals {
-				t.Errorf("refused %v", got)
-			}
+			check.Len(t, "refused", server.Refusals(), c.refusals)
 			if got := strings.Count(log.String(), "field_refused"); got != c.refusals {
 				t.Errorf("logged %d times:\n%s", got, log.String())
 			}
@@ -96,9 +92,7 @@ func TestWordsOfRefusals(t *testing.T) {
 			model := connect(t, server, anthropic.Options{CacheTTL: time.Hour})
 			c.req.Messages = hello.Messages
 			for range 2 {
-				if _, err := model.Generate(t.Context(), c.req, nil); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
 			}
 			requests := server.Requests()
 			if got := string(requests[len(requests)-1].Body[c.field]); refused != 1 || c.want != "" && got != c.want {
@@ -113,9 +107,8 @@ func TestAnotherRefusalIsNotRepeated(t *testing.T) {
 	req := hello
 	req.Reasoning = "low"
 	_, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), req, nil)
-	if llm.KindOf(err) != llm.KindBadRequest || len(server.Requests()) != 1 {
-		t.Errorf("got %v after %d requests", err, len(server.Requests()))
-	}
+	check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindBadRequest)
+	check.Len(t, "server.Requests()", server.Requests(), 1)
 }
 
 func TestEachRequestWithoutARefusedFieldIsCharged(t *testing.T) {
@@ -131,9 +124,9 @@ func TestEachRequestWithoutARefusedFieldIsCharged(t *testing.T) {
 	}
 	// The model refuses two fields, so it takes three requests.
 	_, err := connect(t, server, anthropic.Options{Model: "claude-haiku-4-5"}).Generate(t.Context(), req, nil)
-	if llm.KindOf(err) != llm.KindBadRequest || len(server.Refusals()) != 2 || len(server.Requests()) != 0 {
-		t.Errorf("got %v after %d refusals", err, len(server.Refusals()))
-	}
+	check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindBadRequest)
+	check.Len(t, "server.Refusals()", server.Refusals(), 2)
+	check.Len(t, "server.Requests()", server.Requests(), 0)
 }
 
 func TestThinkingGetsNoMoreRoomThanTheWindowHas(t *testing.T) {

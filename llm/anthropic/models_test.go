@@ -3,8 +3,6 @@ package anthropic_test
 import (
 	"log/slog"
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 
 	"cairn/internal/check"
@@ -27,30 +25,22 @@ func TestModelsAreListedPageByPage(t *testing.T) {
 	})}
 	var log check.Buffer
 	model, err := anthropic.New(anthropic.Options{BaseURL: server.URL, HTTPClient: client, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	models, err := model.Models(t.Context())
 	want := []llm.Offered{
 		{ID: "claude-opus-5-5", Window: 1_000_000, Tools: "yes", Images: "yes"},
 		{ID: "claude-old", Tools: "yes", Images: "no"},
 		{ID: "claude-haiku-4-5", Window: 200_000, Tools: "yes"},
 	}
-	if err != nil || !slices.Equal(models, want) {
-		t.Errorf("got %+v, %v", models, err)
-	}
+	check.NoError(t, err)
+	check.EqualAll(t, "models", models, want)
 	t.Run("and a small one is chosen where none is set", func(t *testing.T) {
-		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
-			t.Fatal(err)
-		}
-		if got := server.Requests()[0].Model; got != "claude-haiku-4-5" || !strings.Contains(log.String(), "claude-haiku-4-5") {
-			t.Errorf("chose %s, logged %s", got, log.String())
-		}
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
+		check.Equal(t, "chose", server.Requests()[0].Model, "claude-haiku-4-5")
+		check.Contains(t, "logged", log.String(), "claude-haiku-4-5")
 	})
 	t.Run("with its window", func(t *testing.T) {
-		if got := model.Window(t.Context()); got != (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}) {
-			t.Errorf("got %+v", got)
-		}
+		check.Equal(t, "model.Window(t.Context())", model.Window(t.Context()), (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}))
 	})
 }
 
@@ -75,9 +65,7 @@ func TestTheWindowHasASource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, ok)
 			server.Tell("/v1/models", c.facts)
-			if got := connect(t, server, anthropic.Options{Model: c.model, Window: c.setting}).Window(t.Context()); got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
+			check.Equal(t, "got", connect(t, server, anthropic.Options{Model: c.model, Window: c.setting}).Window(t.Context()), c.want)
 		})
 	}
 }

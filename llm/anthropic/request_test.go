@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -101,9 +102,7 @@ func marked(t *testing.T, r llmtest.Request) (texts []string) {
 	var messages []struct{ Content []block }
 	for name, into := range map[string]any{"tools": &tools, "system": &system, "messages": &messages} {
 		if raw := r.Body[name]; raw != nil {
-			if err := json.Unmarshal(raw, into); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, json.Unmarshal(raw, into))
 		}
 	}
 	add(tools)
@@ -136,16 +135,12 @@ func TestMarksAreWhereThePromptStaysTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})
-			if marks := strings.Join(marked(t, got), " "); marks != c.want {
-				t.Errorf("marks behind %q, want %q", marks, c.want)
-			}
+			check.Equal(t, "marks behind", strings.Join(marked(t, got), " "), c.want)
 		})
 	}
 	t.Run("with an hour where it is wanted", func(t *testing.T) {
 		got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
-		if !strings.Contains(string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`) {
-			t.Errorf("sent %s", got.Body["messages"])
-		}
+		check.Contains(t, "sent", string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -16,9 +17,7 @@ var question = llm.Message{Role: llm.RoleUser, Text: "what?"}
 func step(t *testing.T, model *anthropic.Model, req llm.Request) llm.Request {
 	t.Helper()
 	resp, err := model.Generate(t.Context(), req, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	req.Messages = append(req.Messages, resp.Message)
 	for _, call := range resp.Message.Calls {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID, Tool: call.Name, Text: "1"})
@@ -49,15 +48,11 @@ func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
 		content := string(server.Requests()[1].Messages[1].Body["content"])
 		var order []string
 		var blocks []struct{ Type, Thinking, Text string }
-		if err := json.Unmarshal([]byte(content), &blocks); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, json.Unmarshal([]byte(content), &blocks))
 		for _, b := range blocks {
 			order = append(order, b.Type+" "+b.Thinking+b.Text)
 		}
-		if got := strings.Join(order, "|"); got != "thinking first <thought>|text Let me see.|thinking second|tool_use |tool_use " {
-			t.Errorf("sent %s", got)
-		}
+		check.Equal(t, "sent", strings.Join(order, "|"), "thinking first <thought>|text Let me see.|thinking second|tool_use |tool_use ")
 		if last := req.Messages[len(req.Messages)-1]; last.Native != nil {
 			t.Errorf("thinking of an answer without calls is kept: %s", last.Native)
 		}
@@ -69,9 +64,7 @@ func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
 		req.Messages = append(req.Messages, question)
 		step(t, model, req)
 		for _, m := range server.Requests()[2].Messages {
-			if len(m.Reasoning) != 0 {
-				t.Errorf("sent %s", m.Reasoning)
-			}
+			check.Len(t, "sent", m.Reasoning, 0)
 		}
 	})
 	t.Run("also when somebody writes during the loop", func(t *testing.T) {
@@ -79,18 +72,16 @@ func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
 		req := ask(t, server)
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: "hurry"})
 		step(t, connect(t, server, anthropic.Options{}), req)
-		if got := server.Requests()[1].Messages[1].Reasoning; len(got) != 2 {
-			t.Errorf("sent %s", got)
-		}
+		check.Len(t, "sent", server.Requests()[1].Messages[1].Reasoning, 2)
 	})
 	t.Run("not where thinking is switched off", func(t *testing.T) {
 		server := serve(t, script)
 		req := ask(t, server)
 		req.Reasoning = "none"
 		step(t, connect(t, server, anthropic.Options{}), req)
-		if got := server.Requests()[1]; len(got.Messages[1].Reasoning) != 0 || string(got.Body["thinking"]) != `{"type":"disabled"}` {
-			t.Errorf("sent %s, thinking %s", got.Messages[1].Reasoning, got.Body["thinking"])
-		}
+		got := server.Requests()[1]
+		check.Len(t, "sent", got.Messages[1].Reasoning, 0)
+		check.Equal(t, "thinking", string(got.Body["thinking"]), `{"type":"disabled"}`)
 	})
 	t.Run("not when the server refuses its signature", func(t *testing.T) {
 		server := serve(t, script)
@@ -100,9 +91,8 @@ func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
 		if got := server.Refusals(); len(got) != 2 || !strings.Contains(got[0], "signature") || !strings.Contains(got[1], "Expected `thinking`") {
 			t.Errorf("refused %v", got)
 		}
-		if got := server.Requests(); string(got[len(got)-1].Body["thinking"]) != `{"type":"disabled"}` {
-			t.Errorf("thinking is %s", got[len(got)-1].Body["thinking"])
-		}
+		got := server.Requests()
+		check.Equal(t, "thinking", string(got[len(got)-1].Body["thinking"]), `{"type":"disabled"}`)
 	})
 }
 
@@ -121,9 +111,8 @@ func TestRedactedThinkingGoesBackAsItCame(t *testing.T) {
 	model := connect(t, server, anthropic.Options{})
 	req := step(t, model, llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}})
 	step(t, model, req)
-	if got := server.Requests()[1].Messages[1].Reasoning; len(got) != 1 || !strings.Contains(string(server.Requests()[1].Raw), `{"type":"redacted_thinking","data":"EmwK<&"}`) {
-		t.Errorf("sent %s", got)
-	}
+	check.Len(t, "sent", server.Requests()[1].Messages[1].Reasoning, 1)
+	check.Contains(t, "string(server.Requests()[1].Raw)", string(server.Requests()[1].Raw), `{"type":"redacted_thinking","data":"EmwK<&"}`)
 }
 
 func TestReasoningIsTranslated(t *testing.T) {
@@ -152,9 +141,7 @@ func TestAModelThatThinksUnaskedGetsRoom(t *testing.T) {
 	req := hello
 	req.MaxTokens = 500
 	for range 2 {
-		if _, err := model.Generate(t.Context(), req, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 	}
 	if got := server.Requests(); got[0].MaxTokens != 500 || got[1].MaxTokens <= 500 {
 		t.Errorf("max_tokens %d, then %d", got[0].MaxTokens, got[1].MaxTokens)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -35,23 +36,18 @@ func TestTheWireIsLearntFromTheRefusal(t *testing.T) {
 	notebook, log := new(llm.Notebook), new(bytes.Buffer)
 	options := openai.Options{Notebook: notebook, Log: slog.New(slog.NewTextHandler(log, nil))}
 	model := connect(t, server, options)
-	if model.Wire() != llm.WireChat {
-		t.Errorf("the first wire is %s", model.Wire())
-	}
+	check.Equal(t, "the first wire", model.Wire(), llm.WireChat)
 	for range 2 {
 		if resp, err := model.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
 			t.Fatalf("got %q, %v", resp.Message.Text, err)
 		}
 	}
-	if got := wiresOf(server); got != "chat responses responses" || model.Wire() != llm.WireResponses {
-		t.Errorf("asked on %s, then on %s", got, model.Wire())
-	}
+	check.Equal(t, "asked", wiresOf(server), "chat responses responses")
+	check.Equal(t, "then", model.Wire(), llm.WireResponses)
 	if n := strings.Count(log.String(), "wire_changed"); n != 1 {
 		t.Errorf("%d lines: %s", n, log)
 	}
-	if again := connect(t, server, options); again.Wire() != llm.WireResponses {
-		t.Errorf("a restart begins on %s", again.Wire())
-	}
+	check.Equal(t, "a restart begins", connect(t, server, options).Wire(), llm.WireResponses)
 }
 
 func TestAServerWithoutResponsesIsAskedOnChat(t *testing.T) {
@@ -60,38 +56,25 @@ func TestAServerWithoutResponsesIsAskedOnChat(t *testing.T) {
 	model := connect(t, server, openai.Options{})
 	model.Learnt().Demand(llm.WireResponses)
 	for range 2 {
-		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 	}
-	if got := wiresOf(server); got != "chat chat" || model.Wire() != llm.WireChat {
-		t.Errorf("asked on %s, then on %s", got, model.Wire())
-	}
+	check.Equal(t, "asked", wiresOf(server), "chat chat")
+	check.Equal(t, "then", model.Wire(), llm.WireChat)
 }
 
 func TestTheWireChangesOnceEachWay(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	server.Speak(llm.WireChat)
 	model := connect(t, server, openai.Options{MaxRetries: 3})
-	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
-		t.Errorf("got %v", err)
-	}
-	if got := wiresOf(server); got != "chat chat" {
-		t.Errorf("asked on %s", got)
-	}
+	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
+	check.Equal(t, "asked", wiresOf(server), "chat chat")
 }
 
 func TestAWireThatIsSetStays(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
-	if _, err := connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
-		t.Errorf("got %v", err)
-	}
-	if got := wiresOf(server); got != "chat" {
-		t.Errorf("asked on %s", got)
-	}
-	if _, err := openai.New(openai.Options{Wire: "telex"}); err == nil || !strings.Contains(err.Error(), "telex") {
-		t.Errorf("an unknown wire: %v", err)
-	}
+	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil))), llm.KindBadRequest)
+	check.Equal(t, "asked", wiresOf(server), "chat")
+	check.ErrorContains(t, "an unknown wire", check.ErrorOf(openai.New(openai.Options{Wire: "telex"})), "telex")
 }
 
 func TestAnUnknownModelChangesNoWire(t *testing.T) {
@@ -123,18 +106,14 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 			if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "works="+server.URL) {
 				t.Errorf("%d warnings: %s", n, log)
 			}
-			if offered, err := m.Models(t.Context()); err != nil || len(offered) != 1 {
-				t.Errorf("the models are %v, %v", offered, err)
-			}
+			check.Len(t, "the models", check.Must(m.Models(t.Context()))(t), 1)
 		})
 	}
 	t.Run("once, where it is no better", func(t *testing.T) {
 		m, err := openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1})
 		must(t, err)
 		for range 2 {
-			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindWrongAddress {
-				t.Errorf("got %v", err)
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindWrongAddress)
 		}
 	})
 	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
@@ -142,13 +121,9 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 		m, err := openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1})
 		must(t, err)
 		for range 2 {
-			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindAuth {
-				t.Errorf("got %v", err)
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindAuth)
 		}
-		if n := len(locked.Requests()); n != 2 {
-			t.Errorf("%d requests", n)
-		}
+		check.Equal(t, "requests", len(locked.Requests()), 2)
 	})
 }
 
@@ -188,9 +163,7 @@ func TestAValueOfReasoningThatIsRefusedBecomesTheNearest(t *testing.T) {
 				if c.want == "" {
 					want = ""
 				}
-				if got := string(last["reasoning_effort"]) + string(last["reasoning"]); got != want {
-					t.Errorf("%s: sent %s, want %s", wire, got, want)
-				}
+				check.Equal(t, wire+": sent", string(last["reasoning_effort"])+string(last["reasoning"]), want)
 				if n := len(server.Requests()); n != 3 || strings.Count(log.String(), "reasoning_refused") != 1 {
 					t.Errorf("%s: %d requests: %s", wire, n, log)
 				}
@@ -218,13 +191,10 @@ func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
 			req := hello
 			req.Temperature, req.MaxTokens = &half, 100
 			for range 2 {
-				if _, err := model.Generate(t.Context(), req, nil); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 			}
-			if n := len(server.Requests()); n != 3 || server.Requests()[2].MaxTokens != 100 {
-				t.Errorf("%d requests", n)
-			}
+			check.Equal(t, "requests", len(server.Requests()), 3)
+			check.Equal(t, "server.Requests()[2].MaxTokens", server.Requests()[2].MaxTokens, 100)
 		})
 	}
 	t.Run("encrypted reasoning", func(t *testing.T) {
@@ -235,9 +205,7 @@ func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
 			}
 			x.Say("ok")
 		})
-		if _, err := connect(t, server, onResponses).Generate(t.Context(), hello, nil); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, check.ErrorOf(connect(t, server, onResponses).Generate(t.Context(), hello, nil)))
 	})
 }
 

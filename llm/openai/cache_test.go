@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -102,18 +103,14 @@ func TestOpenAICachesAsItsModelsDo(t *testing.T) {
 				t.Fatal(err, server.Refusals())
 			}
 			got := server.Requests()[0]
-			if got.Wire != llm.WireResponses || m.Wire() != llm.WireResponses {
-				t.Errorf("it was asked on %s", got.Wire)
-			}
-			if got := marked(t, got); got != c.marks {
-				t.Errorf("marked %q, want %q", got, c.marks)
-			}
+			check.Equal(t, "it was asked", got.Wire, llm.WireResponses)
+			check.Equal(t, "m.Wire()", m.Wire(), llm.WireResponses)
+			check.Equal(t, "marked", marked(t, got), c.marks)
 			field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
 			field(t, got.Body, "prompt_cache_retention", c.retention)
 			field(t, got.Body, "prompt_cache_options", "")
-			if ttl := m.CacheTTL(); ttl != c.ttl {
-				t.Errorf("it stays warm for %v, want %v", ttl, c.ttl)
-			}
+			ttl := m.CacheTTL()
+			check.Equal(t, "it stays warm", ttl, c.ttl)
 		})
 	}
 }
@@ -138,9 +135,7 @@ func TestBreakpointsAreBehindTheHead(t *testing.T) {
 			if _, err := at(t, atOpenAI, server, openai.Options{Model: "gpt-6-sol"}).Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err, server.Refusals())
 			}
-			if got := marked(t, server.Requests()[0]); got != c.want {
-				t.Errorf("marked %q, want %q", got, c.want)
-			}
+			check.Equal(t, "marked", marked(t, server.Requests()[0]), c.want)
 		})
 	}
 }
@@ -162,13 +157,9 @@ func TestACacheFieldThatIsRefusedIsLeftOut(t *testing.T) {
 			m := at(t, atOpenAI, server, openai.Options{Model: c.model})
 			before := m.CacheTTL()
 			for range 2 {
-				if _, err := m.Generate(t.Context(), conversation(2), nil); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, check.ErrorOf(m.Generate(t.Context(), conversation(2), nil)))
 			}
-			if n := len(server.Requests()); n != 3 {
-				t.Errorf("%d requests: the refusal was not learnt", n)
-			}
+			check.Equal(t, "requests: the refusal was not learnt", len(server.Requests()), 3)
 			if name != "prompt_cache_key" && m.CacheTTL() >= before {
 				t.Errorf("the cache is said to stay warm for %v still", m.CacheTTL())
 			}
@@ -201,9 +192,7 @@ func TestOtherServersAreSentTheirOwnCacheFields(t *testing.T) {
 			if bytes.Contains(got.Raw, []byte("breakpoint")) || got.Wire != llm.WireChat {
 				t.Errorf("sent on %s: %s", got.Wire, got.Raw)
 			}
-			if want := max(c.ttl, 5*time.Minute); m.CacheTTL() != want {
-				t.Errorf("it stays warm for %v, want %v", m.CacheTTL(), want)
-			}
+			check.Equal(t, "it stays warm", m.CacheTTL(), max(c.ttl, 5*time.Minute))
 		})
 	}
 }

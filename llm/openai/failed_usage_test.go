@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -85,9 +86,7 @@ func TestALoopCountsEverything(t *testing.T) {
 				Count:   func(u llm.Usage) { counted = append(counted, u.Prompt) },
 			}
 			_, _ = loop.Run(t.Context()) // some fail
-			if !slices.Equal(counted, c.want) {
-				t.Errorf("counted %v, want %v", counted, c.want)
-			}
+			check.EqualAll(t, "counted", counted, c.want)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -17,12 +18,11 @@ func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
 		x.Done()
 	})
 	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
-	if err != nil || resp.Message.Text != "a\uFFFDbc" {
-		t.Errorf("got %q, %v", resp.Message.Text, err)
-	}
-	if native := string(resp.Message.Native); !strings.Contains(native, "\uFFFD") || strings.ToValidUTF8(native, "") != native {
-		t.Errorf("kept for the provider: %q", native)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "resp.Message.Text", resp.Message.Text, "a\uFFFDbc")
+	native := string(resp.Message.Native)
+	check.Contains(t, "kept for the provider", native, "\uFFFD")
+	check.Equal(t, "strings.ToValidUTF8(string(resp.Message.Native), \"\")", strings.ToValidUTF8(native, ""), native)
 }
 
 func TestBracketsInWordsAreNoParts(t *testing.T) {
@@ -43,8 +43,6 @@ func TestALongRefusalIsJudgedByItsBeginning(t *testing.T) {
 		page + "maximum context length is 4096 tokens.":  llm.KindBadRequest,
 	} {
 		server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Refuse(400, "", body) })
-		if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil); llm.KindOf(err) != kind {
-			t.Errorf("%.60q: %v", body, llm.KindOf(err))
-		}
+		check.Equal(t, body, llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil))), kind)
 	}
 }

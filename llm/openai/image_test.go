@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 )
 
@@ -58,9 +59,7 @@ func TestWhatIsNoPictureAtHandIsSaidInWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: c.text, Images: c.images}}})
 			field(t, got.Messages[0].Body, "content", c.want)
-			if n := len(got.Messages[0].Images); n != c.shown {
-				t.Errorf("%d pictures were sent, want %d", n, c.shown)
-			}
+			check.Equal(t, "pictures were sent", len(got.Messages[0].Images), c.shown)
 		})
 	}
 }
@@ -91,9 +90,7 @@ func TestARequestWithoutPicturesIsWhatItWas(t *testing.T) {
 	want := `[{"role":"system","content":"be kind"},{"role":"user","content":"one <b>\n\ntwo"},` +
 		`{"role":"assistant","content":"ok","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
 		`{"role":"tool","content":"","tool_call_id":"a"}]`
-	if messages := string(got.Body["messages"]); messages != want {
-		t.Errorf("got  %s\nwant %s", messages, want)
-	}
+	check.Equal(t, "string(got.Body[\"messages\"])", string(got.Body["messages"]), want)
 }
 
 func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {

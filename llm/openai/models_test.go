@@ -2,14 +2,14 @@ package openai_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -32,17 +32,14 @@ func TestServersTellWhatTheirModelsTake(t *testing.T) {
 		{ID: "llama", Window: 4096, Images: "yes"},
 		{ID: "plain"},
 	}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	check.NoError(t, err)
+	check.EqualAll(t, "got", got, want)
 }
 
 func TestOllamaIsAskedForEachModel(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
 		switch {
 		case r.URL.Path == "/v1/models":
 			_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma:2b"}]}`)
@@ -59,9 +56,8 @@ func TestOllamaIsAskedForEachModel(t *testing.T) {
 	must(t, err)
 	got, err := model.Models(t.Context())
 	want := []llm.Offered{{ID: "qwen3:8b", Tools: "yes", Images: "no"}, {ID: "gemma:2b", Tools: "no", Images: "yes"}}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	check.NoError(t, err)
+	check.EqualAll(t, "got", got, want)
 }
 
 func TestAChatModelIsChosenAndTold(t *testing.T) {
@@ -70,18 +66,12 @@ func TestAChatModelIsChosenAndTold(t *testing.T) {
 	log := new(bytes.Buffer)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(log, nil))})
 	must(t, err)
-	if len(server.Asked()) != 0 {
-		t.Errorf("asked %v before anybody spoke", server.Asked())
-	}
+	check.Len(t, "asked", server.Asked(), 0)
 	for range 2 {
-		if _, err := model.Generate(t.Context(), hello, nil); err != nil || model.Name() != "gpt-5.6-luna" || server.Requests()[0].Model != "gpt-5.6-luna" {
-			t.Errorf("asked %q, %v", model.Name(), err)
-		}
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
+		check.Equal(t, "asked", model.Name(), "gpt-5.6-luna")
+		check.Equal(t, "server.Requests()[0].Model", server.Requests()[0].Model, "gpt-5.6-luna")
 	}
-	if !slices.Equal(server.Asked(), []string{"/v1/models"}) {
-		t.Errorf("asked %v", server.Asked())
-	}
-	if !strings.Contains(log.String(), "set model to use another") || !strings.Contains(log.String(), "model=gpt-5.6-luna") {
-		t.Errorf("the log says %s", log)
-	}
+	check.EqualAll(t, "asked", server.Asked(), []string{"/v1/models"})
+	check.Contains(t, fmt.Sprintf("the log says %s", log), log.String(), "set model to use another", "model=gpt-5.6-luna")
 }

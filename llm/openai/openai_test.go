@@ -3,9 +3,9 @@ package openai_test
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -27,9 +27,7 @@ func sent(t *testing.T, req llm.Request) llmtest.Request {
 
 func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 	t.Helper()
-	if got := string(body[name]); got != want {
-		t.Errorf("%s is %s, want %s", name, got, want)
-	}
+	check.Equal(t, name, string(body[name]), want)
 }
 
 func TestARequestSaysWhatTheLibraryLeavesOut(t *testing.T) {
@@ -61,18 +59,10 @@ func TestARequestSaysWhatTheLibraryLeavesOut(t *testing.T) {
 	}
 	field(t, got.Messages[2].Body, "content", `""`)
 	field(t, got.Messages[3].Body, "content", `""`)
-	if a := got.Messages[2].ToolCalls[0].Arguments; a != "{}" {
-		t.Errorf("missing arguments were sent as %q", a)
-	}
-	if a := got.Messages[2].ToolCalls[1].Arguments; a != `{"invalid":"{\"broken\":"}` {
-		t.Errorf("broken arguments were sent as %q", a)
-	}
-	if string(got.Tools[1].Function.Parameters) != `{"type":"object","properties":{"x":{"type":"string"}}}` {
-		t.Errorf("a schema was sent as %s", got.Tools[1].Function.Parameters)
-	}
-	if key := got.Header.Get("Authorization"); key != "Bearer secret" {
-		t.Errorf("the key was sent as %q", key)
-	}
+	check.Equal(t, "missing arguments were sent", got.Messages[2].ToolCalls[0].Arguments, "{}")
+	check.Equal(t, "broken arguments were sent", got.Messages[2].ToolCalls[1].Arguments, `{"invalid":"{\"broken\":"}`)
+	check.Equal(t, "a schema was sent", string(got.Tools[1].Function.Parameters), `{"type":"object","properties":{"x":{"type":"string"}}}`)
+	check.Equal(t, "the key was sent", got.Header.Get("Authorization"), "Bearer secret")
 }
 
 func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
@@ -125,9 +115,9 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 				}
 				x.Done()
 			})
-			if err != nil || !slices.Equal(resp.Message.Calls, c.want) || resp.FinishReason != llm.FinishToolCalls {
-				t.Errorf("got %+v (%s), %v", resp.Message.Calls, resp.FinishReason, err)
-			}
+			check.NoError(t, err)
+			check.EqualAll(t, ")", resp.Message.Calls, c.want)
+			check.Equal(t, "resp.FinishReason", resp.FinishReason, llm.FinishToolCalls)
 		})
 	}
 	t.Run("in an answer of one piece", func(t *testing.T) {
@@ -145,9 +135,7 @@ func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL})
 	must(t, err)
-	if got := model.Window(t.Context()); got.Tokens != 5000 {
-		t.Errorf("got %+v", got)
-	}
+	check.Equal(t, "model.Window(t.Context()).Tokens", model.Window(t.Context()).Tokens, 5000)
 	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "first" {
 		t.Errorf("asked for %q, %v", model.Name(), err)
 	}
@@ -161,26 +149,18 @@ func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
 	server.Tell("/v1/models", `{"data":[]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
 	must(t, err)
-	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
-		t.Errorf("got %v", err)
-	}
+	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 }
 
 func TestToolsWithABrokenSchemaAreNotSent(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	req := hello
 	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
-	if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), req, nil); llm.KindOf(err) != llm.KindBadRequest {
-		t.Errorf("got %v", err)
-	}
-	if n := len(server.Requests()) + len(server.Refusals()); n != 0 {
-		t.Errorf("%d requests reached the server", n)
-	}
+	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
+	check.Equal(t, "requests reached the server", len(server.Requests())+len(server.Refusals()), 0)
 }
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }

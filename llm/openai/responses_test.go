@@ -2,11 +2,12 @@ package openai_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -148,9 +149,8 @@ func TestAResponseThatFailsIsAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := askResponses(t, func(x *llmtest.Exchange) { x.Chunk("%s", c.event) })
-			if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.words) {
-				t.Errorf("got %v, want %q", err, c.kind)
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), c.kind)
+			check.Contains(t, "err.Error()", err.Error(), c.words)
 		})
 	}
 }
@@ -192,9 +192,7 @@ func TestReasoningItemsAreRightBeforeWhatTheyLedTo(t *testing.T) {
 			var input []json.RawMessage
 			must(t, json.Unmarshal(server.Requests()[1].Body["input"], &input))
 			for i, want := range output {
-				if got := string(input[1+i]); got != want {
-					t.Errorf("item %d is %s, want %s", i, got, want)
-				}
+				check.Equal(t, fmt.Sprintf("item %d", i), string(input[1+i]), want)
 			}
 		})
 	}

@@ -3,8 +3,10 @@ package openai_test
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -41,13 +43,10 @@ func TestReasoningGetsRoomBeyondTheAnswer(t *testing.T) {
 			}
 			for i, r := range server.Requests() {
 				var bound int
-				if err := json.Unmarshal([]byte(cmp.Or(string(r.Body["max_tokens"]), string(r.Body["max_output_tokens"]))), &bound); err != nil || bound != c.bounds[i] {
-					t.Errorf("the bound of request %d is %d, want %d, %v", i, bound, c.bounds[i], err)
-				}
+				check.NoError(t, json.Unmarshal([]byte(cmp.Or(string(r.Body["max_tokens"]), string(r.Body["max_output_tokens"]))), &bound))
+				check.Equal(t, fmt.Sprintf("the bound of request %d", i), bound, c.bounds[i])
 			}
-			if n := len(server.Requests()); n != len(c.bounds) {
-				t.Errorf("%d requests", n)
-			}
+			check.Equal(t, "requests", len(server.Requests()), len(c.bounds))
 		})
 	}
 }

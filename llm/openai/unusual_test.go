@@ -4,11 +4,13 @@ package openai_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -48,9 +50,7 @@ func TestHalfAnAnswerIsAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := ask(t, answer)
-			if llm.KindOf(err) != llm.KindTruncated {
-				t.Errorf("got %q, %v", resp.Message.Text, err)
-			}
+			check.Equal(t, resp.Message.Text, llm.KindOf(err), llm.KindTruncated)
 		})
 	}
 }
@@ -86,9 +86,9 @@ func TestAWholeAnswerIsTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := ask(t, answer)
-			if err != nil || resp.Message.Text != "whole" || resp.FinishReason != llm.FinishStop {
-				t.Errorf("got %q (%s), %v", resp.Message.Text, resp.FinishReason, err)
-			}
+			check.NoError(t, err)
+			check.Equal(t, ")", resp.Message.Text, "whole")
+			check.Equal(t, "resp.FinishReason", resp.FinishReason, llm.FinishStop)
 		})
 	}
 }
@@ -122,9 +122,7 @@ func TestAnErrorInsideAStreamSurfacesAtOnce(t *testing.T) {
 	}
 	t.Run("a finish_reason of error without words", func(t *testing.T) {
 		_, err := ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish("error"); x.Done() })
-		if llm.KindOf(err) != llm.KindOverloaded {
-			t.Errorf("got %v", err)
-		}
+		check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindOverloaded)
 	})
 }
 
@@ -143,9 +141,7 @@ func TestAnErrorThatComesAs200IsAnError(t *testing.T) {
 		"an answer without choices":      {`{"object":"chat.completion","choices":[]}`, llm.KindTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", c.body) }); llm.KindOf(err) != c.kind {
-				t.Errorf("got %v, want %q", err, c.kind)
-			}
+			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", c.body) }))), c.kind)
 		})
 	}
 }
@@ -176,9 +172,9 @@ func TestUsageIsReadHoweverItIsCounted(t *testing.T) {
 				x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
 				x.Done()
 			})
-			if err != nil || resp.Message.Text != "hi" || resp.Usage != c.want {
-				t.Errorf("got %+v, %v", resp, err)
-			}
+			check.NoError(t, err)
+			check.Equal(t, fmt.Sprintf("got %+v resp.Message.Text", resp), resp.Message.Text, "hi")
+			check.Equal(t, fmt.Sprintf("got %+v resp.Usage", resp), resp.Usage, c.want)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -49,15 +51,11 @@ func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
 			}
 			model := connect(t, server, openai.Options{Window: c.setting})
 			for range 2 {
-				if got := model.Window(t.Context()); got != c.want {
-					t.Errorf("got %+v, want %+v", got, c.want)
-				}
+				check.Equal(t, "model.Window(t.Context())", model.Window(t.Context()), c.want)
 			}
 			asked := server.Asked()
 			slices.Sort(asked)
-			if len(slices.Compact(slices.Clone(asked))) != len(asked) {
-				t.Errorf("it was asked twice: %v", asked)
-			}
+			check.Len(t, fmt.Sprintf("it was asked twice: %v", asked), slices.Compact(slices.Clone(asked)), len(asked))
 		})
 	}
 }
@@ -70,9 +68,7 @@ func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
 		all.Go(func() { model.Window(t.Context()) })
 	}
 	all.Wait()
-	if got := server.Asked(); len(got) != 3 {
-		t.Errorf("asked %v", got)
-	}
+	check.Len(t, "asked", server.Asked(), 3)
 }
 
 func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
@@ -83,12 +79,8 @@ func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
 		t.Fatalf("got %+v before the model was loaded", got)
 	}
 	server.Tell("/api/ps", `{"models":[{"name":"test-model","context_length":4096}]}`)
-	if _, err := model.Generate(t.Context(), hello, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := model.Window(t.Context()); got.Tokens != 4096 {
-		t.Errorf("got %+v after it was", got)
-	}
+	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
+	check.Equal(t, "model.Window(t.Context()).Tokens", model.Window(t.Context()).Tokens, 4096)
 }
 
 func TestAServerThatNeverTellsIsAskedTwiceAtMost(t *testing.T) {
@@ -96,9 +88,7 @@ func TestAServerThatNeverTellsIsAskedTwiceAtMost(t *testing.T) {
 	model := connect(t, server, openai.Options{})
 	for range 4 {
 		model.Window(t.Context())
-		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 	}
 	if got := server.Asked(); len(got) != 6 { // three questions each time
 		t.Errorf("asked %v", got)
@@ -132,9 +122,7 @@ func TestAnOverflowTeachesTheWindowDownward(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := model.Window(t.Context()); got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
+			check.Equal(t, "model.Window(t.Context())", model.Window(t.Context()), c.want)
 		})
 	}
 }
@@ -161,9 +149,7 @@ func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
 			})
 			for range 3 {
 				model.Window(t.Context())
-				if _, err := model.Generate(t.Context(), hello, nil); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 			}
 			lines := strings.Count(log.String(), "\n")
 			if c.want == "" && lines != 0 || c.want != "" && (lines != 1 || !strings.Contains(log.String(), c.want)) {

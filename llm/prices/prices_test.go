@@ -1,8 +1,11 @@
 package prices
 
 import (
+	"fmt"
 	"math"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestCost(t *testing.T) {
@@ -52,9 +55,8 @@ func TestOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, known := c.list.Of(c.model)
-			if known != c.known || p.Input != c.input {
-				t.Errorf("got %v, %v", p, known)
-			}
+			check.Equal(t, fmt.Sprint(p), known, c.known)
+			check.Equal(t, fmt.Sprintf("got %v p.Input", p), p.Input, c.input)
 		})
 	}
 }
@@ -69,8 +71,6 @@ func TestTableIsSane(t *testing.T) {
 
 func TestMoney(t *testing.T) {
 	for amount, want := range map[float64]string{0: "0.00", 12.345: "12.35", 0.5: "0.50", 0.012345: "0.012", 0.00012345: "0.00012", 0.0000001: "0.000000", 1234567.891: "1234567.89"} {
-		if got := Money(amount); got != want {
-			t.Errorf("Money(%v) is %s, want %s", amount, got, want)
-		}
+		check.Equal(t, fmt.Sprintf("Money(%v )", amount), Money(amount), want)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // anywhere lets tests reach servers on loopback.
@@ -85,9 +87,7 @@ func TestRedirectsAreCheckedAgain(t *testing.T) {
 		return publicOnly(network, address, c)
 	})
 	for path, want := range map[string]string{"/inner": "only public addresses", "/file": "must begin with http", "/loop": "more than 5 redirects"} {
-		if _, err := fetch(t.Context(), client, outer+path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", path, err)
-		}
+		check.ErrorContains(t, path, check.ErrorOf(fetch(t.Context(), client, outer+path)), want)
 	}
 }
 
@@ -126,14 +126,12 @@ func TestFetchReturnsReadableText(t *testing.T) {
 	client := newClient(anywhere)
 	for path, want := range map[string]string{"/article": "painted green", "/latin": "café", "/json": `"roses": 12`} {
 		text, err := fetch(t.Context(), client, address+path)
-		if err != nil || !strings.Contains(text, want) || strings.Contains(text, "alert") || strings.Contains(text, "Shop") {
-			t.Errorf("%s: %v\n%.300s", path, err, text)
-		}
+		check.NoError(t, err)
+		check.Contains(t, path+": text", text, want)
+		check.Lacks(t, path+": text", text, "alert", "Shop")
 	}
 	for path, want := range map[string]string{"/picture": "no text but image/png", "/huge": "larger than 4 MiB", "/bomb": "larger than 4 MiB", "/none": "404"} {
-		if _, err := fetch(t.Context(), client, address+path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", path, err)
-		}
+		check.ErrorContains(t, path, check.ErrorOf(fetch(t.Context(), client, address+path)), want)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

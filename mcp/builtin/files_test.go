@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func sharedFolder(t *testing.T) files {
@@ -20,22 +22,14 @@ func sharedFolder(t *testing.T) files {
 		"shared/notes/empty.txt":  "",
 		"shared/notes/latin1.txt": "caf\xe9",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for from, to := range map[string]string{"shared/out": "../secret.txt", "shared/up": "..", "shared/etc": "/etc"} {
-		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
 	}
 	root, err := os.OpenRoot(filepath.Join(dir, "shared"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = root.Close() }) // the folder goes with the test
 	return files{root}
 }
@@ -52,28 +46,23 @@ func TestFilesStaysInItsFolder(t *testing.T) {
 		}
 	}
 	found, err := f.search(t.Context(), searchArguments{Text: "pot"})
-	if err != nil || found != "No shared file contains this." {
-		t.Errorf("search reads outside: %q, %v", found, err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "search reads outside", found, "No shared file contains this.")
 }
 
 func TestFilesListsReadsAndSearches(t *testing.T) {
 	f := sharedFolder(t)
 	list, err := f.list(t.Context(), listArguments{})
-	if err != nil || !strings.Contains(list, "notes/\n") || !strings.Contains(list, "plan.md  27 bytes\n") || strings.Contains(list, "out") {
-		t.Errorf("list: %q, %v", list, err)
-	}
+	check.NoError(t, err)
+	check.Contains(t, "list", list, "notes/\n", "plan.md  27 bytes\n")
+	check.Lacks(t, "list", list, "out")
 	text, err := f.read(t.Context(), readArguments{Path: "notes/roses.txt"})
-	if err != nil || text != "Twelve roses by the gate." {
-		t.Errorf("read: %q, %v", text, err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "read", text, "Twelve roses by the gate.")
 	found, err := f.search(t.Context(), searchArguments{Text: "gate"})
-	if err != nil || found != "notes/roses.txt:1: Twelve roses by the gate.\nplan.md:2: Paint the GATE in May\n" {
-		t.Errorf("search: %q, %v", found, err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(f.root.Name(), "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
+	check.Equal(t, "search", found, "notes/roses.txt:1: Twelve roses by the gate.\nplan.md:2: Paint the GATE in May\n")
+	check.NoError(t, syscall.Mkfifo(filepath.Join(f.root.Name(), "pipe"), 0o600))
 	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt", "pipe"} { // to open a pipe would wait for its writer
 		if text, err := f.read(t.Context(), readArguments{Path: name}); err == nil {
 			t.Errorf("read %s: %q", name, text)
@@ -87,9 +76,7 @@ func TestLongFilesAreReadInPages(t *testing.T) {
 	offset := 0
 	for range 4 {
 		text, err := f.read(t.Context(), readArguments{Path: "long.txt", Offset: offset})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		part, _, more := strings.Cut(text, "\n[")
 		whole.WriteString(part)
 		offset += len(part)

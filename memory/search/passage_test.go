@@ -3,6 +3,8 @@ package search
 import (
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestSplit(t *testing.T) {
@@ -14,8 +16,6 @@ func TestSplit(t *testing.T) {
 		"猫猫猫猫猫猫猫 猫":       "猫猫猫猫猫猫|猫 猫",
 		"a\xffb\xff c de": "a\xffb\xff |c de",
 	} {
-		if got := strings.Join(split(text, 6), "|"); got != want {
-			t.Errorf("%q: %q", text, got)
-		}
+		check.Equal(t, text, strings.Join(split(text, 6), "|"), want)
 	}
 }

@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 func TestSpread(t *testing.T) {
@@ -14,18 +16,14 @@ func TestSpread(t *testing.T) {
 			want[p.Document+around.offset] += around.weight * float64(p.Count)
 		}
 	}
-	if len(got) != len(want) {
-		t.Fatalf("%+v", got)
-	}
+	check.Len(t, "got", got, len(want))
 	for i, p := range got {
 		if math.Abs(p.near-want[p.seq]) > 1e-12 || i > 0 && got[i-1].seq >= p.seq {
 			t.Errorf("%+v, want %v", p, want[p.seq])
 		}
 	}
-	if p := (trace{places: got}).at(7); p.count != 2 || p.length != 8 {
-		t.Errorf("%+v", p)
-	}
-	if p := (trace{places: got}).at(30); p != (place{}) {
-		t.Errorf("%+v", p)
-	}
+	p := (trace{places: got}).at(7)
+	check.Equal(t, "(trace{places: got}).at(7).count", p.count, 2)
+	check.Equal(t, "(trace{places: got}).at(7).length", p.length, 8)
+	check.Equal(t, "(trace{places: got}).at(30)", (trace{places: got}).at(30), (place{}))
 }
