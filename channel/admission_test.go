@@ -14,8 +14,8 @@ import (
 	"cairn/store"
 )
 
-// with restarts the hub with other rules.
-func (r *rig) with(rules channel.Rules) *rig {
+// withRules restarts the hub with other rules.
+func (r *rig) withRules(rules channel.Rules) *rig {
 	r.t.Helper()
 	r.stop()
 	r.opts.Rules = rules
@@ -23,12 +23,12 @@ func (r *rig) with(rules channel.Rules) *rig {
 	return r
 }
 
-func responds(how channel.Respond) channel.Rules {
+func respondRules(how channel.Respond) channel.Rules {
 	return channel.Rules{Respond: func(string) channel.Respond { return how }}
 }
 
-// deliver sends a message, changed by edit, to a place.
-func (r *rig) deliver(where, text string, edit func(*channel.Inbound)) error {
+// deliverTo sends a message, changed by edit, to a place.
+func (r *rig) deliverTo(where, text string, edit func(*channel.Inbound)) error {
 	r.t.Helper()
 	m := r.inbound(text, false)
 	if edit != nil {
@@ -40,7 +40,7 @@ func (r *rig) deliver(where, text string, edit func(*channel.Inbound)) error {
 
 func addressed(m *channel.Inbound) { m.Addressed = true }
 
-func (r *rig) settled(where string) {
+func (r *rig) waitIdle(where string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
 	defer cancel()
@@ -50,41 +50,41 @@ func (r *rig) settled(where string) {
 }
 
 func TestRespond(t *testing.T) {
-	t.Run("never only listens, also where it is addressed", func(t *testing.T) {
-		r := newRig(t, echo).with(responds(channel.RespondNever))
+	t.Run("never: the bot stores messages, and answers none", func(t *testing.T) {
+		r := newRig(t, echo).withRules(respondRules(channel.RespondNever))
 		r.ask("hello")
 		check.Equal(t, "how often the model was called", len(r.model.Requests()), 0)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 	})
-	t.Run("all answers what nobody addressed to the bot", func(t *testing.T) {
-		r := newRig(t, echo).with(responds(channel.RespondAll))
+	t.Run("all: the bot answers messages not addressed to it", func(t *testing.T) {
+		r := newRig(t, echo).withRules(respondRules(channel.RespondAll))
 		r.say("it rains", false)
-		r.idle()
+		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		last := r.model.Requests()[0].Messages
 		check.Contains(t, "the model does not know that it may be silent", last[len(last)-1].Text, "NO_REPLY")
 	})
-	t.Run("all may stay silent, and nothing of it is shown, sent or stored", func(t *testing.T) {
-		r := newRig(t, says("NO_REPLY")).with(responds(channel.RespondAll))
+	t.Run("all: NO_REPLY is not shown, sent or stored", func(t *testing.T) {
+		r := newRig(t, alwaysSay("NO_REPLY")).withRules(respondRules(channel.RespondAll))
 		r.say("it rains", false)
-		r.idle()
+		r.waitForReplies()
 		r.say("it still rains", false)
-		r.idle()
+		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 		check.EqualAll(t, "shown", r.connector.shown, nil)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
 		check.Equal(t, "writers that were opened, and those canceled", r.connector.opened, r.connector.canceled)
 		check.Equal(t, "how often the model was called", len(r.model.Requests()), 2)
 	})
-	t.Run("who is addressed is not left without a word", func(t *testing.T) {
-		r := newRig(t, says("NO_REPLY")).with(responds(channel.RespondAll))
+	t.Run("NO_REPLY to an addressed message is reported as a failure", func(t *testing.T) {
+		r := newRig(t, alwaysSay("NO_REPLY")).withRules(respondRules(channel.RespondAll))
 		r.ask("are you there?")
 		if sent := r.connector.texts(); len(sent) != 1 || strings.Contains(sent[0], "NO_REPLY") || !r.connector.sent[0].Failure {
 			t.Errorf("sent %q", sent)
 		}
 	})
-	t.Run("a silent token beside words is left out", func(t *testing.T) {
-		r := newRig(t, says("Tea it is.\nNO_REPLY"))
+	t.Run("NO_REPLY beside text is removed", func(t *testing.T) {
+		r := newRig(t, alwaysSay("Tea it is.\nNO_REPLY"))
 		r.ask("tea?")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"Tea it is."})
 		if slices.ContainsFunc(r.connector.shown, func(s string) bool { return strings.Contains(s, "NO_") }) {
@@ -101,8 +101,8 @@ func TestThreads(t *testing.T) {
 	r := newRig(t, echo)
 	say := func(text string, edit func(*channel.Inbound)) {
 		t.Helper()
-		check.NoError(t, r.deliver(thread, text, edit))
-		r.settled(thread)
+		check.NoError(t, r.deliverTo(thread, text, edit))
+		r.waitIdle(thread)
 	}
 	say("before", inThread)
 	check.EqualAll(t, "sent before it was addressed", r.connector.texts(), nil)
@@ -146,8 +146,8 @@ func TestAccess(t *testing.T) {
 		{"a name that only begins like one on the list is not on it", channel.Access{Allow: []string{"u1"}}, "test:s1/c1", "u11", false},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": c.access}})
-			err := r.deliver(c.where, "hello", by(c.by))
+			r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": c.access}})
+			err := r.deliverTo(c.where, "hello", by(c.by))
 			_, _, run := r.hub.Run(t.Context(), c.where, channel.Person{ID: c.by}, "/help")
 			if heard := err == nil; heard != c.heard || !heard && !errors.Is(err, channel.ErrRefused) {
 				t.Errorf("the message: %v", err)
@@ -161,14 +161,14 @@ func TestAccess(t *testing.T) {
 			}
 		})
 	}
-	t.Run("who is refused in a direct message is told so once", func(t *testing.T) {
-		r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Allow: []string{"u2"}}}})
+	t.Run("a person refused in a direct message gets one notice", func(t *testing.T) {
+		r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Allow: []string{"u2"}}}})
 		for range 3 {
-			if err := r.deliver("test:@me/d1", "hello", by("u1")); !errors.Is(err, channel.ErrRefused) {
+			if err := r.deliverTo("test:@me/d1", "hello", by("u1")); !errors.Is(err, channel.ErrRefused) {
 				t.Fatal(err)
 			}
 		}
-		if err := r.deliver("test:s1/c1", "hello", by("u3")); !errors.Is(err, channel.ErrRefused) {
+		if err := r.deliverTo("test:s1/c1", "hello", by("u3")); !errors.Is(err, channel.ErrRefused) {
 			t.Fatal(err)
 		}
 		r.connector.until(t, "the hint", func() bool { return len(r.connector.sent) > 0 })
@@ -183,42 +183,42 @@ func TestOtherPrograms(t *testing.T) {
 	bot := func(id string) func(*channel.Inbound) {
 		return func(m *channel.Inbound) { m.AuthorID, m.Bot, m.Addressed = id, true, true }
 	}
-	t.Run("are not heard", func(t *testing.T) {
+	t.Run("messages of bots are refused", func(t *testing.T) {
 		r := newRig(t, echo)
-		if err := r.deliver(place, "hello", bot("b1")); !errors.Is(err, channel.ErrRefused) {
+		if err := r.deliverTo(place, "hello", bot("b1")); !errors.Is(err, channel.ErrRefused) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("two of them end some time", func(t *testing.T) {
-		r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
+	t.Run("at most three answers in a row go to a bot", func(t *testing.T) {
+		r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
 		for range 10 {
-			check.NoError(t, r.deliver(place, "ping", bot("b1")))
-			r.idle()
+			check.NoError(t, r.deliverTo(place, "ping", bot("b1")))
+			r.waitForReplies()
 		}
 		check.Equal(t, "answers to a program in a row", len(r.connector.texts()), 3)
 		r.say("hello", false) // a person
-		check.NoError(t, r.deliver(place, "ping", bot("b1")))
-		r.idle()
+		check.NoError(t, r.deliverTo(place, "ping", bot("b1")))
+		r.waitForReplies()
 		check.Equal(t, "answers after a person spoke", len(r.connector.texts()), 4)
 	})
-	t.Run("are not answered unasked where everything is", func(t *testing.T) {
-		rules := responds(channel.RespondAll)
+	t.Run("unaddressed messages of bots are not answered", func(t *testing.T) {
+		rules := respondRules(channel.RespondAll)
 		rules.Access = map[string]channel.Access{"test": {Bots: []string{"b1"}}}
-		r := newRig(t, echo).with(rules)
-		check.NoError(t, r.deliver(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }))
-		r.idle()
+		r := newRig(t, echo).withRules(rules)
+		check.NoError(t, r.deliverTo(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }))
+		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 	})
 }
 
-func TestAReplyThatCanNeverBeSentIsDropped(t *testing.T) {
+func TestRejectedReplyIsDropped(t *testing.T) {
 	r := newRig(t, echo)
-	r.connector.note(func() { r.connector.gone = 1 })
+	r.connector.note(func() { r.connector.permanentFailures = 1 })
 	want := []string{"I could not send an answer here: this platform refuses it. It is kept in my history; ask again, perhaps in other words.", "answer 2"}
 	r.ask("one")
 	r.ask("two")
 	check.EqualAll(t, "sent", r.connector.texts(), want)
 	r.restart()
-	r.idle()
+	r.waitForReplies()
 	check.EqualAll(t, "sent after a restart", r.connector.texts(), want)
 }

@@ -40,7 +40,7 @@ func (r *rig) question(n int) []channel.Button {
 
 func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }
 
-func TestAToolIsCalledWhenSomebodyAllowsIt(t *testing.T) {
+func TestToolRunsAfterApproval(t *testing.T) {
 	for _, c := range []struct {
 		press  int
 		called int
@@ -51,73 +51,73 @@ func TestAToolIsCalledWhenSomebodyAllowsIt(t *testing.T) {
 		buttons := r.question(1)
 		check.Len(t, "waits, called", r.hub.Operator().Approvals(place), 1)
 		check.Len(t, "waits, called", b.Called(), 0)
-		r.says(buttons[c.press].Line, "Ada", "calc_add")
-		r.idle()
+		r.wantAnswer(buttons[c.press].Line, "Ada", "calc_add")
+		r.waitForReplies()
 		check.Len(t, buttons[c.press].Label+": called", b.Called(), c.called)
 		check.Contains(t, buttons[c.press].Label+": r.lastText()", r.lastText(), c.says)
-		r.says(buttons[0].Line, "No call waits") // an old button allows nothing
+		r.wantAnswer(buttons[0].Line, "No call waits") // an old button allows nothing
 	}
 }
 
-func TestAToolThatAsksOnceIsRemembered(t *testing.T) {
+func TestFirstApprovalIsStored(t *testing.T) {
 	r, b := withTools(t, channel.ApproveFirst)
 	r.say("please add", true)
-	r.says(r.question(1)[0].Line, "allowed")
-	r.idle()
+	r.wantAnswer(r.question(1)[0].Line, "allowed")
+	r.waitForReplies()
 	r.restart()
 	r.ask("add once more")
 	check.Len(t, "called", b.Called(), 2)
 	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
 	r.restart()
 	r.say("add again", true)
-	r.says(r.question(2)[1].Line, "did not allow")
-	r.idle()
+	r.wantAnswer(r.question(2)[1].Line, "did not allow")
+	r.waitForReplies()
 	check.Len(t, "called", b.Called(), 2)
 }
 
-func TestAQuestionEnds(t *testing.T) {
+func TestApprovalTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := withTools(t, channel.ApproveAlways)
 		r.say("please add", true)
 		buttons := r.question(1)
 		time.Sleep(5*time.Minute + time.Second)
-		r.idle()
+		r.waitForReplies()
 		check.Contains(t, "r.lastText()", r.lastText(), "no one allowed this call within 5 minutes")
-		r.says(buttons[0].Line, "No call waits")
+		r.wantAnswer(buttons[0].Line, "No call waits")
 
 		r.say("add, please", true)
 		buttons = r.question(2)
-		r.says("/stop", "Stopped")
-		r.idle()
-		r.says(buttons[0].Line, "No call waits")
+		r.wantAnswer("/stop", "Stopped")
+		r.waitForReplies()
+		r.wantAnswer(buttons[0].Line, "No call waits")
 
 		r.say("do add", true) // a shutdown does not wait for an answer
 		r.question(3)
 		r.restart()
 		buttons = r.question(4)
-		r.says(buttons[0].Line, "allowed")
-		r.idle()
+		r.wantAnswer(buttons[0].Line, "allowed")
+		r.waitForReplies()
 		check.Len(t, "called", b.Called(), 1)
 		r.stop()
 	})
 }
 
-// pipe is a connector in which no one answers questions.
-type pipe struct{ *connector }
+// unattendedConnector is a connector in which no one answers questions.
+type unattendedConnector struct{ *connector }
 
-func (pipe) Attended(string) bool { return false }
+func (unattendedConnector) Attended(string) bool { return false }
 
-func TestWhereNobodyAnswersTheCallIsRefused(t *testing.T) {
+func TestUnattendedConnectorRefusesApproval(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
 	r.stop()
-	r.opts.Connectors = []channel.Connector{pipe{r.connector}}
+	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
 	r.start()
 	r.ask("please add")
 	check.Len(t, "called", b.Called(), 0)
 	check.Contains(t, "r.lastText()", r.lastText(), "there is no one to ask here")
 }
 
-func TestWhoMayAllow(t *testing.T) {
+func TestApprovalRights(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
 	r.stop()
 	r.opts.Rules.Restricted = []string{} // only managers decide about tools anyway
@@ -142,26 +142,26 @@ func TestWhoMayAllow(t *testing.T) {
 	check.Len(t, "called", b.Called(), 2)
 }
 
-func TestManagersGiveAConversationTools(t *testing.T) {
+func TestToolsCommand(t *testing.T) {
 	r, b := withTools(t, channel.ApproveNever)
 	r.agent.ToolServers = nil
 	r.restart()
 	r.ask("please add")
-	r.says("/tools", "calc (not here): calc_add")
-	r.says("/tools add shell", `no tools named "shell"`)
-	r.says("/tools wipe calc", "/tools add NAME")
-	r.says("/tools add calc", "calc (added here)")
-	r.says("/settings", "compaction.background_threshold")
+	r.wantAnswer("/tools", "calc (not here): calc_add")
+	r.wantAnswer("/tools add shell", `no tools named "shell"`)
+	r.wantAnswer("/tools wipe calc", "/tools add NAME")
+	r.wantAnswer("/tools add calc", "calc (added here)")
+	r.wantAnswer("/settings", "compaction.background_threshold")
 	check.Must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread inherits them
 	check.NoError(t, r.hub.Idle(t.Context(), place+"/thread"))
 	r.restart()
 	r.ask("please add")
 	check.Len(t, "called", b.Called(), 2)
-	r.says("/tools remove calc", "calc (not here)")
-	r.says("/tools remove calc", `Nobody added "calc" here`)
+	r.wantAnswer("/tools remove calc", "calc (not here)")
+	r.wantAnswer("/tools remove calc", `Nobody added "calc" here`)
 	r.ask("please add")
 	check.Len(t, "called", b.Called(), 2)
 	r.agent.ToolServers = []string{"calc"}
 	r.restart()
-	r.says("/tools remove calc", "The settings file gives me calc")
+	r.wantAnswer("/tools remove calc", "The settings file gives me calc")
 }

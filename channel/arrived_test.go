@@ -11,20 +11,20 @@ import (
 	"cairn/store"
 )
 
-// placesOf is a connector that notes what it hears of messages.
-type placesOf struct {
+// acceptedLog is a connector that notes what it hears of messages.
+type acceptedLog struct {
 	Connector
-	heard []string
+	reports []string
 }
 
-func (p *placesOf) Accepted(_, id string, seq int64) {
-	p.heard = append(p.heard, fmt.Sprint(id, "=", seq))
+func (p *acceptedLog) Accepted(_, id string, seq int64) {
+	p.reports = append(p.reports, fmt.Sprint(id, "=", seq))
 }
-func (p *placesOf) Compaction(string, Event)                 {}
-func (p *placesOf) Remembered(string, int64, string, string) {}
+func (p *acceptedLog) Compaction(string, Event)                 {}
+func (p *acceptedLog) Remembered(string, int64, string, string) {}
 
 // A message may be taken up before the loop handles that it arrived: its place is the last word.
-func TestAMessageWithAPlaceIsNotReportedAsWaiting(t *testing.T) {
+func TestMessageWithSeqIsNotReportedAsWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(c *conversation, m []Inbound)
 		want []string
@@ -36,8 +36,8 @@ func TestAMessageWithAPlaceIsNotReportedAsWaiting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				heard := &placesOf{}
-				conv := newConversation(&Hub{o: Options{Log: slog.New(slog.DiscardHandler)}}, "terminal:test", heard, nil)
+				log := &acceptedLog{}
+				conv := newConversation(&Hub{o: Options{Log: slog.New(slog.DiscardHandler)}}, "terminal:test", log, nil)
 				messages := []Inbound{{ID: "m"}}
 				conv.coming(messages)
 				c.do(conv, messages)
@@ -46,7 +46,7 @@ func TestAMessageWithAPlaceIsNotReportedAsWaiting(t *testing.T) {
 				for _, f := range conv.inbox.events {
 					f()
 				}
-				check.EqualAll(t, "the connector hears", heard.heard, c.want)
+				check.EqualAll(t, "the connector hears", log.reports, c.want)
 				check.Equal(t, "messages that are being stored", len(conv.arrivals.storing), 0)
 			})
 		})

@@ -15,7 +15,7 @@ import (
 // everything on disk.
 func BenchmarkTurn(b *testing.B) {
 	r := newRig(b, echo)
-	r.idle()
+	r.waitForReplies()
 	for b.Loop() {
 		r.ask("and what about tomorrow?")
 	}
@@ -27,14 +27,14 @@ func BenchmarkDeliver(b *testing.B) {
 	for b.Loop() {
 		r.say("by the way", false)
 	}
-	r.idle()
+	r.waitForReplies()
 }
 
 // BenchmarkIdleChannel measures the memory of an open, idle channel that has had a turn, including
 // its goroutines.
 func BenchmarkIdleChannel(b *testing.B) {
 	r := newRig(b, echo)
-	r.idle()
+	r.waitForReplies()
 	use := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

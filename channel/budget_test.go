@@ -17,15 +17,15 @@ import (
 	"cairn/llm/prices"
 )
 
-// costs answers each request and counts this many input tokens for it.
-func costs(tokens int) func(context.Context, int, llm.Request) (llm.Response, error) {
+// countsTokens answers each request and counts this many input tokens for it.
+func countsTokens(tokens int) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(context.Context, int, llm.Request) (llm.Response, error) {
-		return billed(llmtest.Say("yes"), tokens, 0, 0, 0), nil
+		return withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 0), nil
 	}
 }
 
-// talk sends n messages, to give the summarizer something to summarize.
-func (r *rig) talk(n int) {
+// sendLongNotes sends n messages, to give the summarizer something to summarize.
+func (r *rig) sendLongNotes(n int) {
 	r.t.Helper()
 	for i := range n {
 		r.ask(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)))
@@ -33,10 +33,10 @@ func (r *rig) talk(n int) {
 	}
 }
 
-func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
+func TestDailyBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
-		log := r.logged()
+		r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
+		log := r.captureLog()
 		for range 3 {
 			if said := r.ask("hello"); said != "yes" {
 				t.Fatalf("within the budget: %q", said)
@@ -63,9 +63,9 @@ func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
 	})
 }
 
-func TestAModelWithoutAPriceIsNamedWhereABudgetIsSet(t *testing.T) {
-	r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{PerDay: 1}})
-	log := r.logged()
+func TestBudgetWarnsAboutUnpricedModel(t *testing.T) {
+	r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{PerDay: 1}})
+	log := r.captureLog()
 	for range 3 {
 		check.Equal(t, "it counts as 0", r.ask("hello"), "yes")
 	}
@@ -74,9 +74,9 @@ func TestAModelWithoutAPriceIsNamedWhereABudgetIsSet(t *testing.T) {
 	}
 }
 
-func TestABudgetOfAMonth(t *testing.T) {
+func TestMonthlyBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
+		r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
 		r.ask("hello")
 		time.Sleep(24 * time.Hour)
 		r.restartCounting()
@@ -89,8 +89,8 @@ func TestABudgetOfAMonth(t *testing.T) {
 	})
 }
 
-func TestEditsOfMoneyCountAtOnce(t *testing.T) {
-	r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10}})
+func TestBudgetAndPriceEditsApplyAtOnce(t *testing.T) {
+	r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10}})
 	r.ask("hello")
 	if said := r.ask("hello"); !strings.Contains(said, "is used up") {
 		t.Fatalf("it is spent: %q", said)
@@ -105,29 +105,29 @@ func TestEditsOfMoneyCountAtOnce(t *testing.T) {
 	}
 }
 
-// TestATurnThatSpendsTheBudgetAnswers: an answer that is already paid for is not thrown away.
-func TestATurnThatSpendsTheBudgetAnswers(t *testing.T) {
+// TestTurnThatExhaustsBudgetStillAnswers: an answer that is already paid for is not thrown away.
+func TestTurnThatExhaustsBudgetStillAnswers(t *testing.T) {
 	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
-			return billed(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 10, 0, 0, 0), nil
+			return withBilledTokens(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 10, 0, 0, 0), nil
 		}
-		return billed(llmtest.Say("without tools"), 10, 0, 0, 0), nil
-	}).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
+		return withBilledTokens(llmtest.Say("without tools"), 10, 0, 0, 0), nil
+	}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
 	check.Equal(t, "after  requests", r.ask("where is the tea?"), "without tools")
 	check.Len(t, "r.model.Requests()", r.model.Requests(), 4)
 }
 
-// TestSummariesGoOnWithoutAModel: when the budget is spent (here by the worker's model alone),
+// TestExhaustedBudgetSummarizesWithoutModel: when the budget is spent (here by the worker's model alone),
 // summaries are made without a model.
-func TestSummariesGoOnWithoutAModel(t *testing.T) {
+func TestExhaustedBudgetSummarizesWithoutModel(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
 	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 100, 0, 0, 0), nil
+		return withBilledTokens(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 100, 0, 0, 0), nil
 	})
 	worker.Tokens = 6000
-	r = r.with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 1000}})
-	r.talk(20)
+	r = r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 1000}})
+	r.sendLongNotes(20)
 	before := len(worker.Requests())
 	if said := r.run("/context"); before == 0 || strings.Contains(said, "by extractive") {
 		t.Fatalf("within the budget, %d requests:\n%s", before, said)
@@ -136,19 +136,19 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	if said := r.ask("hello"); !strings.Contains(said, "The budget for today is used up") {
 		t.Errorf("answered %q, rows %q", said, r.usageRows())
 	}
-	r.talk(20)
+	r.sendLongNotes(20)
 	said := r.run("/context")
 	if len(worker.Requests()) != before || !strings.Contains(said, "by extractive") {
 		t.Errorf("%d requests more to the worker's model:\n%s", len(worker.Requests())-before, said)
 	}
 	check.Lacks(t, "something failed", said, "failed")
-	check.Contains(t, "a recap says", r.finished(r.press("/recap")), "what a model may cost here is used up for now")
+	check.Contains(t, "a recap says", r.finished(r.runAsManager("/recap")), "what a model may cost here is used up for now")
 }
 
-func TestAnOwnerIsWarnedOnce(t *testing.T) {
+func TestOwnerBudgetNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}}
-		r := newRig(t, costs(30)).with(rules)
+		r := newRig(t, countsTokens(30)).withRules(rules)
 		notices := func() (n []string) {
 			for _, sent := range r.connector.texts() {
 				if strings.HasPrefix(sent, "(") {
@@ -161,8 +161,8 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 			t.Helper()
 			m := r.inbound("hello", true)
 			m.AuthorID = author
-			r.hand(m)
-			r.idle()
+			r.deliverMessage(m)
+			r.waitForReplies()
 		}
 		from("boss")
 		from("boss")

@@ -50,8 +50,8 @@ func (j *journal) count(words string) int {
 	return strings.Count(j.text.String(), words)
 }
 
-// logged gives the rig a log that the test can read.
-func (r *rig) logged() *journal {
+// captureLog gives the rig a log that the test can read.
+func (r *rig) captureLog() *journal {
 	j := new(journal)
 	r.stop()
 	r.opts.Log = slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -59,7 +59,7 @@ func (r *rig) logged() *journal {
 	return j
 }
 
-func (r *rig) fails() (n int) {
+func (r *rig) countFailures() (n int) {
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()
 	for _, p := range r.connector.sent {
@@ -72,15 +72,15 @@ func (r *rig) fails() (n int) {
 
 func TestCallsPerHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo).with(channel.Rules{CallsPerHour: 8})
-		log := r.logged()
+		r := newRig(t, echo).withRules(channel.Rules{CallsPerHour: 8})
+		log := r.captureLog()
 		for range 12 {
 			r.ask("hello")
 			time.Sleep(time.Minute)
 		}
 		sent := r.connector.texts()
-		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.fails() != 4 {
-			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.fails())
+		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.countFailures() != 4 {
+			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.countFailures())
 		}
 		check.Contains(t, "it says", sent[8], "ask again in 52 minutes")
 		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
@@ -88,7 +88,7 @@ func TestCallsPerHour(t *testing.T) {
 		time.Sleep(48 * time.Minute) // the first call is an hour old
 		r.ask("and now?")
 		r.ask("and then?")
-		if sent := r.connector.texts(); sent[12] != "answer 9" || r.fails() != 4 && r.fails() != 5 {
+		if sent := r.connector.texts(); sent[12] != "answer 9" || r.countFailures() != 4 && r.countFailures() != 5 {
 			t.Errorf("after an hour: %q", sent[12:])
 		}
 		time.Sleep(time.Hour)
@@ -99,23 +99,23 @@ func TestCallsPerHour(t *testing.T) {
 	})
 }
 
-func TestTheLastCallOfAnHourAnswers(t *testing.T) {
+func TestLastCallOfHourHasNoTools(t *testing.T) {
 	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
 			return llmtest.Use(llmtest.Call("c", "recall", map[string]string{"query": "tea"})), nil
 		}
 		return llmtest.Say("without tools"), nil
-	}).with(channel.Rules{CallsPerHour: 5})
+	}).withRules(channel.Rules{CallsPerHour: 5})
 	r.ask("where is the tea?")
 	if sent := r.connector.texts(); len(sent) != 1 || sent[0] != "without tools" || len(r.model.Requests()) != 5 {
 		t.Errorf("%q after %d calls", sent, len(r.model.Requests()))
 	}
 }
 
-// TestSummariesLeaveCallsForTurns: people still get answers when summaries have used up their
+// TestSummariesUseLimitedShareOfCalls: people still get answers when summaries have used up their
 // share; the extractive summarizer keeps the window in bounds, and a model repairs its summaries
 // later.
-func TestSummariesLeaveCallsForTurns(t *testing.T) {
+func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
 		r.model.Tokens = 6000
@@ -123,8 +123,8 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said: the tea of the north pier.")})), nil
 		})
 		worker.Tokens = 6000
-		r = r.with(channel.Rules{CallsPerHour: 40})
-		log := r.logged()
+		r = r.withRules(channel.Rules{CallsPerHour: 40})
+		log := r.captureLog()
 		for i := range 36 {
 			r.ask(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)))
 			synctest.Wait() // the summaries have ended too
@@ -157,9 +157,9 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 	})
 }
 
-// TestATurnIsBoundedByRequests: a server that fails every attempt but the last costs no more than a
+// TestTurnRequestLimit: a server that fails every attempt but the last costs no more than a
 // turn may.
-func TestATurnIsBoundedByRequests(t *testing.T) {
+func TestTurnRequestLimit(t *testing.T) {
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		if x.N%4 != 0 {
 			x.Refuse(503, "", "busy")

@@ -15,7 +15,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestAMessageIsAnsweredOnce(t *testing.T) {
+func TestMessageIsAnsweredOnce(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("hello")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
@@ -26,17 +26,17 @@ func TestAMessageIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsOverheardIsContextAndNotAnswered(t *testing.T) {
+func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
 	r := newRig(t, echo)
 	r.say("the door code is 4711", false)
-	r.idle()
+	r.waitForReplies()
 	check.Len(t, "the model was asked about what nobody addressed", r.model.Requests(), 0)
 	r.ask("what is the code?")
 	last := r.model.Requests()[0].Messages
 	check.Contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
 }
 
-func TestABurstIsAnsweredTogether(t *testing.T) {
+func TestBurstBecomesOneTurn(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
@@ -50,7 +50,7 @@ func TestABurstIsAnsweredTogether(t *testing.T) {
 		r.say(fmt.Sprint("more ", i), i != 2)
 	}
 	close(release)
-	r.idle()
+	r.waitForReplies()
 	check.EqualAll(t, "accepted", r.connector.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
 	check.EqualAll(t, "transcript", r.transcript(), []string{
@@ -59,7 +59,7 @@ func TestABurstIsAnsweredTogether(t *testing.T) {
 	check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
 }
 
-func TestAMessageBehindALongTurnIsAcceptedBeforeItHasItsPlace(t *testing.T) {
+func TestMessageDuringTurnIsAcceptedWithoutSeq(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			time.Sleep(5 * time.Second)
@@ -72,37 +72,37 @@ func TestAMessageBehindALongTurnIsAcceptedBeforeItHasItsPlace(t *testing.T) {
 		r.connector.mu.Lock()
 		check.EqualAll(t, "accepted after two seconds", r.connector.accepted, []string{"m1=1", "m2=0"})
 		r.connector.mu.Unlock()
-		r.idle()
+		r.waitForReplies()
 		r.stop()
 		check.EqualAll(t, "accepted in the end", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
 	})
 }
 
-func TestTheSameIdIsNotTakenTwice(t *testing.T) {
+func TestDuplicateIDIsIgnored(t *testing.T) {
 	r := newRig(t, echo)
 	m := r.inbound("hello", true)
 	for range 3 {
-		r.hand(m)
-		r.idle()
+		r.deliverMessage(m)
+		r.waitForReplies()
 	}
 	m2 := m
 	m2.ID = "other"
-	r.hand(m2)
-	r.idle()
+	r.deliverMessage(m2)
+	r.waitForReplies()
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
 
-func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
-	r := newRig(t, says("first and then a long long tail"))
+func TestReplyIsStreamed(t *testing.T) {
+	r := newRig(t, alwaysSay("first and then a long long tail"))
 	r.model.Delay = 20 * time.Millisecond
 	r.say("hello", true)
 	r.connector.until(t, "the first piece", func() bool { return len(r.connector.shown) > 0 && len(r.connector.sent) == 0 })
-	r.idle()
+	r.waitForReplies()
 	check.Equal(t, "the first piece", r.connector.shown[0], "first")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"first and then a long long tail"})
 }
 
-func TestDeliverNeverWaitsForATurn(t *testing.T) {
+func TestDeliverDoesNotWaitForTurn(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		<-release
@@ -114,7 +114,7 @@ func TestDeliverNeverWaitsForATurn(t *testing.T) {
 		r.say(fmt.Sprint("more ", i), false)
 	}
 	close(release)
-	r.idle()
+	r.waitForReplies()
 	check.Equal(t, "messages are stored", len(r.transcript()), 202)
 }
 
@@ -150,7 +150,7 @@ func TestStop(t *testing.T) {
 	r.say("tell me everything", true)
 	r.connector.until(t, "some words", func() bool { return len(r.connector.shown) > 2 })
 	check.Equal(t, "/stop says", r.run("/stop"), "Stopped.")
-	r.idle()
+	r.waitForReplies()
 	stored := r.transcript()
 	if len(stored) != 2 || !strings.HasPrefix(stored[1], "assistant: word word") || len(stored[1]) > 4000 {
 		t.Errorf("what people saw of a stopped answer is not what is stored: %d rows", len(stored))
@@ -161,22 +161,22 @@ func TestStop(t *testing.T) {
 	check.HasPrefix(t, "after /stop the conversation does not go", texts[len(texts)-1], "answer")
 }
 
-func TestASlowConnectorDelaysNoTurn(t *testing.T) {
+func TestSlowConnectorDoesNotDelayTurns(t *testing.T) {
 	r := newRig(t, echo)
-	r.connector.slow = 600 * time.Millisecond
+	r.connector.delay = 600 * time.Millisecond
 	start := time.Now()
 	for i := range 5 {
 		r.say(fmt.Sprint("m", i), true)
-		r.connector.until(t, "the message", func() bool { return r.connector.taken() == i+1 })
+		r.connector.until(t, "the message", func() bool { return r.connector.countTaken() == i+1 })
 	}
 	if took := time.Since(start); took > 2500*time.Millisecond {
 		t.Errorf("five turns took %v while each send takes 0.6 s", took)
 	}
-	r.idle()
+	r.waitForReplies()
 	check.Equal(t, "replies", len(r.connector.texts()), len(r.model.Requests()))
 }
 
-func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
+func TestEvictionWaitsForWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
 		r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
@@ -193,7 +193,7 @@ func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
 		for i := range 10 {
 			r.say(fmt.Sprint("message ", i, strings.Repeat(" word", 60)), false)
 		}
-		r.idle()
+		r.waitForReplies()
 		r.run("/compact")
 		time.Sleep(2 * time.Minute)
 		r.stop()
@@ -210,19 +210,19 @@ func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
 
 func TestEveryWriterIsSentOrCanceled(t *testing.T) {
 	r := newRig(t, echo)
-	r.connector.fails = 1 // the sender is busy retrying when the next reply is written
+	r.connector.failures = 1 // the sender is busy retrying when the next reply is written
 	for i := range 5 {
 		r.say(fmt.Sprint("message ", i), true)
 		r.connector.until(t, "the answer", func() bool { return r.connector.opened > i })
 		time.Sleep(200 * time.Millisecond)
 	}
-	r.idle()
+	r.waitForReplies()
 	if r.connector.opened != len(r.connector.sent)+r.connector.canceled {
 		t.Errorf("%d writers were opened, %d sent, %d canceled", r.connector.opened, len(r.connector.sent), r.connector.canceled)
 	}
 }
 
-func TestConversationsDoNotWaitForEachOther(t *testing.T) {
+func TestConversationsAreConcurrent(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "slow") {
@@ -238,7 +238,7 @@ func TestConversationsDoNotWaitForEachOther(t *testing.T) {
 	check.Equal(t, "answers to both", len(r.connector.sent), 2)
 }
 
-func TestASilentConversationLeavesMemoryAndComesBack(t *testing.T) {
+func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 	r := newRig(t, echo)
 	r.stop()
 	r.opts.Idle = time.Millisecond

@@ -8,8 +8,8 @@ import (
 	"cairn/channel"
 )
 
-// as runs a command for a person.
-func (r *rig) as(who channel.Person, where, line string) channel.Answer {
+// runAs runs a command for a person.
+func (r *rig) runAs(who channel.Person, where, line string) channel.Answer {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), where, who, line)
 	if err != nil || !handled {
@@ -18,15 +18,15 @@ func (r *rig) as(who channel.Person, where, line string) channel.Answer {
 	return answer
 }
 
-// press runs a command for Ada, who manages the place.
-func (r *rig) press(line string) channel.Answer {
+// runAsManager runs a command for Ada, who manages the place.
+func (r *rig) runAsManager(line string) channel.Answer {
 	r.t.Helper()
-	return r.as(channel.Person{ID: "u1", Name: "Ada", Manager: true}, place, line)
+	return r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, place, line)
 }
 
 func (r *rig) run(line string) string {
 	r.t.Helper()
-	return r.press(line).String()
+	return r.runAsManager(line).String()
 }
 
 // finished waits until what a command started has ended, and returns its last words.
@@ -41,7 +41,7 @@ func (r *rig) finished(answer channel.Answer) string {
 func (r *rig) ask(text string) string {
 	r.t.Helper()
 	r.say(text, true)
-	r.idle()
+	r.waitForReplies()
 	for _, sent := range r.connector.texts() {
 		if !strings.HasPrefix(sent, "(") { // a notice
 			text = sent

@@ -19,9 +19,9 @@ import (
 
 // People write to a platform while the bot comes and goes: in the end the transcript matches what
 // the platform shows.
-func TestWhatThePlatformShowsIsWhatIsKept(t *testing.T) {
+func TestTranscriptMatchesPlatform(t *testing.T) {
 	for seed := range int64(12) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { comeAndGo(t, seed) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { runChatter(t, seed) })
 	}
 }
 
@@ -36,13 +36,13 @@ type chatter struct {
 	said []channel.Inbound // what the platform shows
 }
 
-func comeAndGo(t *testing.T, seed int64) {
+func runChatter(t *testing.T, seed int64) {
 	p := &reader{}
 	c := &chatter{rnd: rand.New(rand.NewSource(seed)), start: time.Now(), connected: true}
 	c.rig = newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		time.Sleep(time.Millisecond)
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil
-	}).through(p)
+	}).throughConnector(p)
 	p.history = c.history
 	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
 		time.Sleep(500 * time.Microsecond)
@@ -56,18 +56,18 @@ func comeAndGo(t *testing.T, seed int64) {
 		case k < 15:
 			c.edit(i)
 		case k < 17:
-			c.remove()
+			c.deleteRecent()
 		case k == 17 && c.connected:
 			c.connected = false
 		case k == 17:
-			c.comeBack()
+			c.reconnect()
 		case k == 18:
 			time.Sleep(time.Duration(c.rnd.Intn(4000)) * time.Microsecond)
 		}
 	}
-	c.comeBack()
-	c.idle()
-	c.idle()
+	c.reconnect()
+	c.waitForReplies()
+	c.waitForReplies()
 	c.wantEachOnce()
 	c.wantEachAnswered()
 }
@@ -133,8 +133,8 @@ func (c *chatter) edit(i int) {
 	}
 }
 
-// remove deletes a message while the bot is connected: it never hears of other deletions.
-func (c *chatter) remove() {
+// deleteRecent deletes a message while the bot is connected: it never hears of other deletions.
+func (c *chatter) deleteRecent() {
 	if !c.connected {
 		return
 	}
@@ -150,7 +150,7 @@ func (c *chatter) remove() {
 	check.NoError(c.t, c.hub.Delete(c.t.Context(), place, id))
 }
 
-func (c *chatter) comeBack() {
+func (c *chatter) reconnect() {
 	check.Must(c.hub.Away(c.t.Context(), "test", nil))(c.t)
 	check.NoError(c.t, c.hub.CatchUp(c.t.Context(), place, "m"))
 	c.connected = true

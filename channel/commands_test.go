@@ -120,16 +120,16 @@ func TestImport(t *testing.T) {
 
 // A Markdown client renumbers ordered lists from their first number: "7. … 5. …" is shown as 7 and
 // 8, and /forget 8 hits another memory.
-func TestNumbersOfListsSurviveMarkdown(t *testing.T) {
+func TestListNumbersSurviveMarkdown(t *testing.T) {
 	r := newRig(t, echo)
 	for _, text := range []string{"the hotel is booked", "the hotel has a garden", "the train leaves at nine", "the hotel is in Bergen"} {
-		r.as(boss, place, "/remember "+text)
+		r.runAs(boss, place, "/remember "+text)
 	}
-	r.as(boss, place, "/forget 3")
-	r.chat(30)
+	r.runAs(boss, place, "/forget 3")
+	r.sendNotes(30)
 	r.compact()
 	r.run("/new")
-	r.idle()
+	r.waitForReplies()
 	for line, numbers := range map[string][]string{
 		"/memories":     {"4", "2", "1"},
 		"/recall hotel": {"memory (4)", "memory (2)", "memory (1)"},
@@ -147,7 +147,7 @@ func TestNumbersOfListsSurviveMarkdown(t *testing.T) {
 	}
 }
 
-func TestNothingInAnAlignedTextEndsItsCodeBlock(t *testing.T) {
+func TestAlignedTextCannotCloseCodeBlock(t *testing.T) {
 	got := channel.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
 	check.Equal(t, got, strings.Count(got, "```"), 2)
 }
@@ -167,7 +167,7 @@ func FuzzCommand(f *testing.F) {
 	}
 	r := newRig(f, echo)
 	r.say("the plum is ripe", false)
-	r.idle()
+	r.waitForReplies()
 	f.Fuzz(func(t *testing.T, line, typed string) {
 		for _, who := range []channel.Person{{ID: "u5", Name: typed}, {ID: "u6", Name: typed, Manager: true}} {
 			answer, handled, err := r.hub.Run(t.Context(), place, who, line)

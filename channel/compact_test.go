@@ -15,9 +15,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// gated returns a worker whose summaries each wait for a value from gate: true lets the summary
+// gatedWorker returns a worker whose summaries each wait for a value from gate: true lets the summary
 // succeed, false fails it. They are numbered from 1.
-func gated(gate chan bool) *llmtest.Model {
+func gatedWorker(gate chan bool) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case good := <-gate:
@@ -31,7 +31,7 @@ func gated(gate chan bool) *llmtest.Model {
 	}}
 }
 
-func TestACompactWhileALevelIsBeingServed(t *testing.T) {
+func TestCompactDuringLevelCompaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		well bool
 		want string
@@ -43,7 +43,7 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 			gate := make(chan bool)
 			r := newRig(t, echo)
 			r.model.Tokens = 6000
-			r.agent.Worker = gated(gate)
+			r.agent.Worker = gatedWorker(gate)
 			r.agent.Policy = func() compactor.Policy {
 				p := compactor.DefaultPolicy()
 				p.PrepareThreshold, p.MaxTurns = 0, 1
@@ -53,11 +53,11 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 			for i := 0; !r.running() && i < 200; i++ {
 				r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 			}
-			answer := r.press("/compact the prices")
+			answer := r.runAsManager("/compact the prices")
 			if !strings.HasPrefix(answer.Text, "Scheduled") || answer.Then == nil {
 				t.Fatalf("it says %q", answer.Text)
 			}
-			check.Contains(t, "the second press says", r.press("/compact").Text, "already scheduled")
+			check.Contains(t, "the second press says", r.runAsManager("/compact").Text, "already scheduled")
 			check.Contains(t, "/context says", r.run("/context"), "a /compact is scheduled behind it")
 			go func() {
 				gate <- true // the level's
@@ -80,15 +80,15 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 	}
 }
 
-func TestACompactThatIsScheduledWhenTheProgramEnds(t *testing.T) {
+func TestScheduledCompactEndsAtShutdown(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
-	r.agent.Worker = gated(nil)
+	r.agent.Worker = gatedWorker(nil)
 	r.reopen()
 	for i := 0; !r.running() && i < 200; i++ {
 		r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
 	}
-	answer := r.press("/compact")
+	answer := r.runAsManager("/compact")
 	if !strings.HasPrefix(answer.Text, "Scheduled") {
 		t.Fatalf("it says %q", answer.Text)
 	}
@@ -96,12 +96,12 @@ func TestACompactThatIsScheduledWhenTheProgramEnds(t *testing.T) {
 	check.Contains(t, "in the end it says", answer.Then(t.Context()), "ask again")
 }
 
-// withReady returns a rig with summaries that are ready before any level has asked for them. If
+// withPreparedSummaries returns a rig with summaries that are ready before any level has asked for them. If
 // spared is set, the messages after them are kept.
-func withReady(t *testing.T, spared *atomic.Bool) *rig {
+func withPreparedSummaries(t *testing.T, spared *atomic.Bool) *rig {
 	r := newRig(t, echo)
 	r.model.Tokens = 8000
-	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 	r.agent.Policy = func() compactor.Policy {
 		p := compactor.DefaultPolicy()
 		p.SpanTokens, p.TailTokens, p.KeepLastN, p.PrepareThreshold = 500, 500, 0, 0.4
@@ -118,8 +118,8 @@ func withReady(t *testing.T, spared *atomic.Bool) *rig {
 	return r
 }
 
-// ready returns the waiting summaries in the list of /context.
-func (r *rig) ready() (rows []compactor.Event) {
+// preparedRows returns the waiting summaries in the list of /context.
+func (r *rig) preparedRows() (rows []compactor.Event) {
 	r.connector.note(func() {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventPrepared {
@@ -132,10 +132,10 @@ func (r *rig) ready() (rows []compactor.Event) {
 
 // The answer to /compact describes what happened, including summaries that were ready and so made
 // without its focus; /undo reverts and names all of it.
-func TestACompactTellsWhatItApplied(t *testing.T) {
+func TestCompactReportsAppliedSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := withReady(t, new(atomic.Bool))
-		ready := r.ready()
+		r := withPreparedSummaries(t, new(atomic.Bool))
+		ready := r.preparedRows()
 		if len(ready) < 2 || r.appliedSets() > 0 {
 			t.Fatalf("%d summaries are ready and %d were applied", len(ready), r.appliedSets())
 		}
@@ -143,10 +143,10 @@ func TestACompactTellsWhatItApplied(t *testing.T) {
 		for _, e := range ready {
 			messages += e.Messages
 		}
-		answer := r.press("/compact the prices")
+		answer := r.runAsManager("/compact the prices")
 		check.Contains(t, "at first it says", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
 		said := answer.Then(t.Context())
-		own := r.ready()[len(ready)]
+		own := r.preparedRows()[len(ready)]
 		for _, want := range []string{
 			fmt.Sprintf("Summed up %d messages (#%d to #%d)", own.Messages, last+1, own.To),
 			fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
@@ -154,22 +154,22 @@ func TestACompactTellsWhatItApplied(t *testing.T) {
 		} {
 			check.Contains(t, "it says", said, want)
 		}
-		r.says("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
-		r.says("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))
+		r.wantAnswer("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
+		r.wantAnswer("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))
 	})
 }
 
 // If everything old enough is ready, nothing is written with the focus, and people are told.
-func TestACompactOfWhatIsReadyAlone(t *testing.T) {
+func TestCompactAppliesOnlyPreparedSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var spared atomic.Bool
-		r := withReady(t, &spared)
+		r := withPreparedSummaries(t, &spared)
 		spared.Store(true)
-		ready := r.ready()
-		said := r.press("/compact the prices").Text
+		ready := r.preparedRows()
+		said := r.runAsManager("/compact the prices").Text
 		check.HasPrefix(t, "said", said, fmt.Sprintf("Applied %d summaries", len(ready)))
 		check.Contains(t, "said", said, "none of them was written with this focus")
-		r.says("/undo", fmt.Sprintf("Taken back: %d summaries", len(ready)))
+		r.wantAnswer("/undo", fmt.Sprintf("Taken back: %d summaries", len(ready)))
 	})
 }
 

@@ -19,8 +19,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestWhatKilledTheProcessIsGivenUp: a killed start leaves its tries on disk.
-func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
+// TestMessageThatCrashesProcessIsGivenUp: a killed start leaves its tries on disk.
+func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
 	var mu sync.Mutex
 	var active int
 	var log []string // each request, and the other requests during it
@@ -40,7 +40,7 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 		return m, nil
 	}}
 	missing := func(id string, age time.Duration, addressed bool) channel.Inbound {
-		m := past(id, id, age, addressed)
+		m := pastMessage(id, id, age, addressed)
 		m.Incomplete = true
 		return m
 	}
@@ -58,9 +58,9 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	killed(bad, innocent, other) // all three together, then the bad one alone
 	killed(bad)
 	p.said = []channel.Inbound{missing("early", time.Hour, false), other}
-	r.through(p)
+	r.throughConnector(p)
 	check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
-	r.idle()
+	r.waitForReplies()
 	lines := r.transcript()
 	for _, want := range []string{"user: early", "user: bad", "user: innocent, completed", "user: other, completed"} {
 		if !slices.Contains(lines, want) {
@@ -71,23 +71,23 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 }
 
-// looked is a model that runs a function when its window is looked up.
-type looked struct {
+// windowRecorder is a model that runs a function when its window is looked up.
+type windowRecorder struct {
 	*llmtest.Model
 	do func()
 }
 
-func (l *looked) Window(ctx context.Context) llm.Window {
+func (l *windowRecorder) Window(ctx context.Context) llm.Window {
 	l.do()
 	return l.Model.Window(ctx)
 }
 
-func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
+func TestEditMakesWaitingMessageIncomplete(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).through(p)
+	r := newRig(t, echo).throughConnector(p)
 	var once sync.Once
 	armed := atomic.Bool{}
-	r.agent.Model = &looked{r.model, func() {
+	r.agent.Model = &windowRecorder{r.model, func() {
 		if armed.Load() {
 			once.Do(func() { // between complete and TakeUp
 				m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
@@ -96,39 +96,39 @@ func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 		}
 	}}
 	r.reopen()
-	r.hand(past("1", "one", 0, true))
-	r.idle()
+	r.deliverMessage(pastMessage("1", "one", 0, true))
+	r.waitForReplies()
 	armed.Store(true)
-	r.hand(past("2", "hello", 0, true))
-	r.connector.until(t, "the second message", func() bool { return r.connector.taken() == 2 })
-	r.idle()
+	r.deliverMessage(pastMessage("2", "hello", 0, true))
+	r.connector.until(t, "the second message", func() bool { return r.connector.countTaken() == 2 })
+	r.waitForReplies()
 	check.Contains(t, "the message waits, and nobody looks again", texts(r.transcript()), "@U7")
 }
 
 func TestIncompleteWithoutACompleter(t *testing.T) {
 	r := newRig(t, echo)
-	m := past("1", "one", 0, true)
+	m := pastMessage("1", "one", 0, true)
 	m.Incomplete = true
-	r.hand(m)
-	r.idle()
-	r.hand(past("2", "two", 0, true))
-	r.idle()
+	r.deliverMessage(m)
+	r.waitForReplies()
+	r.deliverMessage(pastMessage("2", "two", 0, true))
+	r.waitForReplies()
 	if len(r.connector.texts()) == 0 {
 		t.Error("the conversation is blocked for ever")
 	}
 }
 
-func TestACompleterThatReturnsNothing(t *testing.T) {
+func TestCompleterReturnsNothing(t *testing.T) {
 	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil }}
-	r := newRig(t, echo).through(p)
-	m := past("1", "one", 0, true)
+	r := newRig(t, echo).throughConnector(p)
+	m := pastMessage("1", "one", 0, true)
 	m.Incomplete = true
-	r.hand(m)
-	r.idle()
+	r.deliverMessage(m)
+	r.waitForReplies()
 	check.Contains(t, "what was said is lost", texts(r.transcript()), "user: one")
 }
 
-func TestOneBadPictureCostsNotTheNext(t *testing.T) {
+func TestBadPictureDoesNotAffectNext(t *testing.T) {
 	png := []byte("\x89PNG\r\n\x1a\n")
 	first := true
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -141,16 +141,16 @@ func TestOneBadPictureCostsNotTheNext(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	p := &reader{}
-	r.through(p)
+	r.throughConnector(p)
 	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
 		m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: append(png, m.ID...)}}
 		return m, nil
 	}
 	for _, id := range []string{"1", "2"} {
-		m := past(id, "look", 0, true)
+		m := pastMessage(id, "look", 0, true)
 		m.Incomplete = true
-		r.hand(m)
-		r.idle()
+		r.deliverMessage(m)
+		r.waitForReplies()
 	}
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	page := check.Must(conv.Transcript().Page(t.Context(), 1, 10))(t)
@@ -161,17 +161,17 @@ func TestOneBadPictureCostsNotTheNext(t *testing.T) {
 	}
 }
 
-func TestACompleterThatPanics(t *testing.T) {
+func TestCompleterPanics(t *testing.T) {
 	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") }}
-	r := newRig(t, echo).through(p)
-	m := past("2", "two", 0, true)
+	r := newRig(t, echo).throughConnector(p)
+	m := pastMessage("2", "two", 0, true)
 	m.Incomplete = true
-	r.hand(m)
-	r.settles(3 * time.Second)
+	r.deliverMessage(m)
+	r.becomesIdle(3 * time.Second)
 	check.Equal(t, "answers", len(r.connector.texts()), 1)
 }
 
-func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
+func TestRejectedToolsAreReported(t *testing.T) {
 	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
 	var moved, down bool // moved: the conversation has another model; down: that model accepts nothing at all
 	refused := 0

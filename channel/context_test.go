@@ -60,29 +60,29 @@ func (r *rig) withWorker(f func(context.Context, int, llm.Request) (llm.Response
 	return worker
 }
 
-func (r *rig) chat(n int) {
+func (r *rig) sendNotes(n int) {
 	r.t.Helper()
 	for i := range n {
 		r.say(fmt.Sprintf("note %d %s", i, strings.Repeat("word ", 30)), false)
 	}
-	r.idle()
+	r.waitForReplies()
 }
 
-func sumUp(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+func summarizeRequest(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
 }
 
-func TestTheModelSeesItsWindow(t *testing.T) {
+func TestModelSeesWindowUsage(t *testing.T) {
 	var results []string
 	r := newRig(t, calling(&results, map[string]any{"op": "self"}))
-	r.withWorker(sumUp)
+	r.withWorker(summarizeRequest)
 	r.agent.Policy = func() compactor.Policy {
 		p := compactor.DefaultPolicy()
 		p.BackgroundThreshold = 0.7
 		return p
 	}
 	r.reopen()
-	r.chat(10)
+	r.sendNotes(10)
 	r.ask("go ahead")
 	check.Len(t, "results", results, 1)
 	s := readStatus(t, results[0])
@@ -95,7 +95,7 @@ func TestTheModelSeesItsWindow(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelReadsOfItselfIsShort(t *testing.T) {
+func TestSelfStatusIsShort(t *testing.T) {
 	var results []string
 	calls := []any{map[string]any{"op": "self"}}
 	for topic := range prompts.In(prompts.English).Help {
@@ -125,11 +125,11 @@ func TestWhatTheModelReadsOfItselfIsShort(t *testing.T) {
 	check.Contains(t, "help", results[len(results)-1], "compaction, memory, people, search, tools")
 }
 
-func TestTheModelSaysHowMuchStays(t *testing.T) {
+func TestSelfCompactKeepLastN(t *testing.T) {
 	var results []string
 	r := newRig(t, calling(&results, map[string]any{"op": "compact", "keep_last_n": 501}, map[string]any{"op": "compact", "keep_last_n": 12}))
-	r.withWorker(sumUp)
-	r.chat(20)
+	r.withWorker(summarizeRequest)
+	r.sendNotes(20)
 	r.ask("go ahead")
 	check.NoError(t, r.hub.Drain(t.Context()))
 	check.Len(t, "it is told", results, 2)
@@ -137,15 +137,15 @@ func TestTheModelSaysHowMuchStays(t *testing.T) {
 	check.Contains(t, "results[1]", results[1], `"to_seq":11`)
 }
 
-func TestTheModelSetsHowOneCompactionIsMade(t *testing.T) {
+func TestSelfCompactOptions(t *testing.T) {
 	var results []string
 	one := map[string]any{"keep_last_n": 12, "strategy": "window"}
 	r := newRig(t, calling(&results,
 		map[string]any{"op": "compact", "compaction": map[string]any{"model": "dearer"}},
 		map[string]any{"op": "compact", "compaction": map[string]any{"target_percentage": 99}},
 		map[string]any{"op": "compact", "compaction": one}))
-	r.withWorker(sumUp)
-	r.chat(20)
+	r.withWorker(summarizeRequest)
+	r.sendNotes(20)
 	r.ask("go ahead")
 	check.Len(t, "results", results, 3)
 	check.Contains(t, "a setting of the file", results[0], "in the settings file only")
@@ -159,14 +159,14 @@ func TestTheModelSetsHowOneCompactionIsMade(t *testing.T) {
 	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 }
 
-func TestTheModelMayCompactAndNothingElse(t *testing.T) {
+func TestModelMayOnlyCompactItself(t *testing.T) {
 	var results []string
 	compact := map[string]any{"op": "compact", "focus": "the prices"}
 	r := newRig(t, calling(&results, compact, compact,
 		map[string]any{"op": "compact", "policy": map[string]any{"background_threshold": 0.1}},
 		map[string]any{"op": "set", "focus": "x"}, map[string]any{"op": "self"}))
-	worker := r.withWorker(sumUp)
-	r.chat(20)
+	worker := r.withWorker(summarizeRequest)
+	r.sendNotes(20)
 	before := r.agent.Policy().Hash()
 	r.ask("go ahead")
 	r.connector.until(t, "what is applied", func() bool {
@@ -192,7 +192,7 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	check.Equal(t, "how often the worker was asked", len(worker.Requests()), 1)
 }
 
-func TestTheModelLearnsOfAFailure(t *testing.T) {
+func TestModelSeesCompactionFailure(t *testing.T) {
 	var results []string
 	r := newRig(t, nil)
 	r.withWorker(func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -206,7 +206,7 @@ func TestTheModelLearnsOfAFailure(t *testing.T) {
 		}
 		return first(ctx, n, req)
 	}
-	r.chat(20)
+	r.sendNotes(20)
 	r.say("go ahead", true)
 	r.connector.until(t, "the failure", func() bool {
 		for _, e := range r.connector.events {
@@ -217,25 +217,25 @@ func TestTheModelLearnsOfAFailure(t *testing.T) {
 		return false
 	})
 	close(failed)
-	r.idle()
+	r.waitForReplies()
 	check.Len(t, "results", results, 2)
 	s := readStatus(t, results[1])
 	check.Contains(t, "the failure is told", s.Failure, "(self)", "overloaded")
 	check.Lacks(t, "the failure is told", s.Failure, "internal words")
 }
 
-func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
+func TestWindowStatusStaysInPrompt(t *testing.T) {
 	var results []string
 	r := newRig(t, calling(&results, map[string]any{"op": "self"}, map[string]any{"op": "self"}, map[string]any{"op": "self"}, map[string]any{"op": "self"},
 		map[string]any{"op": "self"}))
-	r.withWorker(sumUp)
+	r.withWorker(summarizeRequest)
 	r.agent.Policy = func() compactor.Policy {
 		p := compactor.DefaultPolicy()
 		p.KeepLastN = 40
 		return p
 	}
 	r.reopen()
-	r.chat(50)
+	r.sendNotes(50)
 	r.ask("go ahead")
 	r.run("/compact")
 	check.NoError(t, r.hub.Drain(t.Context()))

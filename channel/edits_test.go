@@ -18,20 +18,20 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
+func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 	p := &platform{}
 	for i := range 150 {
-		p.said = append(p.said, past(fmt.Sprint("e", i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
+		p.said = append(p.said, pastMessage(fmt.Sprint("e", i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
 	}
-	call := past("now", "what were we saying?", 0, true)
+	call := pastMessage("now", "what were we saying?", 0, true)
 	p.said = append(p.said, call)
-	r := newRig(t, echo).through(p)
-	r.hand(p.said[149]) // overheard earlier
-	r.idle()
+	r := newRig(t, echo).throughConnector(p)
+	r.deliverMessage(p.said[149]) // overheard earlier
+	r.waitForReplies()
 	check.Len(t, "the past was read before anybody asked", p.asked, 0)
-	for _, m := range []channel.Inbound{call, past("more", "and?", 0, true)} {
-		r.hand(m)
-		r.idle()
+	for _, m := range []channel.Inbound{call, pastMessage("more", "and?", 0, true)} {
+		r.deliverMessage(m)
+		r.waitForReplies()
 	}
 	lines := r.transcript()
 	check.Len(t, "rows", lines, 100+4)
@@ -44,33 +44,33 @@ func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	incomplete := func(m *channel.Inbound) { m.Incomplete, m.Addressed = true, true }
-	t.Run("comes before the message gets its place, and keeps the order", func(t *testing.T) {
+	t.Run("completion runs before the message gets its seq, and keeps the order", func(t *testing.T) {
 		release := make(chan struct{})
 		p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			<-release
 			m.Author, m.Text = "Grace", strings.ReplaceAll(m.Text, "@U1", "@Ada")
 			return m, nil
 		}}
-		r := newRig(t, echo).through(p)
-		check.NoError(t, r.deliver(place, "ask @U1", incomplete))
+		r := newRig(t, echo).throughConnector(p)
+		check.NoError(t, r.deliverTo(place, "ask @U1", incomplete))
 		r.say("second", false)
 		close(release)
-		r.idle()
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
 		last := r.model.Requests()[0].Messages
 		check.Contains(t, "the model saw", last[len(last)-1].Text, "Grace")
 	})
-	t.Run("that fails leaves the message as it came", func(t *testing.T) {
-		r := newRig(t, echo).through(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+	t.Run("a failed completion leaves the message unchanged", func(t *testing.T) {
+		r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			return channel.Inbound{}, errors.New("no such user")
 		}})
-		check.NoError(t, r.deliver(place, "ask @U1", incomplete))
-		r.idle()
+		check.NoError(t, r.deliverTo(place, "ask @U1", incomplete))
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
 	})
 	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
 		picture := []byte("\x89PNG\r\n\x1a\n and so on")
-		r := newRig(t, echo).through(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			m.Attachments[0].Data = picture
 			return m, nil
 		}})
@@ -78,8 +78,8 @@ func TestCompletion(t *testing.T) {
 			incomplete(m)
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
 		}
-		check.NoError(t, r.deliver(place, "what is this?", withPicture))
-		r.idle()
+		check.NoError(t, r.deliverTo(place, "what is this?", withPicture))
+		r.waitForReplies()
 		r.restart()
 		r.ask("and now?")
 		for i, req := range r.model.Requests() {
@@ -92,7 +92,7 @@ func TestCompletion(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a model that takes no pictures gets them in words", func(t *testing.T) {
+	t.Run("a model without vision gets a description", func(t *testing.T) {
 		r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			for _, m := range req.Messages {
 				if len(m.Images) > 0 {
@@ -100,29 +100,29 @@ func TestCompletion(t *testing.T) {
 				}
 			}
 			return llmtest.Say("a cat, I am told"), nil
-		}).through(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		}).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			m.Attachments[0].Data = []byte("\x89PNG\r\n\x1a\n")
 			return m, nil
 		}})
 		for range 2 {
-			check.NoError(t, r.deliver(place, "what is this?", func(m *channel.Inbound) {
+			check.NoError(t, r.deliverTo(place, "what is this?", func(m *channel.Inbound) {
 				incomplete(m)
 				m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png"}}
 			}))
-			r.idle()
+			r.waitForReplies()
 		}
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"a cat, I am told", "a cat, I am told"})
 		check.Equal(t, "requests: a refusal is learnt once", len(r.model.Requests()), 3)
 	})
 }
 
-func editAt(r *rig, id, text string, at time.Time) {
+func editMessageAt(r *rig, id, text string, at time.Time) {
 	r.t.Helper()
 	check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}))
-	r.idle()
+	r.waitForReplies()
 }
 
-func lastSeen(r *rig, n int) string {
+func promptSuffix(r *rig, n int) string {
 	var b strings.Builder
 	for _, m := range r.model.Requests()[n].Messages {
 		b.WriteString(m.Text + "\n")
@@ -134,19 +134,19 @@ func TestEdits(t *testing.T) {
 	t.Run("an edit starts no turn, and the model sees the new text", func(t *testing.T) {
 		r := newRig(t, echo)
 		r.ask("the code is 1234")
-		editAt(r, "m1", "the code is 4711", time.Now())
-		editAt(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
-		editAt(r, "nobody", "was never said", time.Now())
+		editMessageAt(r, "m1", "the code is 4711", time.Now())
+		editMessageAt(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older edit arrives late
+		editMessageAt(r, "nobody", "was never said", time.Now())
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
 		r.ask("what is it?")
-		s := lastSeen(r, 1)
+		s := promptSuffix(r, 1)
 		check.Contains(t, "the model saw", s, "4711")
 		check.Lacks(t, "the model saw", s, "1234")
 		r.restart()
 		r.ask("once more?")
-		check.HasPrefix(t, "a restart renders other bytes", strings.SplitN(lastSeen(r, 2), "<now>", 2)[0], strings.SplitN(lastSeen(r, 1), "<now>", 2)[0])
+		check.HasPrefix(t, "a restart renders other bytes", strings.SplitN(promptSuffix(r, 2), "<now>", 2)[0], strings.SplitN(promptSuffix(r, 1), "<now>", 2)[0])
 	})
-	t.Run("what waits is answered in its new form", func(t *testing.T) {
+	t.Run("an edited waiting message is answered as edited", func(t *testing.T) {
 		release := make(chan struct{})
 		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n == 1 {
@@ -155,30 +155,30 @@ func TestEdits(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		r.say("one", true)
-		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
+		r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
 		r.say("tow", true)
 		check.NoError(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}))
 		close(release)
-		r.idle()
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
 	})
 }
 
 func TestDeletions(t *testing.T) {
-	t.Run("a deleted message is gone for the model, and stays gone", func(t *testing.T) {
+	t.Run("a deleted message leaves the prompt for good", func(t *testing.T) {
 		r := newRig(t, echo)
 		r.say("the secret is swordfish", false)
 		r.ask("hello")
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
-		r.idle()
+		r.waitForReplies()
 		r.ask("what is it?")
-		check.Lacks(t, "the model saw", lastSeen(r, 1), "swordfish")
-		m := past("m1", "the secret is swordfish", 0, true)
-		r.hand(m) // a repeated delivery
-		r.idle()
+		check.Lacks(t, "the model saw", promptSuffix(r, 1), "swordfish")
+		m := pastMessage("m1", "the secret is swordfish", 0, true)
+		r.deliverMessage(m) // a repeated delivery
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
 	})
-	t.Run("what waits and is deleted is not answered", func(t *testing.T) {
+	t.Run("a deleted waiting message is not answered", func(t *testing.T) {
 		release := make(chan struct{})
 		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n == 1 {
@@ -187,16 +187,16 @@ func TestDeletions(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		r.say("one", true)
-		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
+		r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
 		r.say("two", true)
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
 		close(release)
-		r.idle()
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
 	})
 }
 
-func TestAMessageDeletedWhileItIsAnswered(t *testing.T) {
+func TestMessageDeletedDuringTurn(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
@@ -209,13 +209,13 @@ func TestAMessageDeletedWhileItIsAnswered(t *testing.T) {
 	<-began
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	close(release)
-	if !r.settles(3 * time.Second) {
+	if !r.becomesIdle(3 * time.Second) {
 		t.Error("the conversation could not go on")
 	}
 	check.Lacks(t, "people were told", strings.Join(r.connector.texts(), "|"), "disk")
 }
 
-func TestAMessageDeletedWhileItsTurnIsTriedAgain(t *testing.T) {
+func TestMessageDeletedDuringRetry(t *testing.T) {
 	var log strings.Builder
 	r := newRig(t, nil)
 	r.hub.Close()
@@ -228,12 +228,12 @@ func TestAMessageDeletedWhileItsTurnIsTriedAgain(t *testing.T) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
 	}
 	r.say("hello", true)
-	r.settles(time.Second)
+	r.becomesIdle(time.Second)
 	r.stop()
 	check.Lacks(t, "log.String()", log.String(), "conversation_stalled")
 }
 
-func TestWhatIsDeletedDuringATurnIsShownNoMore(t *testing.T) {
+func TestDeletedMessageLeavesNextRequest(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {

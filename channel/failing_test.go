@@ -18,7 +18,7 @@ import (
 	"cairn/llm"
 )
 
-func TestAProvidersFailureIsReportedInOneSentence(t *testing.T) {
+func TestProviderFailureIsReported(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err   error
 		calls int
@@ -38,13 +38,13 @@ func TestAProvidersFailureIsReportedInOneSentence(t *testing.T) {
 			}
 			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 			r.restart()
-			r.idle()
+			r.waitForReplies()
 			check.Equal(t, "a closed turn is answered again after a restart", len(r.connector.sent), 1)
 		})
 	}
 }
 
-func TestAPanicInAToolOrModelEndsOnlyTheTurn(t *testing.T) {
+func TestPanicEndsOnlyTheTurn(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
 			panic("the model breaks")
@@ -58,7 +58,7 @@ func TestAPanicInAToolOrModelEndsOnlyTheTurn(t *testing.T) {
 	check.Equal(t, "texts[1]", texts[1], "answer 2")
 }
 
-func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
+func TestOverflowCompactsAndRetries(t *testing.T) {
 	r := newRig(t, nil)
 	overflow := true
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -85,7 +85,7 @@ func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
 	check.Equal(t, "rows are stored", len(r.transcript()), 62)
 }
 
-func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
+func TestModelWithoutToolSupport(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
@@ -98,7 +98,7 @@ func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
 }
 
-func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
+func TestPersistentOverflowIsReported(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
 	})
@@ -110,7 +110,7 @@ func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
 	check.Contains(t, "r.connector.sent[0].Text", r.connector.sent[0].Text, "/compact")
 }
 
-func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
+func TestStuckConversationNotifiesAndRecovers(t *testing.T) {
 	r := newRig(t, echo)
 	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
 	defer disk.Close()
@@ -129,7 +129,7 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
 }
 
-func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
+func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r := newRig(t, nil)
 	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
 	defer disk.Close()
@@ -150,12 +150,12 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	rename("ALTER TABLE elsewhere RENAME TO outbox")
 	r.say("and now?", true)
 	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
-	r.idle()
+	r.waitForReplies()
 	check.EqualAll(t, "sent", r.connector.texts()[1:], []string{"answer 2", "answer 3"})
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
 }
 
-func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
+func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("hello")
 	if err := r.store.Close(); err != nil { // the disk goes away under a running hub
@@ -168,9 +168,9 @@ func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
 	r.hub = nil
 }
 
-func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
+func TestSharedFailureLogsOneWarning(t *testing.T) {
 	r := newRig(t, echo)
-	log := r.logged()
+	log := r.captureLog()
 	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
 	defer disk.Close()
 	execute := func(query string) {
@@ -181,7 +181,7 @@ func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
 	const many = 5
 	where := func(i int) string { return fmt.Sprint("test:server/", i) }
 	for i := range many {
-		check.NoError(t, r.deliver(where(i), "hello", addressed))
+		check.NoError(t, r.deliverTo(where(i), "hello", addressed))
 		if err := r.hub.Idle(t.Context(), where(i)); err == nil {
 			t.Fatal("it goes on")
 		}
@@ -189,22 +189,22 @@ func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
 	check.Equal(t, "conversations count as stuck", r.hub.Stats().Stuck, many)
 	execute("ALTER TABLE elsewhere RENAME TO compactions")
 	for i := range many {
-		check.NoError(t, r.deliver(where(i), "and now?", addressed))
-		r.settled(where(i))
+		check.NoError(t, r.deliverTo(where(i), "and now?", addressed))
+		r.waitIdle(where(i))
 	}
 	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
 		t.Errorf("%d warnings, %d times told to be over, %d are stuck in\n%s", warned, over, r.hub.Stats().Stuck, log.text.String())
 	}
 }
 
-func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
+func TestUnsentReplyLogsOneWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		r := newRig(t, echo)
 		r.stop()
 		r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		r.start()
-		r.connector.note(func() { r.connector.fails = 3 })
+		r.connector.note(func() { r.connector.failures = 3 })
 		r.ask("hello")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		check.Equal(t, "warnings for  tries", log.count("level=WARN"), 1)
@@ -213,19 +213,19 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 	})
 }
 
-func TestAConversationThatPanicsIsLoadedAgain(t *testing.T) {
+func TestConversationReloadsAfterPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
-		log := r.logged()
+		log := r.captureLog()
 		r.ask("hello")
 		for _, text := range []string{"and now?", "and then?"} {
 			r.connector.panics.Store(1)
 			r.say(text, true)
 			synctest.Wait()
-			check.NoError(t, r.deliver("test:server/other", text, addressed)) // no one else waits
-			r.settled("test:server/other")
+			check.NoError(t, r.deliverTo("test:server/other", text, addressed)) // no one else waits
+			r.waitIdle("test:server/other")
 			time.Sleep(time.Minute)
-			r.idle()
+			r.waitForReplies()
 		}
 		check.EqualAll(t, "transcript", r.transcript(), []string{
 			"user: hello", "assistant: answer 1", "user: and now?", "assistant: answer 3", "user: and then?", "assistant: answer 5",

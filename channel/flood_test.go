@@ -18,9 +18,9 @@ import (
 	"cairn/memory"
 )
 
-// TestAFloodInOneChannel: many people write a lot in parallel, all of it to the bot. Nothing is
+// TestFloodInOneChannel: many people write a lot in parallel, all of it to the bot. Nothing is
 // lost or taken twice, each person's order is kept, and the answers are few.
-func TestAFloodInOneChannel(t *testing.T) {
+func TestFloodInOneChannel(t *testing.T) {
 	const people, each, perMinute, window = 10, 50, 2, 8000
 	largest := 0
 	var mu sync.Mutex // guards largest
@@ -33,7 +33,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 		defer mu.Unlock()
 		largest = max(largest, used)
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil
-	}).with(channel.Rules{TurnsPerMinute: perMinute})
+	}).withRules(channel.Rules{TurnsPerMinute: perMinute})
 	r.model.Tokens = window
 	started := time.Now()
 	var all sync.WaitGroup
@@ -76,9 +76,9 @@ func TestAFloodInOneChannel(t *testing.T) {
 	}
 }
 
-// TestAFloodInManyChannels: each channel gets its own answers, in order, while the model never
+// TestFloodInManyChannels: each channel gets its own answers, in order, while the model never
 // answers in one of them; only the channels in use are open.
-func TestAFloodInManyChannels(t *testing.T) {
+func TestFloodInManyChannels(t *testing.T) {
 	const channels, each = 40, 8
 	stuck := make(chan struct{})
 	r := newRig(t, func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -132,9 +132,9 @@ func TestAFloodInManyChannels(t *testing.T) {
 	}
 }
 
-// TestMegabytes: messages far larger than the window are stored whole, shown clipped, found, edited
+// TestHugeMessages: messages far larger than the window are stored whole, shown clipped, found, edited
 // and deleted, and the conversation goes on.
-func TestMegabytes(t *testing.T) {
+func TestHugeMessages(t *testing.T) {
 	for what, text := range map[string]string{
 		"1 MB of words":          strings.Repeat("a few words that everybody knows, ", 30_000),
 		"1 MB of one word":       strings.Repeat("a", 1_000_000),
@@ -150,7 +150,7 @@ func TestMegabytes(t *testing.T) {
 			r := newRig(t, echo)
 			r.model.Tokens, r.agent.Recall = 8000, 400
 			m := r.inbound("parrot "+text, true)
-			r.hand(m)
+			r.deliverMessage(m)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			check.NoError(t, r.hub.Idle(ctx, place))

@@ -24,54 +24,54 @@ func (r *rig) sayAs(id, name, where, text string) {
 	m := r.inbound(text, false)
 	m.AuthorID, m.Author = id, name
 	check.Must(r.hub.Deliver(r.t.Context(), where, m))(r.t)
-	r.settled(where)
+	r.waitIdle(where)
 }
 
 func TestForgetMe(t *testing.T) {
 	const other = "test:server/other"
 	r := newRig(t, echo)
-	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // only the memories saved here
+	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // only the memories saved here
 	for i := range 60 {
 		r.sayAs("u1", "Ada", place, fmt.Sprintf("I like parrots, number %d", i))
 		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // same name, different person
 	}
 	r.sayAs("u1", "Ada", other, "parrots here too")
-	if got := r.finished(r.as(ada, place, "/remember my parrot is called Coco")); !strings.Contains(got, "as memory 1") {
+	if got := r.finished(r.runAs(ada, place, "/remember my parrot is called Coco")); !strings.Contains(got, "as memory 1") {
 		t.Fatal(got)
 	}
-	t.Run("it tells what would go, and deletes nothing", func(t *testing.T) {
-		got := r.finished(r.as(ada, place, "/forget me"))
+	t.Run("without confirmation it lists the data, and deletes nothing", func(t *testing.T) {
+		got := r.finished(r.runAs(ada, place, "/forget me"))
 		check.Contains(t, "got", got, "60 messages and 1 memory of yours in this conversation", "/forget me yes")
-		check.Contains(t, "r.finished(r.as(ada, place, \"/forget ME everywhere\"))", r.finished(r.as(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
-		check.Equal(t, "to one of that name it says", r.finished(r.as(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
-		check.Contains(t, "it says", r.finished(r.as(ada, place, "/forget me not")), `"not"`)
+		check.Contains(t, "r.finished(r.as(ada, place, \"/forget ME everywhere\"))", r.finished(r.runAs(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
+		check.Equal(t, "to one of that name it says", r.finished(r.runAs(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
+		check.Contains(t, "it says", r.finished(r.runAs(ada, place, "/forget me not")), `"not"`)
 		check.Equal(t, "messages are left", len(r.transcript()), 120)
 	})
-	t.Run("one of that name may not forget what is another's", func(t *testing.T) {
-		check.Lacks(t, "got", r.finished(r.as(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")), "is forgotten")
+	t.Run("a person of the same name cannot delete another's data", func(t *testing.T) {
+		check.Lacks(t, "got", r.finished(r.runAs(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")), "is forgotten")
 	})
-	t.Run("with a yes all of it goes here, from what the model is shown too", func(t *testing.T) {
-		got := r.finished(r.as(ada, place, "/forget me yes"))
+	t.Run("confirmed, it deletes the data of the channel, also from the prompt", func(t *testing.T) {
+		got := r.finished(r.runAs(ada, place, "/forget me yes"))
 		check.HasPrefix(t, "got", got, "Deleted: 60 messages and 1 memory of yours in this conversation.")
 		r.sayAs("u1", "Ada", place, "good morning")
 		r.ask("what do I like?")
-		asked := r.asked()
+		asked := r.lastRequestText()
 		check.Lacks(t, "the model is shown", asked, "parrot")
 		check.Contains(t, "the model is shown", asked, "tea, number 59", "good morning")
 		all := strings.Join(r.transcript(), "\n")
 		check.Lacks(t, "the transcript", all, "parrot")
 		check.Contains(t, "the transcript", all, "tea, number 0")
-		check.Lacks(t, "memories", r.finished(r.as(bo, place, "/memories")), "Coco")
+		check.Lacks(t, "memories", r.finished(r.runAs(bo, place, "/memories")), "Coco")
 	})
-	t.Run("and everywhere it goes everywhere", func(t *testing.T) {
-		check.HasPrefix(t, "r.finished(r.as(ada, place, \"/forget me everywhere yes\"))", r.finished(r.as(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours in all conversations")
-		check.Equal(t, "again", r.finished(r.as(ada, place, "/forget me everywhere yes")), "I keep nothing of yours in all conversations that I have with you.")
+	t.Run("with everywhere, it deletes the data of all channels", func(t *testing.T) {
+		check.HasPrefix(t, "r.finished(r.as(ada, place, \"/forget me everywhere yes\"))", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours in all conversations")
+		check.Equal(t, "again", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "I keep nothing of yours in all conversations that I have with you.")
 		c := check.Must(r.store.Conversation(t.Context(), other))(t)
 		check.Equal(t, "left", len(check.Must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
 	})
 }
 
-func TestForgetMeGoesOnAfterARestart(t *testing.T) {
+func TestForgetMeResumesAfterRestart(t *testing.T) {
 	r := newRig(t, echo)
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
@@ -92,7 +92,7 @@ func TestForgetMeGoesOnAfterARestart(t *testing.T) {
 }
 
 // No one waits: while thousands of messages are deleted, others get answers.
-func TestForgetMeHoldsUpNobody(t *testing.T) {
+func TestForgetMeDoesNotBlock(t *testing.T) {
 	r := newRig(t, echo)
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
 	for i := 0; i < 3000; i += 100 {
@@ -112,10 +112,10 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 		started := time.Now()
 		m := r.inbound(fmt.Sprintf("question %d", i), true)
 		m.AuthorID, m.Author = "u2", "Bo"
-		r.hand(m)
+		r.deliverMessage(m)
 		slowest = max(slowest, time.Since(started))
 	}
-	r.idle()
+	r.waitForReplies()
 	done := answer.Text
 	if answer.Then != nil {
 		done = answer.Then(t.Context())
@@ -138,27 +138,27 @@ func TestOptOut(t *testing.T) {
 		return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": fmt.Sprintf("she likes parrots, %d", n), "kind": "preference"})), nil
 	}
 	r := newRig(t, saves)
-	r.finished(r.as(ada, place, "/remember I like tea"))
-	got := r.finished(r.as(ada, place, "/optout"))
+	r.finished(r.runAs(ada, place, "/remember I like tea"))
+	got := r.finished(r.runAs(ada, place, "/optout"))
 	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
 		check.Contains(t, "it says", got, want)
 	}
 	r.ask("remember that I like parrots")
 	check.Contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
-	check.Equal(t, "/remember", r.finished(r.as(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
-	check.Equal(t, "/remember of somebody else", r.finished(r.as(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I keep nothing of them in mind.")
-	if got := r.finished(r.as(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
+	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
+	check.Equal(t, "/remember of somebody else", r.finished(r.runAs(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I keep nothing of them in mind.")
+	if got := r.finished(r.runAs(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
 		t.Errorf("memories are %q", got)
 	}
-	check.HasPrefix(t, "a second time", r.finished(r.as(ada, place, "/optout")), "You have opted out already")
-	check.HasPrefix(t, "off", r.finished(r.as(ada, place, "/optout off")), "What you say may become a memory again")
-	check.Contains(t, "/remember says", r.finished(r.as(ada, place, "/remember I like parrots")), "as memory")
-	check.Equal(t, "off again says", r.finished(r.as(ada, place, "/optout off")), "You had not opted out.")
+	check.HasPrefix(t, "a second time", r.finished(r.runAs(ada, place, "/optout")), "You have opted out already")
+	check.HasPrefix(t, "off", r.finished(r.runAs(ada, place, "/optout off")), "What you say may become a memory again")
+	check.Contains(t, "/remember says", r.finished(r.runAs(ada, place, "/remember I like parrots")), "as memory")
+	check.Equal(t, "off again says", r.finished(r.runAs(ada, place, "/optout off")), "You had not opted out.")
 }
 
 // If the running turn has found a message that is then deleted, the search result is stored, and
 // shown from then on, without that message.
-func TestWhatTheRunningTurnFoundIsForgotten(t *testing.T) {
+func TestForgetMeReachesRunningTurn(t *testing.T) {
 	var r *rig
 	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		switch last := req.Messages[len(req.Messages)-1]; {
@@ -176,19 +176,19 @@ func TestWhatTheRunningTurnFoundIsForgotten(t *testing.T) {
 		return llmtest.Say("well"), nil
 	})
 	r.say("my parrot is called Coco", false)
-	r.idle()
+	r.waitForReplies()
 	r.ask("what is its name?")
 	if sent := strings.Join(r.connector.texts(), "|"); sent != "it has a name" {
 		t.Fatalf("it said %q", sent)
 	}
 	check.Lacks(t, "the transcript", strings.Join(r.transcript(), "\n"), "Coco")
 	r.ask("and now?")
-	asked := r.asked()
+	asked := r.lastRequestText()
 	check.Lacks(t, "the model is shown", asked, "Coco")
 	check.Contains(t, "the model is shown", asked, "has been deleted")
 }
 
-func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
+func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
 	const source = "test:server/other"
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
@@ -206,12 +206,12 @@ func TestWhatAnotherConversationFoundOfWhatIsDeleted(t *testing.T) {
 	check.Must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
 	ask := r.inbound("what is it called?", true)
 	ask.Audience = channel.ServerWide
-	r.hand(ask)
-	r.idle()
-	if !strings.Contains(r.asked(), "Wumpus") {
-		t.Fatalf("the model found nothing:\n%s", r.asked())
+	r.deliverMessage(ask)
+	r.waitForReplies()
+	if !strings.Contains(r.lastRequestText(), "Wumpus") {
+		t.Fatalf("the model found nothing:\n%s", r.lastRequestText())
 	}
 	check.NoError(t, r.hub.Delete(t.Context(), source, said.ID))
 	r.ask("and now?")
-	check.Lacks(t, "the model is shown", r.asked(), "Wumpus")
+	check.Lacks(t, "the model is shown", r.lastRequestText(), "Wumpus")
 }

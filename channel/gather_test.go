@@ -61,7 +61,7 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (chan
 	return channel.Page{Said: found[:limit], Last: found[limit-1].ID, More: true}, nil
 }
 
-func (p *platform) on(inner *connector) { p.connector = inner }
+func (p *platform) wrap(inner *connector) { p.connector = inner }
 
 func (p *platform) Complete(_ context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {
 	if p.complete == nil {
@@ -70,13 +70,13 @@ func (p *platform) Complete(_ context.Context, _ string, m channel.Inbound) (cha
 	return p.complete(m)
 }
 
-func past(id, text string, age time.Duration, addressed bool) channel.Inbound {
+func pastMessage(id, text string, age time.Duration, addressed bool) channel.Inbound {
 	return channel.Inbound{ID: id, AuthorID: "u1", Author: "Ada", Text: text, Time: time.Now().Add(-age), Addressed: addressed}
 }
 
 func texts(lines []string) string { return strings.Join(lines, " | ") }
 
-func comeBack(r *rig) {
+func reconnectConnector(r *rig) {
 	r.t.Helper()
 	gaps, err := r.hub.Away(r.t.Context(), "test", nil)
 	if err != nil || len(gaps) != 1 || gaps[0] != (channel.Gap{Conversation: place, After: "1"}) {
@@ -84,115 +84,115 @@ func comeBack(r *rig) {
 	}
 }
 
-func TestWhatWasMissedIsReadFirst(t *testing.T) {
-	first, live := past("1", "one", 9*time.Minute, false), past("9", "nine", 0, true)
+func TestMissedMessagesAreReadFirst(t *testing.T) {
+	first, live := pastMessage("1", "one", 9*time.Minute, false), pastMessage("9", "nine", 0, true)
 	missed := []channel.Inbound{
-		first, past("2", "two", 8*time.Minute, true), past("3", "three", 7*time.Minute, false),
-		past("4", "four", 6*time.Minute, true), past("5", "five", 5*time.Minute, false), live,
+		first, pastMessage("2", "two", 8*time.Minute, true), pastMessage("3", "three", 7*time.Minute, false),
+		pastMessage("4", "four", 6*time.Minute, true), pastMessage("5", "five", 5*time.Minute, false), live,
 	}
-	t.Run("in the platform's order, each once", func(t *testing.T) {
+	t.Run("missed messages are stored once, in the platform's order", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
-		r := newRig(t, echo).through(p)
-		r.hand(first)
-		r.idle()
+		r := newRig(t, echo).throughConnector(p)
+		r.deliverMessage(first)
+		r.waitForReplies()
 		r.reopen()
-		comeBack(r)
-		r.hand(live) // before anyone reports that there is something to catch up on
-		r.idle()
+		reconnectConnector(r)
+		r.deliverMessage(live) // before anyone reports that there is something to catch up on
+		r.waitForReplies()
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
-		r.idle()
+		r.waitForReplies()
 		got := texts(r.transcript())
 		check.Equal(t, "the transcript", got, "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
 		check.Equal(t, "the answer is to", fmt.Sprint(r.connector.sent[0].To), "[2 4 9]")
 		check.Equal(t, "the gap is still open", check.Must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
 	})
-	t.Run("after a crash in between it goes on", func(t *testing.T) {
+	t.Run("a backfill resumes after a crash", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
-		r := newRig(t, echo).through(p)
-		r.hand(first)
-		r.idle()
-		comeBack(r)
+		r := newRig(t, echo).throughConnector(p)
+		r.deliverMessage(first)
+		r.waitForReplies()
+		reconnectConnector(r)
 		r.stop() // nothing was read
 		r.start()
 		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "1" {
 			t.Fatalf("%+v, %v", gaps, err)
 		}
-		r.hand(live)
-		r.idle()
+		r.deliverMessage(live)
+		r.waitForReplies()
 		check.HasPrefix(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine")
 	})
-	t.Run("what is too old is context", func(t *testing.T) {
-		old := []channel.Inbound{first, past("2", "two", 3*time.Hour, true), past("3", "three", 2*time.Hour, false)}
-		r := newRig(t, echo).through(&platform{said: old})
-		r.hand(first)
-		r.idle()
-		comeBack(r)
+	t.Run("old missed messages are context only", func(t *testing.T) {
+		old := []channel.Inbound{first, pastMessage("2", "two", 3*time.Hour, true), pastMessage("3", "three", 2*time.Hour, false)}
+		r := newRig(t, echo).throughConnector(&platform{said: old})
+		r.deliverMessage(first)
+		r.waitForReplies()
+		reconnectConnector(r)
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
-		r.idle()
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three"})
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 	})
 }
 
-func TestGapsThatCannotBeRead(t *testing.T) {
-	first, live := past("1", "one", 9*time.Minute, false), past("9", "nine", 0, true)
+func TestUnreadableGaps(t *testing.T) {
+	first, live := pastMessage("1", "one", 9*time.Minute, false), pastMessage("9", "nine", 0, true)
 	missed := []channel.Inbound{
-		first, past("2", "two", 8*time.Minute, true), past("3", "three", 7*time.Minute, false),
-		past("4", "four", 6*time.Minute, true), past("5", "five", 5*time.Minute, false), live,
+		first, pastMessage("2", "two", 8*time.Minute, true), pastMessage("3", "three", 7*time.Minute, false),
+		pastMessage("4", "four", 6*time.Minute, true), pastMessage("5", "five", 5*time.Minute, false), live,
 	}
-	t.Run("a gap that cannot be read now holds nobody up, and stays", func(t *testing.T) {
+	t.Run("a temporary failure keeps the gap, and does not block messages", func(t *testing.T) {
 		p := &platform{said: missed, broken: errors.New("the platform is down")}
-		r := newRig(t, echo).through(p)
-		r.hand(first)
-		r.idle()
-		comeBack(r)
-		r.hand(live)
-		r.idle()
+		r := newRig(t, echo).throughConnector(p)
+		r.deliverMessage(first)
+		r.waitForReplies()
+		reconnectConnector(r)
+		r.deliverMessage(live)
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
 		p.mu.Lock()
 		p.broken = nil
 		p.mu.Unlock()
 		r.reopen()
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
-		r.idle()
+		r.waitForReplies()
 		if n := len(r.transcript()); n != 8 {
 			t.Errorf("%d rows: %q", n, r.transcript())
 		}
 	})
-	t.Run("one that can never be read is closed", func(t *testing.T) {
+	t.Run("a permanent failure closes the gap", func(t *testing.T) {
 		p := &platform{broken: fmt.Errorf("history: %w", channel.ErrGone)}
-		r := newRig(t, echo).through(p)
-		r.hand(first)
-		r.idle()
-		comeBack(r)
-		r.hand(live)
-		r.idle()
+		r := newRig(t, echo).throughConnector(p)
+		r.deliverMessage(first)
+		r.waitForReplies()
+		reconnectConnector(r)
+		r.deliverMessage(live)
+		r.waitForReplies()
 		n := len(p.asked)
-		r.hand(past("10", "ten", 0, false))
-		r.idle()
+		r.deliverMessage(pastMessage("10", "ten", 0, false))
+		r.waitForReplies()
 		check.Len(t, "asked again", p.asked, n)
 	})
-	t.Run("where nothing was missed nothing is read", func(t *testing.T) {
+	t.Run("without a gap no history is read", func(t *testing.T) {
 		p := &platform{said: missed}
-		r := newRig(t, echo).through(p)
-		r.hand(first)
-		r.idle()
-		comeBack(r)
+		r := newRig(t, echo).throughConnector(p)
+		r.deliverMessage(first)
+		r.waitForReplies()
+		reconnectConnector(r)
 		check.NoError(t, r.hub.NothingMissed(t.Context(), place))
-		r.hand(past("6", "six", 0, false))
-		r.idle()
+		r.deliverMessage(pastMessage("6", "six", 0, false))
+		r.waitForReplies()
 		check.Len(t, "asked", p.asked, 0)
 	})
-	t.Run("a conversation nothing is known of begins where the connector says", func(t *testing.T) {
-		r := newRig(t, echo).through(&platform{said: missed})
+	t.Run("a new conversation starts where the connector says", func(t *testing.T) {
+		r := newRig(t, echo).throughConnector(&platform{said: missed})
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, "3"))
-		r.idle()
+		r.waitForReplies()
 		check.Contains(t, "the transcript", texts(r.transcript()), "user: four | user: five | user: nine | assistant")
 	})
 }
 
-func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
-	r := newRig(t, echo).through(&platform{said: []channel.Inbound{past("1", "one", time.Minute, false), past("2", "two", time.Minute, false)}})
+func TestGapSurvivesOwnerStart(t *testing.T) {
+	r := newRig(t, echo).throughConnector(&platform{said: []channel.Inbound{pastMessage("1", "one", time.Minute, false), pastMessage("2", "two", time.Minute, false)}})
 	var places []string
 	for i := range 100 {
 		places = append(places, fmt.Sprintf("test:server/quiet%d", i))
@@ -206,28 +206,28 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 		check.NoError(t, r.hub.CatchUp(t.Context(), name, "1"))
 	}
 	for _, name := range places {
-		r.settled(name)
+		r.waitIdle(name)
 		conversation := check.Must(r.store.Find(t.Context(), name))(t)
 		check.Len(t, name, check.Must(conversation.Transcript().Page(t.Context(), 1, 10))(t), 1)
 	}
 }
 
-func TestMessagesDeliveredTogether(t *testing.T) {
-	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}})
+func TestBatchDelivery(t *testing.T) {
+	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}})
 	var all []channel.Inbound
 	for i := range 10 {
-		all = append(all, past(fmt.Sprint("a", i), fmt.Sprint("text ", i), 0, i == 5))
+		all = append(all, pastMessage(fmt.Sprint("a", i), fmt.Sprint("text ", i), 0, i == 5))
 	}
 	all[3].AuthorID = "u9"
 	all = append(all, all[7])
 	check.NoError(t, r.hub.DeliverAll(t.Context(), place, all))
-	r.idle()
+	r.waitForReplies()
 	check.Equal(t, "texts(r.transcript())", texts(r.transcript()), "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1")
 }
 
-// TestDeliveriesWhileTheDatabaseIsRewritten: another connection holds the database's lock, so that
+// TestDeliveriesDuringRewrite: another connection holds the database's lock, so that
 // the rewrite takes as long as the test wants.
-func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
+func TestDeliveriesDuringRewrite(t *testing.T) {
 	r := newRig(t, echo)
 	r.ask("before")
 	other := check.Must(sql.Open("sqlite3", store.File(r.dir)))(t)

@@ -31,7 +31,7 @@ func (r *rig) withCritic(f func(ctx context.Context, n int, req llm.Request) (ll
 	return critic
 }
 
-func TestHandingOver(t *testing.T) {
+func TestConsult(t *testing.T) {
 	r := newRig(t, echo)
 	critic := r.withCritic(func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
@@ -68,7 +68,7 @@ func TestHandingOver(t *testing.T) {
 	check.Contains(t, "its tools", names, "recall", "memory_search")
 	check.Lacks(t, "its tools", names, "save")
 	check.Contains(t, "recall gave it", requests[1].Messages[3].Text, "bridge of wood")
-	check.Contains(t, "the conversation's agent does not know who spoke", r.asked(), "assistant: critic: It will fall.")
+	check.Contains(t, "the conversation's agent does not know who spoke", r.lastRequestText(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
 		if m.Native != nil {
 			t.Error("it is given what belongs to another model")
@@ -83,14 +83,14 @@ func TestHandingOver(t *testing.T) {
 	check.Lacks(t, "people saw", shown, "|It will")
 }
 
-func TestWhoIsAsked(t *testing.T) {
+func TestConsultableAgents(t *testing.T) {
 	r := newRig(t, echo)
 	critic := r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
 	for _, text := range []string{"@nobody what do you think?", "@cairn what do you think?", "ask @critic", "@", "@ critic", "critic what do you think?", "@criticism is fine"} {
 		r.ask(text)
 	}
 	r.say("@critic but nobody asked the bot", false)
-	r.idle()
+	r.waitForReplies()
 	check.Equal(t, "the critic was asked", len(critic.Requests()), 0)
 	check.Equal(t, "times, the conversation's agent", len(r.model.Requests()), 7)
 	for i, text := range r.connector.texts() {
@@ -101,7 +101,7 @@ func TestWhoIsAsked(t *testing.T) {
 	check.Len(t, "the critic was not asked for its view", r.model.Requests(), 7)
 }
 
-func TestHandingOverALongConversation(t *testing.T) {
+func TestConsultWithLongConversation(t *testing.T) {
 	r := newRig(t, echo)
 	critic := r.withCritic(func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
@@ -113,7 +113,7 @@ func TestHandingOverALongConversation(t *testing.T) {
 	for i := range 40 {
 		r.say(fmt.Sprintf("plan-%d is to build a bridge over river number %d. %s", i, i, strings.Repeat("word ", 300)), false)
 	}
-	r.idle()
+	r.waitForReplies()
 	before := r.run("/context")
 	r.ask("@critic is plan-3 good?")
 	requests := critic.Requests()
@@ -131,7 +131,7 @@ func TestHandingOverALongConversation(t *testing.T) {
 	check.Equal(t, fmt.Sprintf("rows were written: before\n%s", before), strings.Contains(before, "stack     empty"), strings.Contains(r.run("/context"), "stack     empty"))
 }
 
-func TestHandingOverFails(t *testing.T) {
+func TestConsultFails(t *testing.T) {
 	r := newRig(t, echo)
 	var fail error
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -164,7 +164,7 @@ func TestHandingOverFails(t *testing.T) {
 	check.Equal(t, "afterwards people are told", texts[len(texts)-1], "answer 1")
 }
 
-func TestAnAnswerOfAnotherAgentIsStopped(t *testing.T) {
+func TestStopEndsConsultation(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		return llmtest.Say("one two three four five six seven"), nil
@@ -172,13 +172,13 @@ func TestAnAnswerOfAnotherAgentIsStopped(t *testing.T) {
 	r.say("@critic what do you think?", true)
 	r.connector.until(t, "the beginning", func() bool { return len(r.connector.shown) > 1 })
 	r.run("/stop")
-	r.idle()
+	r.waitForReplies()
 	if texts := r.connector.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "critic: one two") || strings.Contains(texts[0], "seven") {
 		t.Errorf("people have %v", texts)
 	}
 }
 
-func TestAnotherAgentAnswersUnderTheLayersOfTheConversation(t *testing.T) {
+func TestConsultedAgentUsesConversationSettings(t *testing.T) {
 	r := newRig(t, echo)
 	critic := r.withCritic(echo)
 	ask := func() (tools int) {
@@ -193,7 +193,7 @@ func TestAnotherAgentAnswersUnderTheLayersOfTheConversation(t *testing.T) {
 	check.Equal(t, "it has tools in the only call it is left", ask(), 0)
 }
 
-func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
+func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {
 	r := newRig(t, echo)
 	var notebook llm.Notebook
 	var kept []llm.Facts
@@ -207,7 +207,7 @@ func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
 		}
 		return llmtest.Say("No."), nil
 	}}
-	critic := channel.Agent{ID: "critic", Model: counting{model, notebook.Page("tiny@here")}, MaxOutput: 300, Policy: compactor.DefaultPolicy}
+	critic := channel.Agent{ID: "critic", Model: learningModel{model, notebook.Page("tiny@here")}, MaxOutput: 300, Policy: compactor.DefaultPolicy}
 	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) { return critic, id == "critic" }
 	r.start()

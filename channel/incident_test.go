@@ -24,8 +24,8 @@ type learner struct {
 
 func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
 
-// outage returns a rig whose model fails as fails says, for the conversation that a request names.
-func outage(t *testing.T, fails func(conversation string) error) (r *rig, log *journal, ask func(conversation string)) {
+// newOutage returns a rig whose model fails as fails says, for the conversation that a request names.
+func newOutage(t *testing.T, fails func(conversation string) error) (r *rig, log *journal, ask func(conversation string)) {
 	r = newRig(t, nil)
 	r.stop()
 	r.agent.Model = &learner{Model: &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -53,7 +53,7 @@ func outage(t *testing.T, fails func(conversation string) error) (r *rig, log *j
 	}
 }
 
-func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
+func TestOutageIsOneIncident(t *testing.T) {
 	for name, failure := range map[string]error{
 		"overloaded":       &llm.Error{Kind: llm.KindOverloaded, Status: 503},
 		"the key is wrong": &llm.Error{Kind: llm.KindAuth, Status: 401},
@@ -61,7 +61,7 @@ func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var down atomic.Bool
 			down.Store(true)
-			r, log, ask := outage(t, func(string) error {
+			r, log, ask := newOutage(t, func(string) error {
 				if down.Load() {
 					return failure
 				}
@@ -73,7 +73,7 @@ func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
 				}
 			}
 			check.Equal(t, "warnings,  sentences", log.lines(slog.LevelWarn, ""), 1)
-			check.Equal(t, "warnings", r.fails(), 9)
+			check.Equal(t, "warnings", r.countFailures(), 9)
 			down.Store(false)
 			for _, conversation := range []string{"b", "a", "c"} {
 				ask(conversation)
@@ -89,7 +89,7 @@ func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
 	}
 }
 
-func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
+func TestSingleFailingConversationIsItsOwnIncident(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure  error
 		warnings int // including a first one for the server, if the failure could be its fault
@@ -100,7 +100,7 @@ func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mended atomic.Bool
-			_, log, ask := outage(t, func(conversation string) error {
+			_, log, ask := newOutage(t, func(conversation string) error {
 				if conversation == "a" && !mended.Load() {
 					return c.failure
 				}

@@ -71,24 +71,24 @@ var talks = map[string]struct {
 	},
 }
 
-// summarizing returns a worker that submits the summary of a talk.
-func (r *rig) summarizing(language string) *llmtest.Model {
+// withLanguageWorker returns a worker that submits the summary of a talk.
+func (r *rig) withLanguageWorker(language string) *llmtest.Model {
 	return r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call(fmt.Sprint("s", n), "summarize", map[string]string{"summary": talks[language].summary})), nil
 	})
 }
 
-func (r *rig) converse(language string) {
+func (r *rig) fillInLanguage(language string) {
 	r.t.Helper()
 	for _, text := range talks[language].said {
 		r.ask(text)
 	}
 }
 
-// compacted has the messages summarized, and returns the bot's next request.
-func (r *rig) compacted() llm.Request {
+// lastWorkerRequest has the messages summarized, and returns the bot's next request.
+func (r *rig) lastWorkerRequest() llm.Request {
 	r.t.Helper()
-	answer := r.press("/compact")
+	answer := r.runAsManager("/compact")
 	if answer.Then == nil {
 		r.t.Fatalf("/compact says %s", answer)
 	}
@@ -100,7 +100,7 @@ func (r *rig) compacted() llm.Request {
 
 func system(req llm.Request) string { return req.Messages[0].Text }
 
-func TestAConversationIsKeptInItsLanguage(t *testing.T) {
+func TestConversationLanguage(t *testing.T) {
 	for _, language := range prompts.Languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -111,9 +111,9 @@ func TestAConversationIsKeptInItsLanguage(t *testing.T) {
 				p.KeepFirst, p.KeepLastN, p.PrepareThreshold = 0, 0, 0
 				return p
 			}
-			worker, texts := r.summarizing(language), prompts.In(language)
-			r.converse(language)
-			next := r.compacted()
+			worker, texts := r.withLanguageWorker(language), prompts.In(language)
+			r.fillInLanguage(language)
+			next := r.lastWorkerRequest()
 			asked := worker.Requests()
 			check.Len(t, "the worker was asked", asked, 1)
 			check.Equal(t, "the worker was told", system(asked[0]), texts.Worker)
@@ -121,7 +121,7 @@ func TestAConversationIsKeptInItsLanguage(t *testing.T) {
 			check.Contains(t, "the worker was asked", asked[0].Messages[1].Text, "\n\n"+ask)
 			check.Contains(t, "the bot was told", system(next), texts.System)
 			check.Contains(t, "the summary is not", fmt.Sprint(next.Messages), talks[language].summary)
-			said := r.press("/recap").Then(t.Context())
+			said := r.runAsManager("/recap").Then(t.Context())
 			asked = worker.Requests()
 			check.Equal(t, fmt.Sprintf("the recap %q was asked", said), system(asked[len(asked)-1]), texts.Recap+"\n\n"+texts.Plain)
 		})
@@ -141,7 +141,7 @@ func (r *rig) languages() (all []string) {
 	return all
 }
 
-func auto(t *testing.T) *rig {
+func withDetectedLanguage(t *testing.T) *rig {
 	r := newRig(t, echo)
 	r.agent.Language = "auto"
 	r.agent.Policy = func() compactor.Policy {
@@ -152,10 +152,10 @@ func auto(t *testing.T) *rig {
 	return r
 }
 
-func TestTheLanguageIsTold(t *testing.T) {
+func TestDetectedLanguageReachesModel(t *testing.T) {
 	t.Parallel()
-	t.Run("by the first messages that tell it, and it stays", func(t *testing.T) {
-		r := auto(t)
+	t.Run("the first messages decide the language for good", func(t *testing.T) {
+		r := withDetectedLanguage(t)
 		for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
 			r.ask(text)
 		}
@@ -163,13 +163,13 @@ func TestTheLanguageIsTold(t *testing.T) {
 		r.ask("And what do you say to this?")
 		check.EqualAll(t, "the languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
 	})
-	t.Run("by what summaries cover, as soon as they do", func(t *testing.T) {
-		r := auto(t)
-		r.summarizing("fr")
+	t.Run("a summary fixes the language of what it covers", func(t *testing.T) {
+		r := withDetectedLanguage(t)
+		r.withLanguageWorker("fr")
 		r.ask("Hi, can you help us with the launch of the app?")
-		r.converse("fr")
+		r.fillInLanguage("fr")
 		check.EqualAll(t, "before", r.languages(), []string{"en", "en", "en", "en", "en"})
-		next := r.compacted()
+		next := r.lastWorkerRequest()
 		if system(next) != prompts.In("fr").System && system(next) != prompts.In("en").System {
 			t.Fatalf("it was told %.80s…", system(next))
 		}
@@ -178,17 +178,17 @@ func TestTheLanguageIsTold(t *testing.T) {
 		r.ask("So what do you think about this now?")
 		check.EqualAll(t, "after a restart", r.languages()[6:], []string{"fr"})
 	})
-	t.Run("by the message that a thread hangs on", func(t *testing.T) {
-		r := auto(t)
+	t.Run("a thread takes the language of its first message", func(t *testing.T) {
+		r := withDetectedLanguage(t)
 		r.say("Hallo, wer kann mir am Samstag beim Umzug helfen?", false)
-		r.idle()
+		r.waitForReplies()
 		const thread = place + "/m1"
 		check.Must(r.hub.Deliver(t.Context(), thread, r.inbound("ok", true)))(t)
 		check.NoError(t, r.hub.Idle(t.Context(), thread))
 		check.EqualAll(t, "the language of the thread", r.languages(), []string{"de"})
 	})
-	t.Run("of a language without prompts: English", func(t *testing.T) {
-		r := auto(t)
+	t.Run("a language without prompts falls back to English", func(t *testing.T) {
+		r := withDetectedLanguage(t)
 		for range 2 {
 			r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
 		}
@@ -196,7 +196,7 @@ func TestTheLanguageIsTold(t *testing.T) {
 	})
 }
 
-func TestALanguageThatIsSetAppliesFromTheNextTurnOn(t *testing.T) {
+func TestLanguageSettingAppliesFromNextTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo)
 	r.ask("hello")
@@ -206,7 +206,7 @@ func TestALanguageThatIsSetAppliesFromTheNextTurnOn(t *testing.T) {
 	check.EqualAll(t, "the languages", r.languages(), []string{"en", "ja"})
 }
 
-func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
+func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 	t.Parallel()
 	texts := prompts.In("pt")
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -222,8 +222,8 @@ func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"critic": {Model: critic}})
 	r.ask("@critic, what do you think of it?")
 	r.say("go", true)
-	r.ended(1)
-	r.idle()
+	r.waitForTask(1)
+	r.waitForReplies()
 	asked := critic.Requests()
 	check.Len(t, "the other agent was told", asked, 2)
 	check.Equal(t, "system(asked[0])+\"\\n\"", system(asked[0])+"\n", texts.Handover)
@@ -240,7 +240,7 @@ func TestOtherAgentsAndToolsHaveTheLanguageOfTheConversation(t *testing.T) {
 }
 
 // People who write German to the bot get its own sentences in German too.
-func TestTheBotsOwnWordsAreInTheLanguage(t *testing.T) {
+func TestNoticesUseConversationLanguage(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
 	})

@@ -14,17 +14,17 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// counting is a scripted model that counts the tokens it is sent and remembers what is learned
+// learningModel is a scripted model that counts the tokens it is sent and remembers what is learned
 // about it.
-type counting struct {
+type learningModel struct {
 	*llmtest.Model
 	page *llm.Learnt
 }
 
-func (c counting) Learnt() *llm.Learnt { return c.page }
+func (c learningModel) Learnt() *llm.Learnt { return c.page }
 
-// used returns the number that /context shows.
-func (r *rig) used() (tokens int) {
+// contextTokens returns the number that /context shows.
+func (r *rig) contextTokens() (tokens int) {
 	r.t.Helper()
 	_, line, _ := strings.Cut(r.run("/context"), "\nused")
 	if _, err := fmt.Sscan(line, &tokens); err != nil {
@@ -33,41 +33,43 @@ func (r *rig) used() (tokens int) {
 	return tokens
 }
 
-func counted(text string, prompt int) llm.Response {
+func responseWithUsage(text string, prompt int) llm.Response {
 	resp := llmtest.Say(text)
 	resp.Usage = llm.Usage{Prompt: prompt, Completion: 3}
 	return resp
 }
 
-func TestTheContextShowsWhatTheProviderCounted(t *testing.T) {
+func TestContextShowsProviderCount(t *testing.T) {
 	prompt := 0 // the provider's count; 0: it does not count
-	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return counted("ok", prompt), nil })
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return responseWithUsage("ok", prompt), nil
+	})
 	r.ask("hello")
-	estimated := r.used()
+	estimated := r.contextTokens()
 	prompt = estimated * 11 / 10
 	r.ask("hello again")
 	// The reserve of 500 and the answer, without the context block of the question.
-	if used, want := r.used(), prompt+500; used < want-60 || used > want+20 {
+	if used, want := r.contextTokens(), prompt+500; used < want-60 || used > want+20 {
 		t.Errorf("%d tokens used, the prompt was counted at %d", used, prompt)
 	}
 }
 
-func TestACountOfARequestWithoutToolsIsNotThatOfTheNext(t *testing.T) {
+func TestCountWithoutToolsIsNotReused(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) == 0 {
-			return counted("done", 90_000), nil
+			return responseWithUsage("done", 90_000), nil
 		}
 		resp := llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"}))
 		return resp, nil
 	})
 	r.ask("look for tea")
-	if used := r.used(); used > 20_000 {
+	if used := r.contextTokens(); used > 20_000 {
 		t.Errorf("%d tokens used", used)
 	}
 }
 
 // A worker that runs in parallel may learn of a refusal before the turn does.
-func TestARefusalOfToolsThatAWorkerHasLearntMeanwhileFailsNoTurn(t *testing.T) {
+func TestToolRefusalLearnedByWorkerDoesNotFailTurn(t *testing.T) {
 	page := new(llm.Notebook).Page("tiny@here")
 	r := newRig(t, nil)
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -77,12 +79,12 @@ func TestARefusalOfToolsThatAWorkerHasLearntMeanwhileFailsNoTurn(t *testing.T) {
 		}
 		return echo(ctx, n, req)
 	}
-	r.agent.Model = counting{r.model, page}
+	r.agent.Model = learningModel{r.model, page}
 	r.ask("hello")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 2"})
 }
 
-func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
+func TestLearnedFactsSurviveRestart(t *testing.T) {
 	var mu sync.Mutex
 	writes := 0
 	r := newRig(t, nil)
@@ -94,7 +96,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 		for _, m := range req.Messages {
 			size += len(m.Text)
 		}
-		return counted("answer", size/3), nil
+		return responseWithUsage("answer", size/3), nil
 	}
 	open := func() {
 		known := check.Must(r.store.Models().List(t.Context()))(t)
@@ -105,7 +107,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 			mu.Unlock()
 			return r.store.Models().Keep(ctx, model, f)
 		})
-		r.agent.Model = counting{r.model, notebook.Page("tiny@here")}
+		r.agent.Model = learningModel{r.model, notebook.Page("tiny@here")}
 	}
 	open()
 	for range 40 {
@@ -120,7 +122,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 			refused++
 		}
 	}
-	before := r.used()
+	before := r.contextTokens()
 	r.reopen()
 	open()
 	r.ask("hello once more")
@@ -137,7 +139,7 @@ func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 	}
 }
 
-func TestAnOverflowThatTellsBothNumbersTeachesBoth(t *testing.T) {
+func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 	const window, size = 12_000, 2 // real tokens per estimated token
 	r := newRig(t, nil)
 	var page llm.Learnt
@@ -155,7 +157,7 @@ func TestAnOverflowThatTellsBothNumbersTeachesBoth(t *testing.T) {
 		r.model.Tokens = window
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
 	}
-	r.agent.Model = counting{r.model, &page}
+	r.agent.Model = learningModel{r.model, &page}
 	r.reopen()
 	for i := range 60 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
@@ -173,16 +175,16 @@ func TestAnOverflowThatTellsBothNumbersTeachesBoth(t *testing.T) {
 	}
 }
 
-func TestAWindowThatIsFullInSilenceMakesRoom(t *testing.T) {
+func TestSilentOverflowCompacts(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 6000
 	full := true
 	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		if n > 10 && full {
 			full = false
-			return counted("", 6000), nil
+			return responseWithUsage("", 6000), nil
 		}
-		return counted(fmt.Sprint("answer ", n), 0), nil
+		return responseWithUsage(fmt.Sprint("answer ", n), 0), nil
 	}
 	for i := range 11 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))

@@ -16,11 +16,11 @@ import (
 
 func TestTurnsPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 2})
+		r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 2})
 		ask := func(who string) {
 			t.Helper()
-			check.NoError(t, r.deliver(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }))
-			r.idle()
+			check.NoError(t, r.deliverTo(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = who, true }))
+			r.waitForReplies()
 		}
 		for range 5 {
 			ask("u1")
@@ -68,7 +68,7 @@ func TestRestrictedCommands(t *testing.T) {
 		{"whom the platform trusts may", channel.Person{ID: "u1", Manager: true}, true},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			r := newRig(t, echo).with(channel.Rules{Access: access})
+			r := newRig(t, echo).withRules(channel.Rules{Access: access})
 			for _, line := range []string{"/compact", "/undo", "/new", "/pin", "/unpin 1", "/pause", "/resume"} {
 				if got := run(r, c.who, line); strings.Contains(got, refused) == c.may {
 					t.Errorf("%s: %s", line, got)
@@ -77,13 +77,13 @@ func TestRestrictedCommands(t *testing.T) {
 			check.Lacks(t, "/context", run(r, c.who, "/context"), refused)
 		})
 	}
-	t.Run("the settings say which", func(t *testing.T) {
-		r := newRig(t, echo).with(channel.Rules{Restricted: []string{"memories"}})
+	t.Run("the setting decides", func(t *testing.T) {
+		r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories"}})
 		check.Lacks(t, "run(r, channel.Person{ID: \"u1\"}, \"/compact\")", run(r, channel.Person{ID: "u1"}, "/compact"), refused)
 		check.Contains(t, "the result", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
 	})
 	t.Run("only an owner pauses everything", func(t *testing.T) {
-		r := newRig(t, echo).with(channel.Rules{Access: access})
+		r := newRig(t, echo).withRules(channel.Rules{Access: access})
 		check.Contains(t, "the result", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
 		check.Contains(t, "the result", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
 	})
@@ -112,8 +112,8 @@ func TestPause(t *testing.T) {
 	if n := len(r.model.Requests()); n != 0 {
 		t.Fatalf("%d calls of the model after a restart", n)
 	}
-	check.NoError(t, r.deliver("test:server/other", "hello", addressed))
-	r.settled("test:server/other")
+	check.NoError(t, r.deliverTo("test:server/other", "hello", addressed))
+	r.waitIdle("test:server/other")
 	check.EqualAll(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
 
 	r.run("/resume")
@@ -124,7 +124,7 @@ func TestPause(t *testing.T) {
 	r.say("a long answer", true)
 	<-began
 	check.Contains(t, "the result", r.run("/pause everywhere"), "everywhere")
-	r.idle()
+	r.waitForReplies()
 	slow = false
 	r.ask("and?")
 	check.EqualAll(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})

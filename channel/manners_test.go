@@ -17,8 +17,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestTheLimitIsSilentWhilePaused(t *testing.T) {
-	r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 1})
+func TestRateLimitIsSilentWhilePaused(t *testing.T) {
+	r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
 	r.run("/pause")
 	r.say("one", true)
 	r.ask("two")
@@ -26,9 +26,9 @@ func TestTheLimitIsSilentWhilePaused(t *testing.T) {
 	check.Equal(t, "answers while paused", len(r.connector.texts()), 0)
 }
 
-func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
+func TestRateLimitNoticeIsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 1})
+		r := newRig(t, echo).withRules(channel.Rules{TurnsPerMinute: 1})
 		for range 7 { // one every fifty seconds: every other one is within the limit
 			r.ask("hello")
 			time.Sleep(50 * time.Second)
@@ -46,20 +46,20 @@ func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
 	})
 }
 
-func TestWhoIsAddressedIsToldOfTheLimit(t *testing.T) {
-	rules := responds(channel.RespondAll)
+func TestAddressedPersonSeesRateLimit(t *testing.T) {
+	rules := respondRules(channel.RespondAll)
 	rules.TurnsPerMinute = 1
-	r := newRig(t, echo).with(rules)
+	r := newRig(t, echo).withRules(rules)
 	r.say("talk", false)
-	r.idle()
+	r.waitForReplies()
 	r.say("more talk", false) // over the limit, and not addressed to the bot
-	r.idle()
+	r.waitForReplies()
 	r.ask("bot, help me")
 	check.Equal(t, "an addressed message got neither answer nor notice", len(r.connector.texts()), 2)
 }
 
 func TestSuggestionsOfARestrictedCommand(t *testing.T) {
-	r := newRig(t, echo).with(channel.Rules{Restricted: []string{"memories", "forget"}})
+	r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories", "forget"}})
 	r.run("/remember the door code is 4711")
 	some, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "stranger"}, "forget", "")
 	if len(some) > 0 {
@@ -67,7 +67,7 @@ func TestSuggestionsOfARestrictedCommand(t *testing.T) {
 	}
 }
 
-func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
+func TestDirectMessageGrantsNoOwnerRights(t *testing.T) {
 	r := newRig(t, echo)
 	// A connector reports everyone as a manager of their own direct messages.
 	answer, _, err := r.hub.Run(t.Context(), "test:@me/7", channel.Person{ID: "stranger", Manager: true}, "/pause everywhere")
@@ -78,46 +78,46 @@ func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
 	}
 }
 
-func TestABotsRepeatedMessageCountsOnce(t *testing.T) {
-	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
+func TestRedeliveredBotMessageCountsOnce(t *testing.T) {
+	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
 	m := channel.Inbound{ID: "1", AuthorID: "b1", Author: "Bot", Text: "hello", Time: time.Now(), Addressed: true, Bot: true}
 	for range 4 { // Slack delivers it again
-		r.hand(m)
+		r.deliverMessage(m)
 	}
-	r.idle()
+	r.waitForReplies()
 	m.ID = "2"
-	r.hand(m)
-	r.idle()
+	r.deliverMessage(m)
+	r.waitForReplies()
 	check.Equal(t, "answers to two messages", len(r.connector.texts()), 2)
 }
 
-func TestNothingOfNoReplyIsShown(t *testing.T) {
-	r := newRig(t, nil).with(responds(channel.RespondAll))
-	r.agent.Model = letters{r.model}
+func TestNoReplyIsNeverShown(t *testing.T) {
+	r := newRig(t, nil).withRules(respondRules(channel.RespondAll))
+	r.agent.Model = letterByLetter{r.model}
 	r.reopen()
 	r.say("talk", false)
-	r.idle()
+	r.waitForReplies()
 	check.Len(t, "people saw", r.connector.shown, 0)
 }
 
-// letters answers NO_REPLY letter by letter.
-type letters struct{ *llmtest.Model }
+// letterByLetter answers NO_REPLY letter by letter.
+type letterByLetter struct{ *llmtest.Model }
 
-func (letters) Generate(_ context.Context, _ llm.Request, show func(string)) (llm.Response, error) {
+func (letterByLetter) Generate(_ context.Context, _ llm.Request, show func(string)) (llm.Response, error) {
 	for _, letter := range "NO_REPLY" {
 		show(string(letter))
 	}
 	return llmtest.Say("NO_REPLY"), nil
 }
 
-func TestNobodyIsToldAgainAndAgainWhatNobodyAskedFor(t *testing.T) {
+func TestUnaskedFailureIsReportedOnce(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "no"}
-	}).with(responds(channel.RespondAll))
+	}).withRules(respondRules(channel.RespondAll))
 	r.say("talk among people", false)
-	r.idle()
+	r.waitForReplies()
 	r.say("more talk", false)
-	r.idle()
+	r.waitForReplies()
 	if n := len(r.connector.texts()); n != 1 {
 		t.Errorf("nobody asked, and is told %d times: %q", n, r.connector.texts())
 	}
@@ -125,7 +125,7 @@ func TestNobodyIsToldAgainAndAgainWhatNobodyAskedFor(t *testing.T) {
 
 var _ = compactor.DefaultPolicy
 
-func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
+func TestDraftWaitsForUnsentReplies(t *testing.T) {
 	var block atomic.Bool
 	began := make(chan struct{}, 4)
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -136,21 +136,21 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 		}
 		return llmtest.Say(fmt.Sprintf("answer %d in words", n)), nil
 	})
-	r.connector.slow = time.Hour // no reply gets out
+	r.connector.delay = time.Hour // no reply gets out
 	r.say("one", true)
-	r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
-	r.settles(200 * time.Millisecond)
+	r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
+	r.becomesIdle(200 * time.Millisecond)
 	block.Store(true)
 	r.say("two", true)
 	<-began
 	r.stop()
 	block.Store(false)
-	r.connector.note(func() { r.connector.shown, r.connector.slow = nil, 0 })
+	r.connector.note(func() { r.connector.shown, r.connector.delay = nil, 0 })
 	order := make(chan string, 100)
-	r.opts.Connectors = []channel.Connector{&watcher{r.connector, order}}
+	r.opts.Connectors = []channel.Connector{&orderConnector{r.connector, order}}
 	r.start()
 	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
-	r.idle()
+	r.waitForReplies()
 	close(order)
 	var got []string
 	for s := range order {
@@ -159,23 +159,23 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 	check.HasPrefix(t, fmt.Sprintf("people saw: %q", got), got[0], "sent answer 1")
 }
 
-type watcher struct {
+type orderConnector struct {
 	*connector
 	order chan string
 }
 
-func (w *watcher) Reply(c string, to []string) channel.Writer {
-	return &watched{w.connector.Reply(c, to), w.order}
+func (w *orderConnector) Reply(c string, to []string) channel.Writer {
+	return &orderWriter{w.connector.Reply(c, to), w.order}
 }
 
-type watched struct {
+type orderWriter struct {
 	channel.Writer
 	order chan string
 }
 
-func (w *watched) Show(text string) { w.order <- "shown " + text }
+func (w *orderWriter) Show(text string) { w.order <- "shown " + text }
 
-func (w *watched) Send(ctx context.Context, p channel.Piece) (string, error) {
+func (w *orderWriter) Send(ctx context.Context, p channel.Piece) (string, error) {
 	w.order <- "sent " + p.Text
 	return w.Writer.Send(ctx, p)
 }

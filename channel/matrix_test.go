@@ -43,8 +43,8 @@ func secretOf(place string) string { return "secret" + strings.TrimPrefix(keyOf(
 
 var keys, secrets = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`)
 
-// mayKnow returns which secrets each place may know besides its own.
-func mayKnow(shared bool) map[string][]string {
+// visiblePlaces returns which secrets each place may know besides its own.
+func visiblePlaces(shared bool) map[string][]string {
 	know := map[string][]string{
 		"test:1/pub":       {"test:1/pub/open"},
 		"test:1/pub/open":  {"test:1/pub"},
@@ -84,15 +84,15 @@ func newMatrix(t *testing.T, shared bool) *rig {
 	for _, where := range matrixPlaces {
 		for i := range 8 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
-			check.NoError(t, r.deliver(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }))
-			r.settled(where) // one turn each
+			check.NoError(t, r.deliverTo(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }))
+			r.waitIdle(where) // one turn each
 		}
-		r.as(boss, where, "/pin 3")
-		r.as(ada, where, "/remember the window of "+keyOf(where)+" shows "+secretOf(where))
-		if answer := r.as(boss, where, "/compact"); answer.Then != nil {
+		r.runAs(boss, where, "/pin 3")
+		r.runAs(ada, where, "/remember the window of "+keyOf(where)+" shows "+secretOf(where))
+		if answer := r.runAs(boss, where, "/compact"); answer.Then != nil {
 			answer.Then(t.Context())
 		}
-		r.settled(where)
+		r.waitIdle(where)
 	}
 	return r
 }
@@ -120,10 +120,10 @@ func numbers() (all []string) {
 	return all
 }
 
-// TestNothingOfOnePlaceIsReportedInAnother: no matter what a person, or a model that obeys them,
+// TestPlacesDoNotLeak: no matter what a person, or a model that obeys them,
 // asks for in one place, they get nothing from another except what docs/memories.md says is shared.
 // This covers every command, every tool, every suggestion, and every model request.
-func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
+func TestPlacesDoNotLeak(t *testing.T) {
 	mallory := channel.Person{ID: "u66", Name: "Mallory"}
 	for shared, from := range map[bool][]string{ // one place of each kind, because it is slow
 		false: {"test:1/pub", "test:1/pub/shut", "test:2/pub", "test:@me/7"}, true: {"test:1/other", "test:1/priv", "test:@me/8"},
@@ -131,9 +131,9 @@ func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
 			t.Parallel()
 			r := newMatrix(t, shared)
-			know := mayKnow(shared)
+			know := visiblePlaces(shared)
 			for _, where := range matrixPlaces { // what is shared must show up: otherwise the checks below would prove nothing
-				shown := r.as(mallory, where, "/memories").String()
+				shown := r.runAs(mallory, where, "/memories").String()
 				for _, place := range append(know[where], where) {
 					if !strings.Contains(shown, secretOf(place)) {
 						t.Errorf("%s does not show what is from %s", where, place)
@@ -148,7 +148,7 @@ func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 						}
 					}
 				}
-				before := r.elsewhere(where)
+				before := r.fillPlaces(where)
 				asked := len(r.model.Requests())
 				r.tryCommands(where, mallory, look)
 				mallory := mallory
@@ -156,15 +156,15 @@ func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 				r.tryCommands(where, mallory, look)
 				r.tryTools(where, look)
 				for _, text := range []string{"tell me of the doors of all keys", "@critic what opens the door of " + keyOf("test:@me/7") + "?"} {
-					check.NoError(t, r.deliver(where, text, addressed))
-					r.settled(where)
+					check.NoError(t, r.deliverTo(where, text, addressed))
+					r.waitIdle(where)
 				}
 				for _, req := range r.model.Requests()[asked:] {
 					for _, m := range req.Messages {
 						look("a request", m.Text)
 					}
 				}
-				after := r.elsewhere(where)
+				after := r.fillPlaces(where)
 				for line := range strings.SplitSeq(after, "\n") {
 					check.Contains(t, fmt.Sprintf("from %s something was changed elsewhere", where), before, line)
 				}
@@ -174,8 +174,8 @@ func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 	}
 }
 
-// elsewhere returns what all other places remember and have set, and what is paused.
-func (r *rig) elsewhere(where string) string {
+// fillPlaces returns what all other places remember and have set, and what is paused.
+func (r *rig) fillPlaces(where string) string {
 	r.t.Helper()
 	if err := r.hub.Drain(r.t.Context()); err != nil { // running work has effects of its own
 		r.t.Fatal(err)
@@ -239,8 +239,8 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 			look("suggestions for "+line, fmt.Sprint(choices))
 		}
 	}
-	r.as(channel.Person{ID: "u66", Manager: true}, where, "/resume")
-	r.settled(where)
+	r.runAs(channel.Person{ID: "u66", Manager: true}, where, "/resume")
+	r.waitIdle(where)
 }
 
 // tryTools calls every tool of the conversation's model.

@@ -66,13 +66,13 @@ var appliedCompactions = []struct {
 	{notify: "reaction", fails: true},
 }
 
-func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
+func TestCompactionNotices(t *testing.T) {
 	for _, test := range appliedCompactions {
 		t.Run(fmt.Sprintf("%s, window %d", test.notify, test.tokens)+map[bool]string{true: ", it fails"}[test.fails], func(t *testing.T) {
 			r := newRig(t, echo)
 			connector := &reactingConnector{silentConnector{inner: r.connector}}
 			r.opts.Connectors = []channel.Connector{connector}
-			r.filed(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
+			r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
 			r.model.Tokens = test.tokens
 			r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 				if test.fails {
@@ -95,9 +95,9 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			for i := range 20 {
 				m := r.inbound(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20)), false)
 				last = m.ID
-				r.hand(m)
+				r.deliverMessage(m)
 			}
-			r.idle()
+			r.waitForReplies()
 			if test.tokens == 0 {
 				r.run("/compact")
 			}
@@ -112,7 +112,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 			}
 			mu.Unlock()
 			r.say("and on it goes", false)
-			r.idle()
+			r.waitForReplies()
 			said := r.connector.texts()
 			if len(said) > 0 && !r.connector.sent[0].Failure {
 				t.Error("the notice goes out as the assistant's words")
@@ -126,7 +126,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 				}
 			}
 			r.restart()
-			r.idle()
+			r.waitForReplies()
 			check.Equal(t, "after a restart it said", len(r.connector.texts()), len(said))
 			r.stop()
 			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
@@ -136,7 +136,7 @@ func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 	}
 }
 
-func TestAHookForbidsACompaction(t *testing.T) {
+func TestHookVetoesCompaction(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = r.model
 	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
@@ -146,12 +146,12 @@ func TestAHookForbidsACompaction(t *testing.T) {
 	for range 20 {
 		r.say("hello", false)
 	}
-	r.idle()
+	r.waitForReplies()
 	check.Equal(t, "the result", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
 	check.Contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
 }
 
-func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
+func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	var seen string // the message as the model saw it
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		for _, m := range req.Messages {
@@ -187,29 +187,29 @@ func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 	check.Equal(t, "notices", strings.Count(strings.Join(r.connector.texts(), "\n"), "sees the first"), 1)
 }
 
-func TestContextSaysHowThingsStand(t *testing.T) {
+func TestContextCommand(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		<-release
-		return summing(ctx, n, req)
+		return numberedSummaries(ctx, n, req)
 	}}
 	r.reopen()
 	for i := range 10 {
 		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
 	}
-	r.says("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in all, 20 of them as they were said",
+	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in all, 20 of them as they were said",
 		"running   nothing", "stack     empty")
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
 	if err != nil || answer.Then == nil {
 		t.Fatalf("/compact: %+v, %v", answer, err)
 	}
-	r.says("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
+	r.wantAnswer("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
 	close(release)
 	answer.Then(t.Context())
 	if err := r.hub.Drain(t.Context()); err != nil { // it was applied, but may still be running
 		t.Fatal(err)
 	}
-	r.says("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them as they were said",
+	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them as they were said",
 		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
 }

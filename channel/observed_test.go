@@ -48,7 +48,7 @@ func (w *stepLog) note(line string) {
 
 // A model server that refuses everyone is one incident, a failure in this conversation alone is
 // another: each gets one warning.
-func TestEachTurnIsObservedAndEachFailureLogged(t *testing.T) {
+func TestTurnsAreObserved(t *testing.T) {
 	var w stepLog
 	var log journal
 	var failure error
@@ -73,7 +73,7 @@ func TestEachTurnIsObservedAndEachFailureLogged(t *testing.T) {
 	}
 }
 
-func TestWhatIsAppliedInATurnIsAnEventOfIt(t *testing.T) {
+func TestCompactionInTurnIsObserved(t *testing.T) {
 	var w stepLog
 	r := newRig(t, nil)
 	overflow := false

@@ -29,7 +29,7 @@ func (p *reader) History(ctx context.Context, _ string, look channel.Look) (page
 	return page, err
 }
 
-func (p *reader) on(inner *connector) { p.connector = inner }
+func (p *reader) wrap(inner *connector) { p.connector = inner }
 
 func (p *reader) Complete(ctx context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {
 	if p.complete == nil {
@@ -38,52 +38,52 @@ func (p *reader) Complete(ctx context.Context, _ string, m channel.Inbound) (cha
 	return p.complete(ctx, m)
 }
 
-func (r *rig) away() {
+func (r *rig) disconnectAndReconnect() {
 	r.t.Helper()
 	check.Must(r.hub.Away(r.t.Context(), "test", nil))(r.t)
 }
 
-func (r *rig) settles(within time.Duration) bool {
+func (r *rig) becomesIdle(within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(r.t.Context(), within)
 	defer cancel()
 	return r.hub.Idle(ctx, place) == nil
 }
 
-func TestHistoryThatDoesNotGoOn(t *testing.T) {
+func TestHistoryStalls(t *testing.T) {
 	var asked atomic.Int64
 	p := &reader{}
-	r := newRig(t, echo).through(p)
+	r := newRig(t, echo).throughConnector(p)
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 		if before == "" {
 			asked.Add(1)
 		}
 		return nil, after, before == "", nil // always more, from the same message
 	}
-	r.hand(past("1", "one", time.Minute, false))
-	r.idle()
-	r.away()
-	r.hand(past("2", "two", 0, true))
-	if !r.settles(3 * time.Second) {
+	r.deliverMessage(pastMessage("1", "one", time.Minute, false))
+	r.waitForReplies()
+	r.disconnectAndReconnect()
+	r.deliverMessage(pastMessage("2", "two", 0, true))
+	if !r.becomesIdle(3 * time.Second) {
 		t.Errorf("nobody is answered, and history was asked %d times", asked.Load())
 	}
 }
 
-func TestHistoryWithAMessageThatCannotBeStored(t *testing.T) {
+func TestHistoryWithUnstorableMessage(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).through(p)
+	r := newRig(t, echo).throughConnector(p)
 	p.history = func(context.Context, string, string) ([]channel.Inbound, string, bool, error) {
-		return []channel.Inbound{past("", "no id", time.Minute, false)}, "", false, nil
+		return []channel.Inbound{pastMessage("", "no id", time.Minute, false)}, "", false, nil
 	}
-	r.hand(past("2", "two", 0, true))
+	r.deliverMessage(pastMessage("2", "two", 0, true))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_ = r.hub.Idle(ctx, place)
 	check.Equal(t, "answers in spite of one bad message of the past", len(r.connector.texts()), 1)
 }
 
-func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
+func TestSecondGapDuringBackfill(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).through(p)
+	r := newRig(t, echo).throughConnector(p)
 	calls := 0
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 		if before != "" {
@@ -91,79 +91,79 @@ func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
 		}
 		calls++
 		if calls == 1 { // the connection is lost again, and a message of the next session arrives
-			r.away()
-			r.hand(past("4", "four", 0, false))
-			return []channel.Inbound{past("2", "two", 3*time.Minute, false)}, "2", false, nil
+			r.disconnectAndReconnect()
+			r.deliverMessage(pastMessage("4", "four", 0, false))
+			return []channel.Inbound{pastMessage("2", "two", 3*time.Minute, false)}, "2", false, nil
 		}
-		return []channel.Inbound{past("3", "three", time.Minute, false)}, "3", false, nil
+		return []channel.Inbound{pastMessage("3", "three", time.Minute, false)}, "3", false, nil
 	}
-	r.hand(past("1", "one", 5*time.Minute, false))
-	r.idle()
-	r.away()
+	r.deliverMessage(pastMessage("1", "one", 5*time.Minute, false))
+	r.waitForReplies()
+	r.disconnectAndReconnect()
 	check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
-	r.idle()
+	r.waitForReplies()
 	check.EqualAll(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
 }
 
-func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
+func TestUnreadableGapLogsOneWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &reader{history: func(context.Context, string, string) ([]channel.Inbound, string, bool, error) {
 			return nil, "", false, errors.New("503")
 		}}
-		r := newRig(t, echo).through(p)
+		r := newRig(t, echo).throughConnector(p)
 		var log strings.Builder
 		r.hub.Close()
 		r.hub = channel.New(channel.Options{
 			Store: r.store, Connectors: []channel.Connector{p}, Agent: func(string) channel.Agent { return r.agent },
 			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		})
-		r.hand(past("1", "one", 0, false))
-		r.idle()
-		r.away()
+		r.deliverMessage(pastMessage("1", "one", 0, false))
+		r.waitForReplies()
+		r.disconnectAndReconnect()
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
-		r.idle()
+		r.waitForReplies()
 		time.Sleep(10 * time.Minute)
 		r.stop()
 		check.Equal(t, "warnings in ten minutes", strings.Count(log.String(), "backfill_failed"), 1)
 	})
 }
 
-func TestAMessageReadBackAndThenDelivered(t *testing.T) {
+func TestBackfilledMessageIsDeliveredAgain(t *testing.T) {
 	p := &reader{}
-	r := newRig(t, echo).through(p)
+	r := newRig(t, echo).throughConnector(p)
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
-		return []channel.Inbound{past("1", "bot, what is up?", time.Second, true)}, "", false, nil
+		return []channel.Inbound{pastMessage("1", "bot, what is up?", time.Second, true)}, "", false, nil
 	}
-	r.hand(past("2", "bot, hello", 0, true)) // it overtook the first: events may be redelivered in any order
-	r.idle()
-	r.hand(past("1", "bot, what is up?", time.Second, true))
-	r.idle()
+	r.deliverMessage(pastMessage("2", "bot, hello", 0, true)) // it overtook the first: events may be redelivered in any order
+	r.waitForReplies()
+	r.deliverMessage(pastMessage("1", "bot, what is up?", time.Second, true))
+	r.waitForReplies()
 	check.EqualAll(t, "answered", r.connector.sent[0].To, []string{"1", "2"})
 	check.EqualAll(t, "transcript", r.transcript()[:2], []string{"user: bot, what is up?", "user: bot, hello"})
 }
 
-func TestEditsWhileHistoryIsRead(t *testing.T) {
+func TestEditsDuringBackfill(t *testing.T) {
 	for _, which := range []string{"gap", "earlier"} {
 		t.Run(which, func(t *testing.T) {
 			p := &reader{}
-			r := newRig(t, echo).through(p)
+			r := newRig(t, echo).throughConnector(p)
 			p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 				if (which == "gap") != (after != "") {
 					return nil, "", false, nil
 				}
-				said := []channel.Inbound{past("2", "the secret is swordfish", time.Minute, false), past("3", "tyop", time.Minute, false)}
+				said := []channel.Inbound{pastMessage("2", "the secret is swordfish", time.Minute, false), pastMessage("3", "tyop", time.Minute, false)}
 				// The page was read; its author deletes the message before it is stored.
 				check.NoError(t, errors.Join(r.hub.Delete(t.Context(), place, "2"),
 					r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()})))
 				return said, "3", false, nil
 			}
-			r.hand(past("1", "one", 5*time.Minute, false))
-			r.idle()
+			r.deliverMessage(pastMessage("1", "one", 5*time.Minute, false))
+			r.waitForReplies()
 			if which == "gap" {
-				r.away()
+				r.disconnectAndReconnect()
 			}
-			r.hand(past("4", "four", 0, true))
-			r.idle()
+			r.deliverMessage(pastMessage("4", "four", 0, true))
+			r.waitForReplies()
 			got := texts(r.transcript())
 			check.Lacks(t, "a deleted message is kept for good", got, "swordfish")
 			check.Lacks(t, "an edit is lost", got, "tyop")
@@ -171,60 +171,60 @@ func TestEditsWhileHistoryIsRead(t *testing.T) {
 	}
 }
 
-func TestAHistorianThatPanics(t *testing.T) {
+func TestHistoryPanics(t *testing.T) {
 	p := &reader{history: func(context.Context, string, string) ([]channel.Inbound, string, bool, error) { panic("history") }}
-	r := newRig(t, echo).through(p)
-	r.hand(past("2", "two", 0, true))
-	r.settles(3 * time.Second)
+	r := newRig(t, echo).throughConnector(p)
+	r.deliverMessage(pastMessage("2", "two", 0, true))
+	r.becomesIdle(3 * time.Second)
 	check.Equal(t, "answers", len(r.connector.texts()), 1)
 }
 
-// overtaken returns a rig whose hub, once armed, runs f after the owner has checked what it may
+// deliverDuringHistory returns a rig whose hub, once armed, runs f after the owner has checked what it may
 // have missed, and before it takes up messages.
-func overtaken(t *testing.T, p *reader, f func(r *rig)) (r *rig, armed *atomic.Bool) {
+func deliverDuringHistory(t *testing.T, p *reader, f func(r *rig)) (r *rig, armed *atomic.Bool) {
 	r, armed = newRig(t, echo), new(atomic.Bool)
-	r.agent.Model = &looked{r.model, func() {
+	r.agent.Model = &windowRecorder{r.model, func() {
 		if armed.CompareAndSwap(true, false) {
 			f(r)
 		}
 	}}
-	return r.through(p), armed
+	return r.throughConnector(p), armed
 }
 
-func TestNothingIsTakenUpBeforeWhatWasSaidBeforeIt(t *testing.T) {
-	t.Run("an addressed message that comes behind the look at what was said before", func(t *testing.T) {
+func TestDeliveriesWaitForBackfill(t *testing.T) {
+	t.Run("an addressed message arrives after the check for earlier messages", func(t *testing.T) {
 		p := &reader{history: func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 			if before != "4" {
 				return nil, "", false, nil
 			}
-			return []channel.Inbound{past("1", "one", 4*time.Minute, false)}, "", false, nil
+			return []channel.Inbound{pastMessage("1", "one", 4*time.Minute, false)}, "", false, nil
 		}}
-		r, armed := overtaken(t, p, func(r *rig) { r.hand(past("4", "bot, hello", 0, true)) })
-		r.hand(past("2", "two", 3*time.Minute, false))
-		r.idle()
+		r, armed := deliverDuringHistory(t, p, func(r *rig) { r.deliverMessage(pastMessage("4", "bot, hello", 0, true)) })
+		r.deliverMessage(pastMessage("2", "two", 3*time.Minute, false))
+		r.waitForReplies()
 		armed.Store(true)
-		r.hand(past("3", "three", 2*time.Minute, false))
-		r.connector.until(t, "the addressed message", func() bool { return r.connector.taken() == 3 })
-		r.idle()
+		r.deliverMessage(pastMessage("3", "three", 2*time.Minute, false))
+		r.connector.until(t, "the addressed message", func() bool { return r.connector.countTaken() == 3 })
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript()[:4], []string{"user: two", "user: three", "user: one", "user: bot, hello"})
 	})
-	t.Run("a message that comes behind the look for a gap that was opened before it", func(t *testing.T) {
+	t.Run("a message arrives after the check for an older gap", func(t *testing.T) {
 		p := &reader{history: func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 			if after != "2" {
 				return nil, "", false, nil
 			}
-			return []channel.Inbound{past("3", "three", time.Second, false)}, "3", false, nil
+			return []channel.Inbound{pastMessage("3", "three", time.Second, false)}, "3", false, nil
 		}}
-		r, armed := overtaken(t, p, func(r *rig) {
-			r.away()
-			r.hand(past("4", "four", 0, false))
+		r, armed := deliverDuringHistory(t, p, func(r *rig) {
+			r.disconnectAndReconnect()
+			r.deliverMessage(pastMessage("4", "four", 0, false))
 		})
-		r.hand(past("1", "one", 5*time.Minute, false))
-		r.idle()
+		r.deliverMessage(pastMessage("1", "one", 5*time.Minute, false))
+		r.waitForReplies()
 		armed.Store(true)
-		r.hand(past("2", "two", 4*time.Minute, false))
-		r.connector.until(t, "the last message", func() bool { return r.connector.taken() == 4 })
-		r.idle()
+		r.deliverMessage(pastMessage("2", "two", 4*time.Minute, false))
+		r.connector.until(t, "the last message", func() bool { return r.connector.countTaken() == 4 })
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
 	})
 }

@@ -19,26 +19,26 @@ var (
 	boss = channel.Person{ID: "u9", Name: "Boss", Manager: true}
 )
 
-func TestForgetting(t *testing.T) {
+func TestForgetCommand(t *testing.T) {
 	r := newRig(t, echo)
 	says := func(who channel.Person, line, want string) {
 		t.Helper()
-		if got := r.as(who, place, line).String(); !strings.Contains(got, want) {
+		if got := r.runAs(who, place, line).String(); !strings.Contains(got, want) {
 			t.Errorf("%s of %s says %q, want %q in it", line, who.ID, got, want)
 		}
 	}
 	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
 		says(ada, "/remember "+fact, "I will keep that in mind")
 	}
-	t.Run("nobody else may, by whatever name", func(t *testing.T) {
+	t.Run("another person may not, under any name", func(t *testing.T) {
 		for _, who := range []channel.Person{bo, fake, {}} {
 			for _, line := range []string{"/forget 1", "/forget #1", "/forget standup", "/memories pin 1", "/memories restore 1"} {
 				says(who, line, "neither came from you nor is about you")
 			}
 		}
 	})
-	t.Run("who said it may, and is told what remains and how it is undone", func(t *testing.T) {
-		got := r.as(ada, place, "/forget 1").String()
+	t.Run("the author may, and sees what remains and how to undo it", func(t *testing.T) {
+		got := r.runAs(ada, place, "/forget 1").String()
 		for _, want := range []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "cairn memories purge 1"} {
 			check.Contains(t, "the result", got, want)
 		}
@@ -49,32 +49,32 @@ func TestForgetting(t *testing.T) {
 		says(ada, "/memories restore 1", "is not forgotten")
 		says(ada, "/memories standup", "9:30")
 	})
-	t.Run("a manager may, any", func(t *testing.T) {
+	t.Run("a manager may forget any memory", func(t *testing.T) {
 		says(boss, "/forget 1", "is forgotten")
 		says(ada, "/remember The STANDUP is at 9:30", "as memory 5")
 		says(boss, "/memories restore 1", "another one says the same")
 	})
-	t.Run("words will do, if they fit one", func(t *testing.T) {
-		got := r.as(ada, place, "/forget drinks")
+	t.Run("words select a memory if only one matches", func(t *testing.T) {
+		got := r.runAs(ada, place, "/forget drinks")
 		check.Contains(t, fmt.Sprint(got), got.Text, "2 memories have these words")
 		check.Len(t, fmt.Sprintf("%+v got.Items", got), got.Items, 2)
 		says(ada, "/forget drinks water", "nothing in mind here that has all of these words")
 		says(ada, "/forget DRINKING tea", "Memory 2 is forgotten: Ada drinks green tea")
 		says(ada, "/forget ada drinks black coffee!", "Memory 3 is forgotten")
 		for _, line := range []string{`/forget "`, "/forget %", "/forget *", "/forget '; DROP TABLE memories; --", "/forget the", "/forget -1", "/forget 99999999999999999999"} {
-			check.Lacks(t, line, r.as(ada, place, line).String(), "is forgotten")
+			check.Lacks(t, line, r.runAs(ada, place, line).String(), "is forgotten")
 		}
 		says(ada, "/memories garden", "9 beds")
 	})
-	t.Run("of another conversation none is there", func(t *testing.T) {
+	t.Run("a memory of another conversation is not found", func(t *testing.T) {
 		for _, line := range []string{"/forget 4", "/memories pin 4", "/memories restore 2"} {
-			check.Contains(t, line, r.as(boss, "test:server/other", line).String(), "no memory")
+			check.Contains(t, line, r.runAs(boss, "test:server/other", line).String(), "no memory")
 		}
-		check.Contains(t, "the result", r.as(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
+		check.Contains(t, "the result", r.runAs(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
 	})
-	t.Run("what others said of somebody they may have forgotten too", func(t *testing.T) {
+	t.Run("others may forget what they said about a person", func(t *testing.T) {
 		r.say("hello", false)
-		r.idle()
+		r.waitForReplies()
 		c := check.Must(r.store.Find(t.Context(), place))(t)
 		s, err := memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
 		if err != nil || s.AboutID != "u1" {
@@ -83,36 +83,36 @@ func TestForgetting(t *testing.T) {
 		says(fake, "/forget scar", "neither came from you")
 		says(ada, "/forget scar", "is forgotten")
 	})
-	t.Run("where the settings say so, only managers may", func(t *testing.T) {
+	t.Run("only managers may if the command is restricted", func(t *testing.T) {
 		r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
 		says(ada, "/forget 4", "for those who manage this place")
 		says(boss, "/forget 4", "is forgotten")
 	})
 }
 
-func TestMemoriesAreListed(t *testing.T) {
+func TestMemoriesCommand(t *testing.T) {
 	r := newRig(t, echo)
 	for i := range 25 {
-		r.as(ada, place, fmt.Sprintf("/remember the garden has %d beds", i+100))
+		r.runAs(ada, place, fmt.Sprintf("/remember the garden has %d beds", i+100))
 	}
 	r.say("I decided to move", false)
-	r.idle()
+	r.waitForReplies()
 	c := check.Must(r.store.Find(t.Context(), place))(t)
 	check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
-	t.Run("with number, kind, who, when, and about whom, in pages", func(t *testing.T) {
-		got := r.as(bo, place, "/memories")
+	t.Run("the list shows number, kind, author, time and subject, in pages", func(t *testing.T) {
+		got := r.runAs(bo, place, "/memories")
 		check.Len(t, "items in  pages", got.Items, 26)
 		check.Equal(t, "items", got.Pages(), 3)
 		check.Contains(t, "got.Page(2)", got.Page(2), "page 3 of 3")
-		got = r.as(bo, place, "/memories Bergen")
+		got = r.runAs(bo, place, "/memories Bergen")
 		check.Len(t, "got.Items", got.Items, 1)
 		check.HasPrefix(t, "got.Items[0]", got.Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
 	})
-	t.Run("of one kind, with words or without", func(t *testing.T) {
+	t.Run("the list can be filtered by kind and words", func(t *testing.T) {
 		for line, want := range map[string]int{
 			"/memories kind:decision": 1, "/memories KIND:Fact": 25, "/memories kind:fact Bergen": 0, "/memories Bergen kind:decision": 1, "/memories kind:todo": 0,
 		} {
-			if got := r.as(bo, place, line); len(got.Items) != want {
+			if got := r.runAs(bo, place, line); len(got.Items) != want {
 				t.Errorf("%s: %q", line, got.String())
 			}
 		}
@@ -121,34 +121,34 @@ func TestMemoriesAreListed(t *testing.T) {
 			"/memories kind:fact Bergen": `I keep nothing in mind about "Bergen" of the kind fact here.`,
 			"/memories rumours":          `I keep nothing in mind about "rumours" here.`,
 		} {
-			check.Equal(t, line, r.as(bo, place, line).String(), want)
+			check.Equal(t, line, r.runAs(bo, place, line).String(), want)
 		}
-		check.Contains(t, "r.as(bo, place, \"/memories kind:rumour\").String()", r.as(bo, place, "/memories kind:rumour").String(), `no kind "rumour"`, "identity, goal")
+		check.Contains(t, "r.as(bo, place, \"/memories kind:rumour\").String()", r.runAs(bo, place, "/memories kind:rumour").String(), `no kind "rumour"`, "identity, goal")
 	})
-	t.Run("pinned ones say so, and expired ones are still there", func(t *testing.T) {
-		check.Contains(t, "the result", r.as(boss, place, "/memories pin 26").String(), "neither ends nor fades")
-		check.Contains(t, "the result", r.as(bo, place, "/memories Bergen").String(), "pinned)")
-		check.Contains(t, "the result", r.as(boss, place, "/memories unpin 26").String(), "no longer")
-		check.Lacks(t, "r.as(bo, place, \"/memories pinned beds\").String()", r.as(bo, place, "/memories pinned beds").String(), "pinned)")
+	t.Run("pinned memories are marked, and expired ones listed", func(t *testing.T) {
+		check.Contains(t, "the result", r.runAs(boss, place, "/memories pin 26").String(), "neither ends nor fades")
+		check.Contains(t, "the result", r.runAs(bo, place, "/memories Bergen").String(), "pinned)")
+		check.Contains(t, "the result", r.runAs(boss, place, "/memories unpin 26").String(), "no longer")
+		check.Lacks(t, "r.as(bo, place, \"/memories pinned beds\").String()", r.runAs(bo, place, "/memories pinned beds").String(), "pinned)")
 	})
-	t.Run("where there are more than a list has, it says so", func(t *testing.T) {
+	t.Run("a truncated list says so", func(t *testing.T) {
 		for i := range 200 {
 			check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
 		}
-		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
+		if got := r.runAs(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
 		}
-		got := r.as(bo, place, "/memories page:2")
+		got := r.runAs(bo, place, "/memories page:2")
 		check.Len(t, "items below", got.Items, 26)
 		check.Equal(t, "items below", got.Text, "201 to 226 of 226. Words and kind:KIND narrow it")
-		check.Equal(t, "the result", r.as(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
-		if got := r.as(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
+		check.Equal(t, "the result", r.runAs(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
+		if got := r.runAs(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
 			t.Errorf("%d items", len(got))
 		}
 	})
 }
 
-func TestRememberingForAServer(t *testing.T) {
+func TestRememberForServer(t *testing.T) {
 	const other, private, direct = "test:server/other", "test:server/private", "test:@me/1"
 	r := newRig(t, echo)
 	for name, audience := range map[string]channel.Audience{place: channel.ServerWide, other: channel.ServerWide, private: channel.Members, direct: channel.ServerWide} {
@@ -158,16 +158,16 @@ func TestRememberingForAServer(t *testing.T) {
 	}
 	says := func(place, line, want string) {
 		t.Helper()
-		if got := r.as(ada, place, line).String(); !strings.Contains(got, want) {
+		if got := r.runAs(ada, place, line).String(); !strings.Contains(got, want) {
 			t.Errorf("%s in %s says %q, want %q in it", line, place, got, want)
 		}
 	}
-	t.Run("where nothing is shared the words are words", func(t *testing.T) {
+	t.Run("without shared memories a scope word is text", func(t *testing.T) {
 		says(place, "/remember server: alpha is down", "as memory 1.")
 		says(place, "/memories alpha", "server: alpha is down")
 	})
 	memory.In(r.store).Share(true)
-	t.Run("where memories are shared one may choose", func(t *testing.T) {
+	t.Run("with shared memories a person chooses the scope", func(t *testing.T) {
 		says(place, "/remember the cake is in the red cupboard", "It is for this channel")
 		says(place, "/remember Server: the keys are in the blue cupboard", "for all public channels")
 		says(other, "/memories cupboard", "blue cupboard (Ada")
@@ -175,22 +175,22 @@ func TestRememberingForAServer(t *testing.T) {
 		for _, name := range []string{private, direct} {
 			says(name, "/memories cupboard", "nothing in mind")
 		}
-		check.Contains(t, "the result", r.as(ada, other, "/memories cake").String(), "nothing in mind")
+		check.Contains(t, "the result", r.runAs(ada, other, "/memories cake").String(), "nothing in mind")
 		says(other, "/forget keys", "nothing in mind here")
 		says(other, "/forget 3", "is from "+place)
 	})
-	t.Run("said again for the server, it is", func(t *testing.T) {
+	t.Run("repeated for the server, a memory is shared", func(t *testing.T) {
 		says(place, "/remember server: the cake is in the red cupboard", "in mind already")
 		says(other, "/memories cake", "red cupboard")
 	})
-	t.Run("a private channel or a direct message shares nothing, and says so", func(t *testing.T) {
+	t.Run("a private channel or direct message refuses to share", func(t *testing.T) {
 		for _, name := range []string{private, direct} {
 			says(name, "/remember server: the secret is plum", "stays here")
 			says(name, "/remember the secret is plum", "in mind")
 			says(other, "/memories plum", "nothing in mind")
 		}
 	})
-	t.Run("without words nothing is remembered", func(t *testing.T) {
+	t.Run("an empty text is refused", func(t *testing.T) {
 		says(place, "/remember server:", "Say what to remember")
 		says(place, "/remember", "Say what to remember")
 	})

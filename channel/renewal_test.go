@@ -18,9 +18,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestARenewalChangesTheLimitOfRecapsToo(t *testing.T) {
+func TestSettingsEditChangesRecapLimit(t *testing.T) {
 	r := newRig(t, echo)
-	r.chat(5)
+	r.sendNotes(5)
 	r.hub.Renew(channel.Rules{TurnsPerMinute: 1})
 	who := channel.Person{ID: "u7"}
 	for i := range 3 {
@@ -32,7 +32,7 @@ func TestARenewalChangesTheLimitOfRecapsToo(t *testing.T) {
 }
 
 // A compaction applied while a conversation is being reopened is visible once it is open again.
-func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
+func TestCompactionDuringSettingsEdit(t *testing.T) {
 	r := newRig(t, echo)
 	var renewing atomic.Bool
 	applied := make(chan struct{})
@@ -55,17 +55,17 @@ func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
 	for i := range 20 {
 		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
 	}
-	r.idle()
+	r.waitForReplies()
 	renewing.Store(true)
 	r.hub.Renew(channel.Rules{})
-	r.idle()
+	r.waitForReplies()
 	<-applied
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	check.Contains(t, fmt.Sprintf("on disk %d messages stand as they were said; /context", beside.Verbatim), r.run("/context"), fmt.Sprintf("%d of them as they were said", beside.Verbatim))
 }
 
-func TestARenewalCutsNoRecapShort(t *testing.T) {
+func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	r := newRig(t, echo)
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	r.withWorker(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
@@ -73,21 +73,21 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 		<-goOn
 		return llmtest.Say("You talked about notes word by word."), ctx.Err()
 	})
-	r.chat(5)
+	r.sendNotes(5)
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u7"}, "/recap")
 	check.NoError(t, err)
 	recap := make(chan string)
 	go func() { recap <- answer.Then(t.Context()) }()
 	<-asked
 	r.hub.Renew(channel.Rules{})
-	r.idle()
+	r.waitForReplies()
 	close(goOn)
 	check.Equal(t, "it says", <-recap, "You talked about notes word by word.")
 }
 
-// opening is a model that runs opened while a conversation is opened with it: after its window was
+// slowWindow is a model that runs opened while a conversation is opened with it: after its window was
 // looked up, when its learned facts are requested.
-type opening struct {
+type slowWindow struct {
 	*llmtest.Model
 	learnt llm.Learnt
 	armed  atomic.Bool
@@ -95,12 +95,12 @@ type opening struct {
 	opened func()
 }
 
-func (o *opening) Window(ctx context.Context) llm.Window {
+func (o *slowWindow) Window(ctx context.Context) llm.Window {
 	o.looked.Store(o.armed.Load())
 	return o.Model.Window(ctx)
 }
 
-func (o *opening) Learnt() *llm.Learnt {
+func (o *slowWindow) Learnt() *llm.Learnt {
 	if o.looked.CompareAndSwap(true, false) {
 		o.armed.Store(false)
 		o.opened()
@@ -109,11 +109,11 @@ func (o *opening) Learnt() *llm.Learnt {
 }
 
 // A request made while a conversation is being reopened waits until it is open again.
-func TestARequestDuringARenewalIsGranted(t *testing.T) {
+func TestRequestDuringSettingsEdit(t *testing.T) {
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 	answers := make(chan string, 1)
-	model := &opening{Model: r.model, opened: func() {
+	model := &slowWindow{Model: r.model, opened: func() {
 		go func() {
 			answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
 			answers <- fmt.Sprint(answer.Text, err)
@@ -129,10 +129,10 @@ func TestARequestDuringARenewalIsGranted(t *testing.T) {
 	for i := range 20 {
 		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
 	}
-	r.idle()
+	r.waitForReplies()
 	model.armed.Store(true)
 	r.hub.Renew(channel.Rules{})
-	r.idle()
+	r.waitForReplies()
 	if model.armed.Load() {
 		t.Fatal("nobody asked in between: the test shows nothing")
 	}
@@ -156,7 +156,7 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func TestRenewal(t *testing.T) {
+func TestSettingsEdit(t *testing.T) {
 	var agent atomic.Pointer[channel.Agent]
 	r := newRig(t, echo)
 	r.model.Tokens = 8000
@@ -189,7 +189,7 @@ func TestRenewal(t *testing.T) {
 	check.Lacks(t, "answer.Text", answer.Text, "manage")
 }
 
-func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
+func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	var agent atomic.Pointer[channel.Agent]
 	goOn := make(chan struct{})
 	r := newRig(t, echo)
@@ -209,7 +209,7 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	for i := range 20 {
 		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
 	}
-	r.idle()
+	r.waitForReplies()
 	r.run("/compact")
 	second := first
 	second.Model = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("the second"), nil }}

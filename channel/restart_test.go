@@ -17,8 +17,8 @@ import (
 	"cairn/store"
 )
 
-// crash leaves the store as if the process was killed after it took up a message.
-func crash(t *testing.T, r *rig) {
+// crashDuringTurn leaves the store as if the process was killed after it took up a message.
+func crashDuringTurn(t *testing.T, r *rig) {
 	t.Helper()
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	m := r.inbound("are you there?", true)
@@ -27,23 +27,23 @@ func crash(t *testing.T, r *rig) {
 	check.Len(t, "took up", check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t), 1)
 }
 
-func TestAnInterruptedTurnIsTakenUpAtStart(t *testing.T) {
+func TestInterruptedTurnResumes(t *testing.T) {
 	r := newRig(t, echo)
-	crash(t, r)
+	crashDuringTurn(t, r)
 	r.restart()
-	r.idle()
+	r.waitForReplies()
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
 }
 
-func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
+func TestOldTurnIsNotResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
-		crash(t, r)
+		crashDuringTurn(t, r)
 		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 		check.Must(conv.Inbox().Deliver(t.Context(), r.inbound("anybody?", true)))(t)
 		time.Sleep(2 * time.Hour)
 		r.restart()
-		r.idle()
+		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
 		r.ask("hello")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
@@ -53,52 +53,52 @@ func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 
 func TestATurnHasTwoAttempts(t *testing.T) {
 	r := newRig(t, echo)
-	crash(t, r)
+	crashDuringTurn(t, r)
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	if _, err := conv.Turns().Retry(t.Context(), 1); err != nil { // the second attempt crashed too
 		t.Fatal(err)
 	}
 	r.restart()
-	r.idle()
+	r.waitForReplies()
 	if len(r.model.Requests()) != 0 || len(r.connector.sent) != 1 || !r.connector.sent[0].Failure {
 		t.Errorf("%d requests; sent %+v", len(r.model.Requests()), r.connector.sent)
 	}
 }
 
-func TestWhatWaitsInTheInboxIsTakenUpAtStart(t *testing.T) {
+func TestInboxIsReadAtStart(t *testing.T) {
 	r := newRig(t, echo)
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	for range 3 {
 		check.Must(conv.Inbox().Deliver(t.Context(), r.inbound("waiting", true)))(t)
 	}
 	r.restart()
-	r.idle()
+	r.waitForReplies()
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: waiting", "user: waiting", "user: waiting", "assistant: answer 1"})
 }
 
-func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
+func TestUnsentReplyIsResentWithSameID(t *testing.T) {
 	r := newRig(t, echo)
-	r.connector.fails = 1_000_000
+	r.connector.failures = 1_000_000
 	r.say("hello", true)
-	r.connector.until(t, "a failed send", func() bool { return r.connector.fails < 1_000_000 })
+	r.connector.until(t, "a failed send", func() bool { return r.connector.failures < 1_000_000 })
 	r.stop()
-	r.connector.fails = 0
+	r.connector.failures = 0
 	r.start()
 	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
-	r.idle()
+	r.waitForReplies()
 	if len(r.connector.sent) != 1 || r.connector.sent[0].Reply != "reply-2" || !r.connector.sent[0].Sending {
 		t.Errorf("sent %+v", r.connector.sent)
 	}
 	r.restart()
-	r.idle()
+	r.waitForReplies()
 	check.Equal(t, "a reply was sent twice", len(r.connector.sent), 1)
 }
 
-func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
+func TestRepliesAreSentInOrder(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Say(fmt.Sprintf("answer %d in many words", n)), nil
 	})
-	r.connector.note(func() { r.connector.slow = 300 * time.Millisecond })
+	r.connector.note(func() { r.connector.delay = 300 * time.Millisecond })
 	r.say("one", true)
 	r.connector.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
 	r.ask("two")
@@ -118,13 +118,13 @@ func TestShutdownLosesNothing(t *testing.T) {
 		return llm.Response{}, ctx.Err()
 	})
 	r.say("hello", true)
-	r.connector.until(t, "the turn", func() bool { return r.connector.taken() == 1 })
+	r.connector.until(t, "the turn", func() bool { return r.connector.countTaken() == 1 })
 	r.say("and more", true)
 	r.stop()
 	r.model.Func = echo
 	r.start()
 	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
-	r.idle()
+	r.waitForReplies()
 	got := r.transcript()
 	check.Len(t, "transcript", got, 4)
 	check.Equal(t, "got[0]", got[0], "user: hello")
@@ -136,7 +136,7 @@ func TestShutdownLosesNothing(t *testing.T) {
 
 // Sixty turns with replies of 30 ms and summaries of 5 s, on a clock that stands still while code
 // runs: a turn that takes longer than its reply has waited.
-func TestNoTurnWaitsForACompaction(t *testing.T) {
+func TestTurnsDoNotWaitForCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const reply, summary = 30 * time.Millisecond, 5 * time.Second
 		r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -204,7 +204,7 @@ func (s *stoppingStore) Pauses() store.Pauses {
 }
 
 // The turn is not started again, as it would be after a disk failure.
-func TestATurnThatIsStoppedAtItsBeginningIsStopped(t *testing.T) {
+func TestStopAtTurnStart(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
 	r.stop()

@@ -13,8 +13,8 @@ import (
 	"cairn/channel"
 )
 
-// archive is a connector with a history that people change.
-type archive struct {
+// editableHistory is a connector with a history that people change.
+type editableHistory struct {
 	*connector
 	said  []channel.Inbound
 	most  int  // messages per page, whatever is requested; 0: no limit
@@ -22,7 +22,7 @@ type archive struct {
 	wrong bool // it returns an empty page
 }
 
-func (a *archive) History(_ context.Context, _ string, look channel.Look) (p channel.Page, err error) {
+func (a *editableHistory) History(_ context.Context, _ string, look channel.Look) (p channel.Page, err error) {
 	if look.After == "" || a.wrong {
 		return p, nil
 	}
@@ -54,92 +54,92 @@ func number(id string) (n int) {
 	return n
 }
 
-func (a *archive) edit(id, text string) {
+func (a *editableHistory) edit(id, text string) {
 	i := slices.IndexFunc(a.said, func(m channel.Inbound) bool { return m.ID == id })
 	a.said[i].Text, a.said[i].Edited = text, time.Now()
 }
 
-func (a *archive) remove(ids ...string) {
+func (a *editableHistory) remove(ids ...string) {
 	a.said = slices.DeleteFunc(a.said, func(m channel.Inbound) bool { return slices.Contains(ids, m.ID) })
 }
 
-// archived sends n messages, "message 1" and so on, an hour before the bot goes away.
-func archived(t *testing.T, n int) (r *rig, a *archive) {
+// withEditableHistory sends n messages, "message 1" and so on, an hour before the bot goes away.
+func withEditableHistory(t *testing.T, n int) (r *rig, a *editableHistory) {
 	t.Helper()
-	a = &archive{}
+	a = &editableHistory{}
 	r = newRig(t, echo)
 	r.stop()
 	a.connector = r.connector
 	r.opts.Connectors = []channel.Connector{a}
 	r.start()
 	for i := range n {
-		m := past(fmt.Sprint(1000+i+1), fmt.Sprint("message ", i+1), 0, false)
+		m := pastMessage(fmt.Sprint(1000+i+1), fmt.Sprint("message ", i+1), 0, false)
 		a.said = append(a.said, m)
-		r.hand(m)
+		r.deliverMessage(m)
 	}
-	r.idle()
+	r.waitForReplies()
 	time.Sleep(time.Hour)
 	return r, a
 }
 
-// back ends an absence: the bot reads what it missed.
-func (r *rig) back() {
+// reconnect ends an absence: the bot reads what it missed.
+func (r *rig) reconnect() {
 	r.t.Helper()
 	r.restart()
-	r.away()
+	r.disconnectAndReconnect()
 	check.NoError(r.t, r.hub.CatchUp(r.t.Context(), place, ""))
-	r.idle()
+	r.waitForReplies()
 }
 
 var changesWhileAway = map[string]struct {
 	n      int
-	change func(r *rig, a *archive)
+	change func(r *rig, a *editableHistory)
 	want   []string
 }{
 	"edits and deletions, and what was missed comes too": {
-		5, func(_ *rig, a *archive) {
+		5, func(_ *rig, a *editableHistory) {
 			a.edit("1002", "message 2, corrected")
 			a.remove("1003")
-			a.said = append(a.said, past("1009", "missed", 0, false))
+			a.said = append(a.said, pastMessage("1009", "missed", 0, false))
 		},
 		[]string{"user: message 1", "user: message 2, corrected", "user: message 4", "user: message 5", "user: missed"},
 	},
 	"the last message": {
-		3, func(_ *rig, a *archive) { a.remove("1003") },
+		3, func(_ *rig, a *editableHistory) { a.remove("1003") },
 		[]string{"user: message 1", "user: message 2"},
 	},
 	"the oldest message": {
-		3, func(_ *rig, a *archive) { a.remove("1001") },
+		3, func(_ *rig, a *editableHistory) { a.remove("1001") },
 		[]string{"user: message 2", "user: message 3"},
 	},
 	"the only message": {
-		1, func(_ *rig, a *archive) { a.remove("1001") },
+		1, func(_ *rig, a *editableHistory) { a.remove("1001") },
 		nil,
 	},
 	"what is behind more of the bot's own messages than a page has": {
-		1, func(r *rig, a *archive) {
+		1, func(r *rig, a *editableHistory) {
 			for i := range 250 {
 				a.said = append(a.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
 			}
 			for _, id := range []string{"3001", "3002", "3003"} {
-				m := past(id, "message "+id, 0, false)
+				m := pastMessage(id, "message "+id, 0, false)
 				a.said = append(a.said, m)
-				r.hand(m)
+				r.deliverMessage(m)
 			}
-			r.idle()
+			r.waitForReplies()
 			time.Sleep(time.Hour)
 			a.remove("3001", "3003")
 			a.edit("3002", "corrected")
-			a.said = append(a.said, past("3009", "missed", 0, false))
+			a.said = append(a.said, pastMessage("3009", "missed", 0, false))
 		},
 		[]string{"user: message 1", "user: corrected", "user: missed"},
 	},
 	"nothing, where nothing was changed": {
-		3, func(*rig, *archive) {},
+		3, func(*rig, *editableHistory) {},
 		[]string{"user: message 1", "user: message 2", "user: message 3"},
 	},
 	"nothing that an older edit says": {
-		3, func(r *rig, a *archive) {
+		3, func(r *rig, a *editableHistory) {
 			a.edit("1002", "old")
 			time.Sleep(time.Minute)
 			check.NoError(r.t, r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}))
@@ -147,7 +147,7 @@ var changesWhileAway = map[string]struct {
 		[]string{"user: message 1", "user: newest", "user: message 3"},
 	},
 	"nothing older that was never heard": {
-		3, func(_ *rig, a *archive) {
+		3, func(_ *rig, a *editableHistory) {
 			a.said = slices.Insert(a.said, 2, channel.Inbound{ID: "1002.5", AuthorID: "u9", Author: "Eve", Text: "unheard", Time: time.Now()})
 			a.said[2].ID = "1002"
 			a.said = slices.Delete(a.said, 1, 2)
@@ -155,68 +155,68 @@ var changesWhileAway = map[string]struct {
 		[]string{"user: message 1", "user: message 2", "user: message 3"},
 	},
 	"nothing where the page is empty": {
-		3, func(_ *rig, a *archive) { a.wrong = true },
+		3, func(_ *rig, a *editableHistory) { a.wrong = true },
 		[]string{"user: message 1", "user: message 2", "user: message 3"},
 	},
 	"nothing where it is not known what is on the page": {
-		3, func(_ *rig, a *archive) { a.remove("1002"); a.blind = true },
+		3, func(_ *rig, a *editableHistory) { a.remove("1002"); a.blind = true },
 		[]string{"user: message 1", "user: message 2", "user: message 3"},
 	},
 	"nothing that was stored just now": {
-		2, func(r *rig, a *archive) {
-			r.hand(past("1005", "just now", 0, false)) // the history does not have it yet
-			r.idle()
+		2, func(r *rig, a *editableHistory) {
+			r.deliverMessage(pastMessage("1005", "just now", 0, false)) // the history does not have it yet
+			r.waitForReplies()
 		},
 		[]string{"user: message 1", "user: message 2", "user: just now"},
 	},
 	"nothing that has an id of another kind": {
-		2, func(r *rig, a *archive) {
-			r.hand(past("import-abc", "from elsewhere", 0, false))
-			r.idle()
+		2, func(r *rig, a *editableHistory) {
+			r.deliverMessage(pastMessage("import-abc", "from elsewhere", 0, false))
+			r.waitForReplies()
 			time.Sleep(time.Hour)
 		},
 		[]string{"user: message 1", "user: message 2", "user: from elsewhere"},
 	},
 }
 
-func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
+func TestMissedEditsAndDeletions(t *testing.T) {
 	for name, c := range changesWhileAway {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r, a := archived(t, c.n)
+				r, a := withEditableHistory(t, c.n)
 				c.change(r, a)
-				r.back()
+				r.reconnect()
 				check.EqualAll(t, "stored", r.transcript(), c.want)
 				r.stop()
 			})
 		})
 	}
-	t.Run("nothing behind a page that a server cuts short", func(t *testing.T) {
+	t.Run("a page cut short by the server ends the comparison", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, a := archived(t, 80)
+			r, a := withEditableHistory(t, 80)
 			a.most = 20
 			a.remove("1040") // of the newest 50, these are the first 40 that are shown
-			r.back()
+			r.reconnect()
 			if got := r.transcript(); len(got) != 79 || slices.Contains(got, "user: message 40") {
 				t.Errorf("%d messages are left of 80: %q", len(got), got)
 			}
 			r.stop()
 		})
 	})
-	t.Run("an unanswered question that was deleted is not answered", func(t *testing.T) {
+	t.Run("a question deleted before its answer is not answered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, a := archived(t, 3)
+			r, a := withEditableHistory(t, 3)
 			r.reopen()
 			conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-			if _, err := conv.Inbox().Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then the process dies
+			if _, err := conv.Inbox().Deliver(t.Context(), pastMessage("1004", "never mind", 0, true)); err != nil { // and then the process dies
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Minute)
-			a.said = append(a.said, past("1005", "hello", 0, false))
+			a.said = append(a.said, pastMessage("1005", "hello", 0, false))
 			r.reopen()
-			r.away()
+			r.disconnectAndReconnect()
 			check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
-			r.idle()
+			r.waitForReplies()
 			check.EqualAll(t, "stored", r.transcript(), []string{"user: message 1", "user: message 2", "user: message 3", "user: hello"})
 			check.Len(t, "sent", r.connector.texts(), 0)
 			r.stop()

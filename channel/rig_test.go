@@ -29,21 +29,21 @@ func TestMain(m *testing.M) {
 
 // connector is a connector that records what reaches it.
 type connector struct {
-	mu       sync.Mutex // guards everything below
-	shown    []string
-	sent     []channel.Piece
-	opened   int // number of writers opened
-	canceled int
-	accepted []string
-	events   []compactor.Event
-	memories []string
-	fails    int // number of sends that fail first
-	gone     int // number of sends that first fail permanently
-	refuses  func(channel.Piece) bool
-	tried    []string      // pieces that were refused
-	slow     time.Duration // how long each send takes
-	changed  chan struct{}
-	panics   atomic.Int32 // number of calls of Accepted that panic first
+	mu                sync.Mutex // guards everything below
+	shown             []string
+	sent              []channel.Piece
+	opened            int // number of writers opened
+	canceled          int
+	accepted          []string
+	events            []compactor.Event
+	memories          []string
+	failures          int // number of sends that fail first
+	permanentFailures int // number of sends that first fail permanently
+	rejects           func(channel.Piece) bool
+	rejected          []string      // pieces that were refused
+	delay             time.Duration // how long each send takes
+	changed           chan struct{}
+	panics            atomic.Int32 // number of calls of Accepted that panic first
 }
 
 func newConnector() *connector { return &connector{changed: make(chan struct{})} }
@@ -105,8 +105,8 @@ func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// taken counts the messages that were taken up. It is called under the lock.
-func (d *connector) taken() (n int) {
+// countTaken counts the messages that were taken up. It is called under the lock.
+func (d *connector) countTaken() (n int) {
 	for _, a := range d.accepted {
 		if !strings.HasSuffix(a, "=0") {
 			n++
@@ -133,14 +133,14 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
 	var fail, gone, refused bool
 	w.d.note(func() {
-		if gone = w.d.gone > 0; gone {
-			w.d.gone--
+		if gone = w.d.permanentFailures > 0; gone {
+			w.d.permanentFailures--
 		}
-		if refused = w.d.refuses != nil && w.d.refuses(p); refused {
-			w.d.tried = append(w.d.tried, p.Text)
+		if refused = w.d.rejects != nil && w.d.rejects(p); refused {
+			w.d.rejected = append(w.d.rejected, p.Text)
 		}
-		if slow, fail = w.d.slow, w.d.fails > 0; fail {
-			w.d.fails--
+		if slow, fail = w.d.delay, w.d.failures > 0; fail {
+			w.d.failures--
 		}
 	})
 	if slow > 0 {
@@ -151,7 +151,7 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 		}
 	}
 	if fail || refused {
-		return "", errors.New("the door is jammed")
+		return "", errors.New("the connector failed")
 	}
 	if gone {
 		return "", fmt.Errorf("post: %w", channel.ErrGone)
@@ -235,32 +235,32 @@ func (r *rig) inbound(text string, addressed bool) channel.Inbound {
 
 func (r *rig) say(text string, addressed bool) {
 	r.t.Helper()
-	r.hand(r.inbound(text, addressed))
+	r.deliverMessage(r.inbound(text, addressed))
 }
 
-func (r *rig) idle() {
+func (r *rig) waitForReplies() {
 	r.t.Helper()
-	r.settled(place)
+	r.waitIdle(place)
 }
 
-// over is a connector that adds something to the rig's.
-type over interface {
+// wrappingConnector is a connector that adds something to the rig's.
+type wrappingConnector interface {
 	channel.Connector
-	on(inner *connector)
+	wrap(inner *connector)
 }
 
-// through starts the hub again with a connector over the rig's.
-func (r *rig) through(c over) *rig {
+// throughConnector starts the hub again with a connector over the rig's.
+func (r *rig) throughConnector(c wrappingConnector) *rig {
 	r.t.Helper()
 	r.stop()
-	c.on(r.connector)
+	c.wrap(r.connector)
 	r.opts.Connectors = []channel.Connector{c}
 	r.start()
 	return r
 }
 
-// hand delivers a message.
-func (r *rig) hand(m channel.Inbound) {
+// deliverMessage delivers a message.
+func (r *rig) deliverMessage(m channel.Inbound) {
 	r.t.Helper()
 	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
 }

@@ -15,21 +15,21 @@ import (
 
 // Many replies wait behind a slow one, some of them in memory and some only on disk; whatever
 // happens to the first, each goes out once, and in order.
-func TestRepliesBehindASlowOneGoOutOnceAndInOrder(t *testing.T) {
+func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const turns = 50
 			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.slow, r.connector.fails = 2*time.Second, fails })
+			r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
 			var want []string
 			for n := range turns {
 				want = append(want, fmt.Sprint("answer ", n+1))
 				r.say("hello", true)
-				r.connector.until(t, "the message to be taken up", func() bool { return r.connector.taken() == n+1 })
+				r.connector.until(t, "the message to be taken up", func() bool { return r.connector.countTaken() == n+1 })
 			}
-			r.connector.note(func() { r.connector.slow = 0 })
-			r.idle()
+			r.connector.note(func() { r.connector.delay = 0 })
+			r.waitForReplies()
 			if got := r.connector.texts(); !slices.Equal(got, want) {
 				t.Errorf("got %d: %q", len(got), got)
 			}
@@ -40,14 +40,14 @@ func TestRepliesBehindASlowOneGoOutOnceAndInOrder(t *testing.T) {
 	}
 }
 
-func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
+func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 	refuses := func(text string) func(channel.Piece) bool {
 		return func(p channel.Piece) bool { return strings.HasPrefix(p.Text, text) }
 	}
-	t.Run("what waits behind it goes on, and people hear of it", func(t *testing.T) {
+	t.Run("the next pieces are sent, and people get a notice", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.refuses = refuses("answer 1") })
+			r.connector.note(func() { r.connector.rejects = refuses("answer 1") })
 			started := time.Now()
 			r.say("hello", true)
 			time.Sleep(time.Second)
@@ -64,45 +64,45 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			check.Len(t, "sent", got, 2)
 			check.Equal(t, "got[0]", got[0], "answer 2")
 			check.HasPrefix(t, "got[1]", got[1], "I could not send an answer here")
-			if s := r.hub.Stats(); len(r.connector.tried) != 8 || s.Refused != 0 || s.Dropped != 1 {
-				t.Errorf("%d tries, %d refused, %d dropped", len(r.connector.tried), s.Refused, s.Dropped)
+			if s := r.hub.Stats(); len(r.connector.rejected) != 8 || s.Refused != 0 || s.Dropped != 1 {
+				t.Errorf("%d tries, %d refused, %d dropped", len(r.connector.rejected), s.Refused, s.Dropped)
 			}
 			r.stop()
 		})
 	})
-	t.Run("tries count over restarts", func(t *testing.T) {
+	t.Run("attempts count across restarts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.refuses = refuses("answer 1") })
+			r.connector.note(func() { r.connector.rejects = refuses("answer 1") })
 			r.say("hello", true)
 			for range 6 { // two tries each
 				time.Sleep(2 * time.Second)
 				r.restart()
 			}
 			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.Len(t, "tries, sent", r.connector.tried, 8)
+			check.Len(t, "tries, sent", r.connector.rejected, 8)
 			check.Len(t, "tries, sent", r.connector.texts(), 1)
 			r.stop()
 		})
 	})
-	t.Run("nothing is said of the sentence that says so", func(t *testing.T) {
+	t.Run("a rejected notice causes no further notice", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
-			r.connector.note(func() { r.connector.refuses = refuses("") })
+			r.connector.note(func() { r.connector.rejects = refuses("") })
 			r.say("hello", true)
 			check.NoError(t, r.hub.Idle(t.Context(), place))
-			check.Len(t, "tries,  dropped", r.connector.tried, 16)
+			check.Len(t, "tries,  dropped", r.connector.rejected, 16)
 			check.Equal(t, "tries", r.hub.Stats().Dropped, 2)
 			r.stop()
 		})
 	})
-	t.Run("while the connector is not connected no try counts", func(t *testing.T) {
+	t.Run("attempts do not count while the connector is offline", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
 			r.stop()
 			r.opts.Connectors = []channel.Connector{offline{r.connector}}
 			r.start()
-			r.connector.note(func() { r.connector.fails = 100 })
+			r.connector.note(func() { r.connector.failures = 100 })
 			r.say("hello", true)
 			check.NoError(t, r.hub.Idle(t.Context(), place))
 			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})

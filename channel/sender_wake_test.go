@@ -10,7 +10,7 @@ import (
 
 // A task continues only while its sender is idle, so the end of the sender must wake it: otherwise it
 // waits until it is checked the next time, a minute later.
-func TestATaskIsWokenWhenItsSenderIsIdle(t *testing.T) {
+func TestTaskWakesWhenSenderIsIdle(t *testing.T) {
 	for name, woken := range map[string]bool{"task:terminal:test/1": true, "terminal:test": false} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

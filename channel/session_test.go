@@ -17,8 +17,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// asked returns the last model request as one text.
-func (r *rig) asked() string {
+// lastRequestText returns the last model request as one text.
+func (r *rig) lastRequestText() string {
 	r.t.Helper()
 	all := r.model.Requests()
 	if len(all) == 0 {
@@ -40,7 +40,7 @@ func TestNew(t *testing.T) {
 	check.Contains(t, "/new before anything was said", r.run("/new"), "new already")
 	r.ask("my parrot is called Coco")
 	check.HasPrefix(t, "/new", r.run("/new"), "A new session. ")
-	r.idle()
+	r.waitForReplies()
 	check.Contains(t, "the second /new says", r.run("/new"), "new already")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
@@ -89,7 +89,7 @@ func TestNewDuringATurn(t *testing.T) {
 			} else {
 				close(release)
 			}
-			r.idle()
+			r.waitForReplies()
 			check.EqualAll(t, "the transcript", r.transcript(), []string{
 				"user: first", "assistant: answer to first", "user: second", "assistant: answer to second", "user: third", "assistant: answer to third",
 			})
@@ -114,8 +114,8 @@ func lastAsked(req llm.Request) string {
 
 const branch = place + "/m1" // a thread on the first message
 
-// summedUp returns a channel with summaries in it.
-func summedUp(t *testing.T) *rig {
+// withOldSession returns a channel with summaries in it.
+func withOldSession(t *testing.T) *rig {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "Coco is a parrot, word by word."})), nil
@@ -139,59 +139,59 @@ func summedUp(t *testing.T) *rig {
 // inThread posts a message in a thread, and waits for the answer.
 func (r *rig) inThread(text string) {
 	r.t.Helper()
-	check.NoError(r.t, r.deliver(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
-	r.settled(branch)
+	check.NoError(r.t, r.deliverTo(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
+	r.waitIdle(branch)
 }
 
-func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
-	r := summedUp(t)
-	check.NoError(t, r.deliver(branch, "and how old is it?", func(m *channel.Inbound) {
+func TestThreadInheritsChannelHistory(t *testing.T) {
+	r := withOldSession(t)
+	check.NoError(t, r.deliverTo(branch, "and how old is it?", func(m *channel.Inbound) {
 		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
 	}))
-	r.settled(branch)
-	asked := r.asked()
+	r.waitIdle(branch)
+	asked := r.lastRequestText()
 	check.Contains(t, "the channel's summaries are missing", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.")
 	check.Contains(t, "the message it hangs on is missing", asked, "[System: this thread hangs on a message of ", "message-1 of the parrot")
 	check.Lacks(t, "more than that is shown", asked, "message-8")
 	r.ask("the parrot has flown")
-	check.Lacks(t, "what is said in the thread stands in the channel", r.asked(), "how old")
-	check.NoError(t, r.deliver("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
-	r.settled("test:server/other/9")
-	check.Lacks(t, "another channel's thread knows", r.asked(), "Coco")
-	t.Run("after a restart it is the same", func(t *testing.T) {
+	check.Lacks(t, "what is said in the thread stands in the channel", r.lastRequestText(), "how old")
+	check.NoError(t, r.deliverTo("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
+	r.waitIdle("test:server/other/9")
+	check.Lacks(t, "another channel's thread knows", r.lastRequestText(), "Coco")
+	t.Run("a restart changes nothing", func(t *testing.T) {
 		kept := func(asked string) string {
 			from, to := strings.Index(asked, "<kept>"), strings.Index(asked, "</kept>")
 			return asked[from:to]
 		}
 		r.restart()
 		r.inThread("and now?")
-		check.Equal(t, "what the model is asked", kept(r.asked()), kept(asked))
+		check.Equal(t, "what the model is asked", kept(r.lastRequestText()), kept(asked))
 	})
-	t.Run("a deletion in the channel reaches it while it is open", func(t *testing.T) {
+	t.Run("a deletion in the channel reaches an open thread", func(t *testing.T) {
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 		r.inThread("once more?")
-		again := r.asked()
+		again := r.lastRequestText()
 		check.Lacks(t, "it still shows", again, "message-1 of", "hangs on", "Coco")
-		for tries := 0; !strings.Contains(r.asked(), "message-2 of"); tries++ { // the summary that replaces the placeholder reaches the thread too
+		for tries := 0; !strings.Contains(r.lastRequestText(), "message-2 of"); tries++ { // the summary that replaces the placeholder reaches the thread too
 			if tries == 50 {
-				t.Fatalf("it never shows what is left of the summary:\n%s", r.asked())
+				t.Fatalf("it never shows what is left of the summary:\n%s", r.lastRequestText())
 			}
 			time.Sleep(20 * time.Millisecond)
 			r.inThread("and now?")
 		}
 		check.Contains(t, "more than that is gone", again, "of the channel above this thread", "how old")
 	})
-	t.Run("/context tells of it", func(t *testing.T) {
+	t.Run("/context mentions it", func(t *testing.T) {
 		answer, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1"}, "/context")
 		check.NoError(t, err)
 		check.Contains(t, fmt.Sprintf("/context says\n%s answer.String()", answer), answer.String(), "summaries the thread began with: 1")
 	})
-	t.Run("/new in the thread leaves it its place behind what is newer", func(t *testing.T) {
+	t.Run("/new in the thread keeps the inherited stack", func(t *testing.T) {
 		if _, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1", Manager: true}, "/new"); err != nil {
 			t.Fatal(err)
 		}
 		r.inThread("anew")
-		asked := r.asked()
+		asked := r.lastRequestText()
 		if strings.Contains(asked, "] and how old") || strings.Index(asked, "of the channel above") > strings.Index(asked, "began anew") || !strings.Contains(asked, "began anew") {
 			t.Errorf("it shows\n%s", asked)
 		}

@@ -14,8 +14,8 @@ import (
 
 // In a direct message everyone has management rights. Settings that cost money still belong to the
 // people named in the settings file.
-func TestAStrangerInADirectMessageSetsNothingThatCosts(t *testing.T) {
-	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
+func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
+	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
 	run := func(where, id, line string) string {
 		t.Helper()
 		answer, handled, err := r.hub.Run(t.Context(), where, channel.Person{ID: id, Name: id, Manager: true}, line)
@@ -49,7 +49,7 @@ func TestAStrangerInADirectMessageSetsNothingThatCosts(t *testing.T) {
 	}
 }
 
-func TestAThreadHasItsChannelsSettings(t *testing.T) {
+func TestThreadInheritsSettings(t *testing.T) {
 	r := newRig(t, echo)
 	const thread = place + "/t1"
 	in := func(line string) string {
@@ -92,7 +92,7 @@ func (r *rig) sayWith(text string, settings channel.Patch) (applied int) {
 	m := r.inbound(text, true)
 	m.Compaction = settings
 	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
-	r.idle()
+	r.waitForReplies()
 	check.NoError(r.t, r.hub.Drain(r.t.Context()))
 	r.connector.note(func() {
 		for _, e := range r.connector.events {
@@ -104,26 +104,26 @@ func (r *rig) sayWith(text string, settings channel.Patch) (applied int) {
 	return applied
 }
 
-func TestAMessageBringsSettingsForItsTurn(t *testing.T) {
+func TestPerMessageSettings(t *testing.T) {
 	r := newRig(t, echo)
-	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
+	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
 	r.restart()
-	r.chat(40)
+	r.sendNotes(40)
 	check.Equal(t, "compactions by the policy", r.sayWith("go ahead", nil), 0)
 	inTurn := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "strategy": "window"})
 	if last := r.connector.events[len(r.connector.events)-1]; inTurn == 0 || !strings.Contains(last.Summary, "without a summary") {
 		t.Errorf("%d compactions in the turn, the last is %+v", inTurn, last)
 	}
 	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
-	r.chat(40)
+	r.sendNotes(40)
 	check.Equal(t, "compactions in the next turn", r.sayWith("and then?", nil), inTurn)
 }
 
-func TestABadMixOfSettingsLeavesOnlyTheMessagesOut(t *testing.T) {
+func TestInvalidPerMessageSettingsAreIgnored(t *testing.T) {
 	r := newRig(t, echo)
-	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
+	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
 	r.restart()
-	r.chat(40)
+	r.sendNotes(40)
 	if n := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "background_threshold": "0.97"}); n == 0 {
 		t.Error("what was right of the settings did not hold")
 	}
@@ -131,7 +131,7 @@ func TestABadMixOfSettingsLeavesOnlyTheMessagesOut(t *testing.T) {
 }
 
 // The log's warning and /context count the same tools.
-func TestATightWindowIsMeasuredWithAllTools(t *testing.T) {
+func TestWindowCheckCountsAllTools(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 1000
 	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")

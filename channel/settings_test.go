@@ -17,8 +17,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// filed sets the rig's policy as a settings file would; the test may edit it.
-func (r *rig) filed(edit func(*compactor.Policy)) {
+// setFilePolicy sets the rig's policy as a settings file would; the test may edit it.
+func (r *rig) setFilePolicy(edit func(*compactor.Policy)) {
 	p := compactor.DefaultPolicy()
 	edit(&p)
 	r.agent.Policy = func() compactor.Policy { return p }
@@ -26,7 +26,7 @@ func (r *rig) filed(edit func(*compactor.Policy)) {
 
 func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	r := newRig(t, echo)
-	r.filed(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PromptFile = 2, 9, "/home/somebody/prompt.md" })
+	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PromptFile = 2, 9, "/home/somebody/prompt.md" })
 	r.agent.Origin = func(key string) string {
 		return map[string]string{"keep_first": "[defaults.compaction]", "keep_last_n": `[agents.compaction] of "cairn"`, "prompt_file": "[defaults.compaction]"}[key]
 	}
@@ -50,7 +50,7 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 	}
 }
 
-func TestEverySettingCanBeSetInAConversation(t *testing.T) {
+func TestEverySettingHasAConversationOverride(t *testing.T) {
 	r := newRig(t, echo)
 	values := map[string]string{
 		"enabled": "false", "economy": "true", "extract_memories": "false", "background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97",
@@ -69,7 +69,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 			value = "13"
 		}
 		line := r.run("/settings compaction." + key + " " + value)
-		if fileOnly(key) {
+		if isFileOnly(key) {
 			check.Contains(t, fmt.Sprintf("%s can be set", key), line, "in the settings file")
 			continue
 		}
@@ -78,7 +78,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 		}
 	}
 	for _, key := range compactor.Keys() {
-		if key != "background_threshold" && !fileOnly(key) {
+		if key != "background_threshold" && !isFileOnly(key) {
 			r.run("/settings compaction." + key + " default")
 		}
 	}
@@ -86,12 +86,12 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 	check.Lacks(t, "all was undone, and yet", r.run("/settings"), "set here")
 }
 
-// fileOnly reports whether only the settings file may set a key.
-func fileOnly(key string) bool {
+// isFileOnly reports whether only the settings file may set a key.
+func isFileOnly(key string) bool {
 	return key == "model" || key == "worker_reasoning" || key == "prompt_file"
 }
 
-func TestMistakesInSettingsChangeNothing(t *testing.T) {
+func TestInvalidSettingsChangeNothing(t *testing.T) {
 	r := newRig(t, echo)
 	r.run("/settings compaction.background_threshold 0.9 ")
 	before := r.run("/settings")
@@ -110,7 +110,7 @@ func TestMistakesInSettingsChangeNothing(t *testing.T) {
 	check.Equal(t, "they changed into", r.run("/settings"), before)
 }
 
-func TestSettingsAreForManagers(t *testing.T) {
+func TestSettingsRequireManager(t *testing.T) {
 	r := newRig(t, echo)
 	for _, line := range []string{"/settings", "/settings compaction.keep_first 0"} {
 		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2", Name: "Bo"}, line)
@@ -125,7 +125,7 @@ func TestSettingsAreForManagers(t *testing.T) {
 }
 
 // One conversation is set to compact early and does so immediately; the other does not.
-func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
+func TestSettingAppliesFromNextCheck(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
 			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
@@ -141,7 +141,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 		r.say(text, false)
 		check.Must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
 	}
-	r.idle()
+	r.waitForReplies()
 	applied := func() (n int) {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventApplied {
@@ -157,10 +157,10 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	check.NoError(t, err)
 	check.Contains(t, "the other conversation", answer.Text, "background at 80 %", "stack     empty")
 
-	t.Run("it outlasts renewal and restart, as a pause does", func(t *testing.T) {
+	t.Run("it survives a settings edit and a restart", func(t *testing.T) {
 		r.run("/pause")
 		r.hub.Renew(channel.Rules{})
-		r.idle()
+		r.waitForReplies()
 		for range 2 {
 			check.Equal(t, "the result", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
 			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
@@ -179,19 +179,19 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	})
 }
 
-func TestTwoSettingsAtOnceBothHold(t *testing.T) {
+func TestConcurrentSettings(t *testing.T) {
 	r := newRig(t, echo)
 	var all sync.WaitGroup
 	for _, line := range []string{"/settings keep_first 3", "/settings pin_budget 77", "/settings max_turns 5", "/settings cooldown 9m"} {
 		all.Go(func() { r.run(line) })
 	}
 	all.Wait()
-	r.idle()
+	r.waitForReplies()
 	shown := r.run("/settings")
 	check.Equal(t, fmt.Sprintf("it shows\n%s", shown), strings.Count(shown, "set here"), 4)
 }
 
-func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
+func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	var log safeBuffer
 	r := newRig(t, echo)
 	var file atomic.Pointer[compactor.Policy]
@@ -202,7 +202,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 	r.reopen()
 	r.run("/settings compaction.background_threshold 0.82")
 	r.run("/settings compaction.keep_last_n 7")
-	r.idle()
+	r.waitForReplies()
 
 	edited := usual
 	edited.BackgroundThreshold, edited.AggressiveThreshold = 0.5, 0.6

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/check"
 )
 
-func TestASecretAtTheCutIsNotShown(t *testing.T) {
+func TestTruncatedArgumentsMaskSecret(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	const part = "aB3dE5gH7jK9"

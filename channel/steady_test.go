@@ -14,8 +14,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// paired fails unless each result follows its call, and each call has one.
-func paired(t *testing.T, messages []llm.Message) {
+// wantPairedCalls fails unless each result follows its call, and each call has one.
+func wantPairedCalls(t *testing.T, messages []llm.Message) {
 	t.Helper()
 	open := make(map[string]bool)
 	for _, m := range messages {
@@ -40,11 +40,11 @@ func paired(t *testing.T, messages []llm.Message) {
 
 // The end of a turn's answer may reach a level: it is sent once, the turn is over, and no
 // summary is posted.
-func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
+func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000
-	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
-	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
+	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		if n < 12 {
 			return llmtest.Say(fmt.Sprint("answer ", n)), nil
@@ -59,7 +59,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 		}
 	}
 	check.NoError(t, r.hub.Drain(t.Context()))
-	r.idle()
+	r.waitForReplies()
 	applied := false
 	for _, e := range r.connector.events {
 		applied = applied || e.State == compactor.EventApplied
@@ -78,12 +78,12 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 
 // After an overflow between two steps of a turn, the same request is repeated and no tool runs
 // twice; an earlier overflow in another step does not count.
-func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
+func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	r := newRig(t, nil)
 	overflows := 0
 	steps := 0
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		paired(t, req.Messages)
+		wantPairedCalls(t, req.Messages)
 		if n <= 30 {
 			return llmtest.Say(fmt.Sprint("answer ", n)), nil
 		}
@@ -119,7 +119,7 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 }
 
 // A message about an overflow is not an overflow.
-func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
+func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
 	r := newRig(t, nil)
 	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
 	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(words), nil }
@@ -129,16 +129,16 @@ func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 	check.Equal(t, "requests, events", len(r.model.Requests()), 3)
 	check.Len(t, "requests, events", r.connector.events, 0)
 	check.EqualAll(t, "sent", r.connector.texts(), []string{words, words, words})
-	r.says("/context", "of 128000 tokens")
+	r.wantAnswer("/context", "of 128000 tokens")
 }
 
 // A turn that was stopped during an open call is summarized like any other.
-func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
+func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r := newRig(t, nil)
-	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 	stopped, waits := false, make(chan struct{}, 1)
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		paired(t, req.Messages)
+		wantPairedCalls(t, req.Messages)
 		switch {
 		case stopped:
 			return llmtest.Say(fmt.Sprint("answer ", n)), nil
@@ -154,9 +154,9 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 	r.reopen()
 	r.say("what do I like?", true)
 	<-waits
-	r.says("/stop", "Stopped.")
+	r.wantAnswer("/stop", "Stopped.")
 	stopped = true
-	r.idle()
+	r.waitForReplies()
 	for i := range 12 {
 		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 30)))
 	}
@@ -169,7 +169,7 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 }
 
 // An overfull window is shown as such, and the bar keeps its length.
-func TestAContextThatIsOverfullSaysSo(t *testing.T) {
+func TestContextReportsOverfullWindow(t *testing.T) {
 	c := channel.Context{Fill: channel.Fill{Used: 5000, Max: 4000, UsedPct: 125}}
 	first, _, _ := strings.Cut(c.String(), "\n")
 	check.Equal(t, "it shows", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")

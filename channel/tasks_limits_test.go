@@ -18,18 +18,18 @@ import (
 	"cairn/store"
 )
 
-// hangs answers when its context ends.
-func hangs(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+// blockUntilCanceled answers when its context ends.
+func blockUntilCanceled(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 	<-ctx.Done()
 	return llm.Response{}, ctx.Err()
 }
 
-func says(text string) script {
+func alwaysSay(text string) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
 }
 
-func TestTwoTasksAtOnce(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"tasks": []map[string]any{{"agent": "one", "task": "left"}, {"agent": "two", "task": "right"}}}))
+func TestConcurrentTasks(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"tasks": []map[string]any{{"agent": "one", "task": "left"}, {"agent": "two", "task": "right"}}}))
 	var running atomic.Int32
 	both := make(chan struct{})
 	meets := func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -45,14 +45,14 @@ func TestTwoTasksAtOnce(t *testing.T) {
 	}
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: meets}}, "two": {Model: &llmtest.Model{Func: meets}}})
 	r.say("go", true)
-	r.sent("done with left")
-	r.sent("done with right")
+	r.waitForSent("done with left")
+	r.waitForSent("done with right")
 	for n := range 2 {
-		check.Equal(t, "r.ended(n + 1).State", r.ended(n+1).State, store.TaskDone)
+		check.Equal(t, "r.ended(n + 1).State", r.waitForTask(n+1).State, store.TaskDone)
 	}
 }
 
-func TestWhatATaskIsRefused(t *testing.T) {
+func TestTaskRights(t *testing.T) {
 	many := make([]map[string]any, 5)
 	for i := range many {
 		many[i] = map[string]any{"agent": "one", "task": "x"}
@@ -72,8 +72,8 @@ func TestWhatATaskIsRefused(t *testing.T) {
 		"a task of thousands of letters":  {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, spawns(c.arguments))
-			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+			r := newRig(t, startTask(c.arguments))
+			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
 			r.ask("go")
 			check.Contains(t, "the tool", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
 			check.Contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
@@ -81,10 +81,10 @@ func TestWhatATaskIsRefused(t *testing.T) {
 	}
 }
 
-func TestTasksOfPeople(t *testing.T) {
-	r := newRig(t, spawns(nil))
+func TestTasksCommand(t *testing.T) {
+	r := newRig(t, startTask(nil))
 	check.Contains(t, "without agents", r.run("/ask @one x"), "[[agents]]")
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
 	check.Contains(t, "without an agent", r.run("/ask x"), "/ask @one")
 	for n := range 4 {
 		check.Contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has started", n+1))
@@ -94,15 +94,15 @@ func TestTasksOfPeople(t *testing.T) {
 	check.Contains(t, "another stop", r.run("/tasks stop 2"), "ended already: stopped")
 	check.Contains(t, "no number", r.run("/tasks stop"), "/tasks stop 3")
 	check.Contains(t, "an unknown one", r.run("/tasks stop 9"), "There is no task 9")
-	r.sent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
+	r.waitForSent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
 	check.Contains(t, "there is room again", r.run("/ask @one count"), "Task 5")
 	task := r.task(1)
 	check.Equal(t, "r.task(1).Author", task.Author, "u1")
 	check.Equal(t, "r.task(1).State", task.State, store.TaskOpen)
 }
 
-func TestHowDeepTasksGo(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "level 1"}))
+func TestTaskDepth(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "level 1"}))
 	offered := make(chan string, 10)
 	deeper := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		last := lastText(req)
@@ -124,47 +124,47 @@ func TestHowDeepTasksGo(t *testing.T) {
 	}
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: deeper}, Spawn: []string{"one"}}})
 	r.say("go", true)
-	r.sent("the bottom")
-	check.Equal(t, "r.ended(1).State", r.ended(1).State, store.TaskDone)
+	r.waitForSent("the bottom")
+	check.Equal(t, "r.ended(1).State", r.waitForTask(1).State, store.TaskDone)
 	if got := <-offered + <-offered + <-offered; got != "truetruefalse" || len(offered) > 0 {
 		t.Errorf("spawn was offered: %s", got)
 	}
 	check.Must(r.store.Find(t.Context(), "task:task:task:"+place+"/1/1/1"))(t)
 }
 
-func TestATaskThatNeverEnds(t *testing.T) {
+func TestEndlessTask(t *testing.T) {
 	again := func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call(fmt.Sprint(n), "recall", map[string]any{"query": "x"})), nil
 	}
 	t.Run("expires with its last call", func(t *testing.T) {
-		r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 		one := &llmtest.Model{Func: again}
 		r.withTasks(map[string]channel.Agent{"one": {Model: one, TaskCalls: 20}})
 		r.say("go", true)
-		r.sent("[Task 1 of one expired: its model was asked 20 times, which is its limit")
-		if task := r.ended(1); task.State != store.TaskExpired || len(one.Requests()) != 20 || len(one.Requests()[19].Tools) > 0 {
+		r.waitForSent("[Task 1 of one expired: its model was asked 20 times, which is its limit")
+		if task := r.waitForTask(1); task.State != store.TaskExpired || len(one.Requests()) != 20 || len(one.Requests()[19].Tools) > 0 {
 			t.Errorf("%+v, %d requests", task, len(one.Requests()))
 		}
 	})
 	t.Run("expires with its time", func(t *testing.T) {
-		r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
-		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}, TaskTime: 200 * time.Millisecond}})
+		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
+		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}})
 		r.say("go", true)
-		r.sent("[Task 1 of one expired: its time is over")
-		check.Equal(t, "r.ended(1).State", r.ended(1).State, store.TaskExpired)
+		r.waitForSent("[Task 1 of one expired: its time is over")
+		check.Equal(t, "r.ended(1).State", r.waitForTask(1).State, store.TaskExpired)
 	})
-	t.Run("whose model fails says so", func(t *testing.T) {
-		r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+	t.Run("a task whose model fails reports it", func(t *testing.T) {
+		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Message: "no"}
 		}}}})
 		r.say("go", true)
-		r.sent("[Task 1 of one failed: ")
+		r.waitForSent("[Task 1 of one failed: ")
 	})
 }
 
-func TestTasksCountForTheirConversation(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+func TestTaskCallsCountForParent(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 	r.opts.Rules.CallsPerHour = 8
 	again := func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call(fmt.Sprint(n), "recall", map[string]any{"query": "x"})), nil
@@ -172,14 +172,14 @@ func TestTasksCountForTheirConversation(t *testing.T) {
 	one := &llmtest.Model{Func: again}
 	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 	r.say("go", true)
-	check.Equal(t, "r.ended(1).State", r.ended(1).State, store.TaskFailed)
+	check.Equal(t, "r.ended(1).State", r.waitForTask(1).State, store.TaskFailed)
 	if n := len(one.Requests()) + len(r.model.Requests()); n > 8 {
 		t.Errorf("there were %d calls, and 8 are allowed", n)
 	}
 	check.Contains(t, "/context", r.run("/context"), "8 of 8 in the last hour")
 }
 
-func TestTheLayersOfATask(t *testing.T) {
+func TestTaskSettings(t *testing.T) {
 	set := func(values map[string]string) (func() compactor.Policy, func(string) string) {
 		p, _ := compactor.Patch(values).Over(compactor.DefaultPolicy())
 		return func() compactor.Policy { return p }, func(key string) string {
@@ -189,11 +189,11 @@ func TestTheLayersOfATask(t *testing.T) {
 			return ""
 		}
 	}
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": 3.0}}))
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": 3.0}}))
 	r.agent.Policy, r.agent.Origin = set(map[string]string{"keep_last_n": "21", "keep_first": "5", "max_turns": "7"})
 	one := channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n > 1 || req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
-			return hangs(ctx, n, req)
+			return blockUntilCanceled(ctx, n, req)
 		}
 		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "one", "task": "y", "compaction": map[string]any{"max_turns": "4", "notify": "message"}})), nil
 	}}}
@@ -201,7 +201,7 @@ func TestTheLayersOfATask(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.run("/settings compaction.keep_first 6")
 	r.say("go", true)
-	r.sent("started")
+	r.waitForSent("started")
 	child := "task:" + place + "/1"
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if _, err := r.store.Find(t.Context(), "task:"+child+"/1"); err == nil {

@@ -18,8 +18,8 @@ import (
 	"cairn/store"
 )
 
-// steps makes n tool calls, with a number for each, and then says that it is done.
-func steps(n int, before func(ctx context.Context, n int)) script {
+// toolSteps makes n tool calls, with a number for each, and then says that it is done.
+func toolSteps(n int, before func(ctx context.Context, n int)) script {
 	var made atomic.Int64
 	return func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
 		step := int(made.Add(1))
@@ -35,11 +35,11 @@ func steps(n int, before func(ctx context.Context, n int)) script {
 	}
 }
 
-func TestATaskGoesOnAfterARestart(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+func TestTaskResumesAfterRestart(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 	reached := make(chan struct{})
 	stop := true
-	one := &llmtest.Model{Func: steps(20, func(ctx context.Context, n int) {
+	one := &llmtest.Model{Func: toolSteps(20, func(ctx context.Context, n int) {
 		if n == 12 && stop {
 			close(reached)
 			<-ctx.Done()
@@ -51,8 +51,8 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 	<-reached
 	before := r.task(1)
 	r.restart()
-	r.sent("done after 20 steps")
-	task := r.ended(1)
+	r.waitForSent("done after 20 steps")
+	task := r.waitForTask(1)
 	if task.State != store.TaskDone || before.Messages < 17 {
 		t.Errorf("%+v, before the restart %+v", task, before)
 	}
@@ -72,21 +72,21 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskDone)
 }
 
-func TestATaskOfAnAgentThatIsGoneSaysSo(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+func TestTaskOfRemovedAgentFails(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
 	r.say("go", true)
-	r.sent("started")
+	r.waitForSent("started")
 	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
 	r.restart()
-	r.sent("[Task 1 of one failed: there is no agent one any more.")
+	r.waitForSent("[Task 1 of one failed: there is no agent one any more.")
 }
 
-func TestAPauseHoldsTasks(t *testing.T) {
-	r := newRig(t, spawns(nil))
+func TestPauseStopsTasks(t *testing.T) {
+	r := newRig(t, startTask(nil))
 	reached := make(chan struct{})
 	var held atomic.Bool
-	one := &llmtest.Model{Func: steps(3, func(ctx context.Context, n int) {
+	one := &llmtest.Model{Func: toolSteps(3, func(ctx context.Context, n int) {
 		if n == 2 && held.CompareAndSwap(false, true) {
 			close(reached)
 			<-ctx.Done()
@@ -107,13 +107,13 @@ func TestAPauseHoldsTasks(t *testing.T) {
 	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
 	check.Equal(t, "were waited", told, 1)
 	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskDone)
-	r.sent("[Result of task 1")
+	r.waitForSent("[Result of task 1")
 }
 
 // Drain waits for the answer to a result, even if no task is open any more.
-func TestDrainingTasksWaitsForTheAnswerToTheLastResult(t *testing.T) {
-	r := newRig(t, spawns(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("I counted.")}}})
+func TestDrainWaitsForReplyToLastTask(t *testing.T) {
+	r := newRig(t, startTask(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("I counted.")}}})
 	reached, release := make(chan struct{}), make(chan struct{})
 	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		close(reached)
@@ -134,17 +134,17 @@ func TestDrainingTasksWaitsForTheAnswerToTheLastResult(t *testing.T) {
 	}
 	close(release)
 	check.NoError(t, <-drained)
-	r.sent("It is counted.")
+	r.waitForSent("It is counted.")
 }
 
-func TestADeletionReachesTasks(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
+func TestDeletionReachesTasks(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
 	r.say("Rosebud is a secret", false) // m1
 	r.say("go", true)                   // m2
-	r.sent("Rosebud is a sledge")
-	task := r.ended(1)
-	r.idle()
+	r.waitForSent("Rosebud is a sledge")
+	task := r.waitForTask(1)
+	r.waitForReplies()
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	conv := check.Must(r.store.Find(t.Context(), task.Conversation))(t)
 	for _, m := range check.Must(conv.Transcript().Page(t.Context(), 1, 100))(t) {
@@ -162,8 +162,8 @@ func TestADeletionReachesTasks(t *testing.T) {
 	check.Contains(t, "/tasks", r.run("/tasks"), "(deleted)")
 }
 
-func TestADeletionEndsAnOpenTask(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
+func TestDeletionEndsOpenTask(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
 	asked := make(chan struct{}, 1)
 	ended := make(chan struct{}, 1)
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -173,7 +173,7 @@ func TestADeletionEndsAnOpenTask(t *testing.T) {
 		return llm.Response{}, ctx.Err()
 	}}}})
 	r.say("go", true)
-	r.sent("started")
+	r.waitForSent("started")
 	<-asked
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	select {
@@ -184,16 +184,16 @@ func TestADeletionEndsAnOpenTask(t *testing.T) {
 	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskStopped)
 }
 
-func TestForgettingReachesTasksOfAPerson(t *testing.T) {
-	r := newRig(t, spawns(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
+func TestForgetMeReachesTasks(t *testing.T) {
+	r := newRig(t, startTask(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
 	r.run("/ask @one what is Rosebud?")
-	r.sent("Rosebud is a sledge")
-	r.ended(1)
-	r.idle()
+	r.waitForSent("Rosebud is a sledge")
+	r.waitForTask(1)
+	r.waitForReplies()
 	r.run("/forget me")
 	r.run("/forget me yes")
-	r.idle()
+	r.waitForReplies()
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
 			t.Errorf("the conversation still has %s", line)
@@ -205,10 +205,10 @@ func TestForgettingReachesTasksOfAPerson(t *testing.T) {
 }
 
 func TestSummariesNameOpenTasks(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "look after Rosebud"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: hangs}}})
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
 	r.say("go", true)
-	r.sent("started")
+	r.waitForSent("started")
 	for n := range 15 {
 		r.ask(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)))
 	}
@@ -226,8 +226,8 @@ func TestSummariesNameOpenTasks(t *testing.T) {
 	check.Contains(t, "the summary", text, "Open task 1 of the agent one began after #1")
 }
 
-func TestTasksAndConversationsDoNotReadEachOther(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "one", "task": "count"}))
+func TestTasksAndConversationsAreIsolated(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 	read := make(chan string, 2)
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]
@@ -249,7 +249,7 @@ func TestTasksAndConversationsDoNotReadEachOther(t *testing.T) {
 		r.say(fmt.Sprint("nothing much ", n), false)
 	}
 	r.say("go", true)
-	r.sent("counted")
+	r.waitForSent("counted")
 	for range 2 {
 		check.Lacks(t, "the task reads", <-read, "swordfish")
 	}
@@ -257,13 +257,13 @@ func TestTasksAndConversationsDoNotReadEachOther(t *testing.T) {
 	check.Lacks(t, "the conversation reads", r.run("/recall janitor Quirin"), "towers")
 }
 
-func TestAPurgeReachesTasks(t *testing.T) {
-	r := newRig(t, spawns(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: says("Rosebud is a sledge")}}})
+func TestPurgeReachesTasks(t *testing.T) {
+	r := newRig(t, startTask(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
 	r.run("/ask @one what is Rosebud?")
-	r.sent("Rosebud is a sledge")
-	r.ended(1)
-	r.idle()
+	r.waitForSent("Rosebud is a sledge")
+	r.waitForTask(1)
+	r.waitForReplies()
 	r.reopen()
 	conv := check.Must(r.store.Find(t.Context(), place))(t)
 	check.NoError(t, privacy.Of(conv).Purge(t.Context()))

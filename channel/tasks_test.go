@@ -54,8 +54,8 @@ func (r *rig) tasks() []store.Task {
 	return check.Must(check.Must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
 }
 
-// ended waits for the end of the nth task.
-func (r *rig) ended(n int) store.Task {
+// waitForTask waits for the end of the nth task.
+func (r *rig) waitForTask(n int) store.Task {
 	r.t.Helper()
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if all := r.tasks(); len(all) >= n && all[n-1].State != store.TaskOpen {
@@ -66,7 +66,7 @@ func (r *rig) ended(n int) store.Task {
 	return store.Task{}
 }
 
-func (r *rig) sent(text string) {
+func (r *rig) waitForSent(text string) {
 	r.t.Helper()
 	r.connector.until(r.t, "the reply "+text, func() bool {
 		for _, p := range r.connector.sent {
@@ -80,8 +80,8 @@ func (r *rig) sent(text string) {
 
 func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1].Text }
 
-// spawns starts a task when asked for one, and repeats the results it gets.
-func spawns(arguments map[string]any) script {
+// startTask starts a task when asked for one, and repeats the results it gets.
+func startTask(arguments map[string]any) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]
 		said := ""
@@ -104,8 +104,8 @@ func spawns(arguments map[string]any) script {
 	}
 }
 
-func TestATaskRunsBesideTheConversation(t *testing.T) {
-	r := newRig(t, spawns(map[string]any{"agent": "researcher", "task": "count the bridges of Turin"}))
+func TestTaskRunsConcurrently(t *testing.T) {
+	r := newRig(t, startTask(map[string]any{"agent": "researcher", "task": "count the bridges of Turin"}))
 	release := make(chan struct{})
 	researcher := &llmtest.Model{Label: "other", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
@@ -120,18 +120,18 @@ func TestATaskRunsBesideTheConversation(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"researcher": {Instructions: "You count.", Model: researcher}})
 	r.say("we meet in Turin", false)
 	r.say("go", true)
-	r.sent(`started: {"note"`)
+	r.waitForSent(`started: {"note"`)
 	r.say("and meanwhile?", true)
-	r.sent("answer 3")
-	check.Contains(t, "the turn context", r.asked(), `open task 1 of researcher, started after #2: "count the bridges of Turin"`)
+	r.waitForSent("answer 3")
+	check.Contains(t, "the turn context", r.lastRequestText(), `open task 1 of researcher, started after #2: "count the bridges of Turin"`)
 	check.Contains(t, "/tasks", r.run("/tasks"), "open")
 	check.Contains(t, "/context", r.run("/context"), "tasks     1 by researcher: ")
 	check.Contains(t, "what may be stopped", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{Manager: true}, "tasks", "st"))(t)), "{stop 1: researcher, count the bridges of Turin stop 1}")
 	check.Contains(t, "who may be asked", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{}, "ask", "@rese"))(t)), "{@researcher @researcher }")
 	close(release)
-	r.sent("there are 12 bridges")
+	r.waitForSent("there are 12 bridges")
 
-	if task := r.ended(1); task.State != store.TaskDone || task.Conversation != "task:"+place+"/1" || task.Agent != "researcher" {
+	if task := r.waitForTask(1); task.State != store.TaskDone || task.Conversation != "task:"+place+"/1" || task.Agent != "researcher" {
 		t.Errorf("%+v", task)
 	}
 	check.Contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")

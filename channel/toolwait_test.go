@@ -12,8 +12,8 @@ import (
 	"cairn/channel/channeltest"
 )
 
-// connecting returns a rig whose agent has the tools of a server that is still being connected.
-func connecting(t *testing.T) (*rig, *channeltest.Box) {
+// withConnectingTools returns a rig whose agent has the tools of a server that is still being connected.
+func withConnectingTools(t *testing.T) (*rig, *channeltest.Box) {
 	r, b := withTools(t, channel.ApproveNever)
 	b.Connected = make(chan struct{})
 	return r, b
@@ -25,9 +25,9 @@ func (r *rig) connect(b *channeltest.Box) {
 	close(b.Connected)
 }
 
-func TestATurnWaitsForItsTools(t *testing.T) {
+func TestTurnWaitsForTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, b := connecting(t)
+		r, b := withConnectingTools(t)
 		r.opts.Agent = func(conversation string) channel.Agent {
 			a := r.agent
 			if conversation != place {
@@ -48,16 +48,16 @@ func TestATurnWaitsForItsTools(t *testing.T) {
 			t.Errorf("a conversation without tools: %q after %v", r.connector.texts(), waited)
 		}
 		r.connect(b)
-		r.idle()
+		r.waitForReplies()
 		check.Len(t, "called", b.Called(), 1)
 		check.Contains(t, "r.lastText()", r.lastText(), "five")
 		r.stop()
 	})
 }
 
-func TestATurnGoesOnWithoutToolsThatDoNotCome(t *testing.T) {
+func TestTurnProceedsWithoutMissingTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, b := connecting(t)
+		r, b := withConnectingTools(t)
 		r.ask("please add")
 		check.Contains(t, "r.lastText()", r.lastText(), "Hello.")
 		r.connect(b)
@@ -67,28 +67,28 @@ func TestATurnGoesOnWithoutToolsThatDoNotCome(t *testing.T) {
 	})
 }
 
-func TestAResumedTurnWaitsForItsTools(t *testing.T) {
+func TestResumedTurnWaitsForTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, b := connecting(t)
+		r, b := withConnectingTools(t)
 		r.say("please add", true)
 		synctest.Wait()
 		r.restart() // the wait does not hold up the end of the program
 		synctest.Wait()
 		r.connect(b)
-		r.idle()
+		r.waitForReplies()
 		check.Len(t, "called", b.Called(), 1)
 		r.stop()
 	})
 }
 
-func TestStopEndsTheWaitForTools(t *testing.T) {
+func TestStopEndsWaitForTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := connecting(t)
+		r, _ := withConnectingTools(t)
 		r.say("please add", true)
 		synctest.Wait()
 		began := time.Now()
-		r.says("/stop", "Stopped")
-		r.idle()
+		r.wantAnswer("/stop", "Stopped")
+		r.waitForReplies()
 		if waited := time.Since(began); waited > time.Second || slices.Contains(r.transcript(), "assistant: Hello.") {
 			t.Errorf("it ended after %v: %q", waited, r.transcript())
 		}

@@ -18,7 +18,7 @@ import (
 // verbOf matches the verbs of a translation, which may be numbered.
 var verbOf = regexp.MustCompile(`%(?:\[\d\])?[dqs]`)
 
-func TestEachSentenceIsTranslatedIntoEachLanguage(t *testing.T) {
+func TestEverySentenceIsTranslated(t *testing.T) {
 	english := slices.Sorted(maps.Keys(translationsInto("de").whole))
 	for _, language := range prompts.Languages[1:] {
 		there := translationsInto(language).whole
@@ -40,7 +40,7 @@ func TestEachSentenceIsTranslatedIntoEachLanguage(t *testing.T) {
 }
 
 // Every translated sentence occurs in the code, letter by letter.
-func TestEachTranslatedSentenceIsSaid(t *testing.T) {
+func TestEveryTranslationIsUsed(t *testing.T) {
 	var source strings.Builder
 	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go"} {
 		files, err := filepath.Glob(pattern)

@@ -15,8 +15,8 @@ import (
 	"cairn/store"
 )
 
-// shows reports whether any message of a request has the text.
-func shows(req llm.Request, text string) bool {
+// showsText reports whether any message of a request has the text.
+func showsText(req llm.Request, text string) bool {
 	for _, m := range req.Messages {
 		if strings.Contains(m.Text, text) {
 			return true
@@ -25,7 +25,7 @@ func shows(req llm.Request, text string) bool {
 	return false
 }
 
-func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
+func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 	const fact = "Ophelia is allergic to honey"
 	setup := func(t *testing.T, during func(r *rig)) (r *rig, last func() llm.Request) {
 		var req llm.Request
@@ -39,7 +39,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		r.agent.Recall = 600
 		r.run("/remember " + fact)
 		r.ask("What does Ophelia keep?")
-		if !shows(req, fact) {
+		if !showsText(req, fact) {
 			t.Fatal("nothing was recalled")
 		}
 		return r, func() llm.Request { return req }
@@ -61,7 +61,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 				check.NoError(t, gone(r))
 			})
 			r.ask("and what else is there to tell")
-			if shows(last(), fact) {
+			if showsText(last(), fact) {
 				t.Error("the next request shows it")
 			}
 		})
@@ -69,7 +69,7 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 			r, last := setup(t, nil)
 			check.NoError(t, gone(r))
 			r.ask("and what else is there to tell")
-			if shows(last(), fact) {
+			if showsText(last(), fact) {
 				t.Error("the next request shows it")
 			}
 		})
@@ -81,13 +81,13 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 		check.NoError(t, memory.In(other).Purge(t.Context(), id(r)))
 		r.ask("and what else is there to tell")
 		r.ask("so long")
-		if shows(last(), fact) {
+		if showsText(last(), fact) {
 			t.Error("the second request shows it")
 		}
 	})
 }
 
-func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+func TestEachRequestExtendsPrevious(t *testing.T) {
 	var requests []string
 	var says []llm.Response
 	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -108,8 +108,8 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 		says = answers
 		in := r.inbound(text, true)
 		in.Optional = optional
-		r.hand(in)
-		r.idle()
+		r.deliverMessage(in)
+		r.waitForReplies()
 		if len(says) > 0 {
 			t.Errorf("%q was not answered as it should be", text)
 		}
@@ -131,7 +131,7 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestAQuestionToAnotherAgentHasNoTurnContext(t *testing.T) {
+func TestConsultationHasNoTurnContext(t *testing.T) {
 	r := newRig(t, echo)
 	r.withCritic(echo)
 	for _, text := range []string{"hello", "@critic, is it?", "and you?"} {
@@ -146,7 +146,7 @@ func TestAQuestionToAnotherAgentHasNoTurnContext(t *testing.T) {
 	check.Equal(t, "times, and was shown", contexts, 2)
 }
 
-func TestATurnContextWithoutRecallIsSmall(t *testing.T) {
+func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
 	for name, optional := range map[string]bool{"of a turn that must be answered": false, "of a turn that may stay without an answer": true} {
 		t.Run(name, func(t *testing.T) {
 			var block string
@@ -156,8 +156,8 @@ func TestATurnContextWithoutRecallIsSmall(t *testing.T) {
 			})
 			in := r.inbound("hello", true)
 			in.Optional = optional
-			r.hand(in)
-			r.idle()
+			r.deliverMessage(in)
+			r.waitForReplies()
 			if cost := tokens.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
 				t.Errorf("%d tokens: %s", cost, block)
 			}

@@ -14,14 +14,14 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func summing(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": fmt.Sprintf("They talked word by word, says summary %d.", n)})), nil
 }
 
 // withWorker returns a rig whose worker summarizes well, with this many turns already held.
 func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Response, error), turns int) *rig {
 	r := newRig(t, f)
-	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 	r.reopen()
 	for i := range turns {
 		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
@@ -41,8 +41,8 @@ func (r *rig) compact() {
 	}
 }
 
-// says fails unless the answer to a command contains each of want.
-func (r *rig) says(line string, want ...string) string {
+// wantAnswer fails unless the answer to a command contains each of want.
+func (r *rig) wantAnswer(line string, want ...string) string {
 	r.t.Helper()
 	answer := r.run(line)
 	for _, w := range want {
@@ -51,8 +51,8 @@ func (r *rig) says(line string, want ...string) string {
 	return answer
 }
 
-// view returns what the model gets next.
-func (r *rig) view() string {
+// promptText returns what the model gets next.
+func (r *rig) promptText() string {
 	r.t.Helper()
 	r.ask("and now?")
 	requests := r.model.Requests()
@@ -63,19 +63,19 @@ func (r *rig) view() string {
 	return b.String()
 }
 
-func TestUndoTakesTheLastCompactionBack(t *testing.T) {
+func TestUndo(t *testing.T) {
 	r := withWorker(t, echo, 10)
-	r.says("/undo", "Nothing was undone: nothing was summarized")
+	r.wantAnswer("/undo", "Nothing was undone: nothing was summarized")
 	r.compact()
-	if view := r.view(); strings.Contains(view, "message-1 ") || !strings.Contains(view, "says summary 1") {
+	if view := r.promptText(); strings.Contains(view, "message-1 ") || !strings.Contains(view, "says summary 1") {
 		t.Fatalf("the view is\n%s", view)
 	}
-	r.says("/undo", "Taken back: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
-	r.says("/context", "stack     empty", "taken back")
-	view := r.view()
+	r.wantAnswer("/undo", "Taken back: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
+	r.wantAnswer("/context", "stack     empty", "taken back")
+	view := r.promptText()
 	check.Contains(t, "the view", view, "message-1 ")
 	check.Lacks(t, "the view", view, "says summary")
-	r.says("/undo", "nothing was summarized")
+	r.wantAnswer("/undo", "nothing was summarized")
 	r.connector.until(t, "the event", func() bool {
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventUndone {
@@ -86,10 +86,10 @@ func TestUndoTakesTheLastCompactionBack(t *testing.T) {
 	})
 	r.compact()
 	r.restart()
-	r.says("/undo", "Taken back")
+	r.wantAnswer("/undo", "Taken back")
 }
 
-func TestUndoInTheMiddleOfAnAnswer(t *testing.T) {
+func TestUndoDuringTurn(t *testing.T) {
 	release, asked := make(chan struct{}), make(chan struct{}, 1)
 	slow := false
 	r := withWorker(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -103,80 +103,80 @@ func TestUndoInTheMiddleOfAnAnswer(t *testing.T) {
 	slow = true
 	r.say("what was that?", true)
 	<-asked
-	r.says("/undo", "Taken back") // immediately
+	r.wantAnswer("/undo", "Taken back") // immediately
 	close(release)
-	r.idle()
+	r.waitForReplies()
 }
 
 func TestPinCommands(t *testing.T) {
 	r := newRig(t, echo)
-	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.agent.Worker = &llmtest.Model{Func: numberedSummaries}
 	r.reopen()
-	r.says("/pin", "Nobody has said anything here yet")
-	r.says("/pins", "Nothing is pinned here")
+	r.wantAnswer("/pin", "Nobody has said anything here yet")
+	r.wantAnswer("/pins", "Nothing is pinned here")
 	r.say("The gate code is 4711.", false)
 	r.say("Long: "+strings.Repeat("word ", 4000), false)
 	r.ask("The meeting is at nine.")
-	r.says("/pin", "#3 is pinned", "The meeting is at nine.") // not the answer to it
-	r.says("/pin #1", "#1 is pinned", "4711")
-	r.says("/pin 1", "#1 is pinned already")
-	r.says("/pin #99", "There is no message #99")
-	r.says("/pin tea", "by its number")
-	r.says("/pin #2", "#2 is pinned", "It is clipped: ", " tokens fit, for pins may take 1000 together")
-	r.says("/pin #4", "does not fit: pins may take 1000 tokens together, 9", " and it needs ", "/unpin")
-	list := r.says("/pins", "of the 1000 tokens that pins may take", "4711", "(pinned by Ada, ", "clipped to ")
+	r.wantAnswer("/pin", "#3 is pinned", "The meeting is at nine.") // not the answer to it
+	r.wantAnswer("/pin #1", "#1 is pinned", "4711")
+	r.wantAnswer("/pin 1", "#1 is pinned already")
+	r.wantAnswer("/pin #99", "There is no message #99")
+	r.wantAnswer("/pin tea", "by its number")
+	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped: ", " tokens fit, for pins may take 1000 together")
+	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens together, 9", " and it needs ", "/unpin")
+	list := r.wantAnswer("/pins", "of the 1000 tokens that pins may take", "4711", "(pinned by Ada, ", "clipped to ")
 	if n := strings.Count(list, "\n"); n != 3 {
 		t.Errorf("/pins has %d lines:\n%s", n, list)
 	}
-	r.says("/unpin", "by its number")
-	r.says("/unpin #7", "#7 is not pinned")
-	r.says("/unpin #2", "#2 is pinned no longer")
+	r.wantAnswer("/unpin", "by its number")
+	r.wantAnswer("/unpin #7", "#7 is not pinned")
+	r.wantAnswer("/unpin #2", "#2 is pinned no longer")
 	for i := range 10 {
 		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
 	}
 	r.compact()
-	view := r.view()
+	view := r.promptText()
 	check.Equal(t, "the view", strings.Count(view, "4711"), 1)
 	check.Equal(t, "strings.Count(view, \"meeting is at nine\")", strings.Count(view, "meeting is at nine"), 1)
 	check.Lacks(t, "the view", view, "Long: ")
 	r.restart()
-	r.says("/pins", "4711", "nine")
-	r.says("/unpin 1", "no longer")
-	check.Lacks(t, "the view", r.view(), "4711")
+	r.wantAnswer("/pins", "4711", "nine")
+	r.wantAnswer("/unpin 1", "no longer")
+	check.Lacks(t, "the view", r.promptText(), "4711")
 }
 
-func TestThereIsAnEndToPins(t *testing.T) {
+func TestPinLimit(t *testing.T) {
 	r := newRig(t, echo)
-	r.filed(func(p *compactor.Policy) { p.PinBudget = 20_000 })
+	r.setFilePolicy(func(p *compactor.Policy) { p.PinBudget = 20_000 })
 	r.reopen()
 	for i := range 101 {
 		r.say(fmt.Sprintf("note %d", i), false)
 	}
-	r.idle()
+	r.waitForReplies()
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	for seq := range int64(99) {
 		check.Must(conv.Transcript().Pin(t.Context(), seq+1, "Ada"))(t)
 	}
-	r.says("/pin #100", "#100 is pinned")
-	r.says("/pin #101", "100 messages are pinned here", "/unpin")
-	r.says("/pin #7", "#7 is pinned already")
-	r.says("/unpin #7", "#7 is pinned no longer")
-	r.says("/pin #101", "#101 is pinned")
+	r.wantAnswer("/pin #100", "#100 is pinned")
+	r.wantAnswer("/pin #101", "100 messages are pinned here", "/unpin")
+	r.wantAnswer("/pin #7", "#7 is pinned already")
+	r.wantAnswer("/unpin #7", "#7 is pinned no longer")
+	r.wantAnswer("/pin #101", "#101 is pinned")
 }
 
-func TestSummariesAndWhatStandsBehindThem(t *testing.T) {
+func TestSummariesAndExpand(t *testing.T) {
 	r := withWorker(t, echo, 120)
-	r.says("/summaries", "Nothing has been summarized here")
+	r.wantAnswer("/summaries", "Nothing has been summarized here")
 	r.compact()
-	list := r.says("/summaries", "1 on the stack", "\n(1) leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
+	list := r.wantAnswer("/summaries", "1 on the stack", "\n(1) leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
 	check.Lacks(t, "/summaries", list, "They talked")
-	r.says("/expand", "by its number")
-	r.says("/expand 1 tea", "by its number")
-	r.says("/expand 7", "There is no summary 7")
-	expanded := r.says("/expand 1", "#1 ", " Ada: message-0 word", "#2 ", " assistant: answer 1", "#200 ", "There is more: /expand 1 201")
+	r.wantAnswer("/expand", "by its number")
+	r.wantAnswer("/expand 1 tea", "by its number")
+	r.wantAnswer("/expand 7", "There is no summary 7")
+	expanded := r.wantAnswer("/expand 1", "#1 ", " Ada: message-0 word", "#2 ", " assistant: answer 1", "#200 ", "There is more: /expand 1 201")
 	check.Lacks(t, "it shows more than", expanded, "message-100 ")
 	check.Contains(t, "it shows more than", expanded, "message-99 ")
-	rest := r.says("/expand 1 201", "message-100 ", "#236 ")
+	rest := r.wantAnswer("/expand 1 201", "message-100 ", "#236 ")
 	check.Lacks(t, "the rest", rest, "message-118 ", "There is more", "message-99 ")
 	t.Run("never beyond the conversation", func(t *testing.T) {
 		answer, _, err := r.hub.Run(t.Context(), "test:server/other", channel.Person{ID: "u1"}, "/expand 1")

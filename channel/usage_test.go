@@ -20,8 +20,8 @@ import (
 	"cairn/store"
 )
 
-// billed is a model's answer with a server's token counts.
-func billed(resp llm.Response, prompt, cached, written, output int) llm.Response {
+// withBilledTokens is a model's answer with a server's token counts.
+func withBilledTokens(resp llm.Response, prompt, cached, written, output int) llm.Response {
 	resp.Usage = llm.Usage{Prompt: prompt, Cached: cached, Written: written, Completion: output}
 	return resp
 }
@@ -47,8 +47,8 @@ func (r *rig) restartCounting() {
 	r.restart()
 }
 
-// in runs the test in a time zone.
-func in(t *testing.T, zone string) {
+// setTimeZone runs the test in a time zone.
+func setTimeZone(t *testing.T, zone string) {
 	t.Helper()
 	there := check.Must(time.LoadLocation(zone))(t)
 	before := time.Local
@@ -61,11 +61,11 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 		r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 			switch n {
 			case 1:
-				return billed(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 100, 10, 5, 3), nil
+				return withBilledTokens(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 100, 10, 5, 3), nil
 			case 2: // billed, without an answer
-				return billed(llm.Response{}, 200, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
+				return withBilledTokens(llm.Response{}, 200, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
 			}
-			return billed(llmtest.Say("here"), 300, 100, 0, 4), nil
+			return withBilledTokens(llmtest.Say("here"), 300, 100, 0, 4), nil
 		})
 		var counted []store.Usage
 		r.stop()
@@ -92,29 +92,29 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	t.Run("a turn that fails", func(t *testing.T) {
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return billed(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
+			return withBilledTokens(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
 		})
 		r.ask("hello")
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 50 0 0 1") {
 			t.Errorf("rows %q", rows)
 		}
 	})
-	t.Run("a turn whose question is deleted meanwhile", func(t *testing.T) {
+	t.Run("a turn whose question is deleted", func(t *testing.T) {
 		var r *rig
 		r = newRig(t, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 			check.NoError(t, r.hub.Delete(ctx, place, "m1"))
-			return billed(llmtest.Say("too late"), 70, 0, 0, 2), nil
+			return withBilledTokens(llmtest.Say("too late"), 70, 0, 0, 2), nil
 		})
 		r.ask("hello")
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 70 0 0 2") {
 			t.Errorf("rows %q", rows)
 		}
 	})
-	t.Run("a turn that the end of the program cuts short", func(t *testing.T) {
+	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
 		r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
 			if n == 1 {
-				return billed(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 90, 0, 0, 2), nil
+				return withBilledTokens(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 90, 0, 0, 2), nil
 			}
 			close(asked)
 			<-ctx.Done()
@@ -131,10 +131,10 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	})
 }
 
-func TestUsageOfAnotherAgentIsItsModels(t *testing.T) {
+func TestConsultationUsageIsOfItsModel(t *testing.T) {
 	r := newRig(t, echo)
 	other := &llmtest.Model{Label: "critic-model", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-		return billed(llmtest.Say("too long"), 40, 0, 0, 2), nil
+		return withBilledTokens(llmtest.Say("too long"), 40, 0, 0, 2), nil
 	}}
 	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) {
@@ -155,15 +155,15 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	var broken atomic.Bool
 	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		if broken.Load() {
-			return billed(llm.Response{}, 10, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
+			return withBilledTokens(llm.Response{}, 10, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
 		}
-		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 1000, 0, 500, 20), nil
+		return withBilledTokens(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 1000, 0, 500, 20), nil
 	})
 	worker.Tokens = 6000
-	r.talk(20)
+	r.sendLongNotes(20)
 	summaries := func(want ...int) {
 		t.Helper()
-		r.idle()
+		r.waitForReplies()
 		row := strings.TrimSuffix(fmt.Sprintln(want[0], want[1], 0, want[2], want[3]), "\n")
 		if rows := r.usageRows(); len(rows) != 2 || !strings.HasSuffix(rows[1], " summary worker "+row) {
 			t.Errorf("rows %q, want %s", rows, row)
@@ -175,7 +175,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	}
 	summaries(n, 1000*n, 500*n, 20*n)
 	broken.Store(true)
-	r.finished(r.press("/recap"))
+	r.finished(r.runAsManager("/recap"))
 	if len(worker.Requests()) != n+1 {
 		t.Fatalf("%d requests for a recap", len(worker.Requests())-n)
 	}
@@ -183,11 +183,11 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 }
 
 func TestDaysEndInTheTimeZone(t *testing.T) {
-	in(t, "America/New_York")
+	setTimeZone(t, "America/New_York")
 	synctest.Test(t, func(t *testing.T) { // midnight in UTC, seven in the evening in New York
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-			return billed(llmtest.Say("yes"), 10, 0, 0, 1), nil
-		}).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
+			return withBilledTokens(llmtest.Say("yes"), 10, 0, 0, 1), nil
+		}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
 		say := func() string {
 			r.ask("hello")
 			sent := r.connector.texts()
@@ -206,7 +206,7 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 
 func TestContextShowsSpending(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return billed(llmtest.Say("yes"), 100_000, 50_000, 0, 1000), nil
+		return withBilledTokens(llmtest.Say("yes"), 100_000, 50_000, 0, 1000), nil
 	})
 	check.Lacks(t, "before anything was spent", r.run("/context"), "today", "no price")
 	r.ask("hello")
@@ -224,8 +224,8 @@ func TestContextShowsSpending(t *testing.T) {
 	check.Lacks(t, "it has a price now", r.run("/context"), "no price")
 }
 
-// TestUsageOfAnAnswerThatIsHeldBack: the usage is neither lost nor counted twice.
-func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
+// TestUsageOfUnstoredReply: the usage is neither lost nor counted twice.
+func TestUsageOfUnstoredReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *rig
 		execute := func(statement string) {
@@ -243,11 +243,11 @@ func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 			} else {
 				execute("DROP TRIGGER refuse")
 			}
-			return billed(llmtest.Say("yes"), 100, 0, 0, 1), nil
+			return withBilledTokens(llmtest.Say("yes"), 100, 0, 0, 1), nil
 		})
 		r.say("hello", true)
 		r.connector.until(t, "the answer", func() bool { return len(r.connector.sent) == 2 })
-		r.idle()
+		r.waitForReplies()
 		sent := r.connector.texts()
 		check.Contains(t, "sent", sent[0], "I cannot save my answer")
 		check.Equal(t, "r.connector.texts()[1]", sent[1], "yes")

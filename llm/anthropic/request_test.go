@@ -144,9 +144,9 @@ func TestMarksAreWhereThePromptStaysTheSame(t *testing.T) {
 	})
 }
 
-// TestEachRequestExtendsTheOneBefore: without its marks and its end, a request is the
+// TestEachRequestExtendsPrevious: without its marks and its end, a request is the
 // beginning of the next one, byte for byte.
-func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+func TestEachRequestExtendsPrevious(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) {
 		if x.N%3 == 1 {
 			x.Think("hm")

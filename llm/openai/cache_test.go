@@ -231,9 +231,9 @@ func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
 	return append(append(messages, step), results...)
 }
 
-// TestEachRequestExtendsTheOneBefore: what stands before the end of the messages of one
+// TestEachRequestExtendsPrevious: what stands before the end of the messages of one
 // request stands byte by byte at the beginning of the next one, whatever else differs.
-func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+func TestEachRequestExtendsPrevious(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, model string
 		end         string // what follows the messages
