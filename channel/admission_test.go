@@ -53,7 +53,7 @@ func TestRespond(t *testing.T) {
 	t.Run("never: the bot stores messages, and answers none", func(t *testing.T) {
 		r := newRig(t, echo).withRules(respondRules(channel.RespondNever))
 		r.ask("hello")
-		check.Equal(t, "how often the model was called", len(r.model.Requests()), 0)
+		check.Equal(t, "model calls", len(r.model.Requests()), 0)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 	})
 	t.Run("all: the bot answers messages not addressed to it", func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRespond(t *testing.T) {
 		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		last := r.model.Requests()[0].Messages
-		check.Contains(t, "the model does not know that it may be silent", last[len(last)-1].Text, "NO_REPLY")
+		check.Contains(t, "turn context", last[len(last)-1].Text, "NO_REPLY")
 	})
 	t.Run("all: NO_REPLY is not shown, sent or stored", func(t *testing.T) {
 		r := newRig(t, alwaysSay("NO_REPLY")).withRules(respondRules(channel.RespondAll))
@@ -73,14 +73,14 @@ func TestRespond(t *testing.T) {
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 		check.EqualAll(t, "shown", r.connector.shown, nil)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
-		check.Equal(t, "writers that were opened, and those canceled", r.connector.opened, r.connector.canceled)
-		check.Equal(t, "how often the model was called", len(r.model.Requests()), 2)
+		check.Equal(t, "opened and canceled writers", r.connector.opened, r.connector.canceled)
+		check.Equal(t, "model calls", len(r.model.Requests()), 2)
 	})
 	t.Run("NO_REPLY to an addressed message is reported as a failure", func(t *testing.T) {
 		r := newRig(t, alwaysSay("NO_REPLY")).withRules(respondRules(channel.RespondAll))
 		r.ask("are you there?")
 		if sent := r.connector.texts(); len(sent) != 1 || strings.Contains(sent[0], "NO_REPLY") || !r.connector.sent[0].Failure {
-			t.Errorf("sent %q", sent)
+			t.Errorf("got sent %q", sent)
 		}
 	})
 	t.Run("NO_REPLY beside text is removed", func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestRespond(t *testing.T) {
 		r.ask("tea?")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"Tea it is."})
 		if slices.ContainsFunc(r.connector.shown, func(s string) bool { return strings.Contains(s, "NO_") }) {
-			t.Errorf("shown %q", r.connector.shown)
+			t.Errorf("got shown %q", r.connector.shown)
 		}
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
 	})
@@ -175,7 +175,7 @@ func TestAccess(t *testing.T) {
 		r.stop()
 		sent := r.connector.texts()
 		check.Len(t, "sent", sent, 1)
-		check.Contains(t, "r.connector.texts()[0]", sent[0], "not set up")
+		check.Contains(t, "first piece sent", sent[0], "not set up")
 	})
 }
 

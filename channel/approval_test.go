@@ -49,8 +49,8 @@ func TestToolRunsAfterApproval(t *testing.T) {
 		r, b := withTools(t, channel.ApproveAlways)
 		r.say("please add", true)
 		buttons := r.question(1)
-		check.Len(t, "waits, called", r.hub.Operator().Approvals(place), 1)
-		check.Len(t, "waits, called", b.Called(), 0)
+		check.Len(t, "pending approvals and calls", r.hub.Operator().Approvals(place), 1)
+		check.Len(t, "pending approvals and calls", b.Called(), 0)
 		r.wantAnswer(buttons[c.press].Line, "Ada", "calc_add")
 		r.waitForReplies()
 		check.Len(t, buttons[c.press].Label+": called", b.Called(), c.called)
@@ -66,13 +66,13 @@ func TestFirstApprovalIsStored(t *testing.T) {
 	r.waitForReplies()
 	r.restart()
 	r.ask("add once more")
-	check.Len(t, "called", b.Called(), 2)
+	check.Len(t, "calls", b.Called(), 2)
 	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
 	r.restart()
 	r.say("add again", true)
 	r.wantAnswer(r.question(2)[1].Line, "did not allow")
 	r.waitForReplies()
-	check.Len(t, "called", b.Called(), 2)
+	check.Len(t, "calls", b.Called(), 2)
 }
 
 func TestApprovalTimesOut(t *testing.T) {
@@ -82,7 +82,7 @@ func TestApprovalTimesOut(t *testing.T) {
 		buttons := r.question(1)
 		time.Sleep(5*time.Minute + time.Second)
 		r.waitForReplies()
-		check.Contains(t, "r.lastText()", r.lastText(), "no one allowed this call within 5 minutes")
+		check.Contains(t, "last piece sent", r.lastText(), "no one allowed this call within 5 minutes")
 		r.wantAnswer(buttons[0].Line, "No call waits")
 
 		r.say("add, please", true)
@@ -97,7 +97,7 @@ func TestApprovalTimesOut(t *testing.T) {
 		buttons = r.question(4)
 		r.wantAnswer(buttons[0].Line, "allowed")
 		r.waitForReplies()
-		check.Len(t, "called", b.Called(), 1)
+		check.Len(t, "calls", b.Called(), 1)
 		r.stop()
 	})
 }
@@ -113,8 +113,8 @@ func TestUnattendedConnectorRefusesApproval(t *testing.T) {
 	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
 	r.start()
 	r.ask("please add")
-	check.Len(t, "called", b.Called(), 0)
-	check.Contains(t, "r.lastText()", r.lastText(), "there is no one to ask here")
+	check.Len(t, "calls", b.Called(), 0)
+	check.Contains(t, "last piece sent", r.lastText(), "there is no one to ask here")
 }
 
 func TestApprovalRights(t *testing.T) {
@@ -139,7 +139,7 @@ func TestApprovalRights(t *testing.T) {
 		check.Contains(t, name, run(name, channel.Person{ID: "boss", Name: "Bo"}, line), "Bo allowed")
 		check.NoError(t, r.hub.Idle(t.Context(), name))
 	}
-	check.Len(t, "called", b.Called(), 2)
+	check.Len(t, "calls", b.Called(), 2)
 }
 
 func TestToolsCommand(t *testing.T) {
@@ -156,11 +156,11 @@ func TestToolsCommand(t *testing.T) {
 	check.NoError(t, r.hub.Idle(t.Context(), place+"/thread"))
 	r.restart()
 	r.ask("please add")
-	check.Len(t, "called", b.Called(), 2)
+	check.Len(t, "calls", b.Called(), 2)
 	r.wantAnswer("/tools remove calc", "calc (not here)")
 	r.wantAnswer("/tools remove calc", `Nobody added "calc" here`)
 	r.ask("please add")
-	check.Len(t, "called", b.Called(), 2)
+	check.Len(t, "calls", b.Called(), 2)
 	r.agent.ToolServers = []string{"calc"}
 	r.restart()
 	r.wantAnswer("/tools remove calc", "The settings file gives me calc")

@@ -46,8 +46,8 @@ func TestMessageWithSeqIsNotReportedAsWaiting(t *testing.T) {
 				for _, f := range conv.inbox.events {
 					f()
 				}
-				check.EqualAll(t, "the connector hears", log.reports, c.want)
-				check.Equal(t, "messages that are being stored", len(conv.arrivals.storing), 0)
+				check.EqualAll(t, "reports to the connector", log.reports, c.want)
+				check.Equal(t, "messages being stored", len(conv.arrivals.storing), 0)
 			})
 		})
 	}

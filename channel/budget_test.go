@@ -39,7 +39,7 @@ func TestDailyBudget(t *testing.T) {
 		log := r.captureLog()
 		for range 3 {
 			if said := r.ask("hello"); said != "yes" {
-				t.Fatalf("within the budget: %q", said)
+				t.Fatalf("within the budget: got reply %q", said)
 			}
 		}
 		stopped := func(when string) {
@@ -50,14 +50,14 @@ func TestDailyBudget(t *testing.T) {
 		stopped("when it is spent")
 		r.restartCounting()
 		stopped("after a restart")
-		check.Equal(t, "messages are kept", len(r.transcript()), 8)
+		check.Equal(t, "rows in the transcript", len(r.transcript()), 8)
 		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent, and spent again in the next process
-			t.Errorf("%d warnings in %s", n, log.text.String())
+			t.Errorf("got %d warnings in the log:\n%s", n, log.text.String())
 		}
 		time.Sleep(24 * time.Hour)
-		check.Equal(t, "the next day", r.ask("hello"), "yes")
+		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
 		if log.lines(slog.LevelInfo, "budget_available") != 1 {
-			t.Errorf("its end is not in %s", log.text.String())
+			t.Errorf("the end of the incident is missing in the log:\n%s", log.text.String())
 		}
 		r.stop()
 	})
@@ -67,10 +67,10 @@ func TestBudgetWarnsAboutUnpricedModel(t *testing.T) {
 	r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{PerDay: 1}})
 	log := r.captureLog()
 	for range 3 {
-		check.Equal(t, "it counts as 0", r.ask("hello"), "yes")
+		check.Equal(t, "reply", r.ask("hello"), "yes")
 	}
 	if n := log.lines(slog.LevelWarn, "model=scripted"); n != 1 {
-		t.Errorf("%d warnings in %s", n, log.text.String())
+		t.Errorf("got %d warnings in the log:\n%s", n, log.text.String())
 	}
 }
 
@@ -82,9 +82,9 @@ func TestMonthlyBudget(t *testing.T) {
 		r.restartCounting()
 		r.ask("hello")
 		said := r.ask("hello")
-		check.Contains(t, "both are spent", said, "The budget for this month is used up", "from 1 February on", "budget_per_month")
+		check.Contains(t, "reply with both budgets exhausted", said, "The budget for this month is used up", "from 1 February on", "budget_per_month")
 		time.Sleep(30 * 24 * time.Hour)
-		check.Equal(t, "the next month", r.ask("hello"), "yes")
+		check.Equal(t, "reply in the next month", r.ask("hello"), "yes")
 		r.stop()
 	})
 }
@@ -93,7 +93,7 @@ func TestBudgetAndPriceEditsApplyAtOnce(t *testing.T) {
 	r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10}})
 	r.ask("hello")
 	if said := r.ask("hello"); !strings.Contains(said, "is used up") {
-		t.Fatalf("it is spent: %q", said)
+		t.Fatalf("got reply %q, want the budget notice", said)
 	}
 	for name, money := range map[string]channel.Money{
 		"a budget that is raised":  {Prices: priced, PerDay: 1000},
@@ -113,7 +113,7 @@ func TestTurnThatExhaustsBudgetStillAnswers(t *testing.T) {
 		}
 		return withBilledTokens(llmtest.Say("without tools"), 10, 0, 0, 0), nil
 	}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
-	check.Equal(t, "after  requests", r.ask("where is the tea?"), "without tools")
+	check.Equal(t, "replies", r.ask("where is the tea?"), "without tools")
 	check.Len(t, "r.model.Requests()", r.model.Requests(), 4)
 }
 
@@ -134,15 +134,15 @@ func TestExhaustedBudgetSummarizesWithoutModel(t *testing.T) {
 	}
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 50}})
 	if said := r.ask("hello"); !strings.Contains(said, "The budget for today is used up") {
-		t.Errorf("answered %q, rows %q", said, r.usageRows())
+		t.Errorf("got reply %q, usage rows %q", said, r.usageRows())
 	}
 	r.sendLongNotes(20)
 	said := r.run("/context")
 	if len(worker.Requests()) != before || !strings.Contains(said, "by extractive") {
 		t.Errorf("%d requests more to the worker's model:\n%s", len(worker.Requests())-before, said)
 	}
-	check.Lacks(t, "something failed", said, "failed")
-	check.Contains(t, "a recap says", r.finished(r.runAsManager("/recap")), "what a model may cost here is used up for now")
+	check.Lacks(t, "/context", said, "failed")
+	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "what a model may cost here is used up for now")
 }
 
 func TestOwnerBudgetNotices(t *testing.T) {
@@ -167,10 +167,10 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		from("boss")
 		from("boss")
 		if n := notices(); len(n) != 0 {
-			t.Errorf("at 60 %%: %q", n)
+			t.Errorf("got notices %q at 60%%, want none", n)
 		}
 		from("u1")
-		check.Equal(t, "warnings of others", len(notices()), 0)
+		check.Equal(t, "warnings to other people", len(notices()), 0)
 		from("boss") // 120%
 		r.restartCounting()
 		from("boss")
@@ -180,7 +180,7 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		for range 3 {
 			from("boss")
 		}
-		check.EqualAll(t, "notices of two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
+		check.EqualAll(t, "notices on two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
 		r.stop()
 	})
 }

@@ -80,21 +80,21 @@ func TestCallsPerHour(t *testing.T) {
 		}
 		sent := r.connector.texts()
 		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.countFailures() != 4 {
-			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.countFailures())
+			t.Fatalf("got %d calls, %d replies, %d failure notices; want 8, 12 and 4", n, len(sent), r.countFailures())
 		}
-		check.Contains(t, "it says", sent[8], "ask again in 52 minutes")
+		check.Contains(t, "answer", sent[8], "ask again in 52 minutes")
 		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
-		check.Contains(t, "/context says", r.run("/context"), "calls     8 of 8 in the last hour")
+		check.Contains(t, "answer to /context", r.run("/context"), "calls     8 of 8 in the last hour")
 		time.Sleep(48 * time.Minute) // the first call is an hour old
 		r.ask("and now?")
 		r.ask("and then?")
 		if sent := r.connector.texts(); sent[12] != "answer 9" || r.countFailures() != 4 && r.countFailures() != 5 {
-			t.Errorf("after an hour: %q", sent[12:])
+			t.Errorf("after an hour: got replies %q", sent[12:])
 		}
 		time.Sleep(time.Hour)
 		r.ask("at last")
-		check.Equal(t, "how often its end is told", log.lines(slog.LevelInfo, "calls_available"), 1)
-		check.Equal(t, "rows; all that was said must be kept", len(r.transcript()), 15+len(r.model.Requests()))
+		check.Equal(t, "log lines for the end of the incident", log.lines(slog.LevelInfo, "calls_available"), 1)
+		check.Equal(t, "rows in the transcript", len(r.transcript()), 15+len(r.model.Requests()))
 		r.stop()
 	})
 }
@@ -108,7 +108,7 @@ func TestLastCallOfHourHasNoTools(t *testing.T) {
 	}).withRules(channel.Rules{CallsPerHour: 5})
 	r.ask("where is the tea?")
 	if sent := r.connector.texts(); len(sent) != 1 || sent[0] != "without tools" || len(r.model.Requests()) != 5 {
-		t.Errorf("%q after %d calls", sent, len(r.model.Requests()))
+		t.Errorf("got replies %q after %d calls", sent, len(r.model.Requests()))
 	}
 }
 
@@ -134,14 +134,14 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 			t.Fatalf("%d calls for turns and %d for summaries, of 40", turns, summaries)
 		}
 		if turns < 20 {
-			t.Errorf("summaries left %d calls to people", turns)
+			t.Errorf("got %d calls for turns, want at least 20", turns)
 		}
 		extractive := func() (n int) {
 			answer := r.run("/context")
 			return strings.Count(answer, "by "+string(compactor.ByExtractive)) + strings.Count(answer, "by "+string(compactor.ByEmergency))
 		}
 		if extractive() == 0 {
-			t.Errorf("nothing was summarized without the model:\n%s", r.run("/context"))
+			t.Errorf("got no summary made without the model:\n%s", r.run("/context"))
 		}
 		check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
 		for range 4 { // the last repair shows only in the next request
@@ -151,7 +151,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if n := extractive(); n != 0 {
-			t.Errorf("%d rows were not repaired:\n%s", n, r.run("/context"))
+			t.Errorf("got %d unrepaired rows, want none:\n%s", n, r.run("/context"))
 		}
 		r.stop()
 	})
@@ -175,6 +175,6 @@ func TestTurnRequestLimit(t *testing.T) {
 	r.start()
 	r.ask("where is the tea?")
 	if sent := r.connector.texts(); len(sent) != 1 || len(server.Requests()) > 48 {
-		t.Errorf("%d requests, sent %q", len(server.Requests()), sent)
+		t.Errorf("got %d requests, sent %q", len(server.Requests()), sent)
 	}
 }

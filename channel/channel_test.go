@@ -22,7 +22,7 @@ func TestMessageIsAnsweredOnce(t *testing.T) {
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1"})
 	check.EqualAll(t, "accepted", r.connector.accepted, []string{"m1=1"})
 	if to := r.connector.sent[0].To; len(to) != 1 || to[0] != "m1" || r.connector.sent[0].Reply == "" {
-		t.Errorf("the reply is %+v", r.connector.sent[0])
+		t.Errorf("got reply %+v", r.connector.sent[0])
 	}
 }
 
@@ -30,10 +30,10 @@ func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
 	r := newRig(t, echo)
 	r.say("the door code is 4711", false)
 	r.waitForReplies()
-	check.Len(t, "the model was asked about what nobody addressed", r.model.Requests(), 0)
+	check.Len(t, "requests", r.model.Requests(), 0)
 	r.ask("what is the code?")
 	last := r.model.Requests()[0].Messages
-	check.Contains(t, "the model did not see what was overheard", last[len(last)-1].Text, "4711")
+	check.Contains(t, "prompt", last[len(last)-1].Text, "4711")
 }
 
 func TestBurstBecomesOneTurn(t *testing.T) {
@@ -74,7 +74,7 @@ func TestMessageDuringTurnIsAcceptedWithoutSeq(t *testing.T) {
 		r.connector.mu.Unlock()
 		r.waitForReplies()
 		r.stop()
-		check.EqualAll(t, "accepted in the end", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
+		check.EqualAll(t, "accepted after the turn", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
 	})
 }
 
@@ -115,7 +115,7 @@ func TestDeliverDoesNotWaitForTurn(t *testing.T) {
 	}
 	close(release)
 	r.waitForReplies()
-	check.Equal(t, "messages are stored", len(r.transcript()), 202)
+	check.Equal(t, "stored messages", len(r.transcript()), 202)
 }
 
 func TestTools(t *testing.T) {
@@ -128,8 +128,8 @@ func TestTools(t *testing.T) {
 			return resp, nil
 		case 2:
 			last := req.Messages[len(req.Messages)-1]
-			check.Equal(t, fmt.Sprintf("the answer to an unknown tool is %+v", last), last.CallID, "call_1")
-			check.HasPrefix(t, fmt.Sprintf("the answer to an unknown tool is %+v last.Text", last), last.Text, "Error: there is no tool")
+			check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
+			check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
 			return llmtest.Say("Noted."), nil
 		}
 		return echo(t.Context(), n, req)
@@ -137,8 +137,8 @@ func TestTools(t *testing.T) {
 	r.ask("I like tea")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
 	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada likes tea."})
-	check.Equal(t, "rows are stored", len(r.transcript()), 5)
-	check.Contains(t, "/memories says", r.run("/memories tea"), "Ada likes tea.")
+	check.Equal(t, "stored rows", len(r.transcript()), 5)
+	check.Contains(t, "answer to /memories", r.run("/memories tea"), "Ada likes tea.")
 }
 
 func TestStop(t *testing.T) {
@@ -146,19 +146,19 @@ func TestStop(t *testing.T) {
 		return llmtest.Say("word " + strings.Repeat("word ", 1000)), nil
 	})
 	r.model.Delay = 5 * time.Millisecond
-	check.Equal(t, "without a turn /stop says", r.run("/stop"), "There is nothing to stop.")
+	check.Equal(t, "answer to /stop without a turn", r.run("/stop"), "There is nothing to stop.")
 	r.say("tell me everything", true)
 	r.connector.until(t, "some words", func() bool { return len(r.connector.shown) > 2 })
-	check.Equal(t, "/stop says", r.run("/stop"), "Stopped.")
+	check.Equal(t, "answer to /stop", r.run("/stop"), "Stopped.")
 	r.waitForReplies()
 	stored := r.transcript()
 	if len(stored) != 2 || !strings.HasPrefix(stored[1], "assistant: word word") || len(stored[1]) > 4000 {
-		t.Errorf("what people saw of a stopped answer is not what is stored: %d rows", len(stored))
+		t.Errorf("got %d rows: the stored part of the stopped answer differs from the shown part", len(stored))
 	}
 	r.model.Func, r.model.Delay = echo, 0
 	r.ask("and now?")
 	texts := r.connector.texts()
-	check.HasPrefix(t, "after /stop the conversation does not go", texts[len(texts)-1], "answer")
+	check.HasPrefix(t, "reply after /stop", texts[len(texts)-1], "answer")
 }
 
 func TestSlowConnectorDoesNotDelayTurns(t *testing.T) {
@@ -199,11 +199,11 @@ func TestEvictionWaitsForWorker(t *testing.T) {
 		r.stop()
 		for _, e := range r.connector.events {
 			if e.State == compactor.EventFailed {
-				t.Errorf("the worker was ended: %s", e.Error)
+				t.Errorf("the worker was canceled: %s", e.Error)
 			}
 		}
 		if n := len(r.connector.events); n == 0 || r.connector.events[n-1].State != compactor.EventApplied {
-			t.Error("nothing applied")
+			t.Error("got no applied summary")
 		}
 	})
 }
@@ -232,10 +232,10 @@ func TestConversationsAreConcurrent(t *testing.T) {
 	})
 	check.Must(r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)))(t)
 	r.ask("quick")
-	check.Equal(t, "answers before the slow one", len(r.connector.sent), 1)
+	check.Equal(t, "replies before the slow one", len(r.connector.sent), 1)
 	close(release)
 	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Equal(t, "answers to both", len(r.connector.sent), 2)
+	check.Equal(t, "replies to both", len(r.connector.sent), 2)
 }
 
 func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {

@@ -173,7 +173,7 @@ func (c *chatter) wantEachOnce() {
 			}
 		}
 		if n != 1 {
-			c.t.Errorf("%s %q is there %d times", m.ID, m.Text, n)
+			c.t.Errorf("%s %q: got %d copies, want 1", m.ID, m.Text, n)
 		}
 		delete(have, m.Text)
 	}
@@ -186,7 +186,7 @@ func (c *chatter) wantEachAnswered() {
 	for _, piece := range c.connector.sent {
 		for _, id := range piece.To {
 			if answered[id] {
-				c.t.Errorf("%s is answered twice", id)
+				c.t.Errorf("%s: got two replies, want one", id)
 			}
 			answered[id] = true
 			check.Lacks(c.t, "sent", piece.Text, "disk")
@@ -194,7 +194,7 @@ func (c *chatter) wantEachAnswered() {
 	}
 	for _, m := range c.said {
 		if m.Addressed && !answered[m.ID] {
-			c.t.Errorf("%s is never answered", m.ID)
+			c.t.Errorf("%s: got no reply", m.ID)
 		}
 	}
 }

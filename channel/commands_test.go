@@ -24,7 +24,7 @@ func TestCommands(t *testing.T) {
 	r := newRig(t, echo)
 	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
 		if _, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line); handled || err != nil {
-			t.Errorf("%q is taken for a command (%v)", line, err)
+			t.Errorf("%q: got a command (%v), want text", line, err)
 		}
 	}
 	for line, want := range map[string]string{
@@ -45,10 +45,10 @@ func TestCommands(t *testing.T) {
 		check.Contains(t, line, r.run(line), want)
 	}
 	r.ask("I am Ada")
-	check.Contains(t, "/remember says", r.run("/remember the standup is at 9:30"), "memory 1")
-	check.Contains(t, "/memories says", r.run("/memories standup"), "9:30")
-	check.Contains(t, "/forget says", r.run("/forget 1"), "forgotten")
-	check.Lacks(t, "a forgotten memory is shown", r.run("/memories standup"), "9:30")
+	check.Contains(t, "answer to /remember", r.run("/remember the standup is at 9:30"), "memory 1")
+	check.Contains(t, "answer to /memories", r.run("/memories standup"), "9:30")
+	check.Contains(t, "answer to /forget", r.run("/forget 1"), "forgotten")
+	check.Lacks(t, "answer to /memories", r.run("/memories standup"), "9:30")
 }
 
 func TestCompactOnDemand(t *testing.T) {
@@ -61,7 +61,7 @@ func TestCompactOnDemand(t *testing.T) {
 		r.ask(fmt.Sprintf("message %d %s", i, strings.Repeat("word ", 30)))
 	}
 	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
-		t.Fatalf("/compact says %q", answer)
+		t.Fatalf("got answer %q to /compact", answer)
 	}
 	r.connector.until(t, "what is applied", func() bool {
 		for _, e := range r.connector.events {
@@ -71,8 +71,8 @@ func TestCompactOnDemand(t *testing.T) {
 		}
 		return false
 	})
-	check.Contains(t, "/context says", r.run("/context"), "stack     1")
-	check.Lacks(t, "a summary was posted", strings.Join(r.connector.texts(), " "), "They talked word by word.")
+	check.Contains(t, "answer to /context", r.run("/context"), "stack     1")
+	check.Lacks(t, "sent", strings.Join(r.connector.texts(), " "), "They talked word by word.")
 }
 
 func TestImport(t *testing.T) {
@@ -106,14 +106,14 @@ func TestImport(t *testing.T) {
 			t.Errorf("an emergency fired while importing: %+v", e)
 		}
 		if e.BeforeTokens > e.Window {
-			t.Errorf("%d of %d tokens were used", e.BeforeTokens, e.Window)
+			t.Errorf("got %d of %d tokens used", e.BeforeTokens, e.Window)
 		}
 	}
 	if applied < 5 {
-		t.Errorf("%d applied compactions", applied)
+		t.Errorf("got %d applied compactions", applied)
 	}
-	check.Equal(t, "again imported", check.Must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
-	check.Equal(t, "imported messages were answered", len(r.model.Requests()), 0)
+	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(310), func(int) {}))(t), 10)
+	check.Equal(t, "model calls", len(r.model.Requests()), 0)
 	r.ask("hello")
 	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(400), func(int) {})), store.ErrLive)
 }
@@ -142,7 +142,7 @@ func TestListNumbersSurviveMarkdown(t *testing.T) {
 		check.NoError(t, goldmark.Convert([]byte(text), &html))
 		check.Lacks(t, fmt.Sprintf("%s is rendered as a list", line), html.String(), "<ol", "<li")
 		for _, number := range numbers {
-			check.Contains(t, fmt.Sprintf("%s html.String()", line), html.String(), number)
+			check.Contains(t, "html.String()", html.String(), number)
 		}
 	}
 }

@@ -55,16 +55,16 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 			}
 			answer := r.runAsManager("/compact the prices")
 			if !strings.HasPrefix(answer.Text, "Scheduled") || answer.Then == nil {
-				t.Fatalf("it says %q", answer.Text)
+				t.Fatalf("got answer %q", answer.Text)
 			}
-			check.Contains(t, "the second press says", r.runAsManager("/compact").Text, "already scheduled")
-			check.Contains(t, "/context says", r.run("/context"), "a /compact is scheduled behind it")
+			check.Contains(t, "answer to the second /compact", r.runAsManager("/compact").Text, "already scheduled")
+			check.Contains(t, "answer to /context", r.run("/context"), "a /compact is scheduled behind it")
 			go func() {
 				gate <- true // the level's
 				gate <- test.well
 			}()
 			said := answer.Then(t.Context())
-			check.HasPrefix(t, "in the end", said, test.want)
+			check.HasPrefix(t, "last words", said, test.want)
 			var own compactor.Event
 			r.connector.note(func() {
 				for _, e := range r.connector.events {
@@ -74,7 +74,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 				}
 			})
 			if !strings.Contains(said, fmt.Sprintf("#%d to #%d", own.From, own.To)) || own.From < 2 {
-				t.Errorf("it says %q of %+v", said, own)
+				t.Errorf("got answer %q for %+v", said, own)
 			}
 		})
 	}
@@ -90,10 +90,10 @@ func TestScheduledCompactEndsAtShutdown(t *testing.T) {
 	}
 	answer := r.runAsManager("/compact")
 	if !strings.HasPrefix(answer.Text, "Scheduled") {
-		t.Fatalf("it says %q", answer.Text)
+		t.Fatalf("got answer %q", answer.Text)
 	}
 	r.stop()
-	check.Contains(t, "in the end it says", answer.Then(t.Context()), "ask again")
+	check.Contains(t, "last words", answer.Then(t.Context()), "ask again")
 }
 
 // withPreparedSummaries returns a rig with summaries that are ready before any level has asked for them. If
@@ -144,7 +144,7 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 			messages += e.Messages
 		}
 		answer := r.runAsManager("/compact the prices")
-		check.Contains(t, "at first it says", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
+		check.Contains(t, "first answer", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
 		said := answer.Then(t.Context())
 		own := r.preparedRows()[len(ready)]
 		for _, want := range []string{
@@ -152,7 +152,7 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 			fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
 			fmt.Sprintf("only the summary of #%d to #%d was written with this focus", own.From, own.To),
 		} {
-			check.Contains(t, "it says", said, want)
+			check.Contains(t, "answer", said, want)
 		}
 		r.wantAnswer("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
 		r.wantAnswer("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))
@@ -167,8 +167,8 @@ func TestCompactAppliesOnlyPreparedSummaries(t *testing.T) {
 		spared.Store(true)
 		ready := r.preparedRows()
 		said := r.runAsManager("/compact the prices").Text
-		check.HasPrefix(t, "said", said, fmt.Sprintf("Applied %d summaries", len(ready)))
-		check.Contains(t, "said", said, "none of them was written with this focus")
+		check.HasPrefix(t, "answer", said, fmt.Sprintf("Applied %d summaries", len(ready)))
+		check.Contains(t, "answer", said, "none of them was written with this focus")
 		r.wantAnswer("/undo", fmt.Sprintf("Taken back: %d summaries", len(ready)))
 	})
 }

@@ -67,7 +67,7 @@ func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
 			t.Errorf("%q is not in %q", want, lines)
 		}
 	}
-	check.EqualAll(t, "asked for", log, []string{"innocent", "other"})
+	check.EqualAll(t, "completion requests", log, []string{"innocent", "other"})
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 }
 
@@ -102,7 +102,7 @@ func TestEditMakesWaitingMessageIncomplete(t *testing.T) {
 	r.deliverMessage(pastMessage("2", "hello", 0, true))
 	r.connector.until(t, "the second message", func() bool { return r.connector.countTaken() == 2 })
 	r.waitForReplies()
-	check.Contains(t, "the message waits, and nobody looks again", texts(r.transcript()), "@U7")
+	check.Contains(t, "transcript", texts(r.transcript()), "@U7")
 }
 
 func TestIncompleteWithoutACompleter(t *testing.T) {
@@ -114,7 +114,7 @@ func TestIncompleteWithoutACompleter(t *testing.T) {
 	r.deliverMessage(pastMessage("2", "two", 0, true))
 	r.waitForReplies()
 	if len(r.connector.texts()) == 0 {
-		t.Error("the conversation is blocked for ever")
+		t.Error("the conversation is blocked")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestCompleterReturnsNothing(t *testing.T) {
 	m.Incomplete = true
 	r.deliverMessage(m)
 	r.waitForReplies()
-	check.Contains(t, "what was said is lost", texts(r.transcript()), "user: one")
+	check.Contains(t, "transcript", texts(r.transcript()), "user: one")
 }
 
 func TestBadPictureDoesNotAffectNext(t *testing.T) {
@@ -156,7 +156,7 @@ func TestBadPictureDoesNotAffectNext(t *testing.T) {
 	page := check.Must(conv.Transcript().Page(t.Context(), 1, 10))(t)
 	for _, m := range page {
 		if m.ID == "2" && m.Attachments[0].File == 0 {
-			t.Error("the next picture, which is fine, was thrown away for good")
+			t.Error("the next picture was discarded")
 		}
 	}
 }
@@ -195,11 +195,11 @@ func TestRejectedToolsAreReported(t *testing.T) {
 	check.Equal(t, "refused requests", refused, 1)
 	for i, p := range r.connector.sent {
 		if p.Failure {
-			t.Errorf("answer %d is %q", i, p.Text)
+			t.Errorf("reply %d: got %q", i, p.Text)
 		}
 	}
 	all := r.model.Requests()
-	check.Contains(t, "what the model is sent", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
+	check.Contains(t, "request", fmt.Sprint(all[len(all)-1].Messages), `<tool_result tool="recall">`)
 
 	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
 	down = true
@@ -212,6 +212,6 @@ func TestRejectedToolsAreReported(t *testing.T) {
 	r.ask("hello again")
 	all = r.model.Requests()
 	if last := all[len(all)-1]; !slices.ContainsFunc(last.Messages, poisoned) {
-		t.Error("calls are told in words still")
+		t.Error("got calls rendered as text")
 	}
 }

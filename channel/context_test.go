@@ -47,7 +47,7 @@ type windowStatus struct {
 func readStatus(t *testing.T, text string) (s windowStatus) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		t.Fatalf("%v in %s", err, text)
+		t.Fatalf("got error %v in %s", err, text)
 	}
 	return s
 }
@@ -87,11 +87,11 @@ func TestModelSeesWindowUsage(t *testing.T) {
 	check.Len(t, "results", results, 1)
 	s := readStatus(t, results[0])
 	if !slices.ContainsFunc(s.Policy, func(line string) bool { return strings.HasPrefix(line, "background_threshold = 0.7") }) {
-		t.Errorf("the policy is told as %q", s.Policy)
+		t.Errorf("got policy %q", s.Policy)
 	}
 	if s.Agent != "marvin" || s.Model != "scripted" || s.Max != 128_000 || s.Used < 500 || s.Used > 5000 || s.UsedPct <= 0 || s.UsedPct > 5 ||
 		!strings.HasPrefix(s.Next, "background at 70 %") {
-		t.Errorf("the status is %s", results[0])
+		t.Errorf("got status %s", results[0])
 	}
 }
 
@@ -132,9 +132,9 @@ func TestSelfCompactKeepLastN(t *testing.T) {
 	r.sendNotes(20)
 	r.ask("go ahead")
 	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Len(t, "it is told", results, 2)
-	check.Contains(t, "results[0]", results[0], "from 0 to 500")
-	check.Contains(t, "results[1]", results[1], `"to_seq":11`)
+	check.Len(t, "results", results, 2)
+	check.Contains(t, "first result", results[0], "from 0 to 500")
+	check.Contains(t, "second result", results[1], `"to_seq":11`)
 }
 
 func TestSelfCompactOptions(t *testing.T) {
@@ -149,8 +149,8 @@ func TestSelfCompactOptions(t *testing.T) {
 	r.ask("go ahead")
 	check.Len(t, "results", results, 3)
 	check.Contains(t, "a setting of the file", results[0], "in the settings file only")
-	check.Contains(t, "a value that can never be", results[1], "from 10 to 50")
-	check.Contains(t, "one that can", results[2], `"to_seq":13`)
+	check.Contains(t, "an impossible value", results[1], "from 10 to 50")
+	check.Contains(t, "a valid value", results[2], `"to_seq":13`)
 	r.connector.until(t, "the compaction", func() bool {
 		return slices.ContainsFunc(r.connector.events, func(e compactor.Event) bool {
 			return e.State == compactor.EventApplied && strings.Contains(e.Summary, "without a summary")
@@ -178,18 +178,18 @@ func TestModelMayOnlyCompactItself(t *testing.T) {
 		return false
 	})
 	check.Len(t, "results", results, 5)
-	check.Contains(t, "the first", results[0], `"started":true`, `"from_seq":1`)
+	check.Contains(t, "first answer", results[0], `"started":true`, `"from_seq":1`)
 	if !strings.Contains(results[1], `"started":false`) || !strings.Contains(results[1], "running already") && !strings.Contains(results[1], "just compacted") {
-		t.Errorf("the second says %s", results[1])
+		t.Errorf("got second answer %s", results[1])
 	}
 	check.HasPrefix(t, fmt.Sprintf("other wishes are answered %q", results[2:4]), results[2], "Error: ")
 	check.Contains(t, fmt.Sprintf("other wishes are answered %q results[2]", results[2:4]), results[2], "for people to change")
 	check.HasPrefix(t, fmt.Sprintf("other wishes are answered %q results[3]", results[2:4]), results[3], "Error: ")
 	if s := readStatus(t, results[4]); len(s.Policy) > 0 || r.agent.Policy().Hash() != before {
-		t.Error("the policy is another one")
+		t.Error("the policy has changed")
 	}
-	check.Contains(t, "the focus did not reach the worker", worker.Requests()[0].Messages[1].Text, "in detail: the prices")
-	check.Equal(t, "how often the worker was asked", len(worker.Requests()), 1)
+	check.Contains(t, "worker request", worker.Requests()[0].Messages[1].Text, "in detail: the prices")
+	check.Equal(t, "worker requests", len(worker.Requests()), 1)
 }
 
 func TestModelSeesCompactionFailure(t *testing.T) {
@@ -220,8 +220,8 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	r.waitForReplies()
 	check.Len(t, "results", results, 2)
 	s := readStatus(t, results[1])
-	check.Contains(t, "the failure is told", s.Failure, "(self)", "overloaded")
-	check.Lacks(t, "the failure is told", s.Failure, "internal words")
+	check.Contains(t, "status", s.Failure, "(self)", "overloaded")
+	check.Lacks(t, "status", s.Failure, "internal words")
 }
 
 func TestWindowStatusStaysInPrompt(t *testing.T) {
@@ -247,6 +247,6 @@ func TestWindowStatusStaysInPrompt(t *testing.T) {
 			n++
 		}
 	}
-	check.Equal(t, "of 5 results stand after a change of the head", n, 5)
-	check.Contains(t, "fmt.Sprint(asked[len(asked)-1].Messages)", fmt.Sprint(asked[len(asked)-1].Messages), "They talked word by word.")
+	check.Equal(t, "results left in the prompt after the head changed", n, 5)
+	check.Contains(t, "last request", fmt.Sprint(asked[len(asked)-1].Messages), "They talked word by word.")
 }

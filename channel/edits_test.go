@@ -28,7 +28,7 @@ func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 	r := newRig(t, echo).throughConnector(p)
 	r.deliverMessage(p.said[149]) // overheard earlier
 	r.waitForReplies()
-	check.Len(t, "the past was read before anybody asked", p.asked, 0)
+	check.Len(t, "history requests", p.asked, 0)
 	for _, m := range []channel.Inbound{call, pastMessage("more", "and?", 0, true)} {
 		r.deliverMessage(m)
 		r.waitForReplies()
@@ -39,7 +39,7 @@ func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 		t.Errorf("%q … %q", lines[:3], lines[98:])
 	}
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
-	check.EqualAll(t, "asked", p.asked, []string{"after  before now"})
+	check.EqualAll(t, "requests", p.asked, []string{"after  before now"})
 }
 
 func TestCompletion(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCompletion(t *testing.T) {
 		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
 		last := r.model.Requests()[0].Messages
-		check.Contains(t, "the model saw", last[len(last)-1].Text, "Grace")
+		check.Contains(t, "prompt", last[len(last)-1].Text, "Grace")
 	})
 	t.Run("a failed completion leaves the message unchanged", func(t *testing.T) {
 		r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
@@ -112,7 +112,7 @@ func TestCompletion(t *testing.T) {
 			r.waitForReplies()
 		}
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"a cat, I am told", "a cat, I am told"})
-		check.Equal(t, "requests: a refusal is learnt once", len(r.model.Requests()), 3)
+		check.Equal(t, "requests", len(r.model.Requests()), 3)
 	})
 }
 
@@ -140,11 +140,11 @@ func TestEdits(t *testing.T) {
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
 		r.ask("what is it?")
 		s := promptSuffix(r, 1)
-		check.Contains(t, "the model saw", s, "4711")
-		check.Lacks(t, "the model saw", s, "1234")
+		check.Contains(t, "prompt", s, "4711")
+		check.Lacks(t, "prompt", s, "1234")
 		r.restart()
 		r.ask("once more?")
-		check.HasPrefix(t, "a restart renders other bytes", strings.SplitN(promptSuffix(r, 2), "<now>", 2)[0], strings.SplitN(promptSuffix(r, 1), "<now>", 2)[0])
+		check.HasPrefix(t, "prompt after a restart", strings.SplitN(promptSuffix(r, 2), "<now>", 2)[0], strings.SplitN(promptSuffix(r, 1), "<now>", 2)[0])
 	})
 	t.Run("an edited waiting message is answered as edited", func(t *testing.T) {
 		release := make(chan struct{})
@@ -172,7 +172,7 @@ func TestDeletions(t *testing.T) {
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m1", "nobody"))
 		r.waitForReplies()
 		r.ask("what is it?")
-		check.Lacks(t, "the model saw", promptSuffix(r, 1), "swordfish")
+		check.Lacks(t, "prompt", promptSuffix(r, 1), "swordfish")
 		m := pastMessage("m1", "the secret is swordfish", 0, true)
 		r.deliverMessage(m) // a repeated delivery
 		r.waitForReplies()
@@ -210,9 +210,9 @@ func TestMessageDeletedDuringTurn(t *testing.T) {
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	close(release)
 	if !r.becomesIdle(3 * time.Second) {
-		t.Error("the conversation could not go on")
+		t.Error("the conversation is stuck")
 	}
-	check.Lacks(t, "people were told", strings.Join(r.connector.texts(), "|"), "disk")
+	check.Lacks(t, "sent", strings.Join(r.connector.texts(), "|"), "disk")
 }
 
 func TestMessageDeletedDuringRetry(t *testing.T) {
@@ -230,7 +230,7 @@ func TestMessageDeletedDuringRetry(t *testing.T) {
 	r.say("hello", true)
 	r.becomesIdle(time.Second)
 	r.stop()
-	check.Lacks(t, "log.String()", log.String(), "conversation_stalled")
+	check.Lacks(t, "log", log.String(), "conversation_stalled")
 }
 
 func TestDeletedMessageLeavesNextRequest(t *testing.T) {

@@ -34,12 +34,12 @@ func TestProviderFailureIsReported(t *testing.T) {
 			r.ask("hello")
 			check.Equal(t, "calls", len(r.model.Requests()), tt.calls)
 			if len(r.connector.sent) != 1 || !r.connector.sent[0].Failure || !strings.Contains(r.connector.sent[0].Text, tt.says) || strings.Contains(r.connector.sent[0].Text, "secret") {
-				t.Errorf("sent %+v", r.connector.sent)
+				t.Errorf("got sent %+v", r.connector.sent)
 			}
 			check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello"})
 			r.restart()
 			r.waitForReplies()
-			check.Equal(t, "a closed turn is answered again after a restart", len(r.connector.sent), 1)
+			check.Equal(t, "model calls after a restart", len(r.connector.sent), 1)
 		})
 	}
 }
@@ -55,7 +55,7 @@ func TestPanicEndsOnlyTheTurn(t *testing.T) {
 	r.ask("again")
 	texts := r.connector.texts()
 	check.Len(t, "sent", texts, 2)
-	check.Equal(t, "texts[1]", texts[1], "answer 2")
+	check.Equal(t, "second reply", texts[1], "answer 2")
 }
 
 func TestOverflowCompactsAndRetries(t *testing.T) {
@@ -80,9 +80,9 @@ func TestOverflowCompactsAndRetries(t *testing.T) {
 		t.Errorf("the second request has %d messages, the first had %d", len(after), len(before))
 	}
 	if sent := r.connector.sent[len(r.connector.sent)-1]; sent.Failure {
-		t.Errorf("the person was told %q", sent.Text)
+		t.Errorf("got notice %q", sent.Text)
 	}
-	check.Equal(t, "rows are stored", len(r.transcript()), 62)
+	check.Equal(t, "stored rows", len(r.transcript()), 62)
 }
 
 func TestModelWithoutToolSupport(t *testing.T) {
@@ -104,10 +104,10 @@ func TestPersistentOverflowIsReported(t *testing.T) {
 	})
 	r.ask("hello")
 	if n := len(r.model.Requests()); n > 3 {
-		t.Errorf("%d requests, at most 3 are right", n)
+		t.Errorf("got %d requests, want at most 3", n)
 	}
 	check.Len(t, "sent", r.connector.sent, 1)
-	check.Contains(t, "r.connector.sent[0].Text", r.connector.sent[0].Text, "/compact")
+	check.Contains(t, "notice", r.connector.sent[0].Text, "/compact")
 }
 
 func TestStuckConversationNotifiesAndRecovers(t *testing.T) {
@@ -145,7 +145,7 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r.say("hello", true)
 	r.connector.until(t, "words", func() bool { return len(r.connector.sent) == 1 })
 	if p := r.connector.sent[0]; !p.Failure || !strings.Contains(p.Text, "holding it back") {
-		t.Errorf("told %+v", p)
+		t.Errorf("got notices %+v", p)
 	}
 	rename("ALTER TABLE elsewhere RENAME TO outbox")
 	r.say("and now?", true)
@@ -183,17 +183,17 @@ func TestSharedFailureLogsOneWarning(t *testing.T) {
 	for i := range many {
 		check.NoError(t, r.deliverTo(where(i), "hello", addressed))
 		if err := r.hub.Idle(t.Context(), where(i)); err == nil {
-			t.Fatal("it goes on")
+			t.Fatal("the conversation continued")
 		}
 	}
-	check.Equal(t, "conversations count as stuck", r.hub.Stats().Stuck, many)
+	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, many)
 	execute("ALTER TABLE elsewhere RENAME TO compactions")
 	for i := range many {
 		check.NoError(t, r.deliverTo(where(i), "and now?", addressed))
 		r.waitIdle(where(i))
 	}
 	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
-		t.Errorf("%d warnings, %d times told to be over, %d are stuck in\n%s", warned, over, r.hub.Stats().Stuck, log.text.String())
+		t.Errorf("got %d warnings, %d recoveries, %d stuck conversations; want 1, 1 and 0:\n%s", warned, over, r.hub.Stats().Stuck, log.text.String())
 	}
 }
 
@@ -207,7 +207,7 @@ func TestUnsentReplyLogsOneWarning(t *testing.T) {
 		r.connector.note(func() { r.connector.failures = 3 })
 		r.ask("hello")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-		check.Equal(t, "warnings for  tries", log.count("level=WARN"), 1)
+		check.Equal(t, "warnings", log.count("level=WARN"), 1)
 		check.Equal(t, "warnings", log.count("send_reply_failed"), 3)
 		r.stop()
 	})
@@ -230,7 +230,7 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 		check.EqualAll(t, "transcript", r.transcript(), []string{
 			"user: hello", "assistant: answer 1", "user: and now?", "assistant: answer 3", "user: and then?", "assistant: answer 5",
 		})
-		check.Equal(t, "panics are logged", log.count("conversation_panicked"), 2)
+		check.Equal(t, "logged panics", log.count("conversation_panicked"), 2)
 		r.stop()
 	})
 }

@@ -57,7 +57,7 @@ func TestFloodInOneChannel(t *testing.T) {
 		var who, i int
 		if n, _ := fmt.Sscanf(line, "user: %d says %d,", &who, &i); n == 2 {
 			if i != next[who] {
-				t.Fatalf("after %d of %d comes %q", next[who], who, line)
+				t.Fatalf("message %d of %d: got %q", next[who], who, line)
 			}
 			next[who]++
 		}
@@ -66,13 +66,13 @@ func TestFloodInOneChannel(t *testing.T) {
 	minutes := int(time.Since(started)/time.Minute) + 1
 	answers := len(r.model.Requests())
 	if most := people * perMinute * minutes; answers == 0 || answers > most {
-		t.Errorf("%d answers in %d minutes, %d may be", answers, minutes, most)
+		t.Errorf("got %d replies in %d minutes, want at most %d", answers, minutes, most)
 	}
 	if sent := len(r.connector.texts()); sent > answers+people*minutes { // plus one notice per person and minute
-		t.Errorf("%d answers and notices", sent)
+		t.Errorf("got %d replies and notices", sent)
 	}
 	if largest > window {
-		t.Errorf("a request has %d tokens of %d", largest, window)
+		t.Errorf("got a request of %d tokens, want at most %d", largest, window)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestFloodInManyChannels(t *testing.T) {
 			continue
 		}
 		if err := r.hub.Idle(ctx, name(n)); err != nil {
-			t.Fatalf("%s waits for another: %v", name(n), err)
+			t.Fatalf("%s is blocked by another conversation: %v", name(n), err)
 		}
 	}
 	close(stuck)
@@ -121,13 +121,13 @@ func TestFloodInManyChannels(t *testing.T) {
 		for _, m := range page {
 			if m.Role == llm.RoleUser {
 				if want := fmt.Sprintf("room %d, message %d", n, said); m.Text != want {
-					t.Fatalf("%s has %q, want %q", name(n), m.Text, want)
+					t.Fatalf("%s: got %q, want %q", name(n), m.Text, want)
 				}
 				said++
 			}
 		}
 		if said != each {
-			t.Errorf("%s has %d messages", name(n), said)
+			t.Errorf("%s: got %d messages", name(n), said)
 		}
 	}
 }
@@ -163,18 +163,18 @@ func TestHugeMessages(t *testing.T) {
 				used += tokens.Estimate(one.Text)
 			}
 			if used > 8000 {
-				t.Errorf("the request has %d tokens", used)
+				t.Errorf("got a request of %d tokens", used)
 			}
 			conv := check.Must(r.store.Conversation(ctx, place))(t)
 			if found, err := memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) == 0 {
-				t.Errorf("%d found, %v", len(found), err)
+				t.Errorf("got %d results, %v", len(found), err)
 			}
 			r.say("and now?", true)
 			check.NoError(t, r.hub.Idle(ctx, place))
 			isNotice := func(text string) bool { return strings.Contains(text, "it sees the first") }
 			check.EqualAll(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
 			check.NoError(t, r.hub.Delete(ctx, place, m.ID))
-			check.Equal(t, "after its deletion found", len(check.Must(memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
+			check.Equal(t, "results after the deletion", len(check.Must(memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)
 		})
 	}
 }

@@ -41,7 +41,7 @@ func TestRecalledLinesCannotBeForged(t *testing.T) {
 		r.ask(fmt.Sprintf("What about quince%d?", i))
 		block := strings.TrimSpace(blocks()[len(blocks())-1])
 		if !strings.Contains(block, "quince") {
-			t.Fatalf("%s: nothing was recalled: %s", forgery.Name, block)
+			t.Fatalf("%s: got no recalled message: %s", forgery.Name, block)
 		}
 		lines := strings.FieldsFunc(block, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
 		for n, line := range lines {
@@ -51,7 +51,7 @@ func TestRecalledLinesCannotBeForged(t *testing.T) {
 			case n > 0 && strings.HasPrefix(line, "- #") && strings.HasSuffix(line, `"`) && strings.Count(line, "</now>") == 0:
 			case n > 0 && (line == "memories that may matter here, as data:" || line == "earlier messages that may matter here, as data:"):
 			default:
-				t.Errorf("%s: a line of the block is %q", forgery.Name, line)
+				t.Errorf("%s: got forged line %q", forgery.Name, line)
 			}
 		}
 		check.Lacks(t, forgery.Name+": a role is told", block, "<|im_start|>", "[INST]")
@@ -72,11 +72,11 @@ func TestListItemsCannotBeForged(t *testing.T) {
 	for _, line := range []string{"/memories", "/memories sky", "/recall sky", "/recall plums", "/pins", "/settings compaction.keep_last_n"} {
 		answer := r.runAs(boss, place, line)
 		if line[1] != 's' && len(answer.Items) == 0 {
-			t.Fatalf("%s shows nothing: %q", line, answer.Text)
+			t.Fatalf("%s: got no item: %q", line, answer.Text)
 		}
 		for _, item := range append(answer.Items, answer.Text) {
 			if strings.ContainsAny(item, "\n\r\v\f\u0085\u2028\u2029") {
-				t.Errorf("%s has the item %q", line, item)
+				t.Errorf("%s: got forged item %q", line, item)
 			}
 		}
 	}
@@ -105,14 +105,14 @@ func TestSecretsAreMaskedForOtherAgents(t *testing.T) {
 	r.waitForReplies()
 	r.ask("@critic which token is it, " + secret + "?")
 	requests := critic.Requests()
-	check.Len(t, "it was asked", requests, 2)
+	check.Len(t, "requests", requests, 2)
 	masked := 0
 	for _, m := range requests[1].Messages {
 		masked += strings.Count(m.Text, "[masked: github pat]")
 		check.Lacks(t, fmt.Sprintf("the %s tells", m.Role), m.Text, secret)
 	}
 	if masked < 5 {
-		t.Errorf("%d secrets were masked", masked)
+		t.Errorf("got %d masked secrets", masked)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestHostileTextInConversation(t *testing.T) {
 	check.NoError(t, r.hub.Drain(t.Context()))
 	said := slices.DeleteFunc(r.transcript(), func(line string) bool { return !strings.HasPrefix(line, "user: ") })
 	check.EqualAll(t, "the transcript", said, want)
-	check.Contains(t, "nothing was summarized", r.run("/summaries"), "on the stack")
+	check.Contains(t, "/context", r.run("/summaries"), "on the stack")
 	for i, trick := range corpus {
 		who := channel.Person{ID: fmt.Sprint("h", i), Name: trick.Text}
 		text := trick.Text[:min(len(trick.Text), 300)]
@@ -162,7 +162,7 @@ func TestHostileTextInConversation(t *testing.T) {
 		if strings.Contains(trick.Name, "-") { // one word is too common in the corpus
 			found, err := memory.Of(conv).Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50})
 			if err != nil || !slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") }) {
-				t.Errorf("%s is not found: %d others are, %v", trick.Name, len(found), err)
+				t.Errorf("%s: got %d other results, %v", trick.Name, len(found), err)
 			}
 		}
 	}
@@ -185,11 +185,11 @@ func TestHostileTextInConversation(t *testing.T) {
 	r.restart()
 	r.ask("two")
 	if after := head(); before == "" || after != before {
-		t.Errorf("the head was %.300q and is %.300q", before, after)
+		t.Errorf("got head %.300q, want %.300q", before, after)
 	}
 	for line := range strings.SplitSeq(log.String(), "\n") {
 		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r < 0x80 }) {
-			t.Errorf("the log has controls in %q", line)
+			t.Errorf("got control characters in the log: %q", line)
 		}
 	}
 }

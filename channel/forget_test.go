@@ -41,23 +41,23 @@ func TestForgetMe(t *testing.T) {
 	}
 	t.Run("without confirmation it lists the data, and deletes nothing", func(t *testing.T) {
 		got := r.finished(r.runAs(ada, place, "/forget me"))
-		check.Contains(t, "got", got, "60 messages and 1 memory of yours in this conversation", "/forget me yes")
+		check.Contains(t, "answer", got, "60 messages and 1 memory of yours in this conversation", "/forget me yes")
 		check.Contains(t, "r.finished(r.as(ada, place, \"/forget ME everywhere\"))", r.finished(r.runAs(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
-		check.Equal(t, "to one of that name it says", r.finished(r.runAs(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
-		check.Contains(t, "it says", r.finished(r.runAs(ada, place, "/forget me not")), `"not"`)
-		check.Equal(t, "messages are left", len(r.transcript()), 120)
+		check.Equal(t, "answer to another person of the same name", r.finished(r.runAs(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
+		check.Contains(t, "answer", r.finished(r.runAs(ada, place, "/forget me not")), `"not"`)
+		check.Equal(t, "messages left", len(r.transcript()), 120)
 	})
 	t.Run("a person of the same name cannot delete another's data", func(t *testing.T) {
-		check.Lacks(t, "got", r.finished(r.runAs(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")), "is forgotten")
+		check.Lacks(t, "answer", r.finished(r.runAs(channel.Person{ID: "u2", Name: "Ada"}, place, "/forget 1")), "is forgotten")
 	})
 	t.Run("confirmed, it deletes the data of the channel, also from the prompt", func(t *testing.T) {
 		got := r.finished(r.runAs(ada, place, "/forget me yes"))
-		check.HasPrefix(t, "got", got, "Deleted: 60 messages and 1 memory of yours in this conversation.")
+		check.HasPrefix(t, "answer", got, "Deleted: 60 messages and 1 memory of yours in this conversation.")
 		r.sayAs("u1", "Ada", place, "good morning")
 		r.ask("what do I like?")
 		asked := r.lastRequestText()
-		check.Lacks(t, "the model is shown", asked, "parrot")
-		check.Contains(t, "the model is shown", asked, "tea, number 59", "good morning")
+		check.Lacks(t, "prompt", asked, "parrot")
+		check.Contains(t, "prompt", asked, "tea, number 59", "good morning")
 		all := strings.Join(r.transcript(), "\n")
 		check.Lacks(t, "the transcript", all, "parrot")
 		check.Contains(t, "the transcript", all, "tea, number 0")
@@ -65,7 +65,7 @@ func TestForgetMe(t *testing.T) {
 	})
 	t.Run("with everywhere, it deletes the data of all channels", func(t *testing.T) {
 		check.HasPrefix(t, "r.finished(r.as(ada, place, \"/forget me everywhere yes\"))", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours in all conversations")
-		check.Equal(t, "again", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "I keep nothing of yours in all conversations that I have with you.")
+		check.Equal(t, "answer to the second /forgetme", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "I keep nothing of yours in all conversations that I have with you.")
 		c := check.Must(r.store.Conversation(t.Context(), other))(t)
 		check.Equal(t, "left", len(check.Must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
 	})
@@ -83,7 +83,7 @@ func TestForgetMeResumesAfterRestart(t *testing.T) {
 	deadline := time.Now().Add(20 * time.Second)
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		if due, err := privacy.In(r.store).Erasures(t.Context()); err != nil || time.Now().After(deadline) {
-			t.Fatal("it does not go on", err)
+			t.Fatal("the deletion does not resume", err)
 		} else if len(due) == 0 {
 			break
 		}
@@ -120,10 +120,10 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 	if answer.Then != nil {
 		done = answer.Then(t.Context())
 	}
-	check.HasPrefix(t, "done", done, "Deleted: 3000 messages")
+	check.HasPrefix(t, "answer", done, "Deleted: 3000 messages")
 	t.Logf("the slowest delivery meanwhile took %v", slowest)
 	if slowest > 2*time.Second {
-		t.Errorf("a delivery took %v", slowest)
+		t.Errorf("a delivery took %v, want less than 2s", slowest)
 	}
 	all := strings.Join(r.transcript(), "\n")
 	check.Lacks(t, "the transcript", all, "parrot")
@@ -141,19 +141,19 @@ func TestOptOut(t *testing.T) {
 	r.finished(r.runAs(ada, place, "/remember I like tea"))
 	got := r.finished(r.runAs(ada, place, "/optout"))
 	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
-		check.Contains(t, "it says", got, want)
+		check.Contains(t, "answer", got, want)
 	}
 	r.ask("remember that I like parrots")
-	check.Contains(t, "the model was told", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
+	check.Contains(t, "turn context", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
 	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
-	check.Equal(t, "/remember of somebody else", r.finished(r.runAs(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I keep nothing of them in mind.")
+	check.Equal(t, "answer to another person's /remember", r.finished(r.runAs(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I keep nothing of them in mind.")
 	if got := r.finished(r.runAs(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
-		t.Errorf("memories are %q", got)
+		t.Errorf("got memories %q", got)
 	}
-	check.HasPrefix(t, "a second time", r.finished(r.runAs(ada, place, "/optout")), "You have opted out already")
-	check.HasPrefix(t, "off", r.finished(r.runAs(ada, place, "/optout off")), "What you say may become a memory again")
-	check.Contains(t, "/remember says", r.finished(r.runAs(ada, place, "/remember I like parrots")), "as memory")
-	check.Equal(t, "off again says", r.finished(r.runAs(ada, place, "/optout off")), "You had not opted out.")
+	check.HasPrefix(t, "answer the second time", r.finished(r.runAs(ada, place, "/optout")), "You have opted out already")
+	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/optout off")), "What you say may become a memory again")
+	check.Contains(t, "answer to /remember", r.finished(r.runAs(ada, place, "/remember I like parrots")), "as memory")
+	check.Equal(t, "answer to the second off", r.finished(r.runAs(ada, place, "/optout off")), "You had not opted out.")
 }
 
 // If the running turn has found a message that is then deleted, the search result is stored, and
@@ -179,13 +179,13 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 	r.waitForReplies()
 	r.ask("what is its name?")
 	if sent := strings.Join(r.connector.texts(), "|"); sent != "it has a name" {
-		t.Fatalf("it said %q", sent)
+		t.Fatalf("got notice %q", sent)
 	}
 	check.Lacks(t, "the transcript", strings.Join(r.transcript(), "\n"), "Coco")
 	r.ask("and now?")
 	asked := r.lastRequestText()
-	check.Lacks(t, "the model is shown", asked, "Coco")
-	check.Contains(t, "the model is shown", asked, "has been deleted")
+	check.Lacks(t, "prompt", asked, "Coco")
+	check.Contains(t, "prompt", asked, "has been deleted")
 }
 
 func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
@@ -209,9 +209,9 @@ func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
 	r.deliverMessage(ask)
 	r.waitForReplies()
 	if !strings.Contains(r.lastRequestText(), "Wumpus") {
-		t.Fatalf("the model found nothing:\n%s", r.lastRequestText())
+		t.Fatalf("got no recalled message:\n%s", r.lastRequestText())
 	}
 	check.NoError(t, r.hub.Delete(t.Context(), source, said.ID))
 	r.ask("and now?")
-	check.Lacks(t, "the model is shown", r.lastRequestText(), "Wumpus")
+	check.Lacks(t, "prompt", r.lastRequestText(), "Wumpus")
 }

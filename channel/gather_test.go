@@ -103,8 +103,8 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 		r.waitForReplies()
 		got := texts(r.transcript())
 		check.Equal(t, "the transcript", got, "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
-		check.Equal(t, "the answer is to", fmt.Sprint(r.connector.sent[0].To), "[2 4 9]")
-		check.Equal(t, "the gap is still open", check.Must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
+		check.Equal(t, "reply addresses", fmt.Sprint(r.connector.sent[0].To), "[2 4 9]")
+		check.Equal(t, "open gaps", check.Must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
 	})
 	t.Run("a backfill resumes after a crash", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
@@ -170,7 +170,7 @@ func TestUnreadableGaps(t *testing.T) {
 		n := len(p.asked)
 		r.deliverMessage(pastMessage("10", "ten", 0, false))
 		r.waitForReplies()
-		check.Len(t, "asked again", p.asked, n)
+		check.Len(t, "history requests", p.asked, n)
 	})
 	t.Run("without a gap no history is read", func(t *testing.T) {
 		p := &platform{said: missed}
@@ -181,7 +181,7 @@ func TestUnreadableGaps(t *testing.T) {
 		check.NoError(t, r.hub.NothingMissed(t.Context(), place))
 		r.deliverMessage(pastMessage("6", "six", 0, false))
 		r.waitForReplies()
-		check.Len(t, "asked", p.asked, 0)
+		check.Len(t, "requests", p.asked, 0)
 	})
 	t.Run("a new conversation starts where the connector says", func(t *testing.T) {
 		r := newRig(t, echo).throughConnector(&platform{said: missed})
@@ -222,7 +222,7 @@ func TestBatchDelivery(t *testing.T) {
 	all = append(all, all[7])
 	check.NoError(t, r.hub.DeliverAll(t.Context(), place, all))
 	r.waitForReplies()
-	check.Equal(t, "texts(r.transcript())", texts(r.transcript()), "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1")
+	check.Equal(t, "transcript", texts(r.transcript()), "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1")
 }
 
 // TestDeliveriesDuringRewrite: another connection holds the database's lock, so that
@@ -251,13 +251,13 @@ func TestDeliveriesDuringRewrite(t *testing.T) {
 	m := r.inbound("from somewhere new", true)
 	check.Must(r.hub.Deliver(t.Context(), "test:new/place", m))(t)
 	if _, err := r.store.Find(t.Context(), "test:new/place"); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("the database was not locked: %v", err)
+		t.Fatalf("got %v, want the database locked", err)
 	}
 	check.Must(blocker.ExecContext(t.Context(), "ROLLBACK"))(t)
 	check.NoError(t, <-done)
 	r.connector.until(t, "all are answered", func() bool { return len(r.connector.sent) == 3 })
 	r.ask("afterwards")
 	if texts := r.connector.texts(); len(texts) != 4 || !slices.ContainsFunc(r.transcript(), func(line string) bool { return line != "" }) {
-		t.Errorf("sent were %q", texts)
+		t.Errorf("got sent %q", texts)
 	}
 }

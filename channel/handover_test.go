@@ -50,15 +50,15 @@ func TestConsult(t *testing.T) {
 		"user: and you?", "assistant: answer 2",
 	})
 	requests := critic.Requests()
-	check.Len(t, "the critic was asked", requests, 2)
+	check.Len(t, "requests to the critic", requests, 2)
 	first := requests[0]
-	check.HasPrefix(t, "it was told", first.Messages[0].Text, "You find fault.")
-	check.Equal(t, "first.MaxTokens", first.MaxTokens, 300)
+	check.HasPrefix(t, "briefing", first.Messages[0].Text, "You find fault.")
+	check.Equal(t, "max tokens of the first request", first.MaxTokens, 300)
 	told := first.Messages[1].Text
 	question := told[strings.Index(told, "<question>"):]
 	if !strings.Contains(told, "we build the bridge of wood") || !strings.Contains(told, "answer 1") || strings.Count(told, "what do you think of it?") != 1 ||
 		!strings.Contains(question, `from="Ada"`) || strings.Contains(question, "@critic") {
-		t.Errorf("it was told\n%s", told)
+		t.Errorf("got briefing\n%s", told)
 	}
 	var tools []string
 	for _, tool := range first.Tools {
@@ -67,11 +67,11 @@ func TestConsult(t *testing.T) {
 	names := strings.Join(tools, " ")
 	check.Contains(t, "its tools", names, "recall", "memory_search")
 	check.Lacks(t, "its tools", names, "save")
-	check.Contains(t, "recall gave it", requests[1].Messages[3].Text, "bridge of wood")
-	check.Contains(t, "the conversation's agent does not know who spoke", r.lastRequestText(), "assistant: critic: It will fall.")
+	check.Contains(t, "recall result", requests[1].Messages[3].Text, "bridge of wood")
+	check.Contains(t, "prompt of the conversation's agent", r.lastRequestText(), "assistant: critic: It will fall.")
 	for _, m := range r.model.Requests()[1].Messages {
 		if m.Native != nil {
-			t.Error("it is given what belongs to another model")
+			t.Error("got native data of another model")
 		}
 	}
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
@@ -79,8 +79,8 @@ func TestConsult(t *testing.T) {
 	check.Equal(t, "counts.Memories", counts.Memories, 0)
 	check.Equal(t, "counts.Messages", counts.Messages, 6)
 	shown := strings.Join(r.connector.shown, "|")
-	check.Contains(t, "people saw", shown, "critic: It")
-	check.Lacks(t, "people saw", shown, "|It will")
+	check.Contains(t, "shown", shown, "critic: It")
+	check.Lacks(t, "shown", shown, "|It will")
 }
 
 func TestConsultableAgents(t *testing.T) {
@@ -91,14 +91,14 @@ func TestConsultableAgents(t *testing.T) {
 	}
 	r.say("@critic but nobody asked the bot", false)
 	r.waitForReplies()
-	check.Equal(t, "the critic was asked", len(critic.Requests()), 0)
-	check.Equal(t, "times, the conversation's agent", len(r.model.Requests()), 7)
+	check.Equal(t, "requests to the critic", len(critic.Requests()), 0)
+	check.Equal(t, "requests to the conversation's agent", len(r.model.Requests()), 7)
 	for i, text := range r.connector.texts() {
-		check.Equal(t, "people got", text, fmt.Sprintf("answer %d", i+1))
+		check.Equal(t, "sent", text, fmt.Sprintf("answer %d", i+1))
 	}
 	r.ask("@critic")
-	check.Len(t, "the critic was not asked for its view", critic.Requests(), 1)
-	check.Len(t, "the critic was not asked for its view", r.model.Requests(), 7)
+	check.Len(t, "requests to the critic", critic.Requests(), 1)
+	check.Len(t, "requests to the critic", r.model.Requests(), 7)
 }
 
 func TestConsultWithLongConversation(t *testing.T) {
@@ -117,17 +117,17 @@ func TestConsultWithLongConversation(t *testing.T) {
 	before := r.run("/context")
 	r.ask("@critic is plan-3 good?")
 	requests := critic.Requests()
-	check.Len(t, "the critic was asked", requests, 2)
+	check.Len(t, "requests to the critic", requests, 2)
 	for i, req := range requests {
 		told := req.Messages[1].Text
 		if tokens := tokens.Estimate(textOf(req)) + req.MaxTokens; tokens > 8000/(i+1) {
-			t.Errorf("request %d has %d tokens", i+1, tokens)
+			t.Errorf("request %d: got %d tokens", i+1, tokens)
 		}
-		check.Contains(t, "it was told", told, "plan-39 is", "<summary from=\"1\"", "is plan-3 good?")
+		check.Contains(t, "briefing", told, "plan-39 is", "<summary from=\"1\"", "is plan-3 good?")
 	}
 	told := requests[0].Messages[1].Text
-	check.Lacks(t, "it was told", told, "<message id=\"1\"")
-	check.Contains(t, "it was told", told, "plan-3 ")
+	check.Lacks(t, "briefing", told, "<message id=\"1\"")
+	check.Contains(t, "briefing", told, "plan-3 ")
 	check.Equal(t, fmt.Sprintf("rows were written: before\n%s", before), strings.Contains(before, "stack     empty"), strings.Contains(r.run("/context"), "stack     empty"))
 }
 
@@ -156,12 +156,12 @@ func TestConsultFails(t *testing.T) {
 	}
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "assistant") {
-			t.Errorf("a failure is stored as %q", line)
+			t.Errorf("got failure stored as %q", line)
 		}
 	}
 	r.ask("and you?")
 	texts := r.connector.texts()
-	check.Equal(t, "afterwards people are told", texts[len(texts)-1], "answer 1")
+	check.Equal(t, "notice afterwards", texts[len(texts)-1], "answer 1")
 }
 
 func TestStopEndsConsultation(t *testing.T) {
@@ -174,7 +174,7 @@ func TestStopEndsConsultation(t *testing.T) {
 	r.run("/stop")
 	r.waitForReplies()
 	if texts := r.connector.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "critic: one two") || strings.Contains(texts[0], "seven") {
-		t.Errorf("people have %v", texts)
+		t.Errorf("got sent %v", texts)
 	}
 }
 
@@ -187,10 +187,10 @@ func TestConsultedAgentUsesConversationSettings(t *testing.T) {
 		return len(requests[len(requests)-1].Tools)
 	}
 	if ask() == 0 {
-		t.Error("it has no tools")
+		t.Error("got no tools")
 	}
 	r.run("/settings compaction.max_turns 1")
-	check.Equal(t, "it has tools in the only call it is left", ask(), 0)
+	check.Equal(t, "tools in the last allowed call", ask(), 0)
 }
 
 func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {
@@ -217,6 +217,6 @@ func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
 	check.Equal(t, "requests for three answers", len(model.Requests()), 4)
 	if len(kept) != 1 || !kept[0].RefusesTools {
-		t.Errorf("kept %+v", kept)
+		t.Errorf("got stored facts %+v", kept)
 	}
 }

@@ -72,13 +72,13 @@ func TestOutageIsOneIncident(t *testing.T) {
 					ask(conversation)
 				}
 			}
-			check.Equal(t, "warnings,  sentences", log.lines(slog.LevelWarn, ""), 1)
+			check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
 			check.Equal(t, "warnings", r.countFailures(), 9)
 			down.Store(false)
 			for _, conversation := range []string{"b", "a", "c"} {
 				ask(conversation)
 			}
-			check.Equal(t, "its end is told", log.lines(slog.LevelInfo, "turns_recovered"), 1)
+			check.Equal(t, "log lines for the end of the incident", log.lines(slog.LevelInfo, "turns_recovered"), 1)
 			check.Equal(t, "log.lines(slog.LevelWarn, \"\")", log.lines(slog.LevelWarn, ""), 1)
 			down.Store(true)
 			ask("c")

@@ -90,9 +90,9 @@ func (r *rig) lastWorkerRequest() llm.Request {
 	r.t.Helper()
 	answer := r.runAsManager("/compact")
 	if answer.Then == nil {
-		r.t.Fatalf("/compact says %s", answer)
+		r.t.Fatalf("got answer %s to /compact", answer)
 	}
-	check.Contains(r.t, "/compact says", answer.Then(r.t.Context()), "Summed up")
+	check.Contains(r.t, "answer to /compact", answer.Then(r.t.Context()), "Summed up")
 	r.ask("👍")
 	all := r.model.Requests()
 	return all[len(all)-1]
@@ -115,12 +115,12 @@ func TestConversationLanguage(t *testing.T) {
 			r.fillInLanguage(language)
 			next := r.lastWorkerRequest()
 			asked := worker.Requests()
-			check.Len(t, "the worker was asked", asked, 1)
-			check.Equal(t, "the worker was told", system(asked[0]), texts.Worker)
+			check.Len(t, "worker requests", asked, 1)
+			check.Equal(t, "system prompt of the worker", system(asked[0]), texts.Worker)
 			ask, _, _ := strings.Cut(texts.Ask, "%d")
-			check.Contains(t, "the worker was asked", asked[0].Messages[1].Text, "\n\n"+ask)
-			check.Contains(t, "the bot was told", system(next), texts.System)
-			check.Contains(t, "the summary is not", fmt.Sprint(next.Messages), talks[language].summary)
+			check.Contains(t, "worker requests", asked[0].Messages[1].Text, "\n\n"+ask)
+			check.Contains(t, "system prompt", system(next), texts.System)
+			check.Contains(t, "summary in the prompt", fmt.Sprint(next.Messages), talks[language].summary)
 			said := r.runAsManager("/recap").Then(t.Context())
 			asked = worker.Requests()
 			check.Equal(t, fmt.Sprintf("the recap %q was asked", said), system(asked[len(asked)-1]), texts.Recap+"\n\n"+texts.Plain)
@@ -161,22 +161,22 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		}
 		r.restart()
 		r.ask("And what do you say to this?")
-		check.EqualAll(t, "the languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
+		check.EqualAll(t, "languages of the requests", r.languages(), []string{"en", "de", "de", "de", "de"})
 	})
 	t.Run("a summary fixes the language of what it covers", func(t *testing.T) {
 		r := withDetectedLanguage(t)
 		r.withLanguageWorker("fr")
 		r.ask("Hi, can you help us with the launch of the app?")
 		r.fillInLanguage("fr")
-		check.EqualAll(t, "before", r.languages(), []string{"en", "en", "en", "en", "en"})
+		check.EqualAll(t, "languages before", r.languages(), []string{"en", "en", "en", "en", "en"})
 		next := r.lastWorkerRequest()
 		if system(next) != prompts.In("fr").System && system(next) != prompts.In("en").System {
-			t.Fatalf("it was told %.80s…", system(next))
+			t.Fatalf("got system prompt %.80s…", system(next))
 		}
-		check.EqualAll(t, "behind the summary", r.languages()[5:], []string{"fr"})
+		check.EqualAll(t, "languages after the summary", r.languages()[5:], []string{"fr"})
 		r.restart()
 		r.ask("So what do you think about this now?")
-		check.EqualAll(t, "after a restart", r.languages()[6:], []string{"fr"})
+		check.EqualAll(t, "languages after a restart", r.languages()[6:], []string{"fr"})
 	})
 	t.Run("a thread takes the language of its first message", func(t *testing.T) {
 		r := withDetectedLanguage(t)
@@ -185,14 +185,14 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		const thread = place + "/m1"
 		check.Must(r.hub.Deliver(t.Context(), thread, r.inbound("ok", true)))(t)
 		check.NoError(t, r.hub.Idle(t.Context(), thread))
-		check.EqualAll(t, "the language of the thread", r.languages(), []string{"de"})
+		check.EqualAll(t, "languages in the thread", r.languages(), []string{"de"})
 	})
 	t.Run("a language without prompts falls back to English", func(t *testing.T) {
 		r := withDetectedLanguage(t)
 		for range 2 {
 			r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
 		}
-		check.EqualAll(t, "the languages", r.languages(), []string{"en", "en"})
+		check.EqualAll(t, "languages", r.languages(), []string{"en", "en"})
 	})
 }
 
@@ -203,7 +203,7 @@ func TestLanguageSettingAppliesFromNextTurn(t *testing.T) {
 	r.agent.Language = "ja"
 	r.hub.Renew(channel.Rules{})
 	r.ask("hello again")
-	check.EqualAll(t, "the languages", r.languages(), []string{"en", "ja"})
+	check.EqualAll(t, "languages", r.languages(), []string{"en", "ja"})
 }
 
 func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
@@ -225,9 +225,9 @@ func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 	r.waitForTask(1)
 	r.waitForReplies()
 	asked := critic.Requests()
-	check.Len(t, "the other agent was told", asked, 2)
+	check.Len(t, "requests to the other agent", asked, 2)
 	check.Equal(t, "system(asked[0])+\"\\n\"", system(asked[0])+"\n", texts.Handover)
-	check.Equal(t, "system(asked[1])", system(asked[1]), texts.Task)
+	check.Equal(t, "system prompt of the task", system(asked[1]), texts.Task)
 	help := false
 	for _, req := range r.model.Requests() {
 		for _, m := range req.Messages {
@@ -235,7 +235,7 @@ func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 		}
 	}
 	if !help {
-		t.Error("the model read another help")
+		t.Error("got the help of another language")
 	}
 }
 

@@ -28,7 +28,7 @@ func (r *rig) contextTokens() (tokens int) {
 	r.t.Helper()
 	_, line, _ := strings.Cut(r.run("/context"), "\nused")
 	if _, err := fmt.Sscan(line, &tokens); err != nil {
-		r.t.Fatalf("/context says used %q: %v", line, err)
+		r.t.Fatalf("got used tokens %q in /context: %v", line, err)
 	}
 	return tokens
 }
@@ -50,7 +50,7 @@ func TestContextShowsProviderCount(t *testing.T) {
 	r.ask("hello again")
 	// The reserve of 500 and the answer, without the context block of the question.
 	if used, want := r.contextTokens(), prompt+500; used < want-60 || used > want+20 {
-		t.Errorf("%d tokens used, the prompt was counted at %d", used, prompt)
+		t.Errorf("got %d tokens used; the provider counted %d for the prompt", used, prompt)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestCountWithoutToolsIsNotReused(t *testing.T) {
 	})
 	r.ask("look for tea")
 	if used := r.contextTokens(); used > 20_000 {
-		t.Errorf("%d tokens used", used)
+		t.Errorf("got %d tokens used", used)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 		r.ask("hello " + strings.Repeat("word ", 30))
 	}
 	if writes == 0 || writes > 15 {
-		t.Errorf("%d writes in 40 turns", writes)
+		t.Errorf("got %d writes in 40 turns", writes)
 	}
 	refused := 0
 	for _, req := range r.model.Requests() {
@@ -131,11 +131,11 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 			refused--
 		}
 	}
-	check.Equal(t, "tools are offered again after a restart", refused, 0)
+	check.Equal(t, "requests with tools after a restart", refused, 0)
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	look := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	if look.Used < before*9/10 || look.Used > before*11/10 {
-		t.Errorf("%d tokens used as the database tells, %d before", look.Used, before)
+		t.Errorf("got %d tokens used after a restart, want %d", look.Used, before)
 	}
 }
 
@@ -164,14 +164,14 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 	}
 	for _, sent := range r.connector.sent {
 		if sent.Failure {
-			t.Fatalf("a person was told %q", sent.Text)
+			t.Fatalf("got notice %q", sent.Text)
 		}
 	}
 	if f := page.Facts(); f.Window != window || f.Factor < 1.2 {
-		t.Errorf("learnt %+v", f)
+		t.Errorf("got learned facts %+v", f)
 	}
 	if overflows == 0 || overflows > 8 {
-		t.Errorf("%d overflows in 60 turns", overflows)
+		t.Errorf("got %d overflows in 60 turns", overflows)
 	}
 }
 
@@ -195,12 +195,12 @@ func TestSilentOverflowCompacts(t *testing.T) {
 	}
 	texts := r.connector.texts()
 	check.Len(t, "sent", texts, 11)
-	check.Equal(t, "r.connector.texts()[10]", texts[10], "answer 12")
+	check.Equal(t, "last piece sent", texts[10], "answer 12")
 	asked := 0
 	for _, row := range r.transcript() {
 		if strings.HasPrefix(row, "user: question 10 ") {
 			asked++
 		}
 	}
-	check.Equal(t, "how often the question stands in the transcript", asked, 1)
+	check.Equal(t, "copies of the question in the transcript", asked, 1)
 }

@@ -27,19 +27,19 @@ func TestTurnsPerMinute(t *testing.T) {
 		}
 		sent := r.connector.texts()
 		if len(sent) != 3 || !strings.Contains(sent[2], "2 times a minute") || !r.connector.sent[2].Failure {
-			t.Fatalf("sent %q", sent)
+			t.Fatalf("got sent %q", sent)
 		}
 		ask("u2")
 		if sent := r.connector.texts(); len(sent) != 4 || sent[3] != "answer 3" {
-			t.Errorf("somebody else was not answered: %q", sent)
+			t.Errorf("got no reply to another person: %q", sent)
 		}
 		time.Sleep(61 * time.Second)
 		ask("u1")
 		if sent := r.connector.texts(); len(sent) != 5 || sent[4] != "answer 4" {
-			t.Errorf("after a minute: %q", sent)
+			t.Errorf("after a minute: got replies %q", sent)
 		}
 		if n := len(r.transcript()); n != 7+4 {
-			t.Errorf("%d rows in the transcript; what was put off must be kept: %q", n, r.transcript())
+			t.Errorf("got %d rows in the transcript: %q", n, r.transcript())
 		}
 		r.stop()
 	})
@@ -80,12 +80,12 @@ func TestRestrictedCommands(t *testing.T) {
 	t.Run("the setting decides", func(t *testing.T) {
 		r := newRig(t, echo).withRules(channel.Rules{Restricted: []string{"memories"}})
 		check.Lacks(t, "run(r, channel.Person{ID: \"u1\"}, \"/compact\")", run(r, channel.Person{ID: "u1"}, "/compact"), refused)
-		check.Contains(t, "the result", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
+		check.Contains(t, "answer", run(r, channel.Person{ID: "u1"}, "/memories"), refused)
 	})
 	t.Run("only an owner pauses everything", func(t *testing.T) {
 		r := newRig(t, echo).withRules(channel.Rules{Access: access})
-		check.Contains(t, "the result", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
-		check.Contains(t, "the result", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
+		check.Contains(t, "answer", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
+		check.Contains(t, "answer", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
 	})
 }
 
@@ -114,7 +114,7 @@ func TestPause(t *testing.T) {
 	}
 	check.NoError(t, r.deliverTo("test:server/other", "hello", addressed))
 	r.waitIdle("test:server/other")
-	check.EqualAll(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
+	check.EqualAll(t, "sent in another channel", r.connector.texts(), []string{"answer 1"})
 
 	r.run("/resume")
 	r.ask("now?")
@@ -123,12 +123,12 @@ func TestPause(t *testing.T) {
 	slow = true
 	r.say("a long answer", true)
 	<-began
-	check.Contains(t, "the result", r.run("/pause everywhere"), "everywhere")
+	check.Contains(t, "answer", r.run("/pause everywhere"), "everywhere")
 	r.waitForReplies()
 	slow = false
 	r.ask("and?")
 	check.EqualAll(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
-	check.Contains(t, "the result", r.run("/resume"), "still paused everywhere")
+	check.Contains(t, "answer", r.run("/resume"), "still paused everywhere")
 	r.run("/resume everywhere")
 	r.ask("and now?")
 	check.Equal(t, "answers", len(r.connector.texts()), 3)
@@ -149,7 +149,7 @@ func TestSuggestions(t *testing.T) {
 	}
 	none, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1"}, "context", "")
 	check.NoError(t, err)
-	check.Len(t, "none", none, 0)
+	check.Len(t, "suggestions", none, 0)
 }
 
 // Someone who is still typing has not finished the last word.
@@ -167,7 +167,7 @@ func TestSuggestionsCompleteWords(t *testing.T) {
 			numbers = append(numbers, c.Value)
 		}
 		check.NoError(t, err)
-		check.Equal(t, fmt.Sprintf("%q offers", typed), strings.Join(numbers, " "), want)
+		check.Equal(t, fmt.Sprintf("suggestions for %q", typed), strings.Join(numbers, " "), want)
 	}
 }
 
@@ -175,11 +175,11 @@ func TestPages(t *testing.T) {
 	a := channel.Answer{Text: "above"}
 	check.Equal(t, "pages", a.Pages(), 1)
 	check.Equal(t, "pages", a.Page(0), "above")
-	check.Equal(t, "a.Page(7)", a.Page(7), "above")
+	check.Equal(t, "page 7", a.Page(7), "above")
 	for i := range 21 {
 		a.Items = append(a.Items, fmt.Sprint("item ", i))
 	}
 	if a.Pages() != 3 || !strings.Contains(a.Page(2), "item 20\n(page 3 of 3)") || strings.Contains(a.Page(2), "item 19") || a.Page(-1) != a.Page(0) {
-		t.Errorf("%d pages, the last is %q", a.Pages(), a.Page(2))
+		t.Errorf("got %d pages, the last is %q", a.Pages(), a.Page(2))
 	}
 }

@@ -40,7 +40,7 @@ func TestRateLimitNoticeIsNoTurn(t *testing.T) {
 			}
 		}
 		if answers < 3 {
-			t.Errorf("%d answers in six minutes, at one a minute: %q", answers, r.connector.texts())
+			t.Errorf("got %d replies in six minutes, want at most one a minute: %q", answers, r.connector.texts())
 		}
 		r.stop()
 	})
@@ -55,7 +55,7 @@ func TestAddressedPersonSeesRateLimit(t *testing.T) {
 	r.say("more talk", false) // over the limit, and not addressed to the bot
 	r.waitForReplies()
 	r.ask("bot, help me")
-	check.Equal(t, "an addressed message got neither answer nor notice", len(r.connector.texts()), 2)
+	check.Equal(t, "replies and notices", len(r.connector.texts()), 2)
 }
 
 func TestSuggestionsOfARestrictedCommand(t *testing.T) {
@@ -74,7 +74,7 @@ func TestDirectMessageGrantsNoOwnerRights(t *testing.T) {
 	check.NoError(t, err)
 	r.ask("hello")
 	if len(r.connector.texts()) == 0 {
-		t.Errorf("a stranger silenced the bot everywhere: %s", answer)
+		t.Errorf("a person without rights paused the bot everywhere: %s", answer)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestRedeliveredBotMessageCountsOnce(t *testing.T) {
 	m.ID = "2"
 	r.deliverMessage(m)
 	r.waitForReplies()
-	check.Equal(t, "answers to two messages", len(r.connector.texts()), 2)
+	check.Equal(t, "replies to two messages", len(r.connector.texts()), 2)
 }
 
 func TestNoReplyIsNeverShown(t *testing.T) {
@@ -97,7 +97,7 @@ func TestNoReplyIsNeverShown(t *testing.T) {
 	r.reopen()
 	r.say("talk", false)
 	r.waitForReplies()
-	check.Len(t, "people saw", r.connector.shown, 0)
+	check.Len(t, "shown", r.connector.shown, 0)
 }
 
 // letterByLetter answers NO_REPLY letter by letter.
@@ -119,7 +119,7 @@ func TestUnaskedFailureIsReportedOnce(t *testing.T) {
 	r.say("more talk", false)
 	r.waitForReplies()
 	if n := len(r.connector.texts()); n != 1 {
-		t.Errorf("nobody asked, and is told %d times: %q", n, r.connector.texts())
+		t.Errorf("got %d notices, want 1: %q", n, r.connector.texts())
 	}
 }
 
@@ -156,7 +156,7 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 	for s := range order {
 		got = append(got, s)
 	}
-	check.HasPrefix(t, fmt.Sprintf("people saw: %q", got), got[0], "sent answer 1")
+	check.HasPrefix(t, fmt.Sprintf("got shown %q", got), got[0], "sent answer 1")
 }
 
 type orderConnector struct {

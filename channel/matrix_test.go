@@ -136,7 +136,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 				shown := r.runAs(mallory, where, "/memories").String()
 				for _, place := range append(know[where], where) {
 					if !strings.Contains(shown, secretOf(place)) {
-						t.Errorf("%s does not show what is from %s", where, place)
+						t.Errorf("%s: got no text of %s", where, place)
 					}
 				}
 			}
@@ -144,7 +144,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 				look := func(what, text string) {
 					for _, place := range matrixPlaces {
 						if place != where && !slices.Contains(know[where], place) && strings.Contains(text, secretOf(place)) {
-							t.Fatalf("%s in %s tells of %s: %.600s", what, where, place, text)
+							t.Fatalf("%s in %s: got a secret of %s: %.600s", what, where, place, text)
 						}
 					}
 				}
@@ -166,9 +166,9 @@ func TestPlacesDoNotLeak(t *testing.T) {
 				}
 				after := r.fillPlaces(where)
 				for line := range strings.SplitSeq(after, "\n") {
-					check.Contains(t, fmt.Sprintf("from %s something was changed elsewhere", where), before, line)
+					check.Contains(t, fmt.Sprintf("another place after commands in %s", where), before, line)
 				}
-				check.Equal(t, fmt.Sprintf("from %s something elsewhere is gone", where), len(after), len(before))
+				check.Equal(t, fmt.Sprintf("messages of other places after commands in %s", where), len(after), len(before))
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func TestCompactionNotices(t *testing.T) {
 			r.opts.After = func(conversation string, e channel.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				check.Equal(t, "the conversation of an event", conversation, place)
+				check.Equal(t, "conversation of the event", conversation, place)
 				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
 					applied++
 				}
@@ -108,17 +108,17 @@ func TestCompactionNotices(t *testing.T) {
 			}
 			mu.Lock()
 			if applied == 0 {
-				t.Error("nothing applied: the test shows nothing")
+				t.Error("got no applied summary: the test proves nothing")
 			}
 			mu.Unlock()
 			r.say("and on it goes", false)
 			r.waitForReplies()
 			said := r.connector.texts()
 			if len(said) > 0 && !r.connector.sent[0].Failure {
-				t.Error("the notice goes out as the assistant's words")
+				t.Error("the notice is stored as an assistant message")
 			}
 			if test.notice == "" && len(said) > 0 || test.notice != "" && (len(said) != 1 || !strings.Contains(said[0], test.notice)) {
-				t.Errorf("it said %q", said)
+				t.Errorf("got notice %q", said)
 			}
 			for _, line := range r.transcript() {
 				if strings.HasPrefix(line, "assistant") {
@@ -130,7 +130,7 @@ func TestCompactionNotices(t *testing.T) {
 			check.Equal(t, "after a restart it said", len(r.connector.texts()), len(said))
 			r.stop()
 			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
-				t.Errorf("it marked %q", marks)
+				t.Errorf("got reactions on %q", marks)
 			}
 		})
 	}
@@ -140,15 +140,15 @@ func TestHookVetoesCompaction(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = r.model
 	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
-		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
+		return "", fmt.Errorf("%s: got all %d messages verbatim, want some summarized", conversation, e.Messages)
 	}
 	r.reopen()
 	for range 20 {
 		r.say("hello", false)
 	}
 	r.waitForReplies()
-	check.Equal(t, "the result", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
-	check.Contains(t, "/context says", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
+	check.Equal(t, "answer", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
+	check.Contains(t, "answer to /context", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
 }
 
 func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
@@ -168,7 +168,7 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	r.ask("and now?")
 
 	sent := r.connector.sent
-	check.Len(t, "pieces were sent", sent, 4)
+	check.Len(t, "pieces sent", sent, 4)
 	notice := sent[1]
 	if !notice.Failure || len(notice.To) != 0 {
 		t.Errorf("the notice would be taken for the beginning of the answer, or reads as the assistant's words: %+v", notice)
@@ -176,11 +176,11 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	var first, last, all int
 	if _, err := fmt.Sscanf(notice.Text, "(Your message is too long for the model's window: it sees the first %d and the last %d of %d characters. Everything is stored.)",
 		&first, &last, &all); err != nil {
-		t.Fatalf("the notice is %q: %v", notice.Text, err)
+		t.Fatalf("got notice %q: %v", notice.Text, err)
 	}
-	check.Equal(t, "the notice speaks of characters", all, utf8.RuneCountInString(long))
+	check.Equal(t, "characters in the notice", all, utf8.RuneCountInString(long))
 	check.Contains(t, fmt.Sprintf("the model saw something else than %s", notice.Text), seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters", "…]\n"+long[len(long)-last:])
-	check.Contains(t, "/context says", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
+	check.Contains(t, "answer to /context", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
 
 	r.restart()
 	r.ask("and after a restart?")

@@ -69,7 +69,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	r.ask("hello")
 	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
 	if warned, all := log.lines(slog.LevelWarn, "turn_failed"), log.lines(slog.LevelInfo, "turn_failed")+log.lines(slog.LevelWarn, "turn_failed"); warned != 2 || all != 4 {
-		t.Errorf("%d warnings and %d lines in all of\n%s", warned, all, log.text.String())
+		t.Errorf("got %d warnings and %d lines in\n%s", warned, all, log.text.String())
 	}
 }
 
@@ -95,7 +95,7 @@ func TestCompactionInTurnIsObserved(t *testing.T) {
 		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
 	})
 	if at < 0 || !slices.Contains(w.lines[at:], "turn answered") {
-		t.Errorf("observed %q", w.lines)
+		t.Errorf("got steps %q", w.lines)
 	}
 }
 
@@ -105,12 +105,12 @@ func TestEveryErrorHasAClass(t *testing.T) {
 		errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled, fmt.Errorf("wrapped: %w", &llm.Error{Kind: llm.KindQuota}),
 	} {
 		if class := channel.FailureClass(err); !slices.Contains(known, class) {
-			t.Errorf("%v is of the class %q", err, class)
+			t.Errorf("%v: got class %q", err, class)
 		}
 	}
 	for _, kind := range llm.Kinds {
 		if class := channel.FailureClass(&llm.Error{Kind: kind}); class == "other" || !slices.Contains(known, class) {
-			t.Errorf("%q is of the class %q", kind, class)
+			t.Errorf("%q: got class %q", kind, class)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestHistoryStalls(t *testing.T) {
 	r.disconnectAndReconnect()
 	r.deliverMessage(pastMessage("2", "two", 0, true))
 	if !r.becomesIdle(3 * time.Second) {
-		t.Errorf("nobody is answered, and history was asked %d times", asked.Load())
+		t.Errorf("got no reply after %d history requests", asked.Load())
 	}
 }
 
@@ -78,7 +78,7 @@ func TestHistoryWithUnstorableMessage(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_ = r.hub.Idle(ctx, place)
-	check.Equal(t, "answers in spite of one bad message of the past", len(r.connector.texts()), 1)
+	check.Equal(t, "replies with one bad message in the history", len(r.connector.texts()), 1)
 }
 
 func TestSecondGapDuringBackfill(t *testing.T) {
@@ -165,8 +165,8 @@ func TestEditsDuringBackfill(t *testing.T) {
 			r.deliverMessage(pastMessage("4", "four", 0, true))
 			r.waitForReplies()
 			got := texts(r.transcript())
-			check.Lacks(t, "a deleted message is kept for good", got, "swordfish")
-			check.Lacks(t, "an edit is lost", got, "tyop")
+			check.Lacks(t, "transcript", got, "swordfish")
+			check.Lacks(t, "transcript", got, "tyop")
 		})
 	}
 }

@@ -18,8 +18,8 @@ func TestRecapUsesCurrentRateLimit(t *testing.T) {
 	r.say("hello", false)
 	r.waitForReplies()
 	r.hub.Renew(channel.Rules{TurnsPerMinute: 1})
-	check.HasPrefix(t, "the first", r.run("/recap"), "Summing up")
-	check.HasPrefix(t, "the second in a minute", r.run("/recap"), "One moment")
+	check.HasPrefix(t, "first answer", r.run("/recap"), "Summing up")
+	check.HasPrefix(t, "second recap in a minute", r.run("/recap"), "One moment")
 }
 
 func TestRecap(t *testing.T) {
@@ -39,7 +39,7 @@ func TestRecap(t *testing.T) {
 		}
 		return answer.Then(t.Context())
 	}
-	check.Contains(t, "an empty conversation is summarized as", recap(), "nothing to summarize")
+	check.Contains(t, "recap of an empty conversation", recap(), "nothing to summarize")
 	r.sendNotes(10)
 	state := func() string { // without what models cost, which is written in the background
 		var kept []string
@@ -53,19 +53,19 @@ func TestRecap(t *testing.T) {
 		return strings.Join(kept, "")
 	}
 	before, sent := state(), len(r.connector.texts())
-	check.Equal(t, "it says", recap(), "You talked about notes word by word.")
+	check.Equal(t, "answer", recap(), "You talked about notes word by word.")
 	check.Contains(t, "the request", worker.Requests()[0].Messages[1].Text, "note 9 ", "in detail: the prices")
 	if after := state(); after != before || len(r.connector.texts()) != sent || len(r.connector.events) != 0 || len(r.connector.memories) != 0 {
-		t.Errorf("something has changed, or others have seen it:\n%s\nbefore:\n%s", after, before)
+		t.Errorf("got state\n%s\nwant\n%s", after, before)
 	}
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
 	}
-	check.Contains(t, "without the model", recap(), "Made without a model", "overloaded", "note")
+	check.Contains(t, "recap without the model", recap(), "Made without a model", "overloaded", "note")
 	r.run("/pause")
 	n := len(worker.Requests())
 	if got := recap(); !strings.Contains(got, "Made without a model") || len(worker.Requests()) != n {
-		t.Errorf("while paused it says %q, after %d requests", got, len(worker.Requests())-n)
+		t.Errorf("while paused: got answer %q after %d requests", got, len(worker.Requests())-n)
 	}
 }
 
@@ -97,17 +97,17 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	r.run("/pause")
 	r.run("/compact")
 	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Equal(t, "how often the stand-in was asked while all is paused", len(other.Requests()), 0)
+	check.Equal(t, "fallback model calls while paused", len(other.Requests()), 0)
 	r.run("/resume")
 	r.run("/compact")
 	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Equal(t, "how often the stand-in was asked", len(other.Requests()), 1)
+	check.Equal(t, "fallback model calls", len(other.Requests()), 1)
 }
 
 func TestRememberReportsMaskedSecret(t *testing.T) {
 	r := newRig(t, echo)
-	check.Contains(t, "got", r.run("/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"), "memory 1", "I keep no secrets")
-	check.Contains(t, "it keeps", r.run("/memories"), "[masked: github pat]")
+	check.Contains(t, "answer", r.run("/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"), "memory 1", "I keep no secrets")
+	check.Contains(t, "stored memories", r.run("/memories"), "[masked: github pat]")
 }
 
 func TestSystemPromptSurvivesCompaction(t *testing.T) {
@@ -124,7 +124,7 @@ func TestSystemPromptSurvivesCompaction(t *testing.T) {
 	check.Contains(t, "the system prompt", asked[0].Text, "Do not greet again")
 	if strings.Contains(asked[0].Text, "They talked word by word.") || asked[1].Role != llm.RoleUser || !strings.HasPrefix(asked[1].Text, "<kept>") ||
 		!strings.Contains(asked[1].Text, "data, not instructions") || !strings.Contains(asked[1].Text, "[Compaction Summary] messages #1 to #16") {
-		t.Errorf("the summary stands in %q", asked[1].Text)
+		t.Errorf("got the summary in %q", asked[1].Text)
 	}
 }
 
@@ -136,10 +136,10 @@ func TestSummariesListsEarlierSessions(t *testing.T) {
 	check.NoError(t, r.hub.Drain(t.Context()))
 	list := r.run("/summaries")
 	check.HasPrefix(t, "/summaries", list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ")
-	check.Equal(t, "/expand says", strings.Count(r.run("/expand 2"), "\n#"), 20)
+	check.Equal(t, "answer to /expand", strings.Count(r.run("/expand 2"), "\n#"), 20)
 	r.run("/new") // no messages yet, so nothing changes
 	r.waitForReplies()
-	check.Equal(t, "/summaries says", r.run("/summaries"), list)
+	check.Equal(t, "answer to /summaries", r.run("/summaries"), list)
 }
 
 func TestRecapIncludesEarlierSessions(t *testing.T) {
@@ -161,15 +161,15 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 		return answer.Then(t.Context())
 	}
 	r.inThread("and how old is it?")
-	check.Equal(t, "in a thread", recap(branch), "You keep a parrot.")
-	check.Contains(t, "asked", asked, "Coco is a parrot, word by word.", "how old is it?")
+	check.Equal(t, "recap in a thread", recap(branch), "You keep a parrot.")
+	check.Contains(t, "requests", asked, "Coco is a parrot, word by word.", "how old is it?")
 	r.run("/new")
 	r.waitForReplies()
 	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Equal(t, "after /new", recap(place), "You keep a parrot.")
-	check.Contains(t, "asked", asked, "Coco is a parrot, word by word.")
+	check.Equal(t, "recap after /new", recap(place), "You keep a parrot.")
+	check.Contains(t, "requests", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
-	check.Contains(t, "in a thread, without a model, it says", recap(branch), "Coco")
+	check.Contains(t, "recap in a thread without a model", recap(branch), "Coco")
 }
 
 func TestSummariesAfterNewSession(t *testing.T) {
@@ -179,7 +179,7 @@ func TestSummariesAfterNewSession(t *testing.T) {
 	r.run("/new")
 	r.waitForReplies()
 	got := r.wantAnswer("/summaries", "Nothing has been summarized since the last /new", "(from before a /new)", ": /expand 1")
-	check.Lacks(t, "got", got, "every message as it was said")
+	check.Lacks(t, "answer", got, "every message as it was said")
 }
 
 // No one can write a line that looks like another person's.
@@ -206,6 +206,6 @@ func TestMemoryListLinesCannotBeForged(t *testing.T) {
 		next++
 	}
 	if next < 2*len(breaks) {
-		t.Errorf("it shows %d messages:\n%s", next-1, shown)
+		t.Errorf("got %d messages:\n%s", next-1, shown)
 	}
 }

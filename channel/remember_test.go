@@ -24,7 +24,7 @@ func TestForgetCommand(t *testing.T) {
 	says := func(who channel.Person, line, want string) {
 		t.Helper()
 		if got := r.runAs(who, place, line).String(); !strings.Contains(got, want) {
-			t.Errorf("%s of %s says %q, want %q in it", line, who.ID, got, want)
+			t.Errorf("%s by %s: got %q, want it to contain %q", line, who.ID, got, want)
 		}
 	}
 	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
@@ -40,7 +40,7 @@ func TestForgetCommand(t *testing.T) {
 	t.Run("the author may, and sees what remains and how to undo it", func(t *testing.T) {
 		got := r.runAs(ada, place, "/forget 1").String()
 		for _, want := range []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "cairn memories purge 1"} {
-			check.Contains(t, "the result", got, want)
+			check.Contains(t, "answer", got, want)
 		}
 		says(ada, "/forget 1", "was forgotten before")
 		says(ada, "/memories standup", "nothing in mind")
@@ -57,7 +57,7 @@ func TestForgetCommand(t *testing.T) {
 	t.Run("words select a memory if only one matches", func(t *testing.T) {
 		got := r.runAs(ada, place, "/forget drinks")
 		check.Contains(t, fmt.Sprint(got), got.Text, "2 memories have these words")
-		check.Len(t, fmt.Sprintf("%+v got.Items", got), got.Items, 2)
+		check.Len(t, "got.Items", got.Items, 2)
 		says(ada, "/forget drinks water", "nothing in mind here that has all of these words")
 		says(ada, "/forget DRINKING tea", "Memory 2 is forgotten: Ada drinks green tea")
 		says(ada, "/forget ada drinks black coffee!", "Memory 3 is forgotten")
@@ -70,7 +70,7 @@ func TestForgetCommand(t *testing.T) {
 		for _, line := range []string{"/forget 4", "/memories pin 4", "/memories restore 2"} {
 			check.Contains(t, line, r.runAs(boss, "test:server/other", line).String(), "no memory")
 		}
-		check.Contains(t, "the result", r.runAs(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
+		check.Contains(t, "answer", r.runAs(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
 	})
 	t.Run("others may forget what they said about a person", func(t *testing.T) {
 		r.say("hello", false)
@@ -101,12 +101,12 @@ func TestMemoriesCommand(t *testing.T) {
 	check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}))(t)
 	t.Run("the list shows number, kind, author, time and subject, in pages", func(t *testing.T) {
 		got := r.runAs(bo, place, "/memories")
-		check.Len(t, "items in  pages", got.Items, 26)
+		check.Len(t, "items", got.Items, 26)
 		check.Equal(t, "items", got.Pages(), 3)
-		check.Contains(t, "got.Page(2)", got.Page(2), "page 3 of 3")
+		check.Contains(t, "page 2", got.Page(2), "page 3 of 3")
 		got = r.runAs(bo, place, "/memories Bergen")
-		check.Len(t, "got.Items", got.Items, 1)
-		check.HasPrefix(t, "got.Items[0]", got.Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
+		check.Len(t, "items", got.Items, 1)
+		check.HasPrefix(t, "first item", got.Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ")
 	})
 	t.Run("the list can be filtered by kind and words", func(t *testing.T) {
 		for line, want := range map[string]int{
@@ -126,9 +126,9 @@ func TestMemoriesCommand(t *testing.T) {
 		check.Contains(t, "r.as(bo, place, \"/memories kind:rumour\").String()", r.runAs(bo, place, "/memories kind:rumour").String(), `no kind "rumour"`, "identity, goal")
 	})
 	t.Run("pinned memories are marked, and expired ones listed", func(t *testing.T) {
-		check.Contains(t, "the result", r.runAs(boss, place, "/memories pin 26").String(), "neither ends nor fades")
-		check.Contains(t, "the result", r.runAs(bo, place, "/memories Bergen").String(), "pinned)")
-		check.Contains(t, "the result", r.runAs(boss, place, "/memories unpin 26").String(), "no longer")
+		check.Contains(t, "answer", r.runAs(boss, place, "/memories pin 26").String(), "neither ends nor fades")
+		check.Contains(t, "answer", r.runAs(bo, place, "/memories Bergen").String(), "pinned)")
+		check.Contains(t, "answer", r.runAs(boss, place, "/memories unpin 26").String(), "no longer")
 		check.Lacks(t, "r.as(bo, place, \"/memories pinned beds\").String()", r.runAs(bo, place, "/memories pinned beds").String(), "pinned)")
 	})
 	t.Run("a truncated list says so", func(t *testing.T) {
@@ -136,14 +136,14 @@ func TestMemoriesCommand(t *testing.T) {
 			check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
 		}
 		if got := r.runAs(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
-			t.Errorf("%d items below %q", len(got.Items), got.Text)
+			t.Errorf("got %d items under %q", len(got.Items), got.Text)
 		}
 		got := r.runAs(bo, place, "/memories page:2")
-		check.Len(t, "items below", got.Items, 26)
-		check.Equal(t, "items below", got.Text, "201 to 226 of 226. Words and kind:KIND narrow it")
-		check.Equal(t, "the result", r.runAs(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
+		check.Len(t, "items", got.Items, 26)
+		check.Equal(t, "items", got.Text, "201 to 226 of 226. Words and kind:KIND narrow it")
+		check.Equal(t, "answer", r.runAs(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
 		if got := r.runAs(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
-			t.Errorf("%d items", len(got))
+			t.Errorf("got %d items", len(got))
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestRememberForServer(t *testing.T) {
 	says := func(place, line, want string) {
 		t.Helper()
 		if got := r.runAs(ada, place, line).String(); !strings.Contains(got, want) {
-			t.Errorf("%s in %s says %q, want %q in it", line, place, got, want)
+			t.Errorf("%s in %s: got %q, want it to contain %q", line, place, got, want)
 		}
 	}
 	t.Run("without shared memories a scope word is text", func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestRememberForServer(t *testing.T) {
 		for _, name := range []string{private, direct} {
 			says(name, "/memories cupboard", "nothing in mind")
 		}
-		check.Contains(t, "the result", r.runAs(ada, other, "/memories cake").String(), "nothing in mind")
+		check.Contains(t, "answer", r.runAs(ada, other, "/memories cake").String(), "nothing in mind")
 		says(other, "/forget keys", "nothing in mind here")
 		says(other, "/forget 3", "is from "+place)
 	})

@@ -82,7 +82,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	r.hub.Renew(channel.Rules{})
 	r.waitForReplies()
 	close(goOn)
-	check.Equal(t, "it says", <-recap, "You talked about notes word by word.")
+	check.Equal(t, "answer", <-recap, "You talked about notes word by word.")
 }
 
 // slowWindow is a model that runs opened while a conversation is opened with it: after its window was
@@ -134,7 +134,7 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 	r.hub.Renew(channel.Rules{})
 	r.waitForReplies()
 	if model.armed.Load() {
-		t.Fatal("nobody asked in between: the test shows nothing")
+		t.Fatal("got no request in between: the test proves nothing")
 	}
 	check.HasPrefix(t, "/compact", <-answers, "Summing up 16 messages")
 }
@@ -170,23 +170,23 @@ func TestSettingsEdit(t *testing.T) {
 	second := first
 	second.ID, second.Instructions = "second", "You are a librarian."
 	second.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		check.Contains(t, "it was asked", req.Messages[0].Text, "librarian")
-		check.Contains(t, "req.Messages[len(req.Messages)-1].Text", req.Messages[len(req.Messages)-1].Text, "what do I like")
-		check.Contains(t, "fmt.Sprint(req.Messages)", fmt.Sprint(req.Messages), "I like tea")
+		check.Contains(t, "requests", req.Messages[0].Text, "librarian")
+		check.Contains(t, "last message of the request", req.Messages[len(req.Messages)-1].Text, "what do I like")
+		check.Contains(t, "request", fmt.Sprint(req.Messages), "I like tea")
 		return llmtest.Say("tea, says the librarian"), nil
 	}}
 	agent.Store(&second)
 	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
 	r.ask("what do I like?")
 	texts := r.connector.texts()
-	check.Equal(t, "r.connector.texts()[len(r.connector.texts())-1]", texts[len(texts)-1], "tea, says the librarian")
-	check.Contains(t, "/context says", r.run("/context"), "of 16000 tokens")
+	check.Equal(t, "last piece sent", texts[len(texts)-1], "tea, says the librarian")
+	check.Contains(t, "answer to /context", r.run("/context"), "of 16000 tokens")
 	m := r.inbound("let me in", true)
 	m.AuthorID = "u9"
 	check.Error(t, check.ErrorOf(r.hub.Deliver(t.Context(), place, m)), channel.ErrRefused)
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2"}, "/settings")
 	check.NoError(t, err)
-	check.Lacks(t, "answer.Text", answer.Text, "manage")
+	check.Lacks(t, "answer", answer.Text, "manage")
 }
 
 func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
@@ -222,5 +222,5 @@ func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	})
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.ask("and now?")
-	check.EqualAll(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
+	check.EqualAll(t, "answer", r.connector.texts(), []string{"answer 1", "the second"})
 }

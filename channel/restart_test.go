@@ -24,7 +24,7 @@ func crashDuringTurn(t *testing.T, r *rig) {
 	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	check.Must(conv.Inbox().Deliver(t.Context(), m))(t)
-	check.Len(t, "took up", check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t), 1)
+	check.Len(t, "accepted", check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t), 1)
 }
 
 func TestInterruptedTurnResumes(t *testing.T) {
@@ -61,7 +61,7 @@ func TestATurnHasTwoAttempts(t *testing.T) {
 	r.restart()
 	r.waitForReplies()
 	if len(r.model.Requests()) != 0 || len(r.connector.sent) != 1 || !r.connector.sent[0].Failure {
-		t.Errorf("%d requests; sent %+v", len(r.model.Requests()), r.connector.sent)
+		t.Errorf("got %d requests; sent %+v", len(r.model.Requests()), r.connector.sent)
 	}
 }
 
@@ -87,11 +87,11 @@ func TestUnsentReplyIsResentWithSameID(t *testing.T) {
 	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.waitForReplies()
 	if len(r.connector.sent) != 1 || r.connector.sent[0].Reply != "reply-2" || !r.connector.sent[0].Sending {
-		t.Errorf("sent %+v", r.connector.sent)
+		t.Errorf("got sent %+v", r.connector.sent)
 	}
 	r.restart()
 	r.waitForReplies()
-	check.Equal(t, "a reply was sent twice", len(r.connector.sent), 1)
+	check.Equal(t, "pieces sent", len(r.connector.sent), 1)
 }
 
 func TestRepliesAreSentInOrder(t *testing.T) {
@@ -107,7 +107,7 @@ func TestRepliesAreSentInOrder(t *testing.T) {
 	defer r.connector.mu.Unlock()
 	for _, shown := range r.connector.shown {
 		if strings.Contains(shown, "answer 2") {
-			t.Fatalf("%q was shown while the first reply was being sent", shown)
+			t.Fatalf("got %q shown while the first reply was being sent", shown)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestTurnsDoNotWaitForCompaction(t *testing.T) {
 			}
 		}
 		if withWorker < 20 {
-			t.Errorf("a worker was at work in %d turns only: the test shows little", withWorker)
+			t.Errorf("the worker ran in %d turns only: the test proves little", withWorker)
 		}
 		check.NoError(t, r.hub.Drain(t.Context()))
 		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
@@ -172,7 +172,7 @@ func TestTurnsDoNotWaitForCompaction(t *testing.T) {
 				t.Errorf("messages %d to %d are neither verbatim nor summarized", row.From, row.To)
 			}
 		}
-		check.Equal(t, "messages are verbatim or summarized", covered, 120)
+		check.Equal(t, "messages verbatim or summarized", covered, 120)
 		r.stop()
 	})
 }
@@ -215,7 +215,7 @@ func TestStopAtTurnStart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := r.hub.Idle(ctx, place); err != nil {
-		t.Errorf("the conversation could not go on: %v", err)
+		t.Errorf("the conversation is stuck: %v", err)
 	}
-	check.Equal(t, "it says", len(r.connector.texts()), 0)
+	check.Equal(t, "answer", len(r.connector.texts()), 0)
 }

@@ -198,7 +198,7 @@ func TestMissedEditsAndDeletions(t *testing.T) {
 			a.remove("1040") // of the newest 50, these are the first 40 that are shown
 			r.reconnect()
 			if got := r.transcript(); len(got) != 79 || slices.Contains(got, "user: message 40") {
-				t.Errorf("%d messages are left of 80: %q", len(got), got)
+				t.Errorf("got %d of 80 messages: %q", len(got), got)
 			}
 			r.stop()
 		})

@@ -100,7 +100,7 @@ func (d *connector) until(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-changed:
 		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 	}
 	r.runAs(channel.Person{ID: "u66", Name: "Boss"}, place, "/remember u66 is an owner of this bot")
 	if got := r.run("/memories kind:identity"); !strings.Contains(got, "owns and manages") {
-		t.Fatalf("the worker was not obedient: %s", got)
+		t.Fatalf("the worker did not follow its script: %s", got)
 	}
 	const refused = "is for those who manage this place"
 	for what, c := range map[string]struct {
@@ -58,12 +58,12 @@ func TestWhoMayRunWhat(t *testing.T) {
 					t.Fatalf("%s: %s: %v, %v", what, line, handled, err)
 				}
 				if got := strings.Contains(answer.Text, refused); got != ((command.Restricted || command.Guarded) && !c.may) {
-					t.Errorf("%s: %s says %q", what, line, answer.Text)
+					t.Errorf("%s: %s: got %q", what, line, answer.Text)
 				}
 			}
 		}
 		if answer := r.runAs(c.who, place, "/pause everywhere"); strings.Contains(answer.Text, "silent everywhere") != (c.who.ID == "boss") {
-			t.Errorf("%s: /pause everywhere says %q", what, answer.Text)
+			t.Errorf("%s: /pause everywhere: got %q", what, answer.Text)
 		}
 	}
 	for _, command := range channel.Commands {

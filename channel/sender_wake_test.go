@@ -22,7 +22,7 @@ func TestTaskWakesWhenSenderIsIdle(t *testing.T) {
 			for _, event := range c.inbox.events {
 				event()
 			}
-			check.Equal(t, "woken", c.runs.again, woken)
+			check.Equal(t, "wakes", c.runs.again, woken)
 		})
 	}
 }

@@ -37,29 +37,29 @@ func textOf(req llm.Request) string {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, echo)
-	check.Contains(t, "/new before anything was said", r.run("/new"), "new already")
+	check.Contains(t, "answer to /new in an empty conversation", r.run("/new"), "new already")
 	r.ask("my parrot is called Coco")
 	check.HasPrefix(t, "/new", r.run("/new"), "A new session. ")
 	r.waitForReplies()
-	check.Contains(t, "the second /new says", r.run("/new"), "new already")
+	check.Contains(t, "answer to the second /new", r.run("/new"), "new already")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
 			return llmtest.Say("found: " + req.Messages[len(req.Messages)-1].Text), nil
 		}
 		if strings.Contains(textOf(req), "] my parrot is called Coco") || slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant && m.Text == "answer 1" }) {
-			t.Errorf("the model is shown what was left behind:\n%s", textOf(req))
+			t.Errorf("got messages of the earlier session in the prompt:\n%s", textOf(req))
 		}
 		return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
 	}
 	r.ask("what is its name?")
-	check.Contains(t, "what was left behind is not found", strings.Join(r.connector.texts(), "|"), "found: ", "Coco")
+	check.Contains(t, "recall", strings.Join(r.connector.texts(), "|"), "found: ", "Coco")
 	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
 	check.Contains(t, "/context", r.run("/context"), "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	gauge := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
 	text, err := json.Marshal(gauge.Past)
 	if want := `"sessions":1`; err != nil || !strings.Contains(string(text), want) || len(gauge.Past.Earlier) != 1 || gauge.Past.Earlier[0].Session != 1 || gauge.Past.Earlier[0].Hidden {
-		t.Errorf("in JSON: %s, %v", text, err)
+		t.Errorf("got JSON %s, %v", text, err)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestNewDuringATurn(t *testing.T) {
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			check.Contains(t, "/new says", r.run("/new"), "as soon as")
+			check.Contains(t, "answer to /new", r.run("/new"), "as soon as")
 			r.say("third", true)
 			if crash {
 				r.restart()
@@ -95,11 +95,11 @@ func TestNewDuringATurn(t *testing.T) {
 			})
 			requests := r.model.Requests()
 			last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
-			check.Contains(t, "the second was asked", before, "first", "second")
-			check.Lacks(t, "the second was asked", before, "third")
-			check.Lacks(t, "the third was asked", last, "] first", "] second")
-			check.Contains(t, "the third was asked", last, "third")
-			check.Contains(t, "/context says", r.run("/context"), "#1 to #4")
+			check.Contains(t, "second request", before, "first", "second")
+			check.Lacks(t, "second request", before, "third")
+			check.Lacks(t, "third request", last, "] first", "] second")
+			check.Contains(t, "third request", last, "third")
+			check.Contains(t, "answer to /context", r.run("/context"), "#1 to #4")
 		})
 	}
 }
@@ -150,14 +150,14 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 	}))
 	r.waitIdle(branch)
 	asked := r.lastRequestText()
-	check.Contains(t, "the channel's summaries are missing", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.")
-	check.Contains(t, "the message it hangs on is missing", asked, "[System: this thread hangs on a message of ", "message-1 of the parrot")
-	check.Lacks(t, "more than that is shown", asked, "message-8")
+	check.Contains(t, "prompt of the thread", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.")
+	check.Contains(t, "prompt of the thread", asked, "[System: this thread hangs on a message of ", "message-1 of the parrot")
+	check.Lacks(t, "prompt of the thread", asked, "message-8")
 	r.ask("the parrot has flown")
-	check.Lacks(t, "what is said in the thread stands in the channel", r.lastRequestText(), "how old")
+	check.Lacks(t, "prompt of the channel", r.lastRequestText(), "how old")
 	check.NoError(t, r.deliverTo("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
 	r.waitIdle("test:server/other/9")
-	check.Lacks(t, "another channel's thread knows", r.lastRequestText(), "Coco")
+	check.Lacks(t, "prompt of another channel's thread", r.lastRequestText(), "Coco")
 	t.Run("a restart changes nothing", func(t *testing.T) {
 		kept := func(asked string) string {
 			from, to := strings.Index(asked, "<kept>"), strings.Index(asked, "</kept>")
@@ -165,21 +165,21 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 		}
 		r.restart()
 		r.inThread("and now?")
-		check.Equal(t, "what the model is asked", kept(r.lastRequestText()), kept(asked))
+		check.Equal(t, "request", kept(r.lastRequestText()), kept(asked))
 	})
 	t.Run("a deletion in the channel reaches an open thread", func(t *testing.T) {
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 		r.inThread("once more?")
 		again := r.lastRequestText()
-		check.Lacks(t, "it still shows", again, "message-1 of", "hangs on", "Coco")
+		check.Lacks(t, "prompt", again, "message-1 of", "hangs on", "Coco")
 		for tries := 0; !strings.Contains(r.lastRequestText(), "message-2 of"); tries++ { // the summary that replaces the placeholder reaches the thread too
 			if tries == 50 {
-				t.Fatalf("it never shows what is left of the summary:\n%s", r.lastRequestText())
+				t.Fatalf("got no repaired summary in the prompt:\n%s", r.lastRequestText())
 			}
 			time.Sleep(20 * time.Millisecond)
 			r.inThread("and now?")
 		}
-		check.Contains(t, "more than that is gone", again, "of the channel above this thread", "how old")
+		check.Contains(t, "prompt", again, "of the channel above this thread", "how old")
 	})
 	t.Run("/context mentions it", func(t *testing.T) {
 		answer, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1"}, "/context")
@@ -193,7 +193,7 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 		r.inThread("anew")
 		asked := r.lastRequestText()
 		if strings.Contains(asked, "] and how old") || strings.Index(asked, "of the channel above") > strings.Index(asked, "began anew") || !strings.Contains(asked, "began anew") {
-			t.Errorf("it shows\n%s", asked)
+			t.Errorf("got\n%s", asked)
 		}
 	})
 }

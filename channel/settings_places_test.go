@@ -62,7 +62,7 @@ func TestThreadInheritsSettings(t *testing.T) {
 	}
 	shows := func(want string) {
 		t.Helper()
-		check.Equal(t, "the thread shows", in("/settings compaction.pin_budget"), want)
+		check.Equal(t, "setting in the thread", in("/settings compaction.pin_budget"), want)
 	}
 	check.Must(r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)))(t)
 	check.NoError(t, r.hub.Idle(t.Context(), thread))
@@ -75,13 +75,13 @@ func TestThreadInheritsSettings(t *testing.T) {
 	for !strings.Contains(in("/pins"), " of the 60 tokens") && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
-	check.Contains(t, "the open thread goes on as before", in("/pins"), " of the 60 tokens")
+	check.Contains(t, "setting in the open thread", in("/pins"), " of the 60 tokens")
 
 	in("/settings compaction.pin_budget 70")
 	shows("compaction.pin_budget = 70 (set here by Bob)")
-	check.Equal(t, "the channel shows", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
-	check.Equal(t, "undone in the thread", in("/settings compaction.pin_budget default"), "From now on: compaction.pin_budget = 60 (set in the channel by Ada)")
-	check.HasPrefix(t, "what does not go with the rest", in("/settings compaction.background_threshold 0.99"), "Nothing was changed.")
+	check.Equal(t, "setting in the channel", r.run("/settings compaction.pin_budget"), "compaction.pin_budget = 60 (set here by Ada)")
+	check.Equal(t, "answer to the reset in the thread", in("/settings compaction.pin_budget default"), "From now on: compaction.pin_budget = 60 (set in the channel by Ada)")
+	check.HasPrefix(t, "conflicting setting", in("/settings compaction.background_threshold 0.99"), "Nothing was changed.")
 	shows("compaction.pin_budget = 60 (set in the channel by Ada)")
 }
 
@@ -112,7 +112,7 @@ func TestPerMessageSettings(t *testing.T) {
 	check.Equal(t, "compactions by the policy", r.sayWith("go ahead", nil), 0)
 	inTurn := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "strategy": "window"})
 	if last := r.connector.events[len(r.connector.events)-1]; inTurn == 0 || !strings.Contains(last.Summary, "without a summary") {
-		t.Errorf("%d compactions in the turn, the last is %+v", inTurn, last)
+		t.Errorf("got %d compactions in the turn, the last %+v", inTurn, last)
 	}
 	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 	r.sendNotes(40)
@@ -125,7 +125,7 @@ func TestInvalidPerMessageSettingsAreIgnored(t *testing.T) {
 	r.restart()
 	r.sendNotes(40)
 	if n := r.sayWith("and now?", channel.Patch{"compact_at_tokens": "2000", "background_threshold": "0.97"}); n == 0 {
-		t.Error("what was right of the settings did not hold")
+		t.Error("the valid settings were not applied")
 	}
 	check.Equal(t, "the replies", len(r.connector.sent), 1)
 }

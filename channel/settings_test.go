@@ -42,11 +42,11 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 		`compaction.notify = "off" (built in)`,
 		`compaction.prompt_file = "prompt.md" ([defaults.compaction])`,
 	} {
-		check.Contains(t, fmt.Sprintf("it does not show %s", want), shown, "\n"+want)
+		check.Contains(t, fmt.Sprintf("setting %s", want), shown, "\n"+want)
 	}
 	for _, key := range compactor.Keys() {
-		check.Equal(t, fmt.Sprintf("it does not show %s once", key), strings.Count(shown, "\ncompaction."+key+" = "), 1)
-		check.HasPrefix(t, fmt.Sprintf("asked for %s it shows", key), r.run("/settings compaction."+key), "compaction."+key+" = ")
+		check.Equal(t, fmt.Sprintf("setting %s", key), strings.Count(shown, "\ncompaction."+key+" = "), 1)
+		check.HasPrefix(t, fmt.Sprintf("answer to /settings %s", key), r.run("/settings compaction."+key), "compaction."+key+" = ")
 	}
 }
 
@@ -70,7 +70,7 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 		}
 		line := r.run("/settings compaction." + key + " " + value)
 		if isFileOnly(key) {
-			check.Contains(t, fmt.Sprintf("%s can be set", key), line, "in the settings file")
+			check.Contains(t, fmt.Sprintf("help for %s", key), line, "in the settings file")
 			continue
 		}
 		if line != "From now on: compaction."+key+" = "+value+" (set here by Ada)" && line != fmt.Sprintf("From now on: compaction.%s = %q (set here by Ada)", key, value) {
@@ -83,7 +83,7 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 		}
 	}
 	r.run("/settings background_threshold default")
-	check.Lacks(t, "all was undone, and yet", r.run("/settings"), "set here")
+	check.Lacks(t, "settings after the reset", r.run("/settings"), "set here")
 }
 
 // isFileOnly reports whether only the settings file may set a key.
@@ -107,7 +107,7 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 	} {
 		check.HasPrefix(t, test.line, r.run(test.line), test.want)
 	}
-	check.Equal(t, "they changed into", r.run("/settings"), before)
+	check.Equal(t, "settings after the mistakes", r.run("/settings"), before)
 }
 
 func TestSettingsRequireManager(t *testing.T) {
@@ -118,10 +118,10 @@ func TestSettingsRequireManager(t *testing.T) {
 			t.Errorf("%s: %q, %v", line, answer, err)
 		}
 	}
-	check.Contains(t, "afterwards", r.run("/settings keep_first"), "= 1 (built in)")
+	check.Contains(t, "setting afterwards", r.run("/settings keep_first"), "= 1 (built in)")
 	choices := check.Must(r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"))(t)
-	check.Len(t, "suggested", choices, 4)
-	check.Equal(t, "choices[0].Value", choices[0].Value, "compaction.background_threshold")
+	check.Len(t, "suggestions", choices, 4)
+	check.Equal(t, "first suggestion", choices[0].Value, "compaction.background_threshold")
 }
 
 // One conversation is set to compact early and does so immediately; the other does not.
@@ -152,17 +152,17 @@ func TestSettingAppliesFromNextCheck(t *testing.T) {
 	}
 	r.run("/settings compaction.background_threshold 0.3")
 	r.connector.until(t, "a landing without another message", func() bool { return applied() > 0 })
-	check.Contains(t, "/context says", r.run("/context"), "last      leaf by extractive")
+	check.Contains(t, "answer to /context", r.run("/context"), "last      leaf by extractive")
 	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
 	check.NoError(t, err)
-	check.Contains(t, "the other conversation", answer.Text, "background at 80 %", "stack     empty")
+	check.Contains(t, "setting in the other conversation", answer.Text, "background at 80 %", "stack     empty")
 
 	t.Run("it survives a settings edit and a restart", func(t *testing.T) {
 		r.run("/pause")
 		r.hub.Renew(channel.Rules{})
 		r.waitForReplies()
 		for range 2 {
-			check.Equal(t, "the result", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
+			check.Equal(t, "answer", r.run("/settings background_threshold"), "compaction.background_threshold = 0.3 (set here by Ada)")
 			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
 				t.Errorf("/context says\n%s", shown)
 			}
@@ -188,7 +188,7 @@ func TestConcurrentSettings(t *testing.T) {
 	all.Wait()
 	r.waitForReplies()
 	shown := r.run("/settings")
-	check.Equal(t, fmt.Sprintf("it shows\n%s", shown), strings.Count(shown, "set here"), 4)
+	check.Equal(t, fmt.Sprintf("got\n%s", shown), strings.Count(shown, "set here"), 4)
 }
 
 func TestFileEditOverridesConflictingSetting(t *testing.T) {
@@ -213,11 +213,11 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	check.Equal(t, "answers", len(r.connector.texts()), 3)
 	shown := r.run("/settings")
 	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
-	check.Contains(t, "it shows", shown, "Left out, for it does not go with the settings file: "+why, "compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
+	check.Contains(t, "answer", shown, "Left out, for it does not go with the settings file: "+why, "compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
 	if n := strings.Count(log.String(), why); n != 1 {
-		t.Errorf("the log tells it %d times:\n%s", n, log.String())
+		t.Errorf("got %d log lines, want 1:\n%s", n, log.String())
 	}
-	check.HasPrefix(t, "another setting", r.run("/settings compaction.keep_first 0"), "From now on")
+	check.HasPrefix(t, "answer to another setting", r.run("/settings compaction.keep_first 0"), "From now on")
 	file.Store(&usual)
-	check.Equal(t, "after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
+	check.Equal(t, "setting after the edit was undone", r.run("/settings background_threshold"), "compaction.background_threshold = 0.82 (set here by Ada)")
 }

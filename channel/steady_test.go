@@ -21,7 +21,7 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 	for _, m := range messages {
 		if m.Role == llm.RoleTool {
 			if !open[m.CallID] {
-				t.Errorf("the result of %q stands behind no call", m.CallID)
+				t.Errorf("got a result of %q without a call", m.CallID)
 			}
 			delete(open, m.CallID)
 			continue
@@ -34,7 +34,7 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 		}
 	}
 	if last := messages[len(messages)-1].Role; len(open) > 0 || last != llm.RoleUser && last != llm.RoleTool {
-		t.Errorf("it ends with %s and open calls %v", last, open)
+		t.Errorf("got last message %s and open calls %v", last, open)
 	}
 }
 
@@ -65,15 +65,15 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 		applied = applied || e.State == compactor.EventApplied
 	}
 	if !applied {
-		t.Fatal("nothing was summarized: the test shows nothing")
+		t.Fatal("got no summary: the test proves nothing")
 	}
-	check.Equal(t, "12 questions made requests", len(r.model.Requests()), 12)
+	check.Equal(t, "requests for 12 questions", len(r.model.Requests()), 12)
 	long := 0
 	for _, text := range r.connector.texts() {
 		long += strings.Count(text, "the long answer")
-		check.Lacks(t, "a summary was posted", text, "says summary")
+		check.Lacks(t, "sent", text, "says summary")
 	}
-	check.Equal(t, "how often the long answer was sent", long, 1)
+	check.Equal(t, "copies of the long reply", long, 1)
 }
 
 // After an overflow between two steps of a turn, the same request is repeated and no tool runs
@@ -104,10 +104,10 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	}
 	r.ask("I like tea")
 	if texts := r.connector.texts(); texts[len(texts)-1] != "Noted." {
-		t.Fatalf("it says %q", texts[len(texts)-1])
+		t.Fatalf("got answer %q", texts[len(texts)-1])
 	}
 	for n := 1; n <= 2; n++ {
-		check.Equal(t, "what the tool saved", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)
+		check.Equal(t, "memories saved by the tool", strings.Count(strings.Join(r.connector.memories, "\n"), fmt.Sprintf("Ada likes tea number %d.", n)), 1)
 	}
 	asked := 0
 	for _, row := range r.transcript() {
@@ -115,7 +115,7 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 			asked++
 		}
 	}
-	check.Equal(t, "how often the question stands in the transcript", asked, 1)
+	check.Equal(t, "copies of the question in the transcript", asked, 1)
 }
 
 // A message about an overflow is not an overflow.
@@ -165,16 +165,16 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.restart()
 	r.ask("and after a restart?")
 	texts := r.connector.texts()
-	check.HasPrefix(t, "r.connector.texts()[len(r.connector.texts())-1]", texts[len(texts)-1], "answer ")
+	check.HasPrefix(t, "last piece sent", texts[len(texts)-1], "answer ")
 }
 
 // An overfull window is shown as such, and the bar keeps its length.
 func TestContextReportsOverfullWindow(t *testing.T) {
 	c := channel.Context{Fill: channel.Fill{Used: 5000, Max: 4000, UsedPct: 125}}
 	first, _, _ := strings.Cut(c.String(), "\n")
-	check.Equal(t, "it shows", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")
+	check.Equal(t, "answer", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")
 	c.Used, c.UsedPct = 4000, 100
 	if first, _, _ := strings.Cut(c.String(), "\n"); strings.Contains(first, "over") {
-		t.Errorf("it shows %q", first)
+		t.Errorf("got %q", first)
 	}
 }

@@ -48,7 +48,7 @@ func TestConcurrentTasks(t *testing.T) {
 	r.waitForSent("done with left")
 	r.waitForSent("done with right")
 	for n := range 2 {
-		check.Equal(t, "r.ended(n + 1).State", r.waitForTask(n+1).State, store.TaskDone)
+		check.Equal(t, "final state of the task", r.waitForTask(n+1).State, store.TaskDone)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestTaskRights(t *testing.T) {
 			r := newRig(t, startTask(c.arguments))
 			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
 			r.ask("go")
-			check.Contains(t, "the tool", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
+			check.Contains(t, "tool result", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
 			check.Contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
 		})
 	}
@@ -83,22 +83,22 @@ func TestTaskRights(t *testing.T) {
 
 func TestTasksCommand(t *testing.T) {
 	r := newRig(t, startTask(nil))
-	check.Contains(t, "without agents", r.run("/ask @one x"), "[[agents]]")
+	check.Contains(t, "answer without agents", r.run("/ask @one x"), "[[agents]]")
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
-	check.Contains(t, "without an agent", r.run("/ask x"), "/ask @one")
+	check.Contains(t, "answer without an agent", r.run("/ask x"), "/ask @one")
 	for n := range 4 {
 		check.Contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has started", n+1))
 	}
-	check.Contains(t, "a fifth", r.run("/ask @one count"), "4 tasks are open here")
-	check.Contains(t, "a stop", r.run("/tasks stop 2"), "Task 2 of one is stopped.")
-	check.Contains(t, "another stop", r.run("/tasks stop 2"), "ended already: stopped")
-	check.Contains(t, "no number", r.run("/tasks stop"), "/tasks stop 3")
-	check.Contains(t, "an unknown one", r.run("/tasks stop 9"), "There is no task 9")
+	check.Contains(t, "answer to the fifth task", r.run("/ask @one count"), "4 tasks are open here")
+	check.Contains(t, "answer to a stop", r.run("/tasks stop 2"), "Task 2 of one is stopped.")
+	check.Contains(t, "answer to the second stop", r.run("/tasks stop 2"), "ended already: stopped")
+	check.Contains(t, "answer without a number", r.run("/tasks stop"), "/tasks stop 3")
+	check.Contains(t, "answer to an unknown number", r.run("/tasks stop 9"), "There is no task 9")
 	r.waitForSent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")
-	check.Contains(t, "there is room again", r.run("/ask @one count"), "Task 5")
+	check.Contains(t, "answer once there is room", r.run("/ask @one count"), "Task 5")
 	task := r.task(1)
-	check.Equal(t, "r.task(1).Author", task.Author, "u1")
-	check.Equal(t, "r.task(1).State", task.State, store.TaskOpen)
+	check.Equal(t, "author of the task", task.Author, "u1")
+	check.Equal(t, "state of the task", task.State, store.TaskOpen)
 }
 
 func TestTaskDepth(t *testing.T) {
@@ -125,9 +125,9 @@ func TestTaskDepth(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: deeper}, Spawn: []string{"one"}}})
 	r.say("go", true)
 	r.waitForSent("the bottom")
-	check.Equal(t, "r.ended(1).State", r.waitForTask(1).State, store.TaskDone)
+	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
 	if got := <-offered + <-offered + <-offered; got != "truetruefalse" || len(offered) > 0 {
-		t.Errorf("spawn was offered: %s", got)
+		t.Errorf("got the spawn tool: %s", got)
 	}
 	check.Must(r.store.Find(t.Context(), "task:task:task:"+place+"/1/1/1"))(t)
 }
@@ -151,7 +151,7 @@ func TestEndlessTask(t *testing.T) {
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}})
 		r.say("go", true)
 		r.waitForSent("[Task 1 of one expired: its time is over")
-		check.Equal(t, "r.ended(1).State", r.waitForTask(1).State, store.TaskExpired)
+		check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskExpired)
 	})
 	t.Run("a task whose model fails reports it", func(t *testing.T) {
 		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
@@ -172,9 +172,9 @@ func TestTaskCallsCountForParent(t *testing.T) {
 	one := &llmtest.Model{Func: again}
 	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
 	r.say("go", true)
-	check.Equal(t, "r.ended(1).State", r.waitForTask(1).State, store.TaskFailed)
+	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskFailed)
 	if n := len(one.Requests()) + len(r.model.Requests()); n > 8 {
-		t.Errorf("there were %d calls, and 8 are allowed", n)
+		t.Errorf("got %d calls, want at most 8", n)
 	}
 	check.Contains(t, "/context", r.run("/context"), "8 of 8 in the last hour")
 }
@@ -222,7 +222,7 @@ func TestTaskSettings(t *testing.T) {
 			check.NoError(t, err)
 			i := slices.IndexFunc(all, func(s channel.Setting) bool { return s.Key == c.key })
 			if got := fmt.Sprint(all[i].Value); got != want {
-				t.Errorf("%s of %s is %s, want %s: %s", c.key, name, got, want, c.why)
+				t.Errorf("%s of %s: got %s, want %s: %s", c.key, name, got, want, c.why)
 			}
 		}
 	}

@@ -65,11 +65,11 @@ func TestTaskResumesAfterRestart(t *testing.T) {
 		}
 	}
 	for step := 1; step <= 8; step++ {
-		check.Equal(t, fmt.Sprintf("step %d is there", step), asked[fmt.Sprintf(`{"query":"step %d"}`, step)], 1)
+		check.Equal(t, fmt.Sprintf("results of step %d", step), asked[fmt.Sprintf(`{"query":"step %d"}`, step)], 1)
 	}
 	r.restart()
-	check.Equal(t, "another restart made", len(r.tasks()), 1)
-	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskDone)
+	check.Equal(t, "requests after another restart", len(r.tasks()), 1)
+	check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
 }
 
 func TestTaskOfRemovedAgentFails(t *testing.T) {
@@ -101,12 +101,12 @@ func TestPauseStopsTasks(t *testing.T) {
 		t.Errorf("%d requests, %+v", n, r.task(1))
 	}
 	all := func(string) bool { return true }
-	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("a task is waited for that a pause holds up") }))
+	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("Drain waits for a paused task") }))
 	r.run("/resume everywhere") // it continues immediately, not at the next check
 	told := 0
 	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
-	check.Equal(t, "were waited", told, 1)
-	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskDone)
+	check.Equal(t, "rounds until the answer", told, 1)
+	check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
 	r.waitForSent("[Result of task 1")
 }
 
@@ -128,7 +128,7 @@ func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 	}()
 	select {
 	case err := <-drained:
-		t.Errorf("it did not wait: %v", err)
+		t.Errorf("Drain returned early: %v", err)
 		drained <- err
 	case <-time.After(300 * time.Millisecond):
 	}
@@ -148,17 +148,17 @@ func TestDeletionReachesTasks(t *testing.T) {
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	conv := check.Must(r.store.Find(t.Context(), task.Conversation))(t)
 	for _, m := range check.Must(conv.Transcript().Page(t.Context(), 1, 100))(t) {
-		t.Errorf("the task still has #%d: %s", m.Seq, m.Text)
+		t.Errorf("message #%d of the task: got %s, want it deleted", m.Seq, m.Text)
 	}
 	if found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "Rosebud", Limit: 3}))(t); len(found) > 0 {
-		t.Errorf("it is found: %+v", found)
+		t.Errorf("got %+v, want nothing found", found)
 	}
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
-			t.Errorf("the conversation still has %s", line)
+			t.Errorf("got %s in the conversation, want it deleted", line)
 		}
 	}
-	check.Equal(t, "r.task(1).Text", r.task(1).Text, "")
+	check.Equal(t, "text of the task", r.task(1).Text, "")
 	check.Contains(t, "/tasks", r.run("/tasks"), "(deleted)")
 }
 
@@ -179,9 +179,9 @@ func TestDeletionEndsOpenTask(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
-		t.Error("its turn goes on")
+		t.Error("the turn of the task is still running")
 	}
-	check.Equal(t, "r.task(1).State", r.task(1).State, store.TaskStopped)
+	check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
 }
 
 func TestForgetMeReachesTasks(t *testing.T) {
@@ -196,12 +196,12 @@ func TestForgetMeReachesTasks(t *testing.T) {
 	r.waitForReplies()
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
-			t.Errorf("the conversation still has %s", line)
+			t.Errorf("got %s in the conversation, want it deleted", line)
 		}
 	}
 	got := r.task(1)
-	check.Equal(t, "r.task(1).Text", got.Text, "")
-	check.Equal(t, "r.task(1).Author", got.Author, "")
+	check.Equal(t, "text of the task", got.Text, "")
+	check.Equal(t, "author of the task", got.Author, "")
 }
 
 func TestSummariesNameOpenTasks(t *testing.T) {
@@ -251,10 +251,10 @@ func TestTasksAndConversationsAreIsolated(t *testing.T) {
 	r.say("go", true)
 	r.waitForSent("counted")
 	for range 2 {
-		check.Lacks(t, "the task reads", <-read, "swordfish")
+		check.Lacks(t, "prompt of the task", <-read, "swordfish")
 	}
-	check.Lacks(t, "the conversation has a memory of its task", r.run("/memories"), "Quirin")
-	check.Lacks(t, "the conversation reads", r.run("/recall janitor Quirin"), "towers")
+	check.Lacks(t, "memories of the conversation", r.run("/memories"), "Quirin")
+	check.Lacks(t, "prompt of the conversation", r.run("/recall janitor Quirin"), "towers")
 }
 
 func TestPurgeReachesTasks(t *testing.T) {
@@ -268,7 +268,7 @@ func TestPurgeReachesTasks(t *testing.T) {
 	conv := check.Must(r.store.Find(t.Context(), place))(t)
 	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
 	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
-	check.Len(t, "held", held, 2)
+	check.Len(t, "summaries", held, 2)
 	check.Equal(t, "held[0].Messages+held[1].Messages", held[0].Messages+held[1].Messages, 0)
 	check.Len(t, "r.tasks()", r.tasks(), 0)
 }

@@ -44,7 +44,7 @@ func (r *rig) task(n int) store.Task {
 	r.t.Helper()
 	all := r.tasks()
 	if len(all) < n {
-		r.t.Fatalf("there are %d tasks", len(all))
+		r.t.Fatalf("got %d tasks", len(all))
 	}
 	return all[n-1]
 }
@@ -62,7 +62,7 @@ func (r *rig) waitForTask(n int) store.Task {
 			return all[n-1]
 		}
 	}
-	r.t.Fatalf("task %d does not end", n)
+	r.t.Fatalf("task %d did not end", n)
 	return store.Task{}
 }
 
@@ -126,8 +126,8 @@ func TestTaskRunsConcurrently(t *testing.T) {
 	check.Contains(t, "the turn context", r.lastRequestText(), `open task 1 of researcher, started after #2: "count the bridges of Turin"`)
 	check.Contains(t, "/tasks", r.run("/tasks"), "open")
 	check.Contains(t, "/context", r.run("/context"), "tasks     1 by researcher: ")
-	check.Contains(t, "what may be stopped", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{Manager: true}, "tasks", "st"))(t)), "{stop 1: researcher, count the bridges of Turin stop 1}")
-	check.Contains(t, "who may be asked", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{}, "ask", "@rese"))(t)), "{@researcher @researcher }")
+	check.Contains(t, "suggestions for /tasks stop", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{Manager: true}, "tasks", "st"))(t)), "{stop 1: researcher, count the bridges of Turin stop 1}")
+	check.Contains(t, "suggestions for /ask", fmt.Sprint(check.Must(r.hub.Suggest(t.Context(), place, channel.Person{}, "ask", "@rese"))(t)), "{@researcher @researcher }")
 	close(release)
 	r.waitForSent("there are 12 bridges")
 
@@ -136,13 +136,13 @@ func TestTaskRunsConcurrently(t *testing.T) {
 	}
 	check.Contains(t, "the conversation", strings.Join(r.transcript(), "\n"), "user: [Result of task 1, by the agent researcher; nobody here said it")
 	first := researcher.Requests()[0]
-	check.HasPrefix(t, "its system prompt", first.Messages[0].Text, "You count.\n\nYou work alone")
-	check.Contains(t, "it was told", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>")
-	check.Contains(t, "its briefing", first.Messages[1].Text, "we meet in Turin")
-	check.Lacks(t, "it read the conversation", researcher.Requests()[1].Messages[3].Text, "Turin\",")
+	check.HasPrefix(t, "system prompt of the task", first.Messages[0].Text, "You count.\n\nYou work alone")
+	check.Contains(t, "briefing", first.Messages[1].Text, "<task>\ncount the bridges of Turin\n</task>\n\n<briefing>")
+	check.Contains(t, "briefing", first.Messages[1].Text, "we meet in Turin")
+	check.Lacks(t, "prompt of the task", researcher.Requests()[1].Messages[3].Text, "Turin\",")
 	conv := check.Must(r.store.Find(t.Context(), "task:"+place+"/1"))(t)
 	if found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "how many bridges?", Limit: 3}))(t); len(found) == 0 {
-		t.Error("its transcript is not searched")
+		t.Error("recall did not search the task's transcript")
 	}
 	check.Contains(t, "/tasks", r.run("/tasks"), "done")
 }

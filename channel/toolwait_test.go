@@ -39,7 +39,7 @@ func TestTurnWaitsForTools(t *testing.T) {
 		r.say("please add", true)
 		synctest.Wait()
 		if len(r.model.Requests()) != 0 || !slices.Contains(r.transcript(), "user: please add") {
-			t.Errorf("before the tools are there: %d calls, %q", len(r.model.Requests()), r.transcript())
+			t.Errorf("before the tools connect: got %d calls, %q", len(r.model.Requests()), r.transcript())
 		}
 		began := time.Now()
 		check.Must(r.hub.Deliver(t.Context(), place+"2", r.inbound("hello", true)))(t)
@@ -49,8 +49,8 @@ func TestTurnWaitsForTools(t *testing.T) {
 		}
 		r.connect(b)
 		r.waitForReplies()
-		check.Len(t, "called", b.Called(), 1)
-		check.Contains(t, "r.lastText()", r.lastText(), "five")
+		check.Len(t, "calls", b.Called(), 1)
+		check.Contains(t, "last piece sent", r.lastText(), "five")
 		r.stop()
 	})
 }
@@ -59,10 +59,10 @@ func TestTurnProceedsWithoutMissingTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, b := withConnectingTools(t)
 		r.ask("please add")
-		check.Contains(t, "r.lastText()", r.lastText(), "Hello.")
+		check.Contains(t, "last piece sent", r.lastText(), "Hello.")
 		r.connect(b)
 		r.ask("please add")
-		check.Len(t, "the next turn called", b.Called(), 1)
+		check.Len(t, "calls of the next turn", b.Called(), 1)
 		r.stop()
 	})
 }
@@ -76,7 +76,7 @@ func TestResumedTurnWaitsForTools(t *testing.T) {
 		synctest.Wait()
 		r.connect(b)
 		r.waitForReplies()
-		check.Len(t, "called", b.Called(), 1)
+		check.Len(t, "calls", b.Called(), 1)
 		r.stop()
 	})
 }
@@ -90,7 +90,7 @@ func TestStopEndsWaitForTools(t *testing.T) {
 		r.wantAnswer("/stop", "Stopped")
 		r.waitForReplies()
 		if waited := time.Since(began); waited > time.Second || slices.Contains(r.transcript(), "assistant: Hello.") {
-			t.Errorf("it ended after %v: %q", waited, r.transcript())
+			t.Errorf("got reply after %v: %q", waited, r.transcript())
 		}
 		r.stop()
 	})

@@ -40,7 +40,7 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 		r.run("/remember " + fact)
 		r.ask("What does Ophelia keep?")
 		if !showsText(req, fact) {
-			t.Fatal("nothing was recalled")
+			t.Fatal("got no recalled message")
 		}
 		return r, func() llm.Request { return req }
 	}
@@ -62,7 +62,7 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 			})
 			r.ask("and what else is there to tell")
 			if showsText(last(), fact) {
-				t.Error("the next request shows it")
+				t.Error("got the deleted memory in the next request")
 			}
 		})
 		t.Run("between turns: "+what, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 			check.NoError(t, gone(r))
 			r.ask("and what else is there to tell")
 			if showsText(last(), fact) {
-				t.Error("the next request shows it")
+				t.Error("got the deleted memory in the next request")
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 		r.ask("and what else is there to tell")
 		r.ask("so long")
 		if showsText(last(), fact) {
-			t.Error("the second request shows it")
+			t.Error("got the deleted memory in the second request")
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 		r.deliverMessage(in)
 		r.waitForReplies()
 		if len(says) > 0 {
-			t.Errorf("%q was not answered as it should be", text)
+			t.Errorf("got an unexpected reply to %q", text)
 		}
 	}
 	turn("hello", false, llmtest.Say("hi"))
@@ -124,7 +124,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	turn("good", false, llmtest.Say("so it is"))
 	turn("and Ophelia?", false, llmtest.Say("she is too"))
 	for i := 1; i < len(requests); i++ {
-		check.HasPrefix(t, fmt.Sprintf("request %d --- became", i), requests[i], requests[i-1])
+		check.HasPrefix(t, fmt.Sprintf("request %d", i), requests[i], requests[i-1])
 	}
 	if last := requests[len(requests)-1]; len(requests) != 7 || strings.Count(last, "Ophelia is allergic to honey") != 1 || strings.Count(last, "\ntime: ") != 6 {
 		t.Errorf("%d requests, the last one is %s", len(requests), last)
@@ -142,8 +142,8 @@ func TestConsultationHasNoTurnContext(t *testing.T) {
 	for _, m := range requests[len(requests)-1].Messages {
 		contexts += strings.Count(m.Text, "<now>\ntime: ")
 	}
-	check.Len(t, "the agent was asked", requests, 2)
-	check.Equal(t, "times, and was shown", contexts, 2)
+	check.Len(t, "requests to the agent", requests, 2)
+	check.Equal(t, "turn contexts in the request", contexts, 2)
 }
 
 func TestTurnContextWithoutRecallIsSmall(t *testing.T) {

@@ -80,7 +80,7 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 			sum.AddAll(u)
 		}
 		if len(counted) != 4 || sum.Input != 900 || counted[0].Kind != store.ForTurn || counted[0].Model != "scripted" {
-			t.Errorf("the hub counts %+v", counted)
+			t.Errorf("got counts %+v", counted)
 		}
 		r.restart()
 		r.reopen()
@@ -96,7 +96,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		})
 		r.ask("hello")
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 50 0 0 1") {
-			t.Errorf("rows %q", rows)
+			t.Errorf("got rows %q", rows)
 		}
 	})
 	t.Run("a turn whose question is deleted", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		})
 		r.ask("hello")
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 70 0 0 2") {
-			t.Errorf("rows %q", rows)
+			t.Errorf("got rows %q", rows)
 		}
 	})
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		r.model.Func = echo
 		r.start()
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 90 0 0 2") {
-			t.Errorf("rows %q", rows)
+			t.Errorf("got rows %q", rows)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestConsultationUsageIsOfItsModel(t *testing.T) {
 	r.start()
 	r.ask("@critic what do you think?")
 	if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn critic-model 1 40 0 0 2") {
-		t.Errorf("rows %q", rows)
+		t.Errorf("got rows %q", rows)
 	}
 }
 
@@ -166,18 +166,18 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 		r.waitForReplies()
 		row := strings.TrimSuffix(fmt.Sprintln(want[0], want[1], 0, want[2], want[3]), "\n")
 		if rows := r.usageRows(); len(rows) != 2 || !strings.HasSuffix(rows[1], " summary worker "+row) {
-			t.Errorf("rows %q, want %s", rows, row)
+			t.Errorf("got rows %q, want %s", rows, row)
 		}
 	}
 	n := len(worker.Requests())
 	if n == 0 {
-		t.Fatal("nothing was summarized")
+		t.Fatal("/context")
 	}
 	summaries(n, 1000*n, 500*n, 20*n)
 	broken.Store(true)
 	r.finished(r.runAsManager("/recap"))
 	if len(worker.Requests()) != n+1 {
-		t.Fatalf("%d requests for a recap", len(worker.Requests())-n)
+		t.Fatalf("got %d requests for a recap", len(worker.Requests())-n)
 	}
 	summaries(n+1, 1000*n+10, 500*n, 20*n+1)
 }
@@ -196,9 +196,9 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 		say()
 		time.Sleep(4*time.Hour + 59*time.Minute)
 		say()
-		check.Contains(t, "a minute before midnight", say(), "The budget for today is used up", "ask again in a minute", "budget_per_day")
+		check.Contains(t, "answer a minute before midnight", say(), "The budget for today is used up", "ask again in a minute", "budget_per_day")
 		time.Sleep(time.Minute)
-		check.Equal(t, "after midnight", say(), "yes")
+		check.Equal(t, "answer after midnight", say(), "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 2 20 0 0 2", "2000-01-01 turn scripted 1 10 0 0 1"})
 		r.stop()
 	})
@@ -208,20 +208,20 @@ func TestContextShowsSpending(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return withBilledTokens(llmtest.Say("yes"), 100_000, 50_000, 0, 1000), nil
 	})
-	check.Lacks(t, "before anything was spent", r.run("/context"), "today", "no price")
+	check.Lacks(t, "answer before any spending", r.run("/context"), "today", "no price")
 	r.ask("hello")
 	shows := func(want ...string) {
 		t.Helper()
 		said := r.run("/context")
 		for _, words := range want {
-			check.Contains(t, "the text", said, words)
+			check.Contains(t, "text", said, words)
 		}
 	}
 	shows("today     1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
 	// A change of the prices counts immediately, including for earlier usage.
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
 	shows("in all    1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
-	check.Lacks(t, "it has a price now", r.run("/context"), "no price")
+	check.Lacks(t, "answer with a price", r.run("/context"), "no price")
 }
 
 // TestUsageOfUnstoredReply: the usage is neither lost nor counted twice.
@@ -250,7 +250,7 @@ func TestUsageOfUnstoredReply(t *testing.T) {
 		r.waitForReplies()
 		sent := r.connector.texts()
 		check.Contains(t, "sent", sent[0], "I cannot save my answer")
-		check.Equal(t, "r.connector.texts()[1]", sent[1], "yes")
+		check.Equal(t, "second piece sent", sent[1], "yes")
 		check.EqualAll(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})
 		r.stop()
 	})

@@ -65,7 +65,7 @@ func TestCodeReachesTheWorkerAsItIs(t *testing.T) {
 		"for ch := range in { if a < b && c > d { out <- &x } }", "List<Message> all = new ArrayList<>();", "<div class=\"x\">a &amp; b</div>",
 		"Promise<Answer | null>", "#include <stdio.h>\ncout << \"a\" >> b;", "a <summary>of</b> x </details>", "‹quoted› «so» <– arrow",
 	} {
-		check.Contains(t, fmt.Sprintf("%s became", code), materialOf(user(1, code), 1000), ">"+code+"</message>")
+		check.Contains(t, "became", materialOf(user(1, code), 1000), ">"+code+"</message>")
 	}
 }
 

@@ -97,8 +97,8 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 		storetest.Deliver(t, c, m)
 		n, err := memory.In(other).Import(ctx, slices.Clone(all))
 		check.NoError(t, err)
-		check.Equal(t, fmt.Sprintf("%+v n.Fresh", n), n.Fresh, 7)
-		check.Equal(t, fmt.Sprintf("%+v n.Lost", n), n.Lost, 8)
+		check.Equal(t, "n.Fresh", n.Fresh, 7)
+		check.Equal(t, "n.Lost", n.Lost, 8)
 		check.Equal(t, "sources", storetest.Number(t, other, "SELECT count(*) FROM memory_sources"), 0)
 	})
 	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {

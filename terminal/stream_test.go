@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -74,7 +73,7 @@ func TestPrintable(t *testing.T) {
 		"a\u202eb\u202cc\u2066d\u2069\u200e": "abcd\u200e",
 		"\xff\x9b2J":                         "\ufffd\ufffd2J",
 	} {
-		check.Equal(t, fmt.Sprintf("%q became", text), Printable(text), want)
+		check.Equal(t, "became", Printable(text), want)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestMemories(t *testing.T) {
 	var list memoryList
 	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")
 	check.Equal(t, fmt.Sprint(list), list.Total, 1)
-	check.Equal(t, fmt.Sprintf("%+v list.Memories[0].Content", list), list.Memories[0].Content, "Ada prefers green tea")
+	check.Equal(t, "list.Memories[0].Content", list.Memories[0].Content, "Ada prefers green tea")
 	var m memoryAnswer
 	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
 		t.Errorf("%+v", m)
@@ -35,7 +35,7 @@ func TestMemories(t *testing.T) {
 	var found recalled
 	r.do(200, &found, "GET", "/api/recall?q=green+tea&conversation=terminal:garden", "")
 	check.Len(t, fmt.Sprint(found), found.Memories, 1)
-	check.Equal(t, fmt.Sprintf("%+v found.Memories[0].ID", found), found.Memories[0].ID, saved.ID)
+	check.Equal(t, "found.Memories[0].ID", found.Memories[0].ID, saved.ID)
 	r.do(204, nil, "DELETE", one, "")
 	r.do(404, nil, "GET", one, "")
 	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {

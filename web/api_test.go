@@ -77,8 +77,8 @@ func TestCompactAndUndo(t *testing.T) {
 	var job jobAnswer
 	r.do(202, &job, "POST", at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
 	check.Equal(t, fmt.Sprint(job), job.State, "started")
-	check.Equal(t, fmt.Sprintf("%+v job.From", job), job.From, 1)
-	check.Equal(t, fmt.Sprintf("%+v job.To", job), job.To, 12)
+	check.Equal(t, "job.From", job.From, 1)
+	check.Equal(t, "job.To", job.To, 12)
 	applied := watch.until(t, `"state":"applied"`)
 	check.Contains(t, "applied", applied, `"before_tokens":`)
 	check.Lacks(t, "applied", applied, `"after_tokens":0`)

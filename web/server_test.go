@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -83,7 +82,7 @@ func TestABrowserLogsIn(t *testing.T) {
 	t.Run("the way back stays here", func(t *testing.T) {
 		for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
 			resp := form(url.Values{"token": {"correct-horse-battery"}, "next": {next}}, origin)
-			check.Equal(t, fmt.Sprintf("%q leads", next), resp.Header.Get("Location"), "/")
+			check.Equal(t, "leads", resp.Header.Get("Location"), "/")
 		}
 	})
 	t.Run("https marks the session as secure", func(t *testing.T) {
