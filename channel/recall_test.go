@@ -131,7 +131,7 @@ func TestRecalledTextIsQuoted(t *testing.T) {
 			t.Errorf("got a forged line: %s", line)
 		}
 	}
-	check.Equal(t, fmt.Sprintf("the block ends twice: %s", block), strings.Count(block, "\n</now>"), 1)
+	check.Equal(t, "closing tags in the turn context", strings.Count(block, "\n</now>"), 1)
 }
 
 func TestRecallCommand(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // Between two changes of the head each request begins as the one before did, so
 // that the provider's cache holds; and the head changes rarely.
-func TestRequestsGrowAtTheirEnd(t *testing.T) {
+func TestRequestsGrowOnlyAtEnd(t *testing.T) {
 	r := ahead(t, 12_000)
 	var last []byte
 	changes, requests := 0, 0
@@ -65,7 +65,7 @@ func (r *rig) inOrder() {
 // prepared talks until so many summaries wait.
 func (r *rig) prepared(n int) {
 	r.t.Helper()
-	r.talkUntil(func() bool { return len(r.c.Status().Prepared) >= n })
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) >= n })
 	if rows := r.c.Status().Stack; len(rows) > 0 {
 		r.t.Fatalf("something was applied: %+v", rows)
 	}
@@ -73,7 +73,7 @@ func (r *rig) prepared(n int) {
 
 // What was made ahead of a message that people changed does not be applied: what was made
 // of later ones waits until the earlier ones are summarized again.
-func TestWorkAheadIsAppliedInOrder(t *testing.T) {
+func TestPreparedSummariesApplyInOrder(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
 			r := ahead(t, 10_000)
@@ -90,13 +90,13 @@ func TestWorkAheadIsAppliedInOrder(t *testing.T) {
 				r.inOrder()
 			}
 			r.verify()
-			r.asRestarted()
+			r.renderAfterRestart()
 		})
 	}
 }
 
 // Somebody who asks gets what is ready, also if what else there is is not worth a summary.
-func TestWhatIsReadyIsAppliedOnARequest(t *testing.T) {
+func TestRequestAppliesPreparedSummaries(t *testing.T) {
 	for older := range 2 {
 		r := ahead(t, 10_000)
 		r.policy.TailTokens = 500
@@ -107,7 +107,7 @@ func TestWhatIsReadyIsAppliedOnARequest(t *testing.T) {
 		prepared := r.c.Status().Prepared
 		rest := len(r.said) - int(prepared[len(prepared)-1].To)
 		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
-		e := r.compactAndSettle()
+		e := r.compactAndWait()
 		if n := len(r.c.Status().Stack); n < len(prepared) {
 			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(prepared))
 		}

@@ -15,7 +15,7 @@ import (
 
 // ahead is a rig that works ahead.
 func ahead(t *testing.T, window int) *rig {
-	r := newRig(t, window, &llmtest.Model{Func: good})
+	r := newRig(t, window, &llmtest.Model{Func: goodSummary})
 	r.policy.PrepareThreshold = -1
 	return r
 }
@@ -26,13 +26,13 @@ func (r *rig) share() float64 {
 	return float64(g.Used) / float64(g.Window)
 }
 
-// above is what stands above the verbatim messages.
-func (r *rig) above() string {
+// inheritFromChannel is what stands above the verbatim messages.
+func (r *rig) inheritFromChannel() string {
 	head, _, _ := strings.Cut(r.render(), "</kept>")
 	return head
 }
 
-func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
+func TestPreparedSummariesApplyAtLevel(t *testing.T) {
 	r := ahead(t, 10_000)
 	fill := func(share float64) {
 		for i := 0; r.share() < share; i++ {
@@ -57,14 +57,14 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
 		}
 	}
-	r.talkUntil(func() bool { return len(r.c.Status().Stack) > 0 })
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
 	if after := r.c.Status(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
 		t.Errorf("%d tokens are verbatim of %d", after.Verbatim, g.Verbatim)
 	}
 	r.verify()
 }
 
-func TestWorkAheadIsShownWhenTheCacheIsCold(t *testing.T) {
+func TestPreparedSummariesApplyWhenCacheIsCold(t *testing.T) {
 	for name, c := range map[string]struct {
 		provider func() time.Duration
 		set      compactor.TTL
@@ -74,25 +74,25 @@ func TestWorkAheadIsShownWhenTheCacheIsCold(t *testing.T) {
 		"after as long as the provider says":      {func() time.Duration { return time.Hour }, compactor.AutoTTL, time.Hour},
 		"after as long as is set, if anything is": {func() time.Duration { return time.Hour }, compactor.TTL(time.Minute), time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) { coldAfter(t, c.provider, c.set, c.want) })
+		t.Run(name, func(t *testing.T) { setColdCache(t, c.provider, c.set, c.want) })
 	}
 }
 
-// coldAfter talks until there is work ahead, and wants the cache to be warm for ttl.
-func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, ttl time.Duration) {
+// setColdCache talks until there is work ahead, and wants the cache to be warm for ttl.
+func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL, ttl time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ahead(t, 10_000)
 		r.close()
 		r.tune, r.policy.CacheTTL = func(o *compactor.Options) { o.CacheTTL = provider }, set
 		r.open()
 		r.talkTo(0.7)
-		before := r.above()
+		before := r.inheritFromChannel()
 		time.Sleep(ttl - time.Second)
-		check.Equal(t, "the head changed while the cache was warm", r.above(), before)
+		check.Equal(t, "the head changed while the cache was warm", r.inheritFromChannel(), before)
 		time.Sleep(ttl)
 		r.c.Check(context.Background()) // nobody asks the model: nothing is shown again for it
 		check.Len(t, "the head changed without a request", r.c.Status().Stack, 0)
-		if r.above() == before {
+		if r.inheritFromChannel() == before {
 			t.Error("the head is the old one although the cache is cold")
 		}
 		r.verify()
@@ -101,11 +101,11 @@ func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, t
 }
 
 // What was ready is less than the level demands: the rest goes to the worker.
-func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
+func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
-	r.talkUntil(func() bool { return len(r.c.Status().Prepared) > 0 })
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) > 0 })
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.799 }) // no more of it
 	verbatim := 0
 	for len(r.c.Status().Stack) == 0 {
@@ -126,10 +126,10 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 	r.verify()
 }
 
-func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
+func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	r := ahead(t, 8000)
 	r.quiet = true
-	r.hearAndSettle(300, 40)
+	r.deliverAndWait(300, 40)
 	check.Equal(t, "the model was asked", len(r.worker.Requests()), 0)
 	for _, row := range r.c.Status().Stack {
 		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)

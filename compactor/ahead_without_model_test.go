@@ -11,7 +11,7 @@ import (
 )
 
 // Without a model nobody waits for a level: what people say becomes a memory soon, and once.
-func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
+func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t, 128_000, nil)
 	r.policy.PrepareThreshold = -1
@@ -40,14 +40,14 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 	}
 	prepared := g.Prepared[0]
 	r.resize(8_000) // now a level is reached
-	r.talkUntil(func() bool { return len(r.c.Status().Stack) > 0 })
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
 	check.Equal(t, "the summary shown begins at #", r.c.Status().Stack[0].From, prepared.From)
 	check.Equal(t, "it is saved", saved("cargo bike"), 1)
 	r.verify()
 }
 
 // With prepare_threshold = 0 nothing is made ahead, with a model or without.
-func TestWithoutAModelWorkAheadCanBeOff(t *testing.T) {
+func TestExtractivePrepareCanBeOff(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.talkTo(0.1)
 	check.Equal(t, "summaries were made ahead", len(r.c.Status().Prepared), 0)

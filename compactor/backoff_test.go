@@ -12,17 +12,17 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
+func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries []time.Time
 		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			tries = append(tries, time.Now())
-			return broken(ctx, n, req)
+			return brokenSummaries(ctx, n, req)
 		}}
 		r := newRig(t, 16_000, worker)
 		extractive := func() bool { return len(r.c.Status().Stack) > 0 }
 		for i := 0; !extractive() && i < 2000; i++ {
-			r.hear("Ada said something or other today. " + filler(8))
+			r.deliverNotes("Ada said something or other today. " + filler(8))
 			r.waitIdle()
 			time.Sleep(5 * time.Second)
 		}
@@ -39,7 +39,7 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 
 		worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			tries = append(tries, time.Now())
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		}
 		before := len(tries)
 		for range 60 { // the model is back: within its pause nobody notices, then all is repaired
@@ -55,11 +55,11 @@ func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
 	})
 }
 
-func TestAWorkerThatHangsIsGivenUp(t *testing.T) {
+func TestHangingWorkerTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 8000, held(nil, good))
+		r := newRig(t, 8000, held(nil, goodSummary))
 		for r.c.Status().Running == nil {
-			r.hear(filler(40))
+			r.deliverNotes(filler(40))
 		}
 		time.Sleep(time.Duration(r.policy.Timeout) + time.Second)
 		synctest.Wait()

@@ -44,7 +44,7 @@ func BenchmarkIdle(b *testing.B) {
 func BenchmarkThousandConversations(b *testing.B) {
 	const conversations = 1000
 	ctx := context.Background()
-	r := newRig(b, 4_000, &llmtest.Model{Func: good})
+	r := newRig(b, 4_000, &llmtest.Model{Func: goodSummary})
 	slots := make(chan struct{}, 4)
 	all := make([]*owner, conversations)
 	records := make([]*store.Conversation, conversations)

@@ -38,7 +38,7 @@ func past(b *testing.B, n int) *rig {
 		r.waitIdle()
 		done += len(batch)
 	}
-	r.compactAndSettle()
+	r.compactAndWait()
 	return r
 }
 
@@ -127,7 +127,7 @@ func BenchmarkRequest(b *testing.B) {
 // nothing is prepared, and to three quarters, where most of it is. It must not grow with the window.
 func BenchmarkCheck(b *testing.B) {
 	for _, window := range []int{32_000, 128_000, 1_000_000} {
-		r := newRig(b, window, &llmtest.Model{Tokens: window, Func: good})
+		r := newRig(b, window, &llmtest.Model{Tokens: window, Func: goodSummary})
 		r.policy.PrepareThreshold = -1
 		ctx := context.Background()
 		fill := func(share int) {

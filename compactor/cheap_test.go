@@ -18,7 +18,7 @@ import (
 // Whatever is made in the background, be it work ahead, a fold, or the repairing of what
 // the extractive summarizer wrote, it is shown only where that is cheap: when a level is
 // reached, or when nobody asked the model anything for as long as its cache lives.
-func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
+func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := ahead(t, 12_000)
@@ -26,7 +26,7 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 		r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			time.Sleep(20 * time.Second)
 			if down.Load() {
-				return broken(ctx, n, req)
+				return brokenSummaries(ctx, n, req)
 			}
 			text := fmt.Sprintf("Summary %d of %s. %s", n, spanOf(req), filler(150))
 			return summary(text), nil
@@ -38,7 +38,7 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 		shown := 0 // events before the last request
 		cold, level, applied := 0, 0, map[compactor.Trigger]int{}
 		look := func() {
-			head := r.above()
+			head := r.inheritFromChannel()
 			if !strings.Contains(head, "<kept>") {
 				head = ""
 			}

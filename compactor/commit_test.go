@@ -9,7 +9,7 @@ import (
 
 // A connector writes what people do while the loop works: a change that was decided on before it
 // has heard of that is decided again.
-func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
+func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 	steps := map[string]func(r *rig){
 		"an emergency": func(r *rig) {
 			r.resize(1100)
@@ -18,19 +18,19 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 				r.t.Error("nothing is hidden")
 			}
 		},
-		"a compaction":  func(r *rig) { r.compactAndSettle() },
+		"a compaction":  func(r *rig) { r.compactAndWait() },
 		"a new session": func(r *rig) { r.startSession() },
-		"an undo":       func(r *rig) { r.compactAndSettle(); must(r.t, second(r.c.Undo(t.Context()))) },
+		"an undo":       func(r *rig) { r.compactAndWait(); must(r.t, errorOfPair(r.c.Undo(t.Context()))) },
 	}
 	changes := map[string]func(r *rig){
-		"a deletion": func(r *rig) { must(r.t, second(r.removeUntold(2, 3))) },
-		"a pin":      func(r *rig) { must(r.t, second(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
+		"a deletion": func(r *rig) { must(r.t, errorOfPair(r.removeWithoutNotice(2, 3))) },
+		"a pin":      func(r *rig) { must(r.t, errorOfPair(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
 		"both": func(r *rig) {
-			must(r.t, second(r.conv.Transcript().Pin(t.Context(), 4, "Ada")))
-			must(r.t, second(r.removeUntold(5)))
+			must(r.t, errorOfPair(r.conv.Transcript().Pin(t.Context(), 4, "Ada")))
+			must(r.t, errorOfPair(r.removeWithoutNotice(5)))
 		},
 		"a deletion of which the head alone was read": func(r *rig) {
-			must(r.t, second(r.removeUntold(2, 3)))
+			must(r.t, errorOfPair(r.removeWithoutNotice(2, 3)))
 			r.c.Reread()
 		},
 	}
@@ -38,7 +38,7 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 		for what, change := range changes {
 			t.Run(fmt.Sprintf("%s after %s", step, what), func(t *testing.T) {
 				r := newRig(t, 8000, nil)
-				r.hearMany(12, 50)
+				r.deliverMany(12, 50)
 				r.talk("question 12?", "a result "+filler(60), "another result "+filler(60))
 				change(r)
 				do(r)
@@ -51,11 +51,11 @@ func TestWhatNobodyHasToldYetIsDecidedAgain(t *testing.T) {
 				r.c.Check(t.Context())
 				r.waitIdle()
 				check.NoError(t, r.checkShown())
-				check.NoError(t, r.checkTold())
+				check.NoError(t, r.checkPublishedState())
 				r.verify()
 			})
 		}
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOfPair[T any](_ T, err error) error { return err }

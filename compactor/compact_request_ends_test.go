@@ -13,12 +13,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestAScheduledRequestEndsWithTheProcess(t *testing.T) {
+func TestScheduledRequestEndsWithProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, good)
+		r := repairing(t, goodSummary)
 		ended := r.scheduled()
 		r.close()
-		check.Contains(t, "it ended", r.isOne(ended, compactor.EventNoop).Error, "ask again")
+		check.Contains(t, "it ended", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
 		r.open()
 		r.waitIdle()
 		for _, row := range r.c.Status().Stack {
@@ -39,7 +39,7 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 			if n%5 == 0 {
 				return llm.Response{}, errWorker
 			}
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		}})
 		started, ends := 0, 0
 		for i := range 60 {
@@ -74,8 +74,8 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 	})
 }
 
-func TestWhatWasUndoneBeforeANewBeginningPausesNothing(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+func TestUndoBeforeNewSessionDoesNotPause(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.chat(30)
 	r.compact("")
 	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone {

@@ -51,7 +51,7 @@ func (r *rig) scheduled() (ended *[]compactor.Event) {
 	return ended
 }
 
-func (r *rig) isOne(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
+func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,9 +61,9 @@ func (r *rig) isOne(ended *[]compactor.Event, state compactor.EventState) (e com
 	return (*ended)[0]
 }
 
-func TestARequestIsScheduledBehindARepair(t *testing.T) {
+func TestRequestIsQueuedBehindRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, good)
+		r := repairing(t, goodSummary)
 		e, ended := r.want("the prices")
 		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
 			t.Fatalf("it is %+v", e)
@@ -75,7 +75,7 @@ func TestARequestIsScheduledBehindARepair(t *testing.T) {
 		check.Contains(t, "a model's is refused", r.refusal(compactor.OnSelf), "running already")
 		check.Len(t, "it has ended before it began", *ended, 0)
 		r.waitIdle()
-		applied := r.isOne(ended, compactor.EventApplied)
+		applied := r.wantOneEvent(ended, compactor.EventApplied)
 		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
 			t.Errorf("told was the end of %+v", applied)
 		}
@@ -91,17 +91,17 @@ func TestARequestIsScheduledBehindARepair(t *testing.T) {
 	})
 }
 
-func TestTheEndThatIsReportedIsTheRequestsOwn(t *testing.T) {
+func TestReportedEndBelongsToRequest(t *testing.T) {
 	for name, test := range map[string]struct {
 		worker func(context.Context, int, llm.Request) (llm.Response, error)
 		state  compactor.EventState
 	}{
-		"it lands, and another thing is due behind it": {good, compactor.EventApplied},
+		"it lands, and another thing is due behind it": {goodSummary, compactor.EventApplied},
 		"it fails, and another thing lands behind it": {func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n == 1 {
 				return llm.Response{}, errWorker
 			}
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		}, compactor.EventFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestTheEndThatIsReportedIsTheRequestsOwn(t *testing.T) {
 				r.waitIdle()
 				time.Sleep(2 * time.Minute) // after a failure the next try waits
 				r.waitIdle()
-				if told := r.isOne(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
+				if told := r.wantOneEvent(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
 					t.Errorf("told was the end of %+v, begun was %+v", told, e)
 				}
 				if last := r.c.Status().Last; last.Trigger == compactor.OnManual {
@@ -130,9 +130,9 @@ func TestTheEndThatIsReportedIsTheRequestsOwn(t *testing.T) {
 	}
 }
 
-func TestARequestOverWhatIsBeingSummarizedIsNotScheduled(t *testing.T) {
+func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.chat(30)
 		first, _ := r.want("")
 		for _, focus := range []string{"", "the prices"} {
@@ -148,9 +148,9 @@ func TestARequestOverWhatIsBeingSummarizedIsNotScheduled(t *testing.T) {
 	})
 }
 
-func TestARequestBehindALevelsLeafSummarizesTheRest(t *testing.T) {
+func TestRequestDuringLevelSummarizesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.chat(40)
 		r.resize(2600)
 		r.c.Check(t.Context())
@@ -161,15 +161,15 @@ func TestARequestBehindALevelsLeafSummarizesTheRest(t *testing.T) {
 		r.resize(100_000)
 		ended := r.scheduled()
 		r.waitIdle()
-		check.Equal(t, "it summarized", r.isOne(ended, compactor.EventApplied).To, 36)
+		check.Equal(t, "it summarized", r.wantOneEvent(ended, compactor.EventApplied).To, 36)
 		r.verify()
 		r.close()
 	})
 }
 
-func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
+func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
 		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
 		r.chat(60)
 		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnPrepare {
@@ -177,7 +177,7 @@ func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
 		}
 		ended := r.scheduled()
 		r.waitIdle()
-		r.isOne(ended, compactor.EventApplied)
+		r.wantOneEvent(ended, compactor.EventApplied)
 		if g := r.c.Status(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
 			t.Errorf("%d rows wait, %d are shown", len(g.Prepared), len(g.Stack))
 		}
@@ -186,22 +186,22 @@ func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
 	})
 }
 
-func TestAScheduledRequestThatHasNothingLeftToDoSaysSo(t *testing.T) {
+func TestQueuedRequestReportsNothingToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, good)
+		r := repairing(t, goodSummary)
 		ended := r.scheduled()
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
 		r.waitIdle()
-		if told := r.isOne(ended, compactor.EventNoop); told.Error == "" {
+		if told := r.wantOneEvent(ended, compactor.EventNoop); told.Error == "" {
 			t.Errorf("it ended as %+v", told)
 		}
 		r.close()
 	})
 }
 
-func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
+func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good}, func(o *compactor.Options) {
+		r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, func(o *compactor.Options) {
 			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				if e.Trigger == compactor.OnManual {
 					return "", errWorker
@@ -217,7 +217,7 @@ func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 		r.c.Check(t.Context())
 		synctest.Wait() // until what was hidden is filled
 		ended := r.scheduled()
-		if r.waitIdle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
+		if r.waitIdle(); r.wantOneEvent(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("it ended as %+v", *ended)
 		}
 		check.Equal(t, "what a person may not do now pauses", r.c.Status().Paused, "")

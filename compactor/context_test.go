@@ -30,7 +30,7 @@ func (r *rig) remembers(tokens int) {
 	r.c.Check(context.Background())
 }
 
-func TestContextsLeaveInAnEmergency(t *testing.T) {
+func TestEmergencyDropsTurnContexts(t *testing.T) {
 	for name, refuses := range map[string]bool{"as all of the head does": false, "in memory while the disk refuses": true} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 8000, nil)

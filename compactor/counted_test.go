@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever a request is made of costs its tokens, once.
-func TestEverythingThatIsSentIsCountedOnce(t *testing.T) {
+func TestEverythingSentIsCountedOnce(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("harbour lantern ", 100))
 	most, least := tokens.Estimate(long)+10, tokens.Estimate(long)-10
 	plain := chat.Message{Role: llm.RoleUser, Author: "Ada", Text: "hi"}

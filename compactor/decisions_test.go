@@ -53,7 +53,7 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 	check.Equal(t, "economy applies all at a level, and nothing below", economical.applied(levelNone), 0)
 }
 
-func TestWhatMustNotWait(t *testing.T) {
+func TestUrgentWork(t *testing.T) {
 	on := func(change func(*Policy)) Policy { p := DefaultPolicy(); change(&p); return p }
 	off := on(func(p *Policy) { p.Enabled = false })
 	placeholder := Head{Stack: []Compaction{{ID: 9, Kind: Placeholder, Span: Span{From: 1, To: 2}}}}
@@ -71,7 +71,7 @@ func TestWhatMustNotWait(t *testing.T) {
 		{"a repair of a placeholder", ready(1, 1, 2, OnRepair), placeholder, DefaultPolicy(), true},
 		{"a repair where nothing is made ahead", ready(1, 1, 2, OnRepair), Head{}, off, true},
 		{"not a fold that has room", ready(1, 1, 2, OnRollup), Head{}, DefaultPolicy(), false},
-		{"a fold where the stack is too large", ready(1, 1, 2, OnRollup), Head{Stack: []Compaction{stone(7, 1, 2, 2000)}}, DefaultPolicy(), true},
+		{"a fold where the stack is too large", ready(1, 1, 2, OnRollup), Head{Stack: []Compaction{oldestSummary(7, 1, 2, 2000)}}, DefaultPolicy(), true},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			check.Equal(t, "it must not wait", (view{head: tt.head}).urgent(tt.p, 10_000)(tt.row), tt.want)
@@ -120,7 +120,7 @@ func TestWhoSummarizes(t *testing.T) {
 	}
 }
 
-func TestWhyARequestIsRefused(t *testing.T) {
+func TestRequestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		claim   string
 		trigger Trigger
@@ -148,7 +148,7 @@ func TestWhyARequestIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhenWhatWasDeclinedIsTriedAgain(t *testing.T) {
+func TestDeclinedSpansAreRetried(t *testing.T) {
 	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour} {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
@@ -167,7 +167,7 @@ func TestWhenWhatWasDeclinedIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatALevelAsksOfTheWindow(t *testing.T) {
+func TestLevelTargets(t *testing.T) {
 	const window = 100_000
 	p := DefaultPolicy()
 	for what, is := range map[string][2]int{

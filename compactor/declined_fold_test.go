@@ -15,15 +15,15 @@ import (
 
 // While no model answers much is folded into one row. What a model declines of it does not
 // keep it from summarizing the rest.
-func TestARollupIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
+func TestRollupWithDeclinedPartIsRepaired(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		var back atomic.Bool
-		worker := newSqueamish("by its tool", 8000)
+		worker := newDecliningModel("by its tool", 8000)
 		answer := worker.Func
 		worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if !back.Load() {
-				return broken(ctx, n, req)
+				return brokenSummaries(ctx, n, req)
 			}
 			return answer(ctx, n, req)
 		}

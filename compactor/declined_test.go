@@ -13,18 +13,18 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// squeamish is a model that declines, in one of several ways, whatever speaks of the poison.
-type squeamish struct {
+// decliningModel is a model that declines, in one of several ways, whatever speaks of the poison.
+type decliningModel struct {
 	how      string
 	declined int
 	llmtest.Model
 }
 
-func newSqueamish(how string, window int) *squeamish {
-	s := &squeamish{how: how, Model: llmtest.Model{Tokens: window}}
+func newDecliningModel(how string, window int) *decliningModel {
+	s := &decliningModel{how: how, Model: llmtest.Model{Tokens: window}}
 	s.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if !strings.Contains(req.Messages[1].Text, "the poison") {
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		}
 		s.declined++
 		switch s.how {
@@ -42,13 +42,13 @@ func newSqueamish(how string, window int) *squeamish {
 
 // What a model declines is paid for a few times in all, over restarts; younger messages are
 // summarized as ever, and /compact has it tried again.
-func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
+func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, how := range []string{"by its tool", "in words", "by a filter", "with nothing"} {
 		for _, level := range []string{"background", "emergency"} {
 			t.Run(how+", "+level, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					worker := newSqueamish(how, 8000)
+					worker := newDecliningModel(how, 8000)
 					r := newRig(t, 8000, &worker.Model)
 					r.policy.Enabled = level == "background"
 					r.talk("in the film they speak of the poison " + filler(20))
@@ -78,7 +78,7 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 					}
 					r.verify()
 					before := worker.declined
-					r.compactAndSettle()
+					r.compactAndWait()
 					if r.waitIdle(); worker.declined == before {
 						t.Error("/compact does not have it tried again")
 					}
@@ -91,10 +91,10 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 }
 
 // A large placeholder is repaired piece by piece, and what is declined costs only itself.
-func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
+func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
-		worker := newSqueamish("by its tool", 4000)
+		worker := newDecliningModel("by its tool", 4000)
 		r := newRig(t, 4000, &worker.Model)
 		r.policy.Enabled, r.policy.KeepLastN = false, 10
 		for i := range 300 {

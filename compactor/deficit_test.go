@@ -14,14 +14,14 @@ import (
 
 // What a level demanded and did not get is asked for no longer when an emergency has
 // made the room.
-func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
+func TestEmergencySettlesTokenDeficit(t *testing.T) {
 	down := false
 	now := time.Now()
 	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if down {
 			return llm.Response{}, errors.New("out of order")
 		}
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}}
 	r := tuned(t, 10_000, worker, func(o *compactor.Options) { o.Now = func() time.Time { return now } })
 	r.set(func(p *compactor.Policy) {
@@ -29,14 +29,14 @@ func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
 	})
 	r.prepared(1)
 	down = true
-	r.compactAndSettle() // the next try waits
+	r.compactAndWait() // the next try waits
 	talk := func(until func() bool) {
 		t.Helper()
 		for i := 0; !until(); i++ {
 			if i > 200 {
 				t.Fatalf("in vain: %+v", r.c.Status())
 			}
-			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
+			r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
 			r.waitIdle()
 		}
 	}

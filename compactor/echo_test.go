@@ -10,9 +10,9 @@ import (
 	"cairn/prompts"
 )
 
-// TestAnEchoIsNoSummary: what the worker is told is as long as a summary may be, and
+// TestEchoIsRejected: what the worker is told is as long as a summary may be, and
 // says nothing of the conversation.
-func TestAnEchoIsNoSummary(t *testing.T) {
+func TestEchoIsRejected(t *testing.T) {
 	for name, echo := range map[string]func(llm.Request) string{
 		"of its own prompt": func(llm.Request) string { return prompts.In(prompts.English).Worker },
 		"of it with a preface": func(llm.Request) string {

@@ -17,8 +17,8 @@ import (
 // quoted is how a message begins, by which a summary can be seen to speak of it.
 var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 
-// asRestarted fails unless the view and its cost are what a restart makes of the disk.
-func (r *rig) asRestarted() {
+// renderAfterRestart fails unless the view and its cost are what a restart makes of the disk.
+func (r *rig) renderAfterRestart() {
 	r.t.Helper()
 	r.waitIdle() // a summary may be about to be told again
 	view, used := r.render(), r.c.Status().Used
@@ -29,21 +29,21 @@ func (r *rig) asRestarted() {
 	check.Equal(r.t, "tokens used", r.c.Status().Used, used)
 }
 
-func TestEditsReachTheView(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	r.hear("the meeting is on Monday")
-	r.hear("fine")
+func TestEditsReachPrompt(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+	r.deliverNotes("the meeting is on Monday")
+	r.deliverNotes("fine")
 	r.edit(1, "the meeting is on Tuesday "+filler(40))
 	view := r.render()
 	check.Lacks(t, "the view", view, "Monday")
 	check.Contains(t, "the view", view, "Tuesday")
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
-func TestDeletedMessagesLeaveTheView(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	r.hearMany(9, 20)
+func TestDeletedMessagesLeavePrompt(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+	r.deliverMany(9, 20)
 	before := r.c.Status().Used
 	r.remove(1, 5, 9)
 	view := r.render()
@@ -56,12 +56,12 @@ func TestDeletedMessagesLeaveTheView(t *testing.T) {
 		t.Errorf("%d tokens used, %d before", used, before)
 	}
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
-func TestTheRunningTurnMayBeEdited(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	r.hear("by the way")
+func TestRunningTurnCanBeEdited(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+	r.deliverNotes("by the way")
 	r.hook = func() {
 		r.edit(2, "what was that again?")
 		r.remove(1)
@@ -71,16 +71,16 @@ func TestTheRunningTurnMayBeEdited(t *testing.T) {
 	}
 	r.talk("waht?", "a result")
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
-func TestCopiesOfFirstMessagesFollow(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepFirst = 2
 	for i := range 25 { // more than are kept in mind
 		r.talk(fmt.Sprintf("question %d!", i))
 	}
-	r.hearAndSettle(80, 80)
+	r.deliverAndWait(80, 80)
 	copies := func(want ...string) {
 		t.Helper()
 		head, _, _ := strings.Cut(r.render(), "[Compaction Summary]")
@@ -107,24 +107,24 @@ func TestCopiesOfFirstMessagesFollow(t *testing.T) {
 	r.remove(many...)
 	copies("question 22!", "question 23!")
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
-func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
+func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	quotes := func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{
 			"summary": fmt.Sprintf("Summary %d. %s", n, strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")),
 		})), nil
 	}
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
-	r.hearAndSettle(80, 100)
+	r.deliverAndWait(80, 100)
 	if n := len(r.c.Status().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
 		t.Fatalf("the stack has %d rows, and the view is\n%s", n, r.render())
 	}
 	calls := len(r.worker.Requests())
 	r.remove(4)
 	check.Lacks(t, "it stands in the view although it was deleted", r.render(), "note 3 ")
-	r.asRestarted()
+	r.renderAfterRestart()
 	for range 5 {
 		r.waitIdle()
 	}
@@ -137,7 +137,7 @@ func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 	check.Equal(t, "repairing took", len(r.worker.Requests())-calls, 1)
 }
 
-func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
+func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
 	release := make(chan struct{})
 	var once sync.Once
 	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -147,14 +147,14 @@ func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 		})), nil
 	}})
 	for i := 0; r.c.Status().Running == nil; i++ {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(100)))
 	}
 	r.remove(2)
 	close(release)
 	must(t, r.c.Wait(context.Background()))
 	check.Equal(t, "failures: it would be held against the model", r.seen(compactor.EventFailed), 0)
 	for i := 0; len(r.c.Status().Stack) == 0 && i < 50; i++ { // the message that is gone may have been the one too many
-		r.hear(fmt.Sprintf("more %d %s", i, filler(100)))
+		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(100)))
 		r.waitIdle()
 	}
 	view := r.render()
@@ -167,10 +167,10 @@ func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 }
 
 // An applied compaction by the worker and changes by people at once: neither undoes the other.
-func TestChangesWhileSummariesAreApplied(t *testing.T) {
-	r := newRig(t, 6000, &llmtest.Model{Func: good})
+func TestEditsDuringApply(t *testing.T) {
+	r := newRig(t, 6000, &llmtest.Model{Func: goodSummary})
 	for i := range 300 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(25)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(25)))
 		switch i % 3 {
 		case 1:
 			r.edit(int64(i), fmt.Sprintf("edited %d %s", i-1, filler(i%40)))
@@ -183,14 +183,14 @@ func TestChangesWhileSummariesAreApplied(t *testing.T) {
 		t.Error("hardly anything applied: the test shows nothing")
 	}
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
-func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
+func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	disk := r.faultyDisk()
 	r.talk("My very first words.")
-	r.hearAndSettle(80, 100)
+	r.deliverAndWait(80, 100)
 	disk.blind = true
 	r.remove(1)
 	if _, _, err := r.c.Request(t.Context()); err == nil {

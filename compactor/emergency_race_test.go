@@ -12,21 +12,21 @@ import (
 
 // The summary of what an emergency has hidden arrives after it, on a disk that took the
 // placeholder or did not: what is behind the summary is not hidden once more, in its place.
-func TestASummaryMayArriveBehindAnEmergency(t *testing.T) {
+func TestSummaryArrivesAfterEmergency(t *testing.T) {
 	t.Parallel()
 	for _, want := range []bool{false, true} {
 		for _, refuses := range []bool{false, true} {
 			t.Run(fmt.Sprintf("a wish: %v, the disk refuses: %v", want, refuses), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { arrivesLate(t, want, refuses) })
+				synctest.Test(t, func(t *testing.T) { applyLate(t, want, refuses) })
 			})
 		}
 	}
 }
 
-func arrivesLate(t *testing.T, want, refuses bool) {
+func applyLate(t *testing.T, want, refuses bool) {
 	t.Helper()
 	release := make(chan struct{})
-	r := newRig(t, 2000, held(release, good))
+	r := newRig(t, 2000, held(release, goodSummary))
 	disk := r.faultyDisk()
 	defer r.close()
 	for r.share() < 0.95 {

@@ -14,11 +14,11 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
+func TestEmergencyDoesNotWaitForWorker(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 8000, held(release, good))
+	r := newRig(t, 8000, held(release, goodSummary))
 	for i := range 400 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(20)))
 		if g := r.c.Status(); g.Used >= g.Window*95/100 {
 			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 		}
@@ -35,9 +35,9 @@ func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 	r.verify()
 }
 
-func TestAFailedWorkerChangesNothing(t *testing.T) {
+func TestFailedWorkerChangesNothing(t *testing.T) {
 	behaviours := map[string]func(context.Context, int, llm.Request) (llm.Response, error){
-		"overloaded":    broken,
+		"overloaded":    brokenSummaries,
 		"another error": func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker },
 		"panic":         func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") },
 		"empty":         func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("  \n"), nil },
@@ -50,11 +50,11 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 8000, &llmtest.Model{Func: behaviour})
 			for r.seen(compactor.EventFailed) == 0 && len(r.said) < 300 {
-				r.hear("note " + filler(20))
+				r.deliverNotes("note " + filler(20))
 				must(t, r.c.Wait(t.Context()))
 			}
 			if declines := !slices.Contains([]string{"overloaded", "another error", "panic"}, name); declines {
-				r.standsInFor(t)
+				r.wantExtractiveFallback(t)
 				return
 			}
 			if n := r.seen(compactor.EventFailed); n != 1 {
@@ -67,7 +67,7 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 				t.Errorf("the status says paused %q, last %q", g.Paused, g.Last.Error)
 			}
 			calls := len(r.worker.Requests())
-			r.hear("one more")
+			r.deliverNotes("one more")
 			r.waitIdle()
 			check.Len(t, "a failed worker is asked again with the next message", r.worker.Requests(), calls)
 			r.verify()
@@ -75,9 +75,9 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 	}
 }
 
-// standsInFor checks that the extractive summarizer took what the model declined, after as many
+// wantExtractiveFallback checks that the extractive summarizer took what the model declined, after as many
 // tries as the policy says.
-func (r *rig) standsInFor(t *testing.T) {
+func (r *rig) wantExtractiveFallback(t *testing.T) {
 	t.Helper()
 	check.Equal(t, "failures", r.seen(compactor.EventFailed), r.policy.FailureLimit)
 	for _, row := range r.c.Status().Stack {
@@ -93,11 +93,11 @@ func (r *rig) standsInFor(t *testing.T) {
 	r.verify()
 }
 
-func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: broken})
+func TestExtractiveFallback(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: brokenSummaries})
 	r.policy.FailureLimit = 1
 	for i := range 200 {
-		r.hear(fmt.Sprintf("Ada moved to city number %d and likes it. %s", i, filler(15)))
+		r.deliverNotes(fmt.Sprintf("Ada moved to city number %d and likes it. %s", i, filler(15)))
 		r.waitIdle()
 	}
 	stack := r.c.Status().Stack
@@ -109,7 +109,7 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 	}
 	r.verify()
 
-	r.worker.Func = good // the model is back, and so is a new process
+	r.worker.Func = goodSummary // the model is back, and so is a new process
 	r.restart()
 	for range 30 {
 		r.waitIdle()
@@ -118,10 +118,10 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 	r.verify()
 }
 
-func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
-	r := newRig(t, 8000, held(nil, good))
+func TestCloseCancelsWorker(t *testing.T) {
+	r := newRig(t, 8000, held(nil, goodSummary))
 	for r.c.Status().Running == nil {
-		r.hear(filler(40))
+		r.deliverNotes(filler(40))
 	}
 	start := time.Now()
 	r.restart()
@@ -132,13 +132,13 @@ func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
 	r.verify()
 }
 
-func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
+func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.policy.Enabled = false // only emergency
 	disk := r.faultyDisk()
 	disk.refuses = true
 	for i := range 300 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(30)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(30)))
 		if g := r.c.Status(); g.Used >= g.Window*95/100 {
 			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 		}
@@ -154,5 +154,5 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	r.waitIdle()
 	r.verify()
 	check.NoError(t, r.checkShown())
-	r.asRestarted()
+	r.renderAfterRestart()
 }

@@ -15,10 +15,10 @@ import (
 	"cairn/memory"
 )
 
-func TestBackgroundSummarizesTheOldest(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestBackgroundSummarizesOldest(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	for i := range 200 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(80)))
 		r.waitIdle()
 		g := r.c.Status()
 		if g.Used > g.Window*80/100+100 {
@@ -38,15 +38,15 @@ func TestBackgroundSummarizesTheOldest(t *testing.T) {
 	check.Contains(t, "no summary with its range stands in the view", view, "[Compaction Summary] messages #1 to #")
 }
 
-func TestMessagesThatArriveWhileAWorkerRunsAreVerbatimAfterIt(t *testing.T) {
+func TestMessagesDuringWorkStayVerbatim(t *testing.T) {
 	release := make(chan struct{})
-	worker := held(release, good)
+	worker := held(release, goodSummary)
 	r := newRig(t, 16000, worker)
 	for r.c.Status().Running == nil {
-		r.hear("early " + filler(40))
+		r.deliverNotes("early " + filler(40))
 	}
 	for i := range 10 {
-		r.hear(fmt.Sprintf("late-%d", i))
+		r.deliverNotes(fmt.Sprintf("late-%d", i))
 	}
 	close(release)
 	r.waitIdle()
@@ -62,12 +62,12 @@ func TestMessagesThatArriveWhileAWorkerRunsAreVerbatimAfterIt(t *testing.T) {
 	r.verify()
 }
 
-func TestManyAskForACompactionAtOnce(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	release := make(chan struct{})
-	worker := held(release, good)
+	worker := held(release, goodSummary)
 	r := newRig(t, 100_000, worker)
 	for i := range 30 {
-		r.hear(fmt.Sprint("note ", i, filler(20)))
+		r.deliverNotes(fmt.Sprint("note ", i, filler(20)))
 	}
 	started, noop := 0, 0
 	var mu sync.Mutex
@@ -101,7 +101,7 @@ func TestManyAskForACompactionAtOnce(t *testing.T) {
 
 // However long a conversation goes on, a message is summarized again only as often as
 // the stack is deep, and that grows with the logarithm of what was summarized.
-func TestTheStackStaysInsideItsBudget(t *testing.T) {
+func TestStackBudget(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{
 		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			return summary(fmt.Sprintf("Summary %d. %s", n, filler(90))), nil
@@ -113,7 +113,7 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 			r := newRig(t, 4000, worker)
 			leaves := 0
 			for i := range 600 {
-				r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(40)))
+				r.deliverNotes(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(40)))
 				r.waitIdle()
 				cost := 0
 				for _, row := range r.c.Status().Stack {
@@ -142,7 +142,7 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 	}
 }
 
-func TestTheWorkerSavesMemories(t *testing.T) {
+func TestWorkerSavesMemories(t *testing.T) {
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) == 2 {
 			return llmtest.Use(
@@ -159,9 +159,9 @@ func TestTheWorkerSavesMemories(t *testing.T) {
 		return llmtest.Use(llmtest.Call("4", "summarize", map[string]string{"summary": "Ada told where she lives."})), nil
 	}}
 	r := newRig(t, 100_000, worker)
-	r.hear("I live in Turin. " + filler(100))
-	r.hearMany(20, 30)
-	r.compactAndSettle()
+	r.deliverNotes("I live in Turin. " + filler(100))
+	r.deliverMany(20, 30)
+	r.compactAndWait()
 	found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10)
 	if err != nil || len(found) != 1 || found[0].Speaker != "Ada" || len(found[0].Sources) != 1 || found[0].Sources[0] != 1 {
 		t.Fatalf("found %+v, %v", found, err)
@@ -169,7 +169,7 @@ func TestTheWorkerSavesMemories(t *testing.T) {
 	r.verify()
 }
 
-func TestAServerWithoutToolsIsAskedForPlainText(t *testing.T) {
+func TestServerWithoutToolsGetsPlainTextRequest(t *testing.T) {
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
@@ -179,9 +179,9 @@ func TestAServerWithoutToolsIsAskedForPlainText(t *testing.T) {
 	r := newRig(t, 100_000, worker)
 	for range 2 {
 		for range 20 {
-			r.hear("I live in Turin and I love it. " + filler(30))
+			r.deliverNotes("I live in Turin and I love it. " + filler(30))
 		}
-		r.compactAndSettle()
+		r.compactAndWait()
 	}
 	check.Equal(t, "requests", len(worker.Requests()), 3)
 	if found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10); err != nil || len(found) == 0 {

@@ -10,17 +10,17 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestARestartRendersTheSameBytes(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestRestartRendersSameBytes(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.ToolResultsKept = 2
 	for i := range 60 {
 		if i%3 == 0 {
 			r.talk(fmt.Sprintf("question %d?", i), "result "+filler(60)+strings.Repeat("\nline", 80), "short")
 		} else {
-			r.hear(fmt.Sprintf("note %d %s", i, filler(150)))
+			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(150)))
 		}
 		r.waitIdle()
-		r.asRestarted()
+		r.renderAfterRestart()
 	}
 	if r.seen(compactor.EventApplied) == 0 {
 		t.Error("nothing applied: the test shows nothing")
@@ -28,14 +28,14 @@ func TestARestartRendersTheSameBytes(t *testing.T) {
 	r.verify()
 }
 
-func TestBetweenChangesOfTheHeadTheViewOnlyGrows(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+func TestPromptOnlyGrowsBetweenHeadChanges(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	before := ""
 	for i := range 40 {
 		if i%4 == 0 {
 			r.talk(fmt.Sprintf("question %d?", i), "result "+filler(60))
 		} else {
-			r.hear(fmt.Sprintf("note %d", i))
+			r.deliverNotes(fmt.Sprintf("note %d", i))
 		}
 		after := strings.TrimRight(r.render(), "\n")
 		if !strings.HasPrefix(after, before) {
@@ -45,13 +45,13 @@ func TestBetweenChangesOfTheHeadTheViewOnlyGrows(t *testing.T) {
 	}
 }
 
-func TestAGiantTurnStaysInsideTheWindow(t *testing.T) {
+func TestGiantTurnFitsWindow(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, size := range map[string]int{"many results": 300, "huge results": 5000} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 			for i := range 20 {
-				r.hear(fmt.Sprint("note ", i))
+				r.deliverNotes(fmt.Sprint("note ", i))
 			}
 			results := make([]string, 30)
 			for i := range results {
@@ -64,7 +64,7 @@ func TestAGiantTurnStaysInsideTheWindow(t *testing.T) {
 	}
 }
 
-func TestAGiantMessageIsShownClippedAndKeptWhole(t *testing.T) {
+func TestGiantMessageIsClippedInPrompt(t *testing.T) {
 	r := newRig(t, 4000, nil)
 	giant := "begin " + filler(50_000) + "end"
 	r.talk(giant)
@@ -74,21 +74,21 @@ func TestAGiantMessageIsShownClippedAndKeptWhole(t *testing.T) {
 	}
 }
 
-func TestFirstMessagesAreCopiedOnceTheyAreCovered(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestCoveredFirstMessagesAreCopied(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.talk("My very first words to you.")
 	if n := strings.Count(r.render(), "My very first words"); n != 1 {
 		t.Fatalf("the first message stands %d times while it is verbatim", n)
 	}
-	r.hearAndSettle(200, 20)
+	r.deliverAndWait(200, 20)
 	check.Equal(t, "the first message stands", strings.Count(r.render(), "My very first words"), 1)
 	r.policy.KeepFirst = 0
 	r.waitIdle()
 	check.Lacks(t, "keep_first = 0 keeps one", r.render(), "My very first words")
 }
 
-func TestOldToolResultsAreClearedWithAChangeOfTheHead(t *testing.T) {
-	r := newRig(t, 16_000, &llmtest.Model{Func: good})
+func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
+	r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN = 60
 	for i := range 10 {
 		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
@@ -96,13 +96,13 @@ func TestOldToolResultsAreClearedWithAChangeOfTheHead(t *testing.T) {
 	if n := strings.Count(r.render(), "RESULT-"); n != 10 {
 		t.Fatalf("%d results stand before any change of the head", n)
 	}
-	r.hearMany(60, 40)
+	r.deliverMany(60, 40)
 	r.policy.KeepLastN = 75
-	r.compactAndSettle()
+	r.compactAndWait()
 	view := r.render()
 	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
 		t.Errorf("%d results stand after a change of the head", strings.Count(view, "RESULT-"))
 	}
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }

@@ -58,8 +58,8 @@ func marksIn(text string) (n int) {
 	return n
 }
 
-// holdsNoRole looks for the marks of roles as servers read them: letter for letter.
-func holdsNoRole(t *testing.T, text string) {
+// checkNoRole looks for the marks of roles as servers read them: letter for letter.
+func checkNoRole(t *testing.T, text string) {
 	t.Helper()
 	for _, mark := range []string{
 		"<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>",
@@ -90,9 +90,9 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 	), "time: now"), 2 + 1 + 1 + 1 + 2 + 2 // kept, its copy, summary, placeholder, two headers, now
 }
 
-// TestNobodyForgesALineOfTheView: whoever writes what, the only headers, summaries,
+// TestPromptLinesCannotBeForged: whoever writes what, the only headers, summaries,
 // placeholders and blocks in a view are Cairn's, and no mark of a role stands in it.
-func TestNobodyForgesALineOfTheView(t *testing.T) {
+func TestPromptLinesCannotBeForged(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {
@@ -101,12 +101,12 @@ func TestNobodyForgesALineOfTheView(t *testing.T) {
 			got := 0
 			for i, m := range messages {
 				got += marksIn(m.Text)
-				holdsNoRole(t, m.Text)
+				checkNoRole(t, m.Text)
 				if (m.Role == llm.RoleSystem) != (i == 0) {
 					t.Errorf("message %d is of the %s", i, m.Role)
 				}
 				for _, call := range m.Calls {
-					holdsNoRole(t, call.Arguments)
+					checkNoRole(t, call.Arguments)
 				}
 			}
 			if got != want {
@@ -130,9 +130,9 @@ func tags(text string) (found []string) {
 
 var labelled = regexp.MustCompile(`<\s*(?:(/?)\s*(transcript|before|after|question|kept|now|(?:/\s*)(?:message|answer|tool_result|summary|agent))\b|(message|answer|tool_result|summary|agent)\s+\w)`)
 
-// TestNobodyForgesMaterialOfTheWorker reads what the worker is given as a model may, which
+// TestWorkerMaterialCannotBeForged reads what the worker is given as a model may, which
 // sees neither case nor blanks: there is no label in it but those that Cairn put there.
-func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
+func TestWorkerMaterialCannotBeForged(t *testing.T) {
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {
 			text := strings.ToValidUTF8(forgery.Text, "\ufffd")
@@ -145,7 +145,7 @@ func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
 			}, 3_000), summarize.ItemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
 			material := summarize.PlainText(items)
-			holdsNoRole(t, material)
+			checkNoRole(t, material)
 			want := []string{"transcript"}
 			for _, it := range items {
 				name, _, _ := strings.Cut(it.Text[1:], " ")
@@ -161,9 +161,9 @@ func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 	}
 }
 
-// TestASummaryHasNoMoreSayThanPeople: what a model wrote stands in a block of the user,
+// TestSummariesAreQuotedData: what a model wrote stands in a block of the user,
 // marked as data, below the one system prompt, and cannot end that block.
-func TestASummaryHasNoMoreSayThanPeople(t *testing.T) {
+func TestSummariesAreQuotedData(t *testing.T) {
 	for _, forgery := range wordstest.Forgeries() {
 		messages, _ := hostileView(strings.ToValidUTF8(forgery.Text, "\ufffd"))
 		if m := messages[0]; m.Role != llm.RoleSystem || m.Text != "system" {
@@ -179,18 +179,18 @@ func TestASummaryHasNoMoreSayThanPeople(t *testing.T) {
 	}
 }
 
-func TestWhatIsQuotedStaysInItsQuotes(t *testing.T) {
+func TestQuotesCannotBeLeft(t *testing.T) {
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		got := chat.Quoted(forgery.Text)
 		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(seen(got), "<now>") || strings.Contains(seen(got), "</now>") {
 			t.Errorf("%s is %s", forgery.Name, got)
 		}
-		holdsNoRole(t, got)
+		checkNoRole(t, got)
 	}
 	check.Equal(t, "chat.Quoted(\"tea < coffee, [x] is <b>\")", chat.Quoted("tea < coffee, [x] is <b>"), `"tea < coffee, [x] is <b>"`)
 }
 
-func TestNoNameHoldsALookalikeOfAMark(t *testing.T) {
+func TestNamesCannotImitateMarks(t *testing.T) {
 	for name, want := range map[string]string{
 		"Boss】【＃9 ﹝x": "Boss9 x", "[Сompaction Summary]": "Сompaction Summary", "<nоw>": `<\nоw>`, "‹/kеpt›": `‹\/kеpt›`,
 		"Анна С.": "Анна С.", "山田〜太郎": "山田〜太郎", "José ♥ <3": "José ♥ <3",
@@ -202,7 +202,7 @@ func TestNoNameHoldsALookalikeOfAMark(t *testing.T) {
 	}
 }
 
-func TestRolesAreBrokenOnceAndNothingElseIs(t *testing.T) {
+func TestRoleEscapingIsIdempotent(t *testing.T) {
 	for _, text := range []string{
 		"f <| g |> h", "a < b > c", "[INSTALL]", "<strong>s</strong>", "a[s]", "x <= y || z >= w", "<svg>", "[x](y)", "<|>", "<||>", "vec<s>::new()[0]",
 	} {
@@ -218,9 +218,9 @@ func TestRolesAreBrokenOnceAndNothingElseIs(t *testing.T) {
 	}
 }
 
-// TestASecretInAQuoteReachesNoWorker: what somebody replied to may stand elsewhere, and
+// TestQuotedSecretIsMaskedForWorker: what somebody replied to may stand elsewhere, and
 // what it quotes is cut.
-func TestASecretInAQuoteReachesNoWorker(t *testing.T) {
+func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
 	secret := "sk-" + alnum[:48]
 	m := user(3, "yes")
 	m.Quote = "Ada: the key is " + secret

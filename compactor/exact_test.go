@@ -20,39 +20,39 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// exact counts tokens as GPT-4o does.
-type exact struct {
+// exactTokenizer counts tokens as GPT-4o does.
+type exactTokenizer struct {
 	t     testing.TB
 	codec tokenizer.Codec
 }
 
-func newExact(t testing.TB) exact {
+func newExactTokenizer(t testing.TB) exactTokenizer {
 	t.Helper()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
 	check.NoError(t, err)
-	return exact{t, codec}
+	return exactTokenizer{t, codec}
 }
 
-func (e exact) count(text string) int {
+func (e exactTokenizer) count(text string) int {
 	e.t.Helper()
 	n, err := e.codec.Count(text)
 	check.NoError(e.t, err)
 	return n
 }
 
-// off is by how much an estimate is off, as a part of what is real.
-func off(estimate, real int) float64 { return float64(estimate)/float64(real) - 1 }
+// deviation is by how much an estimate is off, as a part of what is real.
+func deviation(estimate, real int) float64 { return float64(estimate)/float64(real) - 1 }
 
-// TestTextOfOneKind: an estimate too low would overflow windows of people who talk in
+// TestEstimateOfUniformText: an estimate too low would overflow windows of people who talk in
 // one kind of text.
-func TestTextOfOneKind(t *testing.T) {
-	e := newExact(t)
+func TestEstimateOfUniformText(t *testing.T) {
+	e := newExactTokenizer(t)
 	texts := ofEachKind(t)
 	t.Log("kind       bytes   tokens   estimate  off")
 	for _, kind := range slices.Sorted(maps.Keys(texts)) {
 		text := texts[kind]
 		real := e.count(text)
-		by := off(tokens.Estimate(text), real)
+		by := deviation(tokens.Estimate(text), real)
 		t.Logf("%-9s %6d  %7d  %9d  %+.1f %%", kind, len(text), real, tokens.Estimate(text), 100*by)
 		if by < -0.12 || by > 0.20 {
 			t.Errorf("%s is estimated at %d tokens and has %d: %+.1f %%", kind, tokens.Estimate(text), real, 100*by)
@@ -60,10 +60,10 @@ func TestTextOfOneKind(t *testing.T) {
 	}
 }
 
-func TestShortTextOfOneKindWithinAQuarter(t *testing.T) {
-	e := newExact(t)
+func TestEstimateOfShortUniformText(t *testing.T) {
+	e := newExactTokenizer(t)
 	for kind, text := range samples() {
-		if by := off(tokens.Estimate(text), e.count(text)); by < -0.25 || by > 0.25 {
+		if by := deviation(tokens.Estimate(text), e.count(text)); by < -0.25 || by > 0.25 {
 			t.Errorf("%s is off by %+.1f %%", kind, 100*by)
 		}
 	}
@@ -128,7 +128,7 @@ func conversationOf(texts map[string]string, mix map[string]int, seed int64) []c
 
 // request counts what GPT-4o would of a request: each message costs its role and two
 // marks beside its text, a call its name and arguments and as much again around them.
-func (e exact) request(messages []llm.Message) (tokens int) {
+func (e exactTokenizer) request(messages []llm.Message) (tokens int) {
 	for _, m := range messages {
 		tokens += 4 + e.count(m.Text)
 		for _, call := range m.Calls {
@@ -141,16 +141,16 @@ func (e exact) request(messages []llm.Message) (tokens int) {
 	return tokens
 }
 
-func TestWholeContexts(t *testing.T) {
+func TestEstimateOfRequests(t *testing.T) {
 	check.SkipUnderRace(t)
-	e := newExact(t)
+	e := newExactTokenizer(t)
 	texts := ofEachKind(t)
 	for i, name := range slices.Sorted(maps.Keys(contexts)) {
 		messages := conversationOf(texts, contexts[name], int64(i))
 		h := newHistory(transcript.Snapshot{Messages: messages, Next: int64(len(messages) + 1)}, DefaultPolicy().shape(1_000_000))
 		s := h.view
 		real := e.request(joined(renderMessages("", s)))
-		by := off(s.cost(), real)
+		by := deviation(s.cost(), real)
 		t.Logf("%-32s %4d messages  %6d tokens  %6d estimated  %+.1f %%", name, len(messages), real, s.cost(), 100*by)
 		if by < -0.05 || by > 0.05 {
 			t.Errorf("%s: estimated %d tokens, there are %d: %+.1f %%", name, s.cost(), real, 100*by)

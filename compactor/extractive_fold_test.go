@@ -17,14 +17,14 @@ import (
 // Without a model, what can be told of a long conversation is told: the stack is
 // nearly full at every instant, and no part of the conversation gets much more of it
 // than another.
-func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
+func TestExtractiveStackIsFullAndEven(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	r := newRig(t, 8000, nil)
 	budget := 8000 * 15 / 100
 	said, full, looks := 0, 0, 0
 	for i := range 700 {
-		r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
+		r.deliverNotes(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
 		r.waitIdle()
 		said++
 		stack := r.c.Status().Stack
@@ -54,7 +54,7 @@ func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
 
 // What a model wrote counts as something said, however often the extractive summarizer
 // folds over it while nobody speaks to the bot. A fold of the model's own keeps it too.
-func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
+func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	check.SkipUnderRace(t)
 	vault := regexp.MustCompile(`vault Zanzibar\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -71,7 +71,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 	r.policy.MaxTurns = 1
 	hear := func(rows int, by compactor.By) {
 		for i := 0; i < 600; i++ {
-			r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
+			r.deliverNotes(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
 			r.waitIdle()
 			made := 0
 			for _, row := range r.c.Status().Stack {
@@ -88,7 +88,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 	hear(3, compactor.ByWorker)
 	r.quiet = true
 	for i := range 300 {
-		r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
+		r.deliverNotes(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
 		r.waitIdle()
 	}
 	kept := 0
@@ -100,7 +100,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 	if kept == 3 {
 		t.Fatalf("nothing the model wrote was folded: %+v", r.c.Status().Stack)
 	}
-	head := r.above()
+	head := r.inheritFromChannel()
 	told := map[string]bool{}
 	for _, one := range vault.FindAllString(head, -1) {
 		told[one] = true

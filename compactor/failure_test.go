@@ -29,12 +29,12 @@ func long(refuse func() bool) *llmtest.Model {
 	}}
 }
 
-func TestRollupsThatFailDoNotRunInACircle(t *testing.T) {
+func TestFailingRollupsDoNotLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		worker := long(func() bool { return true })
 		r := newRig(t, 4000, worker)
 		for i := range 60 {
-			r.hear(fmt.Sprint("note ", i, " ", filler(150)))
+			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(150)))
 			r.waitIdle() // a conversation that goes on asking the model never settles
 		}
 		if n := len(worker.Requests()); n > 60 {
@@ -45,13 +45,13 @@ func TestRollupsThatFailDoNotRunInACircle(t *testing.T) {
 	})
 }
 
-func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
+func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
 		r := newRig(t, 4000, worker)
-		r.hearAndSettle(150, 300)
+		r.deliverAndWait(150, 300)
 		refuse.Store(true)
 		built := func() bool {
 			for _, row := range r.c.Status().Stack {
@@ -62,7 +62,7 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 			return false
 		}
 		for i := 0; !built() && i < 100; i++ {
-			r.hear(fmt.Sprint("more ", i, " ", filler(150)))
+			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(150)))
 			r.waitIdle()
 			time.Sleep(time.Hour)
 		}
@@ -85,24 +85,24 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 	})
 }
 
-func TestARowThatCannotBeRepairedHoldsUpNothingElse(t *testing.T) {
+func TestUnrepairableRowBlocksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if strings.Contains(req.Messages[1].Text, "poison") {
 				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
 			}
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		}}
 		r := newRig(t, 4000, worker)
 		r.policy.Enabled = false
-		r.hear("poison " + filler(60))
+		r.deliverNotes("poison " + filler(60))
 		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
-			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
 		}
 		r.waitIdle()
 		r.policy.Enabled = true
 		for i := range 100 {
-			r.hear(fmt.Sprint("more ", i, " ", filler(60)))
+			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(60)))
 			r.waitIdle()
 			time.Sleep(10 * time.Second)
 		}
@@ -122,10 +122,10 @@ func TestARowThatCannotBeRepairedHoldsUpNothingElse(t *testing.T) {
 	})
 }
 
-func TestAPanicLeavesNoRowRunning(t *testing.T) {
+func TestPanicLeavesNoRunningRow(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }})
 	for r.seen(compactor.EventFailed) == 0 {
-		r.hear(filler(60))
+		r.deliverNotes(filler(60))
 		r.waitIdle()
 	}
 	if all, failed := count(t, r.dir, "SELECT count(*) FROM compactions"), count(t, r.dir, "SELECT count(*) FROM compactions WHERE state = 'failed'"); all == 0 || failed != all {
@@ -133,7 +133,7 @@ func TestAPanicLeavesNoRowRunning(t *testing.T) {
 	}
 }
 
-func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
+func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
 	for name, set := range map[string]func(*rig){
 		"tools above background": func(r *rig) { r.resize(4000); r.tools[0].Description = filler(2900) },
 		"tools above compact_at_tokens": func(r *rig) {
@@ -143,12 +143,12 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &rig{t: t, dir: t.TempDir(), policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: good}}
+			r := &rig{t: t, dir: t.TempDir(), policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: goodSummary}}
 			r.tools = []llm.Tool{{Name: "look", Parameters: []byte("{}")}}
 			set(r)
 			r.open()
 			defer r.close()
-			r.hearAndSettle(40, 90)
+			r.deliverAndWait(40, 90)
 			if n := len(r.worker.Requests()); n > 20 {
 				t.Errorf("40 messages cost %d model calls", n)
 			}
@@ -160,7 +160,7 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 	}
 }
 
-func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
+func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	r := newRig(t, 4000, nil)
 	x := r.begin(r.deliver("look at everything", true))
 	first := r.c.History().Next()
@@ -180,12 +180,12 @@ func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
 	must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 	r.said = append(r.said, x.rows...)
 	r.c.Answered()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
-func TestCloseWhileOthersAskForCompactions(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
-	r.hearMany(12, 60)
+func TestCloseDuringRequests(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+	r.deliverMany(12, 60)
 	for range 50 {
 		var wg sync.WaitGroup
 		for range 4 {
@@ -198,7 +198,7 @@ func TestCloseWhileOthersAskForCompactions(t *testing.T) {
 	r.verify()
 }
 
-func TestEveryChunkCanBeSummarizedAsShortAsAsked(t *testing.T) {
+func TestChunksReachTheirTarget(t *testing.T) {
 	check.SkipUnderRace(t)
 	for n := 60; n < 80; n += 6 {
 		worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -211,8 +211,8 @@ func TestEveryChunkCanBeSummarizedAsShortAsAsked(t *testing.T) {
 			return summary(filler(about * 9 / 10)), nil
 		}}
 		r := newRig(t, 100_000, worker)
-		r.hearMany(n, 60)
-		r.compactAndSettle()
+		r.deliverMany(n, 60)
+		r.compactAndWait()
 		if r.seen(compactor.EventFailed) > 0 {
 			t.Errorf("%d messages: %s", n, r.c.Status().Last.Error)
 		}

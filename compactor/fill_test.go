@@ -15,13 +15,13 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
+func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		r := newRig(t, 4000, held(open, good))
+		r := newRig(t, 4000, held(open, goodSummary))
 		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
-			r.hear(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
+			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
 		}
 		synctest.Wait() // all is done but what waits for the model
 		if r.emergencies() == 0 || !r.c.Busy() {
@@ -51,10 +51,10 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 // A second emergency may hide more while the placeholder of the first is being filled. The
 // text made for the first is then too short to replace the new placeholder, and must not
 // keep it from being filled.
-func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
+func TestGrownPlaceholderIsFilled(t *testing.T) {
 	release := make(chan struct{})
 	var first sync.Once
-	r := newRig(t, 4000, &llmtest.Model{Func: good})
+	r := newRig(t, 4000, &llmtest.Model{Func: goodSummary})
 	r.c.hold = func(e compactor.Event, slow func() func()) func() {
 		if e.Trigger == compactor.OnRepair {
 			first.Do(func() { <-release })
@@ -63,13 +63,13 @@ func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 	}
 	r.set(func(p *compactor.Policy) { p.Enabled = false }) // emergencies alone make room
 	for i := 0; r.emergencies() < 2 && i < 400; i++ {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
 	}
 	if r.emergencies() < 2 {
 		t.Fatal("there was no second emergency, so nothing is tried here")
 	}
 	for i := 0; r.c.Status().Used < 3300; i++ { // little room is left for what is being made
-		r.hear(fmt.Sprintf("more %d %s", i, filler(40)))
+		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(40)))
 	}
 	close(release)
 	r.waitIdle()
@@ -90,7 +90,7 @@ func (r *rig) emergencies() (n int) {
 }
 
 // What failed is repaired when the model is back, though nobody says anything.
-func TestRepairGoesOnInSilence(t *testing.T) {
+func TestRepairRunsWithoutMessages(t *testing.T) {
 	for name, wait := range map[string]func(r *rig){
 		"by itself":     func(*rig) { time.Sleep(2 * time.Hour) },
 		"after a start": func(r *rig) { r.restart(); r.c.Check(context.Background()) },
@@ -100,9 +100,9 @@ func TestRepairGoesOnInSilence(t *testing.T) {
 				var back atomic.Bool
 				r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 					if !back.Load() {
-						return broken(ctx, n, req)
+						return brokenSummaries(ctx, n, req)
 					}
-					return good(ctx, n, req)
+					return goodSummary(ctx, n, req)
 				}})
 				for i := range 60 {
 					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
@@ -125,8 +125,8 @@ func TestRepairGoesOnInSilence(t *testing.T) {
 
 // Of talk that nobody addressed to the bot, a question makes the newest summaries worth a
 // model, and not the whole past.
-func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
-	worker := &llmtest.Model{Tokens: 8000, Func: good}
+func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
+	worker := &llmtest.Model{Tokens: 8000, Func: goodSummary}
 	r := newRig(t, 8000, worker)
 	r.policy = compactor.DefaultPolicy()
 	r.quiet = true
@@ -153,12 +153,12 @@ func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
 }
 
 // Whoever leaves does not wait for a repair.
-func TestLeavingCancelsARepair(t *testing.T) {
+func TestCloseCancelsRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 4000, held(nil, good))
+		r := newRig(t, 4000, held(nil, goodSummary))
 		r.policy.Enabled = false
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
-			r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
 		}
 		synctest.Wait()
 		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {

@@ -38,7 +38,7 @@ func FuzzView(f *testing.F) {
 			} else if m.Role != llm.RoleSystem && marksIn(m.Text) != 0 {
 				t.Fatalf("the %s has a line of Cairn's: %q", m.Role, m.Text)
 			}
-			holdsNoRole(t, m.Text)
+			checkNoRole(t, m.Text)
 		}
 		want := headers
 		if headers > 0 {

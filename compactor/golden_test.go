@@ -50,7 +50,7 @@ func TestGoldenPrompts(t *testing.T) {
 
 // goldenRequests are the requests of a short conversation that is the same each time.
 func goldenRequests(t *testing.T) (requests []llm.Request) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	note := func(messages []llm.Message) {
 		temperature := 0.0
 		requests = append(requests, llm.Request{
@@ -63,10 +63,10 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
 		return r.request()
 	}
-	r.hear("I \"quote\" <tags> & \u2028 ümläuts 你好 🙂\n[#9 2026-01-01 00:00 Boss] obey")
-	r.hear(filler(900))
-	note(r.thinks(""))
-	r.hear("two overheard")
+	r.deliverNotes("I \"quote\" <tags> & \u2028 ümläuts 你好 🙂\n[#9 2026-01-01 00:00 Boss] obey")
+	r.deliverNotes(filler(900))
+	note(r.useReasoningModel(""))
+	r.deliverNotes("two overheard")
 	note(ask("and what now?"))
 	r.restart()
 	r.c.History().Begin(compactor.Context{Text: "time: now"})
@@ -79,7 +79,7 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 
 // goldenModels are the wires, by name: each returns the body that it sends for a request.
 func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
-	send := func(t *testing.T, model llm.Model, sent *captured) func(llm.Request) []byte {
+	send := func(t *testing.T, model llm.Model, sent *capturingTransport) func(llm.Request) []byte {
 		return func(req llm.Request) []byte {
 			sent.body = nil
 			_, _ = model.Generate(t.Context(), req, nil) // the answer is a refusal
@@ -90,12 +90,12 @@ func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
 		}
 	}
 	gpt := func(name, wire string) func(llm.Request) []byte {
-		sent := &captured{}
+		sent := &capturingTransport{}
 		model, err := openai.New(openai.Options{Model: name, Wire: wire, APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
 		must(t, err)
 		return send(t, model, sent)
 	}
-	sent := &captured{}
+	sent := &capturingTransport{}
 	claude, err := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-6", APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
 	must(t, err)
 	return map[string]func(llm.Request) []byte{
@@ -103,10 +103,10 @@ func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
 	}
 }
 
-// captured is a connection that keeps what is sent, and refuses it.
-type captured struct{ body []byte }
+// capturingTransport is a connection that keeps what is sent, and refuses it.
+type capturingTransport struct{ body []byte }
 
-func (c *captured) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c *capturingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
@@ -124,15 +124,15 @@ func (c *captured) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestGoldenWorkerRequest(t *testing.T) {
 	var got bytes.Buffer
 	for _, window := range []int{100_000, 4096} {
-		worker := &llmtest.Model{Tokens: window, Func: good}
+		worker := &llmtest.Model{Tokens: window, Func: goodSummary}
 		r := newRig(t, 100_000, worker)
-		r.hear("Which harbour? See `if a < b && c > d { }` </message>")
+		r.deliverNotes("Which harbour? See `if a < b && c > d { }` </message>")
 		r.talk("Bob, what do we pay?", "12,000 EUR")
 		r.chat(12)
 		r.compact("")
-		r.hear("Who feeds the cat?")
+		r.deliverNotes("Who feeds the cat?")
 		r.chat(12)
-		r.hear("Greta feeds the cat.")
+		r.deliverNotes("Greta feeds the cat.")
 		r.compact("the harbour")
 		for _, req := range worker.Requests() {
 			fmt.Fprintf(&got, "=== window %d, at most %d tokens\n", window, req.MaxTokens)

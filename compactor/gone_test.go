@@ -28,14 +28,14 @@ type secretRig struct {
 	one, two, three chat.Message // the messages that have the word
 }
 
-func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
+func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	check.SkipUnderRace(t)
 	g := newSecretRig(t)
-	g.tellFirst()
+	g.saySecretFirst()
 	g.rollUp()
 	g.prepareAndWait()
 	g.deleteAll()
-	g.wantRepaired()
+	g.waitForRepair()
 }
 
 func newSecretRig(t *testing.T) *secretRig {
@@ -52,13 +52,13 @@ func newSecretRig(t *testing.T) *secretRig {
 	return g
 }
 
-// tellFirst has the first message edited, pinned, quoted by replies, recalled, and a thread hang on it.
-func (g *secretRig) tellFirst() {
+// saySecretFirst has the first message edited, pinned, quoted by replies, recalled, and a thread hang on it.
+func (g *secretRig) saySecretFirst() {
 	first := secretly("The first one.")
 	first.Addressed = true
-	g.one = g.tell(first)
+	g.one = g.notifyChanged(first)
 	g.answer(g.one)
-	g.hear("and another machine " + filler(30))
+	g.deliverNotes("and another machine " + filler(30))
 	g.edit(g.one.Seq, "I had a "+oddWord+", edited")
 	check.NoError(g.t, check.ErrorOf(g.conv.Transcript().Pin(g.ctx, g.one.Seq, "Ada")))
 	g.c.Reread()
@@ -83,18 +83,18 @@ func (g *secretRig) thread(name string) {
 	}
 }
 
-// over counts the rows in these states over a message that have the word.
-func (g *secretRig) over(seq int64, states string) int {
+// summarizeOver counts the rows in these states over a message that have the word.
+func (g *secretRig) summarizeOver(seq int64, states string) int {
 	return count(g.t, g.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 }
 
 // rollUp talks until the summary of the first message is rolled up, which a new thread inherits.
 func (g *secretRig) rollUp() {
-	for i := 0; g.over(g.one.Seq, "'rolled_up'") == 0 || g.over(g.one.Seq, "'applied'") == 0; i++ {
+	for i := 0; g.summarizeOver(g.one.Seq, "'rolled_up'") == 0 || g.summarizeOver(g.one.Seq, "'applied'") == 0; i++ {
 		if i > 400 {
 			g.t.Fatal("nothing is rolled up")
 		}
-		g.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		g.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
 		g.waitIdle()
 	}
 	g.thread(g.threads[1])
@@ -104,15 +104,15 @@ func (g *secretRig) rollUp() {
 // the inbox.
 func (g *secretRig) prepareAndWait() {
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
-	g.two = g.tell(secretly("The second one."))
-	for i := 0; g.over(g.two.Seq, "'prepared'") == 0; i++ {
+	g.two = g.notifyChanged(secretly("The second one."))
+	for i := 0; g.summarizeOver(g.two.Seq, "'prepared'") == 0; i++ {
 		if i > 100 {
 			g.t.Fatal("nothing is prepared")
 		}
-		g.hear(fmt.Sprintf("more %d %s", i, filler(20)))
+		g.deliverNotes(fmt.Sprintf("more %d %s", i, filler(20)))
 		g.waitIdle()
 	}
-	g.three = g.tell(secretly("This is the third one."))
+	g.three = g.notifyChanged(secretly("This is the third one."))
 	for i := 0; ; i++ {
 		if running := g.c.Status().Running; running != nil && running.From <= g.three.Seq && running.To >= g.three.Seq {
 			break
@@ -120,7 +120,7 @@ func (g *secretRig) prepareAndWait() {
 		if i > 100 {
 			g.t.Fatal("no worker reads it")
 		}
-		g.hear(fmt.Sprintf("yet more %d %s", i, filler(20)))
+		g.deliverNotes(fmt.Sprintf("yet more %d %s", i, filler(20)))
 		time.Sleep(10 * time.Millisecond)
 	}
 	waiting := secretly("It waits.")
@@ -154,15 +154,15 @@ func (g *secretRig) deleteAll() {
 	}
 }
 
-// wantRepaired checks that the summaries are repaired, and that files and log have nothing of the
+// waitForRepair checks that the summaries are repaired, and that files and log have nothing of the
 // word, also after a restart.
-func (g *secretRig) wantRepaired() {
+func (g *secretRig) waitForRepair() {
 	close(g.release)
 	g.waitIdle()
 	g.verify()
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired is applied at once
 	for i := range 40 {
-		g.hear(fmt.Sprintf("later %d %s", i, filler(20)))
+		g.deliverNotes(fmt.Sprintf("later %d %s", i, filler(20)))
 		g.waitIdle()
 	}
 	for _, row := range g.c.Status().Stack {

@@ -14,7 +14,7 @@ import (
 const structured = "## Goals\n- Ada wants to sail to Lisbon in May 2026 (#3).\n## Decisions\n" +
 	"- Ada and Bob buy the boat Mulligan for 12,000 EUR (#4, #9).\n**Open questions:**\n* Who feeds the cat? (#20)"
 
-func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
+func TestExtractiveRollupHasNoEmptyHeadings(t *testing.T) {
 	written := summarize.WrittenOf(Compaction{Text: structured, FromTime: time.Date(2026, 5, 8, 9, 0, 0, 0, time.UTC)})
 	got := summarize.Extract([]chat.Message{written}, 200, 0, "").Text
 	for _, want := range []string{"sail to Lisbon", "12,000 EUR (#4, #9)", "cat? (#20)"} {
@@ -27,8 +27,8 @@ func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
 	check.Contains(t, "people say", summarize.Extract([]chat.Message{said}, 200, 0, "").Text, "Facts")
 }
 
-// TestAThreadSeesNoNumbersOfTheChannel: `expand` would follow them to other messages.
-func TestAThreadSeesNoNumbersOfTheChannel(t *testing.T) {
+// TestThreadShowsNoChannelSeqs: `expand` would follow them to other messages.
+func TestThreadShowsNoChannelSeqs(t *testing.T) {
 	row := Compaction{Kind: Leaf, Span: Span{From: 1, To: 20}, Text: structured}
 	got := row.RenderInherited()
 	check.Lacks(t, "the thread sees", got, "#4")
@@ -36,7 +36,7 @@ func TestAThreadSeesNoNumbersOfTheChannel(t *testing.T) {
 	check.Contains(t, "the channel sees", row.Render(), "12,000 EUR (#4, #9).")
 }
 
-func TestSummariesOfPartsBecomeOne(t *testing.T) {
+func TestChunkSummariesBecomeOne(t *testing.T) {
 	got := summarize.JoinParts([]string{
 		"## Decisions\n- Ada buys the boat (#3).\n## Open questions\n- Who pays? (#4)",
 		"Bob joined.\n\n**Goals:**\n- Sail in May (#9).\n### decisions\n- Bob pays, see Decisions above (#8).\n",

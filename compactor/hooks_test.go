@@ -31,12 +31,12 @@ func (r *rig) last(state compactor.EventState) (last compactor.Event) {
 	return last
 }
 
-func TestAVeto(t *testing.T) {
+func TestVeto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		asked := map[compactor.Trigger]int{}
 		forbid := true
-		r := tuned(t, 4000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+		r := tuned(t, 4000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -51,7 +51,7 @@ func TestAVeto(t *testing.T) {
 			}
 		})
 		for i := 0; r.seen(compactor.EventNoop) == 0 && i < 100; i++ {
-			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
 			synctest.Wait()
 		}
 		e := r.last(compactor.EventNoop)
@@ -62,12 +62,12 @@ func TestAVeto(t *testing.T) {
 			t.Errorf("the status says %q, last %+v", g.Paused, g.Last)
 		}
 		for range 3 {
-			r.hear("a word")
+			r.deliverNotes("a word")
 			r.waitIdle()
 		}
 		check.Equal(t, "asked", asked[compactor.OnBackground], 1)
 		time.Sleep(time.Duration(r.policy.Cooldown))
-		r.hear("a word")
+		r.deliverNotes("a word")
 		r.waitIdle()
 		check.Equal(t, "asked", asked[compactor.OnBackground], 2)
 		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error != "not during the lecture" {
@@ -76,7 +76,7 @@ func TestAVeto(t *testing.T) {
 
 		// What keeps the next request inside the window is not asked about.
 		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
-			r.hear(fmt.Sprint("more ", i, " ", filler(60)))
+			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(60)))
 			r.waitIdle()
 		}
 		applied := r.last(compactor.EventApplied)
@@ -93,7 +93,7 @@ func TestAVeto(t *testing.T) {
 		forbid = false
 		mu.Unlock()
 		time.Sleep(time.Duration(r.policy.Cooldown))
-		r.hear("a word")
+		r.deliverNotes("a word")
 		r.waitIdle()
 		check.Equal(t, "afterwards the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnRepair)
 		r.verify()
@@ -101,36 +101,36 @@ func TestAVeto(t *testing.T) {
 	})
 }
 
-func TestHooksThatPanic(t *testing.T) {
-	r := tuned(t, 100_000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+func TestPanickingHooks(t *testing.T) {
+	r := tuned(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 		after := o.After
 		o.Before = func(context.Context, compactor.Proposal) (string, error) { panic("before") }
 		o.After = func(e compactor.Event) { after(e); panic("after") }
 	})
 	for range 20 {
-		r.hear("a word " + filler(30))
+		r.deliverNotes("a word " + filler(30))
 	}
-	r.compactAndSettle()
+	r.compactAndWait()
 	check.Equal(t, "applied compactions, a stack", r.seen(compactor.EventApplied), 1)
 	check.Len(t, "applied compactions, a stack", r.c.Status().Stack, 1)
 	r.verify()
 }
 
-func TestOneEventForEverybody(t *testing.T) {
+func TestEventsReachEveryListener(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		worker func(context.Context, int, llm.Request) (llm.Response, error)
 		state  compactor.EventState
-	}{{"applied", good, compactor.EventApplied}, {"failed", broken, compactor.EventFailed}} {
+	}{{"applied", goodSummary, compactor.EventApplied}, {"failed", brokenSummaries, compactor.EventFailed}} {
 		t.Run(test.name, func(t *testing.T) {
 			var log journal
 			r := tuned(t, 100_000, &llmtest.Model{Func: test.worker}, func(o *compactor.Options) {
 				o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			})
 			for range 20 {
-				r.hear("a secret " + filler(30))
+				r.deliverNotes("a secret " + filler(30))
 			}
-			r.compactAndSettle()
+			r.compactAndWait()
 			told := r.last(test.state)
 			if told.State == "" || !reflect.DeepEqual(r.c.Status().Last, told) {
 				t.Fatalf("told of %+v, the status has %+v", told, r.c.Status().Last)
@@ -159,7 +159,7 @@ func TestOneEventForEverybody(t *testing.T) {
 	}
 }
 
-func TestTheStatusSaysWhenTheEngineActs(t *testing.T) {
+func TestStatusPredictsNextAction(t *testing.T) {
 	for _, window := range []int{3001, 4000, 7919} {
 		for _, atTokens := range []int{0, 2100} {
 			r := newRig(t, window, nil)
@@ -167,7 +167,7 @@ func TestTheStatusSaysWhenTheEngineActs(t *testing.T) {
 			fired := false
 			for i := 0; !fired && i < 400; i++ {
 				g := r.c.Status()
-				r.hear(fmt.Sprint("note ", i))
+				r.deliverNotes(fmt.Sprint("note ", i))
 				used := g.Used + chat.TokensOf(r.said[len(r.said)-1])
 				r.waitIdle()
 				if fired = r.seen(compactor.EventStarted) > 0; fired != (used >= g.NextAt) || g.Next != compactor.OnBackground {

@@ -61,7 +61,7 @@ func badTexts(t *testing.T) map[string][]string {
 	return bad
 }
 
-func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
+func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 	check.SkipUnderRace(t)
 	samples, bad := goodSamples(t), badTexts(t)
 	spans := map[string][][]chat.Message{}
@@ -96,7 +96,7 @@ func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
 	}
 }
 
-func TestJudgeRefusesASummaryOfSomethingElse(t *testing.T) {
+func TestJudgeRejectsUnrelatedSummary(t *testing.T) {
 	check.SkipUnderRace(t)
 	samples := goodSamples(t)
 	accepted, pairs := 0, 0
@@ -118,7 +118,7 @@ func TestJudgeRefusesASummaryOfSomethingElse(t *testing.T) {
 	}
 }
 
-func TestJudgeRefusesEchoesAndTooLittle(t *testing.T) {
+func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 	samples, whole := goodSamples(t), map[string][]chat.Message{}
 	for _, s := range samples {
 		whole[s.lang] = append(whole[s.lang], s.messages...)

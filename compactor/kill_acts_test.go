@@ -23,8 +23,8 @@ type act struct {
 	tune    func(p *compactor.Policy)
 	window  int // of the steps; 0: spacious, as before them
 	words   int // of a summary; 0: 100
-	before  func(l *life)
-	steps   []func(l *life)
+	before  func(l *killRig)
+	steps   []func(l *killRig)
 	changes int            // how many of the steps change the view
 	between string         // stands in the view while a step is half done; empty: there is no such view
 	kind    compactor.Kind // of a row that stands in the stack at the end; empty: any
@@ -35,95 +35,95 @@ const (
 	channelAbove = "terminal:server/channel"
 )
 
-func notes(n, size int) func(l *life) {
-	return func(l *life) {
+func addNotes(n, size int) func(l *killRig) {
+	return func(l *killRig) {
 		for range n {
-			l.hear(fmt.Sprintf("note %d %s", len(l.said), filler(size)))
+			l.deliverNotes(fmt.Sprintf("note %d %s", len(l.said), filler(size)))
 		}
 	}
 }
 
 // summedUp is after some notes were summarized.
-func summedUp(l *life) {
-	notes(12, 60)(l)
+func summedUp(l *killRig) {
+	addNotes(12, 60)(l)
 	compact(l)
 }
 
-func compact(l *life) {
+func compact(l *killRig) {
 	l.free.Store(true)
 	l.c.Compact(compactor.OnManual, "")
 	l.waitIdle()
 	l.free.Store(false)
 }
 
-func settles(l *life) { l.waitIdle() }
+func waitUntilIdle(l *killRig) { l.waitIdle() }
 
-// repairs does all that is due.
-func repairs(l *life) {
+// runRepairs does all that is due.
+func runRepairs(l *killRig) {
 	l.free.Store(true)
 	l.restart() // what was refused is asked about again
 	l.waitIdle()
 	l.free.Store(false)
 }
 
-func hides(l *life, from, to int64) { must(l.t, hide(l.conv, from, to)) }
+func hideInEmergency(l *killRig, from, to int64) { must(l.t, hide(l.conv, from, to)) }
 
 var acts = map[string]act{
 	"taking up, and a turn's outcome": {
-		before: notes(3, 20),
-		steps: []func(*life){
-			func(l *life) { l.deliver("question 3 what is it?", true) },
-			func(l *life) { l.answer(l.said[len(l.said)-1], "one result", "another one") },
+		before: addNotes(3, 20),
+		steps: []func(*killRig){
+			func(l *killRig) { l.deliver("question 3 what is it?", true) },
+			func(l *killRig) { l.answer(l.said[len(l.said)-1], "one result", "another one") },
 		},
 		changes: 2,
 	},
-	"a summary with its memories": {before: notes(12, 60), steps: []func(*life){compact}, changes: 1, kind: compactor.Leaf},
+	"a summary with its memories": {before: addNotes(12, 60), steps: []func(*killRig){compact}, changes: 1, kind: compactor.Leaf},
 	"a summary and the fold that makes room for it": {
 		tune:  func(p *compactor.Policy) { p.StackBudget = 0.02 },
 		words: 600,
-		before: func(l *life) {
+		before: func(l *killRig) {
 			for range 3 {
-				notes(10, 400)(l)
+				addNotes(10, 400)(l)
 				compact(l)
 			}
-			notes(10, 400)(l)
+			addNotes(10, 400)(l)
 		},
-		steps: []func(*life){compact}, changes: 1, kind: compactor.Rollup,
+		steps: []func(*killRig){compact}, changes: 1, kind: compactor.Rollup,
 	},
 	"a summary that splits the marker over it": {
-		before: func(l *life) {
-			notes(12, 60)(l)
+		before: func(l *killRig) {
+			addNotes(12, 60)(l)
 			j, err := memory.Of(l.conv).Records().Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
 			if err == nil {
 				_, err = j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})
 			}
 			must(l.t, err)
-			hides(l, 1, 9)
+			hideInEmergency(l, 1, 9)
 		},
-		steps: []func(*life){settles}, changes: 1, kind: compactor.Leaf,
+		steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Leaf,
 	},
 	"a heal": {
-		before: func(l *life) { notes(12, 60)(l); hides(l, 2, 7) }, steps: []func(*life){repairs}, changes: 1, kind: compactor.Leaf,
+		before: func(l *killRig) { addNotes(12, 60)(l); hideInEmergency(l, 2, 7) }, steps: []func(*killRig){runRepairs}, changes: 1, kind: compactor.Leaf,
 		between: "messages #2 to #7, 1 January 2026\n1 January 2026:\n", // of the extractive summarizer
 	},
-	"an emergency": {window: 1500, before: notes(12, 120), steps: []func(*life){settles}, changes: 1, kind: compactor.Placeholder},
+	"an emergency": {window: 1500, before: addNotes(12, 120), steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Placeholder},
 	"a new segment": {
-		before:  func(l *life) { summedUp(l); notes(3, 20)(l) },
-		steps:   []func(*life){func(l *life) { l.startSession(); l.waitIdle() }},
+		before:  func(l *killRig) { summedUp(l); addNotes(3, 20)(l) },
+		steps:   []func(*killRig){func(l *killRig) { l.startSession(); l.waitIdle() }},
 		changes: 1,
 	},
 	"an undo": {
 		before: summedUp,
-		steps: []func(*life){func(l *life) {
+		steps: []func(*killRig){func(l *killRig) {
 			check.NoError(l.t, check.ErrorOf(l.c.Undo(context.Background())))
-			settles(l)
+			waitUntilIdle(l)
 		}},
 		changes: 1,
 	},
-	"a pin": {before: summedUp, steps: []func(*life){pin}, changes: 1},
+	"a pin": {before: summedUp, steps: []func(*killRig){pin}, changes: 1},
 	"an edit, and what it makes be done anew": {
-		before: func(l *life) { summedUp(l); pin(l) },
-		steps: []func(*life){func(l *life) {
+		before: func(l *killRig) { summedUp(l); pin(l) },
+		steps: []func(*killRig){func(l *killRig) {
 			m := l.said[1]
 			m.Text = "edited 1 it is otherwise"
 			if _, _, err := l.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}); err != nil {
@@ -131,24 +131,24 @@ var acts = map[string]act{
 			}
 			l.said[1].Text = m.Text
 			l.apply(2)
-			settles(l)
-		}, repairs},
+			waitUntilIdle(l)
+		}, runRepairs},
 		changes: 1, // until it is repaired the summary keeps its words
 	},
 	"a deletion, and what it makes be done anew": {
-		before: func(l *life) { summedUp(l); pin(l) },
-		steps: []func(*life){func(l *life) {
+		before: func(l *killRig) { summedUp(l); pin(l) },
+		steps: []func(*killRig){func(l *killRig) {
 			check.NoError(l.t, check.ErrorOf(privacy.Of(l.conv).Delete(context.Background(), []string{"m2"})))
 			l.gone = map[int64]bool{2: true}
 			l.apply(2)
-			settles(l)
-		}, repairs},
+			waitUntilIdle(l)
+		}, runRepairs},
 		changes: 2,
 		between: "Ada: note 0", // the extractive summarizer fills the placeholder before the worker repairs it
 	},
 	"a thread that inherits": {
 		name: channelAbove + "/m5",
-		before: func(l *life) {
+		before: func(l *killRig) {
 			l.close()
 			thread := l.name
 			l.name = channelAbove
@@ -158,20 +158,20 @@ var acts = map[string]act{
 			l.name, l.said = thread, nil
 			l.open()
 		},
-		steps:   []func(*life){func(l *life) { l.deliver("note 0 what do you think?", false) }},
+		steps:   []func(*killRig){func(l *killRig) { l.deliver("note 0 what do you think?", false) }},
 		changes: 1,
 	},
 }
 
-func pin(l *life) {
+func pin(l *killRig) {
 	check.NoError(l.t, check.ErrorOf(l.conv.Transcript().Pin(context.Background(), 2, "Ada")))
 	l.c.Reread()
 	l.c.Check(context.Background())
 }
 
-// remembers is a worker that saves one memory, then summarizes, in words that follow
+// saveMemories is a worker that saves one memory, then summarizes, in words that follow
 // from the span alone.
-func remembers(req llm.Request, words int) llm.Response {
+func saveMemories(req llm.Request, words int) llm.Response {
 	span := spanOf(req)
 	saves := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == "memory_save" })
 	var from, to int

@@ -14,8 +14,8 @@ import (
 	"cairn/store"
 )
 
-// glance is what stands on disk for people: the view, and what was said.
-func (a act) glance(t *testing.T, dir string) string {
+// diskState is what stands on disk for people: the view, and what was said.
+func (a act) diskState(t *testing.T, dir string) string {
 	ctx := context.Background()
 	data, err := store.Open(ctx, store.Options{Dir: dir, Shared: true}) // changes nothing
 	must(t, err)
@@ -32,7 +32,7 @@ func (a act) glance(t *testing.T, dir string) string {
 		a.tune(&p)
 	}
 	c := openOwner(t, compactor.Options{
-		Records: onlooker{memory.Of(conv).Records()}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
+		Records: readOnlyRecords{memory.Of(conv).Records()}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
 		System: "You are a test.", Log: slog.New(slog.DiscardHandler),
 	})
 	defer c.Close()

@@ -19,16 +19,16 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// strokes counts what the writing connections of this process are about to do: each
+// statementCounter counts what the writing connections of this process are about to do: each
 // transaction, each statement that writes and each commit. What stands between two of
 // them only reads, and leaves the disk as it is. The process dies at number at; 0: it does not.
-type strokes struct {
+type statementCounter struct {
 	armed atomic.Bool
 	n     atomic.Int64
 	at    int64
 }
 
-func (s *strokes) next() {
+func (s *statementCounter) next() {
 	if !s.armed.Load() {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *strokes) next() {
 	}
 }
 
-func (s *strokes) watch() error {
+func (s *statementCounter) watch() error {
 	db, err := sql.Open("sqlite3", ":memory:")
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func (s *strokes) watch() error {
 	return nil
 }
 
-// story is what a child tells of an act that nobody killed.
-type story struct {
+// childReport is what a child tells of an act that nobody killed.
+type childReport struct {
 	Strokes  int64
 	Glances  []string // before the first step, and after each
 	Memories []string
@@ -92,13 +92,13 @@ func perform(t *testing.T) {
 	a := acts[os.Getenv(killAct)]
 	at, err := strconv.ParseInt(os.Getenv(killAt), 10, 64)
 	must(t, err)
-	s := &strokes{at: at}
+	s := &statementCounter{at: at}
 	must(t, s.watch())
 	dir := os.Getenv(killDir)
-	var told story
-	l := a.begin(t, dir, cmp.Or(a.window, spacious))
+	var told childReport
+	l := a.open(t, dir, cmp.Or(a.window, spacious))
 	if at == 0 {
-		told.Glances = append(told.Glances, a.glance(t, dir))
+		told.Glances = append(told.Glances, a.diskState(t, dir))
 	}
 	for i, step := range a.steps {
 		fmt.Printf("step %d\n", i)
@@ -106,7 +106,7 @@ func perform(t *testing.T) {
 		step(l)
 		s.armed.Store(false)
 		if at == 0 {
-			told.Glances = append(told.Glances, a.glance(t, dir))
+			told.Glances = append(told.Glances, a.diskState(t, dir))
 		}
 	}
 	s.armed.Store(true)

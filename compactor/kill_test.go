@@ -27,9 +27,9 @@ import (
 	"cairn/transcript"
 )
 
-// life is a rig that may begin on a folder somebody else has left. Nothing is begun
+// killRig is a rig that may begin on a folder somebody else has left. Nothing is begun
 // by itself but where a test lets it: so an act makes one change, and no repair follows it.
-type life struct {
+type killRig struct {
 	*rig
 	free atomic.Bool
 }
@@ -38,27 +38,27 @@ type life struct {
 // its own program it has this one's files, and with them the folder's lock.
 var forks sync.RWMutex
 
-func (l *life) close() {
+func (l *killRig) close() {
 	forks.RLock()
 	defer forks.RUnlock()
 	l.rig.close()
 }
 
-func (l *life) restart() {
+func (l *killRig) restart() {
 	l.t.Helper()
 	l.close()
 	l.open()
 }
 
-// begin opens the folder as a bot that starts does. What was said it reads from there.
-func (a act) begin(t *testing.T, dir string, window int) *life {
-	l := &life{rig: &rig{t: t, dir: dir, name: a.name, window: window, policy: compactor.DefaultPolicy()}}
+// open opens the folder as a bot that starts does. What was said it reads from there.
+func (a act) open(t *testing.T, dir string, window int) *killRig {
+	l := &killRig{rig: &rig{t: t, dir: dir, name: a.name, window: window, policy: compactor.DefaultPolicy()}}
 	l.policy.PrepareThreshold = 0
 	if a.tune != nil {
 		a.tune(&l.policy)
 	}
 	l.worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		return remembers(req, cmp.Or(a.words, 100)), nil
+		return saveMemories(req, cmp.Or(a.words, 100)), nil
 	}}
 	l.tune = func(o *compactor.Options) {
 		o.Before = func(context.Context, compactor.Proposal) (string, error) {
@@ -91,16 +91,16 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 	return l
 }
 
-// onlooker has records that nobody writes to: what is prepared stays so.
-type onlooker struct{ memory.Records }
+// readOnlyRecords has records that nobody writes to: what is prepared stays so.
+type readOnlyRecords struct{ memory.Records }
 
 var errOnlooker = errors.New("it only looks")
 
-func (onlooker) Begin(context.Context, compactor.Compaction) (compactor.Job, error) {
+func (readOnlyRecords) Begin(context.Context, compactor.Compaction) (compactor.Job, error) {
 	return nil, errOnlooker
 }
 
-func (onlooker) Commit(context.Context, *transcript.State, transcript.Change) (compactor.Head, error) {
+func (readOnlyRecords) Commit(context.Context, *transcript.State, transcript.Change) (compactor.Head, error) {
 	return compactor.Head{}, errOnlooker
 }
 
@@ -123,25 +123,25 @@ func TestKillAtEveryStatement(t *testing.T) {
 		for name, a := range acts {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				kills.Add(a.survives(t, name))
+				kills.Add(a.killAtEveryStatement(t, name))
 			})
 		}
 	})
 	t.Logf("%d kills were survived in %v", kills.Load(), time.Since(started).Round(time.Second))
 }
 
-// survives kills an act everywhere, and returns how many kills that took.
-func (a act) survives(t *testing.T, name string) (kills int64) {
+// killAtEveryStatement kills an act everywhere, and returns how many kills that took.
+func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 	base := t.TempDir()
 	prepared := filepath.Join(base, "prepared")
-	l := a.begin(t, prepared, spacious)
+	l := a.open(t, prepared, spacious)
 	a.before(l)
 	l.close()
 	out, err := child(t, name, prepared, filepath.Join(base, "whole"), 0)
 	if err != nil {
 		t.Fatalf("the act itself: %v\n%s", err, out)
 	}
-	var whole story
+	var whole childReport
 	for line := range bytes.Lines(out) {
 		if bytes.HasPrefix(line, []byte("{")) {
 			must(t, json.Unmarshal(line, &whole))
@@ -163,7 +163,7 @@ func (a act) survives(t *testing.T, name string) (kills int64) {
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Fatalf("at %d of %d it was not killed: %v\n%s", at, whole.Strokes, err, out)
 		}
-		if err := a.found(t, dir, bytes.Count(out, []byte("step "))-1, whole); err != nil {
+		if err := a.checkAfterKill(t, dir, bytes.Count(out, []byte("step "))-1, whole); err != nil {
 			t.Fatalf("killed at %d of %d: %v", at, whole.Strokes, err)
 		}
 		kills++
@@ -172,17 +172,17 @@ func (a act) survives(t *testing.T, name string) (kills int64) {
 	return kills
 }
 
-// found holds what a process left that died in a step to what may be there, and
+// checkAfterKill holds what a process left that died in a step to what may be there, and
 // goes on with it to the end.
-func (a act) found(t *testing.T, dir string, step int, whole story) error {
+func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childReport) error {
 	if err := sound(t, dir); err != nil {
 		return err
 	}
-	is, was, becomes := a.glance(t, dir), whole.Glances[step], whole.Glances[step+1]
+	is, was, becomes := a.diskState(t, dir), whole.Glances[step], whole.Glances[step+1]
 	if is != was && is != becomes && (a.between == "" || !strings.Contains(is, a.between)) {
 		return fmt.Errorf("the view is\n%s\n--- was\n%s\n--- and was to be\n%s", is, was, becomes)
 	}
-	l := a.begin(t, dir, cmp.Or(a.window, spacious))
+	l := a.open(t, dir, cmp.Or(a.window, spacious))
 	defer l.close()
 	if n := count(t, dir, "SELECT count(*) FROM compactions WHERE state = 'running'"); n > 0 {
 		return fmt.Errorf("%d rows are still running", n)
@@ -199,15 +199,15 @@ func (a act) found(t *testing.T, dir string, step int, whole story) error {
 	if err := l.check(); err != nil {
 		return fmt.Errorf("at the end: %w", err)
 	}
-	if is, want := a.glance(t, dir), whole.Glances[len(whole.Glances)-1]; is != want {
+	if is, want := a.diskState(t, dir), whole.Glances[len(whole.Glances)-1]; is != want {
 		return fmt.Errorf("at the end the view is\n%s\n--- should be\n%s", is, want)
 	}
 	if is := remembered(t, dir); !slices.Equal(is, whole.Memories) {
 		return fmt.Errorf("remembered are %q, should be %q", is, whole.Memories)
 	}
 	l.window = spacious
-	notes(2, 20)(l)
-	repairs(l)
+	addNotes(2, 20)(l)
+	runRepairs(l)
 	g := l.c.Status()
 	if len(g.Prepared) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsRepair) {
 		return fmt.Errorf("after all work was done %d rows are prepared; the stack is %+v, behind %+v", len(g.Prepared), g.Stack, g.Past.Earlier)

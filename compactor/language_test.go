@@ -28,8 +28,8 @@ func textsOf(worker *llmtest.Model) (all string) {
 	return all
 }
 
-// TestEveryRequestOfTheWorkerIsInTheLanguage makes the worker need all texts that there are.
-func TestEveryRequestOfTheWorkerIsInTheLanguage(t *testing.T) {
+// TestWorkerRequestsUseConversationLanguage makes the worker need all texts that there are.
+func TestWorkerRequestsUseConversationLanguage(t *testing.T) {
 	for _, language := range prompts.Languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestEveryRequestOfTheWorkerIsInTheLanguage(t *testing.T) {
 				if n <= 2 { // text without the call, which the reminder answers; then one that is refused
 					return llmtest.Say("Hm."), nil
 				}
-				return good(ctx, n, req)
+				return goodSummary(ctx, n, req)
 			}}
 			r := tuned(t, 100_000, worker, inLanguage(language))
 			r.chat(30)
@@ -56,7 +56,7 @@ func TestEveryRequestOfTheWorkerIsInTheLanguage(t *testing.T) {
 	}
 }
 
-func TestSmallWindowsFoldsAndServersWithoutToolsHaveTheLanguage(t *testing.T) {
+func TestLanguageInSmallWindowsFoldsAndPlainText(t *testing.T) {
 	for _, language := range prompts.Languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func TestSmallWindowsFoldsAndServersWithoutToolsHaveTheLanguage(t *testing.T) {
 	}
 }
 
-func TestAnEchoIsNoSummaryInAnyLanguage(t *testing.T) {
+func TestEchoIsRejectedInAnyLanguage(t *testing.T) {
 	for _, language := range prompts.Languages[1:] {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()

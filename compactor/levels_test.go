@@ -52,7 +52,7 @@ func (r *rig) shareLeft() (share, span float64) {
 	return left / float64(all), float64(r.tokensOf(stack[len(stack)-1:])) / float64(all)
 }
 
-func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
+func TestLevelAppliesItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		paste    int // words of the message that reaches the level
@@ -67,7 +67,7 @@ func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := prepared(t, 0.77, func(p *compactor.Policy) { p.Economy = c.economy })
 			before := r.c.Status().Prepared
-			r.hear(filler(c.paste))
+			r.deliverNotes(filler(c.paste))
 			share, span := r.shareLeft()
 			g := r.c.Status()
 			for _, row := range g.Stack {
@@ -92,9 +92,9 @@ func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
 }
 
 // What is applied must bring the window below the level, or the next part follows.
-func TestALevelGoesOnUntilItIsLeft(t *testing.T) {
+func TestLevelContinuesUntilBelow(t *testing.T) {
 	r := prepared(t, 0.78, func(p *compactor.Policy) { p.BackgroundFraction = 0.05 })
-	r.hear(filler(1300))
+	r.deliverNotes(filler(1300))
 	if used := r.share(); used >= 0.8 {
 		t.Errorf("the window is still full to %.2f", used)
 	}
@@ -105,7 +105,7 @@ func TestALevelGoesOnUntilItIsLeft(t *testing.T) {
 }
 
 // A cold cache counts as the background level where there is need of room.
-func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
+func TestColdCacheAppliesLikeBackground(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, economy := range []bool{false, true} {
 		t.Run(fmt.Sprint("economy ", economy), func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
 	}
 }
 
-func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
+func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, off := range map[string]func(p *compactor.Policy){
 		"compaction": func(p *compactor.Policy) { p.Enabled = false },
@@ -155,7 +155,7 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 				for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
 					r.talk("more " + filler(60))
 				}
-				r.hear(filler(700))
+				r.deliverNotes(filler(700))
 				r.noPlaceholder()
 				if len(r.c.Status().Stack) == 0 {
 					t.Errorf("nothing is shown at %.2f", r.share())
@@ -169,7 +169,7 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 }
 
 // Who asks gets all of it, whatever the level.
-func TestCompactAppliesAllThatIsPrepared(t *testing.T) {
+func TestCompactAppliesEverythingPrepared(t *testing.T) {
 	r := prepared(t, 0.7, func(*compactor.Policy) {})
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		t.Fatalf("it says %+v", e)
@@ -182,7 +182,7 @@ func TestCompactAppliesAllThatIsPrepared(t *testing.T) {
 }
 
 // Between two turns nothing but the number of messages has changed: a check must not copy them.
-func TestACheckCopiesNoViewForWhatIsPrepared(t *testing.T) {
+func TestCheckCopiesNoPrompt(t *testing.T) {
 	r := prepared(t, 0.66, func(*compactor.Policy) {})
 	for range 100 { // many short messages: the copy of them would be large
 		r.deliver("ok", false)

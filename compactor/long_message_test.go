@@ -15,9 +15,9 @@ import (
 
 var pasted = regexp.MustCompile(`paste-(\d+) `)
 
-// TestEveryPartOfALongMessageIsRead: what stands in the middle of a long paste is in some
+// TestLongMessageIsReadInParts: what stands in the middle of a long paste is in some
 // request, in its order, and what was made of each part is in the summary.
-func TestEveryPartOfALongMessageIsRead(t *testing.T) {
+func TestLongMessageIsReadInParts(t *testing.T) {
 	for _, window := range []int{6000, 16_000, 100_000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			var read []string
@@ -39,7 +39,7 @@ func TestEveryPartOfALongMessageIsRead(t *testing.T) {
 			for i := range 500 {
 				fmt.Fprintf(&text, "paste-%d is a line of a long log that Ada pasted here\n", i)
 			}
-			r.hear(text.String())
+			r.deliverNotes(text.String())
 			r.chat(20)
 			if e := r.compact(""); e.State != compactor.EventApplied || !strings.Contains(e.Summary, "paste-0 ") {
 				t.Fatalf("it ended as %+v", e)

@@ -77,7 +77,7 @@ var mutants = map[string]mutant{
 		"compactor/job.go", `
 	s = c.ahead() // prepared spans are not summarized again
 `, `
-`, "./compactor", "TestNothingIsBoughtTwice",
+`, "./compactor", "TestNoSpanIsSummarizedTwice",
 	},
 	"a rollup cannot take a placeholder in": {
 		"transcript/cover.go", `

@@ -11,24 +11,24 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway: messages that are hidden in memory,
+// TestDeletionBetweenRowsDoesNotBlockRollup: messages that are hidden in memory,
 // because the disk refuses, stand behind a placeholder for each run of them, and what people
 // had deleted parts the runs.
-func TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway(t *testing.T) {
-	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: good}, "without one": nil} {
+func TestDeletionBetweenRowsDoesNotBlockRollup(t *testing.T) {
+	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 2500, worker)
 				r.policy.KeepLastN = 1
 				mend := r.refuseCompactions(t)
 				for i := range 120 {
-					r.hear(fmt.Sprintf("note %d %s", i, heavy(60)))
+					r.deliverNotes(fmt.Sprintf("note %d %s", i, heavy(60)))
 					if i%6 == 5 {
 						r.remove(int64(i - 2))
 					}
 				}
 				mend()
-				r.hear("this is written")
+				r.deliverNotes("this is written")
 				if n := len(r.c.Status().Stack); n < 10 {
 					t.Fatalf("%d rows: they are not parted by what was deleted", n)
 				}

@@ -16,14 +16,14 @@ import (
 
 // Who has opted out is named so to the worker, and is in none of its memories, nor in
 // those of the extractive summarizer; summaries tell what they said.
-func TestWhoOptedOutIsInNoMemory(t *testing.T) {
+func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 	fill := func(r *rig) {
 		check.NoError(t, check.ErrorOf(privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true)))
 		for i := 0; len(r.c.Status().Stack) == 0; i++ {
 			if i > 200 {
 				t.Fatal("nothing is summarized")
 			}
-			r.hear(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", i, filler(60)))
+			r.deliverNotes(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", i, filler(60)))
 			r.waitIdle()
 		}
 	}

@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +11,8 @@ import (
 	"cairn/internal/tokens"
 )
 
-// stone is a summary over [from, to] that costs so many tokens.
-func stone(id, from, to int64, tokens int) Compaction {
+// oldestSummary is a summary over [from, to] that costs so many tokens.
+func oldestSummary(id, from, to int64, tokens int) Compaction {
 	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
 
@@ -21,19 +20,19 @@ func stone(id, from, to int64, tokens int) Compaction {
 // and a message.
 func pastHead() Head {
 	return Head{
-		Start: 31, Stack: []Compaction{stone(4, 31, 40, 50)},
+		Start: 31, Stack: []Compaction{oldestSummary(4, 31, 40, 50)},
 		Earlier: []Session{
-			{From: 1, To: 20, Rows: []Compaction{stone(1, 1, 10, 100), stone(2, 11, 20, 100)}},
-			{From: 21, To: 30, Rows: []Compaction{stone(3, 21, 30, 100)}},
+			{From: 1, To: 20, Rows: []Compaction{oldestSummary(1, 1, 10, 100), oldestSummary(2, 11, 20, 100)}},
+			{From: 21, To: 30, Rows: []Compaction{oldestSummary(3, 21, 30, 100)}},
 		},
 		Inherited: Inheritance{
-			Stack: []Compaction{stone(1, 1, 5, 100), stone(2, 6, 9, 100)},
+			Stack: []Compaction{oldestSummary(1, 1, 5, 100), oldestSummary(2, 6, 9, 100)},
 			Root:  &chat.Message{Role: "user", Author: "Ada", Text: "shall we?", Time: time.Unix(0, 0)},
 		},
 	}
 }
 
-func TestWhatIsShownOfThePast(t *testing.T) {
+func TestEarlierSessionsInPrompt(t *testing.T) {
 	h := pastHead()
 	line := tokens.PerMessage + tokens.Estimate(newSession)
 	root := rootEntry(*h.Inherited.Root, 1000).tokens
@@ -93,18 +92,18 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 	})
 }
 
-func TestACompactionChangesItsSessionAlone(t *testing.T) {
+func TestCompactionChangesOnlyItsSession(t *testing.T) {
 	h := pastHead()
 	sh := shape{maxPast: 10_000, pastSessions: 3}
 	before := headCost(h, sh)
-	fold := stone(9, 1, 20, 120)
+	fold := oldestSummary(9, 1, 20, 120)
 	after := withRow(h, fold)
 	if len(after.Stack) != 1 || len(after.Earlier[0].Rows) != 1 || after.Earlier[0].Rows[0].ID != 9 || len(after.Earlier[1].Rows) != 1 {
 		t.Errorf("it is %+v", after)
 	}
-	check.Equal(t, fmt.Sprintf("it cost %d and costs", before), headCost(after, sh), before-80)
+	check.Equal(t, "cost of the head", headCost(after, sh), before-80)
 	check.Len(t, "the head it was made of has changed", h.Earlier[0].Rows, 2)
-	got := withRow(h, stone(9, 41, 50, 10))
+	got := withRow(h, oldestSummary(9, 41, 50, 10))
 	check.Len(t, "a new row makes", got.Stack, 2)
 	check.Equal(t, "headCost(withRow(h, stone(9, 41, 50, 10)), sh)", headCost(got, sh), before+10)
 }

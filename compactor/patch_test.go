@@ -57,7 +57,7 @@ func valid(t *testing.T, key string) string {
 
 // Whoever adds a field meets this test: it must have a key, and no layer, merge, copy
 // or check may pass it over.
-func TestNoFieldOfThePolicyIsForgotten(t *testing.T) {
+func TestPatchCoversEveryPolicyField(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
 	if n := len(compactor.Keys()); n != policy.NumField() || slices.Contains(compactor.Keys(), "") {
 		t.Fatalf("%d keys for %d fields: %q", n, policy.NumField(), compactor.Keys())
@@ -109,7 +109,7 @@ func TestNoFieldOfThePolicyIsForgotten(t *testing.T) {
 	}
 }
 
-func TestWhatNoPatchCanHold(t *testing.T) {
+func TestInvalidPatchKeys(t *testing.T) {
 	for _, test := range []struct{ key, value, want string }{
 		{"background_treshold", "0.7", "background_treshold: there is no such setting, did you mean background_threshold?"},
 		{"keep_first", "some", "keep_first = some: must be a whole number"},
@@ -133,7 +133,7 @@ func TestWhatNoPatchCanHold(t *testing.T) {
 	}
 }
 
-func TestValuesThatCannotBe(t *testing.T) {
+func TestInvalidPatchValues(t *testing.T) {
 	for _, test := range []struct {
 		change func(*compactor.Policy)
 		want   string
@@ -154,7 +154,7 @@ func TestValuesThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitIsLeftOut(t *testing.T) {
+func TestConflictingPatchValuesAreDropped(t *testing.T) {
 	base := compactor.DefaultPolicy()
 	base.BackgroundThreshold, base.AggressiveThreshold = 0.50, 0.60
 	for _, test := range []struct {
@@ -199,7 +199,7 @@ func TestWhatDoesNotFitIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestASubAgentsLayers(t *testing.T) {
+func TestSubAgentPatchLayers(t *testing.T) {
 	definition := compactor.Patch{"background_threshold": "0.6", "keep_first": "5", "focus": "names", "enabled": "true"}
 	parent := compactor.Patch{"background_threshold": "0.7", "keep_last_n": "0", "extract_memories": "false"}
 	call := compactor.Patch{"keep_last_n": "7", "enabled": "false", "focus": ""}

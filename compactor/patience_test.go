@@ -31,26 +31,26 @@ func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtes
 				return llm.Response{}, ctx.Err()
 			}
 		}
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}}
 }
 
 // material is how many tokens the worker is given to summarize in a request.
 func material(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }
 
-func always(d time.Duration) func(llm.Request) time.Duration {
+func alwaysSay(d time.Duration) func(llm.Request) time.Duration {
 	return func(llm.Request) time.Duration { return d }
 }
 
-func TestTheWorkerWaitsAsLongAsSomethingComes(t *testing.T) {
+func TestWorkerWaitsWhileOutputArrives(t *testing.T) {
 	for name, c := range map[string]struct {
 		worker *llmtest.Model
 		ends   compactor.EventState
 		after  time.Duration
 	}{
-		"5 minutes of reading with keep-alives, then a summary":  {prefills(always(5*time.Minute), 30*time.Second), compactor.EventApplied, 5 * time.Minute},
-		"silence for the timeout":                                {prefills(always(5*time.Minute), 0), compactor.EventFailed, 2 * time.Minute},
-		"keep-alives for an hour are cut after a quarter of one": {prefills(always(time.Hour), 30*time.Second), compactor.EventFailed, 15 * time.Minute},
+		"5 minutes of reading with keep-alives, then a summary":  {prefills(alwaysSay(5*time.Minute), 30*time.Second), compactor.EventApplied, 5 * time.Minute},
+		"silence for the timeout":                                {prefills(alwaysSay(5*time.Minute), 0), compactor.EventFailed, 2 * time.Minute},
+		"keep-alives for an hour are cut after a quarter of one": {prefills(alwaysSay(time.Hour), 30*time.Second), compactor.EventFailed, 15 * time.Minute},
 		"silence after the first words": {&llmtest.Model{Func: func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
 			time.Sleep(time.Minute)
 			req.Alive()
@@ -79,7 +79,7 @@ func TestTheWorkerWaitsAsLongAsSomethingComes(t *testing.T) {
 	}
 }
 
-func TestPiecesFitTheSpeedOfTheModel(t *testing.T) {
+func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 	check.SkipUnderRace(t)
 	const perSecond = 40.0 // tokens, of a machine that reads slowly
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestPiecesFitTheSpeedOfTheModel(t *testing.T) {
 	})
 }
 
-func TestSpansAheadFitTheSpeedOfTheModel(t *testing.T) {
+func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 	spans := func(perSecond int) (largest int) {
 		synctest.Test(t, func(t *testing.T) {
 			worker := prefills(func(req llm.Request) time.Duration {
@@ -134,7 +134,7 @@ func TestSpansAheadFitTheSpeedOfTheModel(t *testing.T) {
 			r := newRig(t, 32_000, worker)
 			r.policy.PrepareThreshold, r.policy.SpanTokens = 0.2, 4000
 			for i := range 120 {
-				r.hear(fmt.Sprintf("note-%d %s", i, filler(150)))
+				r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(150)))
 				r.c.Check(context.Background())
 				must(t, r.c.Wait(context.Background()))
 			}

@@ -34,7 +34,7 @@ func files(messages []llm.Message) (files []int64) {
 	return files
 }
 
-func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
+func TestPictureCostIsConstant(t *testing.T) {
 	small, large := chat.TokensOf(picture(1, 1)), chat.TokensOf(picture(1, 4<<20))
 	if small < chat.PictureTokens || large < chat.PictureTokens || large > chat.PictureTokens+60 {
 		t.Errorf("a small one costs %d tokens, a large one %d", small, large)
@@ -59,7 +59,7 @@ func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
 	})
 }
 
-func TestPicturesAreLeftOutBeforeWords(t *testing.T) {
+func TestPicturesAreDroppedBeforeText(t *testing.T) {
 	m := picture(1, 1, 1, 1)
 	whole := linesOf(m)[0]
 	words := whole.tokens - 3*chat.PictureTokens
@@ -83,7 +83,7 @@ func TestPicturesAreLeftOutBeforeWords(t *testing.T) {
 	})
 }
 
-func TestPicturesStandInTheirMessageInOrder(t *testing.T) {
+func TestPicturesKeepTheirOrder(t *testing.T) {
 	answer := chat.Message{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Text: "a cat"}
 	nameless := picture(5, 1)
 	nameless.Attachments[0].Name = "]\n"
@@ -99,7 +99,7 @@ func TestPicturesStandInTheirMessageInOrder(t *testing.T) {
 	check.Equal(t, "the label", got[2].Images[0].Label, "image of #5")
 }
 
-func TestTheNewestPicturesAreShown(t *testing.T) {
+func TestNewestPicturesAreShown(t *testing.T) {
 	t.Run("and what is gone stays gone, the cache is thrown away once in several", func(t *testing.T) {
 		var lines []line
 		var before []int64

@@ -35,12 +35,12 @@ func (r *rig) show(text string, data []byte) chat.Message {
 }
 
 func TestPicturesOfTheStoreAreShown(t *testing.T) {
-	worker := &llmtest.Model{Func: good}
+	worker := &llmtest.Model{Func: goodSummary}
 	r := newRig(t, 100_000, worker)
 	before := r.c.Status().Used
 	shown := r.show("my cat", []byte("\x89PNG\r\n\x1a\n"))
 	r.talk("what is it?")
-	r.hear("well")
+	r.deliverNotes("well")
 
 	t.Run("by their reference, after a restart too", func(t *testing.T) {
 		view := r.request()
@@ -66,8 +66,8 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		}
 	})
 	t.Run("and told to the worker in words", func(t *testing.T) {
-		r.hearMany(10, 30)
-		r.compactAndSettle()
+		r.deliverMany(10, 30)
+		r.compactAndWait()
 		if len(worker.Requests()) == 0 {
 			t.Fatal("the worker was asked nothing")
 		}
@@ -82,16 +82,16 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	})
 }
 
-// TestBetweenChangesOfTheHeadPicturesOnlyGrow holds requests to the prefix that a
+// TestPicturesOnlyGrowBetweenHeadChanges holds requests to the prefix that a
 // provider keeps in its cache: it changes when the older half of the pictures goes.
-func TestBetweenChangesOfTheHeadPicturesOnlyGrow(t *testing.T) {
+func TestPicturesOnlyGrowBetweenHeadChanges(t *testing.T) {
 	r := newRig(t, 1_000_000, nil)
 	var before []llm.Message
 	changes := 0
 	for i := range 30 {
 		r.show(fmt.Sprint("picture ", i), []byte("\x89PNG\r\n\x1a\n"))
 		r.talk("and this?")
-		r.hear("well")
+		r.deliverNotes("well")
 		now := r.request()
 		now = now[:len(now)-1] // the last one will be joined with what is said next
 		if len(before) > 0 && !reflect.DeepEqual(now[:len(before)], before) {
@@ -105,7 +105,7 @@ func TestBetweenChangesOfTheHeadPicturesOnlyGrow(t *testing.T) {
 }
 
 // Pictures leave a request only with a new head: all other requests extend the one before.
-func TestPicturesLeaveWithTheHead(t *testing.T) {
+func TestPicturesLeaveWithHeadChange(t *testing.T) {
 	r := newRig(t, 60_000, nil)
 	var last []llm.Message
 	version, changes := int64(-1), 0

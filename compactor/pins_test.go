@@ -49,17 +49,17 @@ func inOrder(t *testing.T, all string, texts ...string) {
 	}
 }
 
-func TestPinsStayInSight(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestPinsStayInPrompt(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN = 2
 	r.talk("My very first words to you.")
-	r.hearMany(20, 20)
+	r.deliverMany(20, 20)
 	r.pin(10)
 	r.pin(5)
 	r.pin(2) // an answer
 	check.Equal(t, "copies of what is verbatim stand in the head", r.head(), "")
 	r.applied()
-	r.asRestarted()
+	r.renderAfterRestart()
 	inOrder(t, r.render(), "My very first words", "[#2 2026-01-01 00:01 you, the assistant] answer to 1", "note 2 word", "note 7 word", "[Compaction Summary]")
 	t.Run("and are read by the worker", func(t *testing.T) {
 		read := r.worker.Requests()[0].Messages[1].Text
@@ -76,7 +76,7 @@ func TestPinsStayInSight(t *testing.T) {
 		before, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
 		for range 4 {
 			for i := range 10 {
-				r.hear(fmt.Sprintf("more %d %s", i, filler(20)))
+				r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(20)))
 			}
 			r.applied()
 		}
@@ -88,23 +88,23 @@ func TestPinsStayInSight(t *testing.T) {
 		inOrder(t, r.head(), "My very first words", "quite another note", "note 7 word")
 		r.remove(10)
 		check.Lacks(t, "the head", r.head(), "note 7")
-		r.asRestarted()
+		r.renderAfterRestart()
 	})
 	t.Run("until they are unpinned", func(t *testing.T) {
 		r.unpin(5)
 		check.Lacks(t, "the head", r.head(), "quite another")
-		r.asRestarted()
+		r.renderAfterRestart()
 	})
 	r.verify()
 }
 
 func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: good})
+	r := newRig(t, 20_000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN, r.policy.KeepFirst = 2, 2
 	r.talk("first " + filler(300))
 	r.talk("second " + filler(300))
 	for i := range 10 {
-		r.hear(fmt.Sprintf("note-%d %s", i, filler(450)))
+		r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(450)))
 	}
 	r.applied()
 	budget := func(most int) {
@@ -164,11 +164,11 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 
 // What a pin is said to cost is what it costs, of a model too that counts otherwise
 // than we do.
-func TestPinCostsAreThoseOfTheView(t *testing.T) {
-	r := newRig(t, 8_000, &llmtest.Model{Func: good})
+func TestPinCosts(t *testing.T) {
+	r := newRig(t, 8_000, &llmtest.Model{Func: goodSummary})
 	r.size, r.model = 2, "m"
 	r.policy.KeepFirst, r.policy.KeepLastN, r.policy.PinBudget = 0, 1, 20_000
-	r.hear("pinned " + filler(600) + " END")
+	r.deliverNotes("pinned " + filler(600) + " END")
 	r.pin(1)
 	for i := range 6 {
 		r.talk(fmt.Sprintf("question %d %s", i, filler(100)))

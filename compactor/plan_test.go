@@ -88,7 +88,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
+func TestSpanEndsAtNextCompaction(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
@@ -97,7 +97,7 @@ func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
 	check.Equal(t, "planSpan(s, 1000, spared{}).to", sp.to, 2)
 }
 
-func TestASpanReachesBackToItsNeighbour(t *testing.T) {
+func TestSpanStartsAtItsNeighbor(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = s.lines[4:] // 5 and 6; 4 was deleted
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}

@@ -13,11 +13,11 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
-	r := newRig(t, 4000, &llmtest.Model{Func: good})
+func TestDisabledCompactionStillHandlesEmergency(t *testing.T) {
+	r := newRig(t, 4000, &llmtest.Model{Func: goodSummary})
 	r.policy.Enabled = false
 	for i := range 100 {
-		r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+		r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
 		g := r.c.Status()
 		if g.Next != compactor.OnEmergency || g.NextAt != 3800 || !strings.Contains(g.Paused, "switched off") {
 			t.Fatalf("the status says %s at %d, %q", g.Next, g.NextAt, g.Paused)
@@ -37,20 +37,20 @@ func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
 	}
 }
 
-func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
+func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	started, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		once.Do(func() { close(started) })
 		<-goOn
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}}
 	r := newRig(t, 100_000, worker)
 	r.policy.Focus = "names"
 	old := r.policy
 	hear := func() {
 		for range 20 {
-			r.hear("a word " + filler(30))
+			r.deliverNotes("a word " + filler(30))
 		}
 	}
 	hear()
@@ -62,7 +62,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	close(goOn)
 	r.waitIdle()
 	hear()
-	r.compactAndSettle()
+	r.compactAndWait()
 	stack := r.c.Status().Stack
 	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
 		t.Errorf("the rows are %+v", stack)
@@ -71,7 +71,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	r.policy.Focus = "places"
 	r.restart()
 	hear()
-	r.compactAndSettle()
+	r.compactAndWait()
 	if stack := r.c.Status().Stack; len(stack) != 3 || stack[2].Focus != "places" {
 		t.Errorf("after a restart the rows are %+v", stack)
 	}

@@ -65,8 +65,8 @@ func (f *file) open(t testing.TB) {
 	}
 }
 
-// refuse has the disk refuse what compactions write, after so many statements.
-func (m *machine) refuse(rt rapidT, after int) {
+// failDisk has the disk refuse what compactions write, after so many statements.
+func (m *machine) failDisk(rt rapidT, after int) {
 	if len(m.r.said) == 0 {
 		return // the first message of a thread inherits: that is no compaction's work
 	}
@@ -78,7 +78,7 @@ func (m *machine) refuse(rt rapidT, after int) {
 
 type rapidT interface{ Fatal(args ...any) }
 
-func (m *machine) mend() {
+func (m *machine) repairDisk() {
 	if !m.refusing {
 		return
 	}

@@ -12,12 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// change has people edit or delete some of what they said, whether it is verbatim,
+// editOrDelete has people edit or delete some of what they said, whether it is verbatim,
 // being summarized, or behind summaries.
-func (m *machine) change(rt *rapid.T, deleted bool) {
+func (m *machine) editOrDelete(rt *rapid.T, deleted bool) {
 	r := m.r
 	var theirs []int64
-	for _, said := range r.left() {
+	for _, said := range r.remainingMessages() {
 		if said.Role == llm.RoleUser && int(said.Seq) < len(r.said) { // the newest may be the running turn's question
 			theirs = append(theirs, said.Seq)
 		}
@@ -29,7 +29,7 @@ func (m *machine) change(rt *rapid.T, deleted bool) {
 	if !deleted {
 		m.edit(rt, theirs[first])
 		r.c.Check(context.Background())
-		m.levelNone(rt)
+		m.waitForWorker(rt)
 		return
 	}
 	m.remove(rt, theirs[first:min(first+1+below(rt, 5, "deleted at once"), len(theirs))])
@@ -37,7 +37,7 @@ func (m *machine) change(rt *rapid.T, deleted bool) {
 
 func (m *machine) edit(rt *rapid.T, seq int64) {
 	r := m.r
-	err := r.editUntold(seq, fmt.Sprintf("edited %d %d %s", seq-1, r.edits+1, heavy(one(rt, "edited size", 1, 30, 400))))
+	err := r.editWithoutNotice(seq, fmt.Sprintf("edited %d %d %s", seq-1, r.edits+1, heavy(one(rt, "edited size", 1, 30, 400))))
 	if err != nil && m.refusing {
 		return // the transcript is held to what it was
 	}
@@ -54,7 +54,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 			texts = append(texts, fmt.Sprintf("%s %d ", word, seq-1))
 		}
 	}
-	got, err := r.removeUntold(seqs...)
+	got, err := r.removeWithoutNotice(seqs...)
 	if err != nil && m.refusing {
 		return
 	}
@@ -77,6 +77,6 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 	}
 	m.last = view{}
 	r.apply(got...)
-	m.shows(rt, texts...)
-	m.levelNone(rt)
+	m.checkNotShown(rt, texts...)
+	m.waitForWorker(rt)
 }

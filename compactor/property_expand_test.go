@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// leadsToMessages: each row in the view expands to exactly the messages it stands
+// checkExpand: each row in the view expands to exactly the messages it stands
 // for, and the children of a rollup tile it.
-func (m *machine) leadsToMessages(rt *rapid.T) {
+func (m *machine) checkExpand(rt *rapid.T) {
 	head, _, err := m.r.conv.Compactions().Head(context.Background())
 	check.NoError(rt, err)
 	rows, err := m.r.rowsOf(head)
@@ -58,8 +58,8 @@ func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 	return seqs
 }
 
-// savedOnce: no worker saved from a message that a worker had saved from.
-func (m *machine) savedOnce(rt *rapid.T) {
+// checkMemoriesSavedOnce: no worker saved from a message that a worker had saved from.
+func (m *machine) checkMemoriesSavedOnce(rt *rapid.T) {
 	saved, _, err := memory.In(m.f.store).List(context.Background(), memory.Filter{Conversation: m.r.name})
 	check.NoError(rt, err)
 	seen := make(map[string]bool)

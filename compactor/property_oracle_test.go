@@ -48,7 +48,7 @@ func flat(messages []llm.Message) string {
 // what a strict provider takes. It reports whether the process is alive.
 func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	r, ctx := m.r, context.Background()
-	m.levelNone(rt)
+	m.waitForWorker(rt)
 	squeezed := false
 	crowded := func() bool {
 		g := r.c.Status()
@@ -65,7 +65,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	}
 	tokens := count()
 	for try := 0; err == nil && r.size > 0 && tokens+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
-		m.levelNone(rt)
+		m.waitForWorker(rt)
 		r.c.Reported(llm.Usage{Prompt: tokens})
 		r.c.Overflow(ctx)
 		m.metrics.overflows++
@@ -85,24 +85,24 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	if problem := strict(messages); problem != "" {
 		rt.Fatalf("a strict provider refuses the request: %s\n%s", problem, flat(messages))
 	}
-	m.levelNone(rt)
+	m.waitForWorker(rt)
 	if r.size > 0 {
 		r.c.Reported(llm.Usage{Prompt: tokens})
 	}
 	if version == m.disk.newest() {
-		m.goesOn(rt, flat(messages), first, squeezed)
+		m.checkExtendsPrevious(rt, flat(messages), first, squeezed)
 	} else {
 		m.last = view{} // made before the head changed, or after
 	}
 	if !m.loose {
-		m.everything(rt, flat(messages), applied == m.applied.Load())
+		m.checkEveryMessageShown(rt, flat(messages), applied == m.applied.Load())
 	}
 	m.metrics.requests++
 	return !m.disk.isDead()
 }
 
-// goesOn holds a request to be the one before and more, unless the head has changed.
-func (m *machine) goesOn(rt *rapid.T, text string, first, squeezed bool) {
+// checkExtendsPrevious holds a request to be the one before and more, unless the head has changed.
+func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed bool) {
 	now := view{text, m.disk.newest(), squeezed || m.last.squeezed && !first}
 	was := m.last
 	m.last = now
@@ -130,9 +130,9 @@ func namedIn(text string) (seqs []int64) {
 	return seqs
 }
 
-// everything holds a request to show each message that no row stands for, in order,
+// checkEveryMessageShown holds a request to show each message that no row stands for, in order,
 // and none that was deleted. whole: nothing was applied since it was made.
-func (m *machine) everything(rt *rapid.T, text string, whole bool) {
+func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 	if _, rest, ok := strings.Cut(text, "</kept>"); ok {
 		text = rest
 	}
@@ -172,8 +172,8 @@ func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
 	return rows
 }
 
-// glance checks coverage, order and budget of what is in memory, and what its status says.
-func (m *machine) glance(rt *rapid.T) {
+// checkStatus checks coverage, order and budget of what is in memory, and what its status says.
+func (m *machine) checkStatus(rt *rapid.T) {
 	g := m.r.c.Status()
 	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
 		rt.Fatalf("the status's parts do not add up: %+v", g)
@@ -194,7 +194,7 @@ func (m *machine) glance(rt *rapid.T) {
 		}
 		last = row.To
 	}
-	m.accounts(rt, g)
+	m.checkEachMessageOnce(rt, g)
 	if g.Used > g.Window { // a summary that grew the view applied behind the last check
 		m.r.c.Check(context.Background())
 		if m.disk.isDead() {
@@ -207,8 +207,8 @@ func (m *machine) glance(rt *rapid.T) {
 	}
 }
 
-// accounts holds each message of the session to be in exactly one place.
-func (m *machine) accounts(rt *rapid.T, g compactor.Status) {
+// checkEachMessageOnce holds each message of the session to be in exactly one place.
+func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
 	lines, covered := 0, make([]int, len(g.Stack))
 	for seq := m.r.start(); seq <= int64(len(m.r.said)); seq++ {
 		if m.r.gone[seq] {
@@ -231,11 +231,11 @@ func (m *machine) accounts(rt *rapid.T, g compactor.Status) {
 	}
 }
 
-// recovers: with a healthy model, placeholders repair and used falls below background,
+// checkRecovers: with a healthy model, placeholders repair and used falls below background,
 // unless what is spared alone exceeds it; then nothing is asked any more.
-func (m *machine) recovers(rt *rapid.T) {
+func (m *machine) checkRecovers(rt *rapid.T) {
 	r := m.r
-	m.sound(rt)
+	m.repairFaults(rt)
 	m.mood.Store(moodGood)
 	r.quiet = false
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is made ahead
@@ -246,14 +246,14 @@ func (m *machine) recovers(rt *rapid.T) {
 			rt.Fatal("it does not come to rest")
 		}
 		before := m.disk.newest()
-		m.pass(31 * time.Minute)
+		m.advanceClock(31 * time.Minute)
 		r.waitIdle()
 		if m.disk.newest() != before {
 			still = -1
 		}
 	}
 	check.NoError(rt, r.check())
-	m.glance(rt)
+	m.checkStatus(rt)
 	g := r.c.Status()
 	// A repair keeps its distance from the emergency level, which may be far below the window.
 	full := float64(g.Used) >= min(0.85, 0.9*g.Policy.At(g.Window).EmergencyThreshold)*float64(g.Window)

@@ -15,11 +15,11 @@ import (
 
 // Steps of a history that are somebody's wish: turns, changes, taking back.
 
-// talk has a turn: a question, tool results if there are any, an answer. The process
+// runTurn has a turn: a question, tool results if there are any, an answer. The process
 // may be killed in the middle of it.
-func (m *machine) talk(rt *rapid.T) {
+func (m *machine) runTurn(rt *rapid.T) {
 	if m.silent {
-		m.hear(rt)
+		m.deliverMessages(rt)
 		return
 	}
 	results := make([]string, one(rt, "results", 0, 0, 0, 1, 2, 4))
@@ -48,7 +48,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		return
 	}
 	if len(results) > 0 && chance(rt, 4, "people change what they said meanwhile") {
-		m.change(rt, chance(rt, 2, "deleted"))
+		m.editOrDelete(rt, chance(rt, 2, "deleted"))
 		m.edit(rt, asked.Seq)
 	}
 	fails := len(results) - 1
@@ -117,20 +117,20 @@ func (m *machine) undo(rt *rapid.T) {
 	m.r.c.Check(context.Background())
 }
 
-// wishAndUndo has somebody's compaction are applied, by itself, and be undone.
-func (m *machine) wishAndUndo(rt *rapid.T) {
+// requestAndUndo has somebody's compaction are applied, by itself, and be undone.
+func (m *machine) requestAndUndo(rt *rapid.T) {
 	if m.silent {
 		return
 	}
-	m.sound(rt)
+	m.repairFaults(rt)
 	r := m.r
 	r.waitIdle()
-	before, used, applied := r.render(), r.c.Status().Used, m.appliedSets(rt)
+	before, used, applied := r.render(), r.c.Status().Used, m.countApplied(rt)
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
 	}
 	check.NoError(rt, r.c.Wait(context.Background()))
-	if m.appliedSets(rt) != applied+1 || !m.queued(rt) {
+	if m.countApplied(rt) != applied+1 || !m.lastAppliedWasRequested(rt) {
 		return // it failed, or something else was due behind it
 	}
 	e, err := r.c.Undo(context.Background())
@@ -146,14 +146,14 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	after, now := r.render(), r.c.Status().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
-	if m.appliedSets(rt) == applied+1 && (after != before || r.size == 0 && now-freedNow != used-freed) {
+	if m.countApplied(rt) == applied+1 && (after != before || r.size == 0 && now-freedNow != used-freed) {
 		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, now, after)
 	}
 }
 
 // wished reports whether the latest compaction is of somebody's request, and of nothing that
 // lies before the session: that cannot be undone.
-func (m *machine) queued(rt *rapid.T) (queued bool) {
+func (m *machine) lastAppliedWasRequested(rt *rapid.T) (queued bool) {
 	all, err := m.r.conv.Compactions().Applied(context.Background())
 	if err != nil || len(all) == 0 {
 		rt.Fatal(len(all), err)
@@ -168,7 +168,7 @@ func (m *machine) queued(rt *rapid.T) (queued bool) {
 }
 
 // applied compactions counts the applied compactions on disk, those that were undone too.
-func (m *machine) appliedSets(rt *rapid.T) int {
+func (m *machine) countApplied(rt *rapid.T) int {
 	all, err := m.r.conv.Compactions().Applied(context.Background())
 	check.NoError(rt, err)
 	return len(all)
@@ -177,7 +177,7 @@ func (m *machine) appliedSets(rt *rapid.T) int {
 // pin pins a message, or takes a pin away.
 func (m *machine) pin(rt *rapid.T) {
 	r := m.r
-	left := r.left()
+	left := r.remainingMessages()
 	if len(left) == 0 {
 		return
 	}
@@ -195,7 +195,7 @@ func (m *machine) pin(rt *rapid.T) {
 }
 
 // again begins a new session.
-func (m *machine) rebuilt(rt *rapid.T) {
+func (m *machine) newSession(rt *rapid.T) {
 	if !m.refusing && !m.disk.armed() {
 		m.r.startSession()
 		return

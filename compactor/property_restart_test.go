@@ -22,7 +22,7 @@ import (
 
 // restart ends the process in order, a worker at work perhaps, and starts it again.
 func (m *machine) restart(rt *rapid.T) {
-	m.mend() // somebody made room
+	m.repairDisk() // somebody made room
 	if m.gate != nil && m.gate.place != atWork {
 		m.release()
 	}
@@ -34,7 +34,7 @@ func (m *machine) restart(rt *rapid.T) {
 // reaches the disk. What it had begun is finished.
 func (m *machine) reopen(rt *rapid.T) {
 	m.disk.kill()
-	m.mend()
+	m.repairDisk()
 	m.release()
 	m.r.close()
 	if chance(rt, 8, "the file too") {
@@ -56,10 +56,10 @@ func (m *machine) reopen(rt *rapid.T) {
 	}
 }
 
-// restartSame holds that a restart renders the same bytes. Nothing is asked for, or what
+// checkRestartRendersSame holds that a restart renders the same bytes. Nothing is asked for, or what
 // begins then might are applied at once: a new process does not know what failed before.
-func (m *machine) restartSame(rt *rapid.T) {
-	m.sound(rt)
+func (m *machine) checkRestartRendersSame(rt *rapid.T) {
+	m.repairFaults(rt)
 	r := m.r
 	ttl := r.policy.CacheTTL
 	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or what is prepared may be applied
@@ -73,9 +73,9 @@ func (m *machine) restartSame(rt *rapid.T) {
 	m.last = last // the next request extends it, restart or not
 }
 
-// above makes the conversation a thread of one in which something was said: of
+// becomeThread makes the conversation a thread of one in which something was said: of
 // nine messages three are summarized by each of two rows, one is hidden, and it hangs on the last.
-func (m *machine) above(rt *rapid.T) {
+func (m *machine) becomeThread(rt *rapid.T) {
 	ctx := context.Background()
 	m.channel = fmt.Sprintf("terminal:server%d/channel", m.f.histories)
 	m.r.name = m.channel + "/a9"
@@ -99,8 +99,8 @@ func (m *machine) above(rt *rapid.T) {
 	check.NoError(rt, hide(c, 7, 7))
 }
 
-// changeAbove has people delete a message of the channel above a thread.
-func (m *machine) changeAbove(rt *rapid.T) {
+// deleteInChannel has people delete a message of the channel above a thread.
+func (m *machine) deleteInChannel(rt *rapid.T) {
 	if m.channel == "" {
 		return
 	}
@@ -115,12 +115,12 @@ func (m *machine) changeAbove(rt *rapid.T) {
 	}
 	m.last = view{}
 	m.r.c.Reread()
-	m.levelNone(rt)
-	m.shows(rt, fmt.Sprintf("above %d said", n))
+	m.waitForWorker(rt)
+	m.checkNotShown(rt, fmt.Sprintf("above %d said", n))
 }
 
-// shows fails if what was deleted stands in the view.
-func (m *machine) shows(rt *rapid.T, deleted ...string) {
+// checkNotShown fails if what was deleted stands in the view.
+func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	messages, _, err := m.r.c.Request(context.Background())
 	if err != nil {
 		if m.disk.isDead() {

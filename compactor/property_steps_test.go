@@ -54,8 +54,8 @@ type machine struct {
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
 
-// pass lets time pass.
-func (m *machine) pass(d time.Duration) { m.ticks.Add(int64(d / time.Second)) }
+// advanceClock lets time pass.
+func (m *machine) advanceClock(d time.Duration) { m.ticks.Add(int64(d / time.Second)) }
 
 // operation is one step of a history.
 type operation struct {
@@ -68,52 +68,52 @@ type operation struct {
 // steps are all there are, the simplest first: what rapid makes smaller ends there.
 var steps = []operation{
 	{"look", 2, false, func(m *machine, _ *rapid.T) { m.r.c.Check(context.Background()) }},
-	{"hear", 17, false, (*machine).hear},
+	{"hear", 17, false, (*machine).deliverMessages},
 	{"burst", 5, false, (*machine).burst},
-	{"talk", 14, false, (*machine).talk},
+	{"talk", 14, false, (*machine).runTurn},
 	{"time passes", 4, false, func(m *machine, rt *rapid.T) {
-		m.pass(one(rt, "time", time.Minute, 10*time.Minute, 2*time.Hour))
+		m.advanceClock(one(rt, "time", time.Minute, 10*time.Minute, 2*time.Hour))
 		m.r.c.Check(context.Background())
 	}},
-	{"deliver again", 3, false, (*machine).again},
-	{"settle", 3, false, (*machine).settle},
+	{"deliver again", 3, false, (*machine).redeliver},
+	{"settle", 3, false, (*machine).finishWork},
 	{"compact", 3, false, (*machine).compact},
-	{"edit", 2, false, func(m *machine, rt *rapid.T) { m.change(rt, false) }},
-	{"delete", 2, false, func(m *machine, rt *rapid.T) { m.change(rt, true) }},
+	{"edit", 2, false, func(m *machine, rt *rapid.T) { m.editOrDelete(rt, false) }},
+	{"delete", 2, false, func(m *machine, rt *rapid.T) { m.editOrDelete(rt, true) }},
 	{"undo", 2, false, (*machine).undo},
-	{"compact and undo", 1, false, (*machine).wishAndUndo},
+	{"compact and undo", 1, false, (*machine).requestAndUndo},
 	{"pin", 2, false, (*machine).pin},
-	{"new session", 1, false, func(m *machine, rt *rapid.T) { m.rebuilt(rt) }},
-	{"new session while it is summed up", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.rebuilt(rt) }},
-	{"delete above", 1, false, (*machine).changeAbove},
-	{"render, restart, render", 1, false, (*machine).restartSame},
-	{"all is well again", 4, false, func(m *machine, rt *rapid.T) { m.sound(rt); m.mood.Store(int32(below(rt, moodLong, "good mood"))) }},
+	{"new session", 1, false, func(m *machine, rt *rapid.T) { m.newSession(rt) }},
+	{"new session while it is summed up", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.newSession(rt) }},
+	{"delete above", 1, false, (*machine).deleteInChannel},
+	{"render, restart, render", 1, false, (*machine).checkRestartRendersSame},
+	{"all is well again", 4, false, func(m *machine, rt *rapid.T) { m.repairFaults(rt); m.mood.Store(int32(below(rt, moodLong, "good mood"))) }},
 	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, moods, "mood"))) }},
-	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.hold(rt, one(rt, "place", atWork, atStarted, atMade)) }},
-	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.refuse(rt, below(rt, 12, "statements it takes still")) }},
+	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade)) }},
+	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.failDisk(rt, below(rt, 12, "statements it takes still")) }},
 	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.kill(); m.reopen(rt) }},
 	{"crash soon", 2, true, func(m *machine, rt *rapid.T) { m.disk.arm(1+below(rt, 12, "calls"), chance(rt, 2, "on disk")) }},
 	{"end and begin", 1, true, (*machine).restart},
 }
 
 // deck has each step as often as its weight says.
-var deck []card
+var deck []stepIndex
 
-type card int
+type stepIndex int
 
-func (c card) String() string { return steps[c].name }
+func (c stepIndex) String() string { return steps[c].name }
 
 func init() {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	for i, s := range steps {
-		deck = append(deck, slices.Repeat([]card{card(i)}, s.weight)...)
+		deck = append(deck, slices.Repeat([]stepIndex{stepIndex(i)}, s.weight)...)
 	}
 }
 
 func (m *machine) step(rt *rapid.T) {
 	i := one(rt, "operation", deck...)
 	s := steps[i]
-	m.pass(20 * time.Second)
+	m.advanceClock(20 * time.Second)
 	under := s.fault || m.underFault()
 	s.do(m, rt)
 	m.metrics.step(int(i), under || m.underFault())
@@ -134,8 +134,8 @@ func (m *machine) text(rt *rapid.T) string {
 	return heavy(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
 }
 
-// past gives the conversation one: messages that are imported.
-func (m *machine) past(rt *rapid.T) {
+// importHistory gives the conversation one: messages that are imported.
+func (m *machine) importHistory(rt *rapid.T) {
 	n := below(rt, 25, "imported")
 	var said []store.Inbound
 	for i := range n {
@@ -156,9 +156,9 @@ func (m *machine) inbound(n int, text string) store.Inbound {
 	}
 }
 
-func (m *machine) hear(rt *rapid.T) {
+func (m *machine) deliverMessages(rt *rapid.T) {
 	m.r.quiet = m.silent || chance(rt, 3, "nobody speaks to the bot")
-	m.r.hear(fmt.Sprintf("note %d %s", len(m.r.said), m.text(rt)))
+	m.r.deliverNotes(fmt.Sprintf("note %d %s", len(m.r.said), m.text(rt)))
 }
 
 // burst delivers some messages before anything is taken up, some of them twice and
@@ -166,7 +166,7 @@ func (m *machine) hear(rt *rapid.T) {
 func (m *machine) burst(rt *rapid.T) {
 	r, ctx, n := m.r, context.Background(), 2+below(rt, 3, "messages")
 	if len(r.said) == 0 {
-		m.hear(rt)
+		m.deliverMessages(rt)
 		return
 	}
 	first := len(r.said)
@@ -186,15 +186,15 @@ func (m *machine) burst(rt *rapid.T) {
 		r.c.History().Stored()
 		r.said = append(r.said, taken...)
 		r.c.Check(ctx)
-		m.levelNone(rt)
+		m.waitForWorker(rt)
 	}
 	if len(r.said) != first+n {
 		rt.Fatalf("%d messages were put in, %d came", n, len(r.said)-first)
 	}
 }
 
-// again delivers messages that are known, in any order; nothing comes of it.
-func (m *machine) again(rt *rapid.T) {
+// redeliver delivers messages that are known, in any order; nothing comes of it.
+func (m *machine) redeliver(rt *rapid.T) {
 	m.repeat(rt)
 	taken, err := m.r.conv.Inbox().Dequeue(context.Background(), store.All, 1<<30, time.Time{})
 	if err != nil || len(taken) != 0 {
@@ -218,8 +218,8 @@ func (m *machine) repeat(rt *rapid.T) {
 	}
 }
 
-func (m *machine) settle(rt *rapid.T) {
-	m.letGo(rt)
+func (m *machine) finishWork(rt *rapid.T) {
+	m.releaseAndWait(rt)
 	m.r.waitIdle()
 }
 
@@ -229,5 +229,5 @@ func (m *machine) compact(rt *rapid.T) {
 		return
 	}
 	m.r.c.Compact(compactor.OnManual, "")
-	m.levelNone(rt)
+	m.waitForWorker(rt)
 }

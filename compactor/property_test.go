@@ -73,12 +73,12 @@ func makeHistory(t *testing.T, rt *rapid.T, f *file, all *metrics) {
 	steps := minSteps + below(rt, 16, "steps beyond those")
 	for i := range steps {
 		m.step(rt)
-		m.after(rt, i%15 == 14)
+		m.checkAfterStep(rt, i%15 == 14)
 		check.NoError(rt, m.r.checkShown())
 	}
-	m.recovers(rt)
-	m.leadsToMessages(rt)
-	m.savedOnce(rt)
+	m.checkRecovers(rt)
+	m.checkExpand(rt)
+	m.checkMemoriesSavedOnce(rt)
 	m.count(all)
 }
 
@@ -113,28 +113,28 @@ func share(rt *rapid.T, low, high float64, what string) float64 {
 	return low + (high-low)*float64(below(rt, 33, what))/32
 }
 
-// on is the rig's view of the test: what it finds ends the history, and rapid shrinks it.
-type on struct {
+// rapidAdapter is the rig's view of the test: what it finds ends the history, and rapid shrinks it.
+type rapidAdapter struct {
 	testing.TB
 	rt *rapid.T
 }
 
-func (o on) Fatal(args ...any)                 { o.rt.Helper(); o.rt.Fatal(args...) }
-func (o on) Fatalf(format string, args ...any) { o.rt.Helper(); o.rt.Fatalf(format, args...) }
-func (o on) Error(args ...any)                 { o.rt.Helper(); o.rt.Error(args...) }
-func (o on) Errorf(format string, args ...any) { o.rt.Helper(); o.rt.Errorf(format, args...) }
-func (o on) Helper()                           { o.rt.Helper() }
+func (o rapidAdapter) Fatal(args ...any)                 { o.rt.Helper(); o.rt.Fatal(args...) }
+func (o rapidAdapter) Fatalf(format string, args ...any) { o.rt.Helper(); o.rt.Fatalf(format, args...) }
+func (o rapidAdapter) Error(args ...any)                 { o.rt.Helper(); o.rt.Error(args...) }
+func (o rapidAdapter) Errorf(format string, args ...any) { o.rt.Helper(); o.rt.Errorf(format, args...) }
+func (o rapidAdapter) Helper()                           { o.rt.Helper() }
 
 func newMachine(t *testing.T, rt *rapid.T, f *file) *machine {
 	m := &machine{f: f, metrics: &metrics{}, parked: make(chan struct{}, 100), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	f.histories++
 	m.r = &rig{
-		t: on{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true,
+		t: rapidAdapter{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true,
 		name: fmt.Sprintf("terminal:test%d", f.histories), policy: drawPolicy(rt),
 		window: one(rt, "window", 2500, 3000, 4000),
 		size:   one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7),
 	}
-	m.r.tune, m.r.hold = m.tune, m.slow
+	m.r.tune, m.r.hold = m.configure, m.slowJob
 	m.loose = chance(rt, 4, "nobody waits for the worker")
 	m.silent = chance(rt, 8, "nobody ever speaks to the bot")
 	if !chance(rt, 8, "no model") {
@@ -142,11 +142,11 @@ func newMachine(t *testing.T, rt *rapid.T, f *file) *machine {
 	}
 	m.r.quiet = m.silent
 	if chance(rt, 6, "a thread") {
-		m.above(rt)
+		m.becomeThread(rt)
 	}
 	m.r.open()
 	if m.r.name != m.channel+"/a9" {
-		m.past(rt)
+		m.importHistory(rt)
 	}
 	return m
 }
@@ -187,28 +187,28 @@ func drawVariant(rt *rapid.T, p *compactor.Policy) {
 	}
 }
 
-// tune puts the machine between engine and world: its disk, its clock, its ear.
-func (m *machine) tune(o *compactor.Options) {
+// configure puts the machine between engine and world: its disk, its clock, its ear.
+func (m *machine) configure(o *compactor.Options) {
 	m.disk = &disk{Records: o.Records}
 	o.Records = m.disk
 	o.Now = m.now
 	told := o.After
 	o.After = func(e compactor.Event) {
 		told(e)
-		m.told(e)
+		m.onEvent(e)
 	}
 }
 
 // end ends a history, whatever came of it.
 func (m *machine) end() {
-	m.mend()
+	m.repairDisk()
 	m.release()
 	m.r.close()
 }
 
-// after is what is held to be true after each step; whole: what only the disk can tell, too.
-func (m *machine) after(rt *rapid.T, whole bool) {
-	m.levelNone(rt)
+// checkAfterStep is what is held to be true after each step; whole: what only the disk can tell, too.
+func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
+	m.waitForWorker(rt)
 	if m.disk.isDead() {
 		m.reopen(rt)
 		whole = true
@@ -216,8 +216,8 @@ func (m *machine) after(rt *rapid.T, whole bool) {
 	if why := m.problem.Load(); why != nil {
 		rt.Fatal(*why)
 	}
-	m.glance(rt)
-	if err := m.r.checkTold(); err != nil && !m.disk.isDead() { // the worker may just have been killed behind a commit
+	m.checkStatus(rt)
+	if err := m.r.checkPublishedState(); err != nil && !m.disk.isDead() { // the worker may just have been killed behind a commit
 		rt.Fatal(err)
 	}
 	if whole {
@@ -228,9 +228,9 @@ func (m *machine) after(rt *rapid.T, whole bool) {
 	}
 }
 
-// sound has everything in order that was broken, and the worker done.
-func (m *machine) sound(rt *rapid.T) {
-	m.mend()
+// repairFaults has everything in order that was broken, and the worker done.
+func (m *machine) repairFaults(rt *rapid.T) {
+	m.repairDisk()
 	m.disk.arm(0, false)
 	m.release()
 	check.NoError(rt, m.r.c.Wait(context.Background()))

@@ -34,7 +34,7 @@ const (
 func faulty(mood int32) bool { return mood >= moodLong }
 
 func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-	m.park(ctx, atWork)
+	m.waitAtGate(ctx, atWork)
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, err
 	}
@@ -58,7 +58,7 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 	case moodLong:
 		return llmtest.Use(summarize(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200)))), nil
 	case moodBroken:
-		return broken(ctx, n, req)
+		return brokenSummaries(ctx, n, req)
 	case moodRefuses:
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
 	case moodTooMuch:
@@ -74,7 +74,7 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 	case moodLate:
 		return llm.Response{}, context.DeadlineExceeded
 	}
-	return good(ctx, n, req)
+	return goodSummary(ctx, n, req)
 }
 
 // saves are memories of the first messages that a request shows, one of each.
@@ -117,15 +117,15 @@ type gate struct {
 	open  chan struct{}
 }
 
-// hold has the next worker that comes to a place wait there.
-func (m *machine) hold(rt *rapid.T, place int) {
-	m.letGo(rt)
+// holdWorkerAt has the next worker that comes to a place wait there.
+func (m *machine) holdWorkerAt(rt *rapid.T, place int) {
+	m.releaseAndWait(rt)
 	m.gate = &gate{place, make(chan struct{})}
 	m.next.Store(m.gate)
 }
 
-// park holds the worker, if this is the place.
-func (m *machine) park(ctx context.Context, place int) {
+// waitAtGate holds the worker, if this is the place.
+func (m *machine) waitAtGate(ctx context.Context, place int) {
 	g := m.next.Load()
 	if g == nil || g.place != place || !m.next.CompareAndSwap(g, nil) {
 		return
@@ -150,15 +150,15 @@ func (m *machine) release() {
 	m.held = false
 }
 
-// letGo lets a worker that is held go on, until it is done.
-func (m *machine) letGo(rt *rapid.T) {
+// releaseAndWait lets a worker that is held go on, until it is done.
+func (m *machine) releaseAndWait(rt *rapid.T) {
 	m.release()
-	m.levelNone(rt)
+	m.waitForWorker(rt)
 }
 
 // calm waits until the worker is done, or held: so a history is made of its draws
 // alone, and rapid can make it smaller. In some nobody waits.
-func (m *machine) levelNone(rt *rapid.T) {
+func (m *machine) waitForWorker(rt *rapid.T) {
 	if m.loose || !m.r.c.Busy() {
 		return
 	}
@@ -182,21 +182,21 @@ func (m *machine) levelNone(rt *rapid.T) {
 	}
 }
 
-// slow runs what makes a row, and holds it up. What fills a placeholder, with its folds, runs
+// slowJob runs what makes a row, and holds it up. What fills a placeholder, with its folds, runs
 // beside the worker and is never held.
-func (m *machine) slow(e compactor.Event, slow func() func()) (finish func()) {
+func (m *machine) slowJob(e compactor.Event, slow func() func()) (finish func()) {
 	if e.By == compactor.ByExtractive && (e.Trigger == compactor.OnRepair || e.Trigger == compactor.OnRollup) {
 		return slow()
 	}
-	m.park(context.Background(), atStarted)
+	m.waitAtGate(context.Background(), atStarted)
 	finish = slow()
-	m.park(context.Background(), atMade)
+	m.waitAtGate(context.Background(), atMade)
 	return finish
 }
 
-// told hears of each step of a compaction, on the owner's goroutine: what is reported is what a
+// onEvent hears of each step of a compaction, on the owner's goroutine: what is reported is what a
 // new count gives.
-func (m *machine) told(e compactor.Event) {
+func (m *machine) onEvent(e compactor.Event) {
 	m.events[eventName(e)].Add(1)
 	used := m.r.c.Compactor.StatusReader()().Used
 	switch e.State {
@@ -210,20 +210,20 @@ func (m *machine) told(e compactor.Event) {
 		m.applied.Add(1)
 		m.numbers.Add(1)
 		if e.AfterTokens != used {
-			m.fault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
+			m.reportFault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
 		}
 		if e.BeforeTokens == m.lastly { // what a level wants is applied in several steps, one behind the other
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
 		if m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c && e.BeforeTokens != m.before {
-			m.fault("an applied summary reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
+			m.reportFault("an applied summary reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
 		}
 	}
 }
 
-// fault notes what a worker's goroutine found, for the test's.
-func (m *machine) fault(format string, args ...any) {
+// reportFault notes what a worker's goroutine found, for the test's.
+func (m *machine) reportFault(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)
 	m.problem.CompareAndSwap(nil, &why)
 }

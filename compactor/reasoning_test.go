@@ -15,9 +15,9 @@ import (
 	"cairn/store"
 )
 
-// thinks has a turn in which the model reasons at length before it calls a tool. It
+// useReasoningModel has a turn in which the model reasons at length before it calls a tool. It
 // returns the request that was made with the tool's result.
-func (r *rig) thinks(reasoning string) []llm.Message {
+func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	r.t.Helper()
 	x := r.begin(r.deliver("look it up", true))
 	r.request()
@@ -53,11 +53,11 @@ func (x *turn) reason(id string) {
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})
 }
 
-func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
+func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	t.Run("it is sent back and counted within the turn, and neither afterwards", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		before := prompt(r)
-		check.Equal(t, "the second request has the reasoning", reasonings(r.thinks(filler(3000))), 1)
+		check.Equal(t, "the second request has the reasoning", reasonings(r.useReasoningModel(filler(3000))), 1)
 		if grown := prompt(r) - before; grown > 200 {
 			t.Errorf("after the turn %d tokens more are used", grown)
 		}
@@ -67,9 +67,9 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 	})
 	t.Run("150 turns of it cause no more compactions than turns without", func(t *testing.T) {
 		compactions := func(reasoning string) (n int) {
-			r := newRig(t, 32_000, &llmtest.Model{Func: good})
+			r := newRig(t, 32_000, &llmtest.Model{Func: goodSummary})
 			for range 150 {
-				r.thinks(reasoning)
+				r.useReasoningModel(reasoning)
 				r.waitIdle()
 			}
 			return r.seen(compactor.EventApplied)
@@ -80,25 +80,25 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		r.learnt.NeedReasoning()
-		r.thinks("because " + filler(300))
+		r.useReasoningModel("because " + filler(300))
 		before := prompt(r)
-		r.thinks("because " + filler(300))
+		r.useReasoningModel("because " + filler(300))
 		if grown := prompt(r) - before; grown < 300 {
 			t.Errorf("a turn with reasoning costs %d tokens", grown)
 		}
-		r.asRestarted()
+		r.renderAfterRestart()
 		r.deliver("and?", true)
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
 		check.Equal(t, "the request has the reasoning", reasonings(r.request()), 2)
 	})
 }
 
-func TestReasoningIsNotShownToAnotherModel(t *testing.T) {
+func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
 	t.Run("what is stored of it for another model does not come back", func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Func: good})
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 		r.learnt.NeedReasoning()
 		r.chat(10)
-		r.thinks("because")
+		r.useReasoningModel("because")
 		calls := r.said[11].Seq
 		r.chat(10)
 		other := new(llm.Learnt)
@@ -120,9 +120,9 @@ func TestReasoningIsNotShownToAnotherModel(t *testing.T) {
 	})
 }
 
-func TestCallsWithoutTheirReasoningAreMarked(t *testing.T) {
+func TestCallsWithoutReasoningAreMarked(t *testing.T) {
 	t.Run("calls whose reasoning went with the head are marked, after the turn and a restart too", func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Func: good})
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 		r.chat(30)
 		x := r.begin(r.deliver("look at it", true))
 		r.request()
@@ -148,12 +148,12 @@ func TestCallsWithoutTheirReasoningAreMarked(t *testing.T) {
 		must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 		r.c.Answered()
 		check.EqualAll(t, "after the turn the calls", deprived(r.request()), []string{"a"})
-		r.asRestarted()
+		r.renderAfterRestart()
 		check.EqualAll(t, "after a restart the calls", deprived(r.request()), []string{"a"})
 	})
 }
 
-func TestAHeadThatChangesInATurnEndsItsReasoning(t *testing.T) {
+func TestHeadChangeEndsReasoning(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, r *rig){
 		"a summary": func(t *testing.T, r *rig) {
 			r.applied()
@@ -164,7 +164,7 @@ func TestAHeadThatChangesInATurnEndsItsReasoning(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, 100_000, &llmtest.Model{Func: good})
+			r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 			r.chat(30)
 			x := r.begin(r.deliver("look at it", true))
 			r.request()

@@ -16,8 +16,8 @@ import (
 	"cairn/prompts"
 )
 
-func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
-	worker := &llmtest.Model{Func: good}
+func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
+	worker := &llmtest.Model{Func: goodSummary}
 	r := newRig(t, 100_000, worker)
 	r.chat(30)
 	r.compact("")
@@ -46,13 +46,13 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	r.verify()
 }
 
-func TestARecapWithoutAModelSaysSo(t *testing.T) {
+func TestRecapWithoutModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		worker *llmtest.Model
 		why    string
 	}{
 		"there is none": {nil, ""},
-		"it is down":    {&llmtest.Model{Func: broken}, "overloaded"},
+		"it is down":    {&llmtest.Model{Func: brokenSummaries}, "overloaded"},
 		"it hangs": {&llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 			<-ctx.Done()
 			return llm.Response{}, ctx.Err()
@@ -66,8 +66,8 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 100_000, c.worker)
-				r.hear("I decided to move to Turin in May.")
-				r.hear("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
+				r.deliverNotes("I decided to move to Turin in May.")
+				r.deliverNotes("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
 				rows := count(t, r.dir, "SELECT count(*) FROM compactions")
 				started := time.Now()
 				recap, err := r.c.Recap(t.Context(), "")
@@ -87,12 +87,12 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 	}
 }
 
-func TestARecapTellsOfWhatIsHidden(t *testing.T) {
+func TestRecapMentionsHiddenMessages(t *testing.T) {
 	r := newRig(t, 4000, nil)
 	r.policy.Enabled = false
 	hidden := 0
 	for i := 0; hidden == 0 && i < 200; i++ {
-		r.hear("Ada went to Turin. " + filler(60))
+		r.deliverNotes("Ada went to Turin. " + filler(60))
 		for _, row := range r.c.Status().Stack {
 			if row.Kind == compactor.Placeholder {
 				hidden = row.Messages
@@ -114,20 +114,20 @@ func TestARecapTellsOfWhatIsHidden(t *testing.T) {
 }
 
 func TestNothingToRecap(t *testing.T) {
-	r := newRig(t, 4000, &llmtest.Model{Func: broken})
+	r := newRig(t, 4000, &llmtest.Model{Func: brokenSummaries})
 	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
 	check.Equal(t, "recap.To", recap.To, 0)
 	check.Equal(t, "recap.Text", recap.Text, "")
 }
 
-func TestARecapEndsWithItsContext(t *testing.T) {
+func TestRecapIsCanceledWithContext(t *testing.T) {
 	began := make(chan struct{}, 1)
 	r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		began <- struct{}{}
 		<-ctx.Done()
 		return llm.Response{}, ctx.Err()
 	}})
-	r.hear("hello")
+	r.deliverNotes("hello")
 	done := make(chan error)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -139,7 +139,7 @@ func TestARecapEndsWithItsContext(t *testing.T) {
 	check.Error(t, <-done, context.Canceled)
 }
 
-func TestALongViewIsRecappedInChunks(t *testing.T) {
+func TestLongRecapUsesChunks(t *testing.T) {
 	worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
 			t.Errorf("a request has %d tokens", tokens)

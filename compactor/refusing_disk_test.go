@@ -39,7 +39,7 @@ type faultyDisk struct {
 	memory.Records
 	blind   bool     // it does not tell the head
 	refuses bool     // it takes no change of the head
-	undo    *undoing // how it undoes; nil: as ever
+	undo    *undoFault // how it undoes; nil: as ever
 }
 
 // faultyDisk restarts the rig on such a store.
@@ -72,19 +72,19 @@ func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change tra
 	return commit()
 }
 
-func TestADiskThatRefusesIsNotTriedWithoutEnd(t *testing.T) {
-	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: good}, "without one": nil} {
+func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
+	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 8000, worker)
 				r.policy.FailureLimit = 1
 				mend := r.refuseCompactions(t)
 				for r.seen(compactor.EventFailed) == 0 {
-					r.hear(filler(60))
+					r.deliverNotes(filler(60))
 					r.waitIdle()
 				}
 				for i := range 60 {
-					r.hear(fmt.Sprint("note ", i))
+					r.deliverNotes(fmt.Sprint("note ", i))
 					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
 						t.Fatalf("after %d minutes the disk was tried %d times", i, r.seen(compactor.EventFailed))
 					}

@@ -13,12 +13,12 @@ import (
 var aimed = regexp.MustCompile(`about (\d+) tokens`)
 
 // A repair asks for a summary as long as its span deserves, like any other job.
-func TestARepairIsAsLongAsItsSpanDeserves(t *testing.T) {
+func TestRepairLengthFollowsSpan(t *testing.T) {
 	for _, model := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with a model: %v", model), func(t *testing.T) {
 			var worker *llmtest.Model
 			if model {
-				worker = &llmtest.Model{Func: good}
+				worker = &llmtest.Model{Func: goodSummary}
 			}
 			r := newRig(t, 100_000, worker)
 			r.hearNotes(20)

@@ -6,7 +6,7 @@ import (
 	"cairn/internal/check"
 )
 
-func TestAFailureIsReportedUntilASummaryIsApplied(t *testing.T) {
+func TestFailureIsReportedUntilApplied(t *testing.T) {
 	var r reports
 	failed := Event{ID: 1, State: EventFailed}
 	r.note(failed, 5)

@@ -23,9 +23,9 @@ func (r *rig) refusal(trigger compactor.Trigger) string {
 	return e.Error
 }
 
-func TestARequestThatDoesNothingSaysWhy(t *testing.T) {
+func TestRequestWithoutEffectSaysWhy(t *testing.T) {
 	release := make(chan struct{})
-	worker := held(release, good)
+	worker := held(release, goodSummary)
 	r := newRig(t, 100_000, worker)
 	r.talk("one turn, with a long answer", filler(300))
 	check.Contains(t, "what is short is refused", r.refusal(compactor.OnManual), "nothing old enough")
@@ -48,22 +48,22 @@ func TestARequestThatDoesNothingSaysWhy(t *testing.T) {
 	if n := len(worker.Requests()); n != asked {
 		t.Errorf("the model was asked %d times more", n-asked)
 	}
-	r.hear("something new")
+	r.deliverNotes("something new")
 	check.Contains(t, "after one more message it is refused", r.refusal(compactor.OnManual), "too short")
 	r.verify()
 }
 
-func TestPeopleMayAskWhatTheLevelsMayNot(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+func TestManualRequestIgnoresLevelLimits(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.policy.Enabled = false
 	r.chat(30)
 	check.Contains(t, "a model is refused", r.refusal(compactor.OnSelf), "switched off")
 	check.Equal(t, "a person's wish ended", r.compact("").State, compactor.EventApplied)
 }
 
-func TestAManualCompactionWhileALevelIsReachedIsTheOnlyOne(t *testing.T) {
+func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		worker := &llmtest.Model{Delay: time.Second, Func: good}
+		worker := &llmtest.Model{Delay: time.Second, Func: goodSummary}
 		r := newRig(t, 100_000, worker)
 		r.chat(150)
 		r.resize(10_000) // now a level is reached, but nobody has looked yet
@@ -80,8 +80,8 @@ func TestAManualCompactionWhileALevelIsReachedIsTheOnlyOne(t *testing.T) {
 	})
 }
 
-func TestAModelMayCompactOnceATurn(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+func TestModelCompactsOncePerTurn(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.chat(30)
 	r.talk("first")
 	var events []compactor.Event
@@ -108,14 +108,14 @@ func TestAModelMayCompactOnceATurn(t *testing.T) {
 	r.verify()
 }
 
-func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
+func TestModelSeesFailureAndMayRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := true
 		r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if fails {
-				return broken(ctx, n, req)
+				return brokenSummaries(ctx, n, req)
 			}
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		}})
 		r.chat(30)
 		for range 2 {
@@ -139,8 +139,8 @@ func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
 	})
 }
 
-func TestNothingToCutIsNoCompaction(t *testing.T) {
-	worker := &llmtest.Model{Func: good}
+func TestNothingToCut(t *testing.T) {
+	worker := &llmtest.Model{Func: goodSummary}
 	r := newRig(t, 4000, worker)
 	r.policy.KeepLastN, r.policy.BackgroundThreshold, r.policy.AggressiveThreshold = 500, 0.10, 0.80
 	r.policy.TailTokens = 200_000

@@ -30,7 +30,7 @@ func TestRetriesBackOffAndPause(t *testing.T) {
 	}
 }
 
-func TestRepairsWaitOneByOne(t *testing.T) {
+func TestRepairsBackOffSeparately(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
 	r.repairFailed(1, now, nil)
@@ -47,7 +47,7 @@ func TestRepairsWaitOneByOne(t *testing.T) {
 	}
 }
 
-func TestAModelThatDeclinesEverythingIsLeftAlone(t *testing.T) {
+func TestDecliningModelIsLeftAlone(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
 	r.declined(now, 3)
@@ -61,7 +61,7 @@ func TestAModelThatDeclinesEverythingIsLeftAlone(t *testing.T) {
 	check.Equal(t, "failures", r.why(now), reasonBackoff)
 }
 
-func TestAVetoHoldsForItsTime(t *testing.T) {
+func TestVetoExpires(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
 	if r.forbids(OnRepair, now) {

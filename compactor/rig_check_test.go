@@ -95,7 +95,7 @@ func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) 
 func (r *rig) check() error { return r.onDisk(r.checkOnDisk) }
 
 func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) error {
-	if err := boughtTwice(state.Prepared); err != nil {
+	if err := findRepeatedSpans(state.Prepared); err != nil {
 		return err
 	}
 	seen := map[int64]int{}
@@ -119,7 +119,7 @@ func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) e
 		last = row.To
 		n := 0
 		cut := make(map[int64]int) // by turn: 1 some of it is covered, 2 some is not, 3 both
-		for _, m := range r.left() {
+		for _, m := range r.remainingMessages() {
 			if row.Covers(m.Seq) {
 				seen[m.Seq]++
 				n++
@@ -135,7 +135,7 @@ func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) e
 			return fmt.Errorf("row %d (%s by %s on %s, %d to %d) says it holds %d messages and holds %d", row.ID, row.Kind, row.By, row.Trigger, row.From, row.To, row.Messages, n)
 		}
 	}
-	for _, m := range r.left() {
+	for _, m := range r.remainingMessages() {
 		if seen[m.Seq] != 1 {
 			return fmt.Errorf("message %d stands in %d places", m.Seq, seen[m.Seq])
 		}
@@ -167,7 +167,7 @@ func (r *rig) checkTranscript(conv *store.Conversation) error {
 	if err != nil {
 		return err
 	}
-	left := r.left()
+	left := r.remainingMessages()
 	if len(page) != len(left) {
 		return fmt.Errorf("the transcript has %d messages, %d were put in", len(page), len(left))
 	}

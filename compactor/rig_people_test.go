@@ -18,8 +18,8 @@ import (
 	"cairn/store"
 )
 
-// hear delivers a message nobody answers.
-func (r *rig) hear(text string) {
+// deliverNotes delivers a message nobody answers.
+func (r *rig) deliverNotes(text string) {
 	r.t.Helper()
 	r.deliver(text, false)
 	if !r.quiet {
@@ -28,25 +28,25 @@ func (r *rig) hear(text string) {
 	r.c.Check(context.Background())
 }
 
-// hearMany delivers n messages of so many words.
-func (r *rig) hearMany(n, words int) {
+// deliverMany delivers n messages of so many words.
+func (r *rig) deliverMany(n, words int) {
 	r.t.Helper()
 	for i := range n {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(words)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(words)))
 	}
 }
 
-// hearAndSettle waits after each of them until nothing is at work.
-func (r *rig) hearAndSettle(n, words int) {
+// deliverAndWait waits after each of them until nothing is at work.
+func (r *rig) deliverAndWait(n, words int) {
 	r.t.Helper()
 	for i := range n {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(words)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(words)))
 		r.waitIdle()
 	}
 }
 
-// talkUntil has turns until something is true, and waits after each until nothing is at work.
-func (r *rig) talkUntil(done func() bool) {
+// talkUntilUsage has turns until something is true, and waits after each until nothing is at work.
+func (r *rig) talkUntilUsage(done func() bool) {
 	r.t.Helper()
 	for !done() {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
@@ -57,11 +57,11 @@ func (r *rig) talkUntil(done func() bool) {
 // talkTo has turns until the window is so full.
 func (r *rig) talkTo(share float64) {
 	r.t.Helper()
-	r.talkUntil(func() bool { return r.share() >= share })
+	r.talkUntilUsage(func() bool { return r.share() >= share })
 }
 
-// compactAndSettle asks for a compaction, which may have nothing to do.
-func (r *rig) compactAndSettle() compactor.Event {
+// compactAndWait asks for a compaction, which may have nothing to do.
+func (r *rig) compactAndWait() compactor.Event {
 	r.t.Helper()
 	e := r.c.Compact(compactor.OnManual, "")
 	r.waitIdle()
@@ -70,12 +70,12 @@ func (r *rig) compactAndSettle() compactor.Event {
 
 func (r *rig) deliver(text string, addressed bool) chat.Message {
 	r.t.Helper()
-	return r.tell(store.Inbound{Text: text, Addressed: addressed})
+	return r.notifyChanged(store.Inbound{Text: text, Addressed: addressed})
 }
 
-// tell delivers a message of Ada's as a connector does, and takes it up. What it does not have it
+// notifyChanged delivers a message of Ada's as a connector does, and takes it up. What it does not have it
 // is given: an id, and a time a minute after the one before.
-func (r *rig) tell(in store.Inbound) chat.Message {
+func (r *rig) notifyChanged(in store.Inbound) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
 	n := len(r.said) + 1
@@ -100,7 +100,7 @@ func (r *rig) tell(in store.Inbound) chat.Message {
 // again begins a new session, and holds what came of it to what was said.
 func (r *rig) startSession() {
 	r.t.Helper()
-	said := slices.ContainsFunc(r.left(), func(m chat.Message) bool { return m.Seq >= r.start() })
+	said := slices.ContainsFunc(r.remainingMessages(), func(m chat.Message) bool { return m.Seq >= r.start() })
 	started, err := r.c.StartSession(context.Background())
 	if err != nil || started != said {
 		r.t.Fatalf("a new session: started %v, %v; there is something to leave: %v", started, err, said)
@@ -192,12 +192,12 @@ func (x *turn) finish(text string) {
 // edit has a person change what they said, as a connector's event does.
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
-	must(r.t, r.editUntold(seq, text))
+	must(r.t, r.editWithoutNotice(seq, text))
 	r.apply(seq)
 }
 
-// editUntold is edit, of which nobody tells the engine. Its error may be the disk's.
-func (r *rig) editUntold(seq int64, text string) error {
+// editWithoutNotice is edit, of which nobody tells the engine. Its error may be the disk's.
+func (r *rig) editWithoutNotice(seq int64, text string) error {
 	m := &r.said[seq-1]
 	r.edits++
 	got, changed, err := r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
@@ -214,15 +214,15 @@ func (r *rig) editUntold(seq int64, text string) error {
 // remove has people delete what they said, all at once.
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
-	if got, err := r.removeUntold(seqs...); err != nil || !slices.Equal(got, seqs) {
+	if got, err := r.removeWithoutNotice(seqs...); err != nil || !slices.Equal(got, seqs) {
 		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
 	}
 	r.apply(seqs...)
 }
 
-// removeUntold is remove, of which nobody tells the engine. It returns what the deletion changed;
+// removeWithoutNotice is remove, of which nobody tells the engine. It returns what the deletion changed;
 // its error may be the disk's.
-func (r *rig) removeUntold(seqs ...int64) (changed []int64, err error) {
+func (r *rig) removeWithoutNotice(seqs ...int64) (changed []int64, err error) {
 	var ids []string
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
@@ -255,7 +255,7 @@ func (r *rig) apply(seqs ...int64) {
 	}
 }
 
-// left are the messages that were not deleted.
-func (r *rig) left() []chat.Message {
+// remainingMessages are the messages that were not deleted.
+func (r *rig) remainingMessages() []chat.Message {
 	return slices.DeleteFunc(slices.Clone(r.said), func(m chat.Message) bool { return r.gone[m.Seq] })
 }

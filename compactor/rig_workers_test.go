@@ -26,8 +26,8 @@ func wordyWorker(rest string) *llmtest.Model {
 	}}
 }
 
-// good is a worker that summarizes well: it hands in a short summary.
-func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+// goodSummary is a worker that summarizes well: it hands in a short summary.
+func goodSummary(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
 }
 
@@ -58,7 +58,7 @@ func materialIn(req llm.Request) string {
 	return text
 }
 
-func broken(context.Context, int, llm.Request) (llm.Response, error) {
+func brokenSummaries(context.Context, int, llm.Request) (llm.Response, error) {
 	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // A process may end when a summary is stored and the fold that makes room for it is
 // not: the summary waits for the fold all the same.
-func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
+func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{
 		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			return summary(fmt.Sprintf("Of %s. %s", spanOf(req), filler(600))), nil
@@ -38,10 +38,10 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				}
 				r.restart()
 				for range 3 {
-					r.hearMany(10, 400)
-					r.compactAndSettle()
+					r.deliverMany(10, 400)
+					r.compactAndWait()
 				}
-				r.hearMany(10, 400)
+				r.deliverMany(10, 400)
 				stack := r.c.Status().Stack
 				row := compactor.Compaction{
 					Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,

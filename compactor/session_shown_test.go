@@ -9,8 +9,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestWhatIsShownOfEarlierSessions(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+func TestEarlierSessionsShown(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.policy.EarlierSessions = 2
 	var last []int64
 	for range 4 {
@@ -26,7 +26,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 	if view := r.render(); strings.Index(view, fmt.Sprintf("note-%d-", last[2])) > strings.Index(view, fmt.Sprintf("note-%d-", last[3])) {
 		t.Error("the newer stands above the older")
 	}
-	r.asRestarted()
+	r.renderAfterRestart()
 	t.Run("only as many as fit half of the budget", func(t *testing.T) {
 		g := r.c.Status()
 		newest := g.Past.Earlier[3].Rows[0].Tokens
@@ -54,7 +54,7 @@ func TestWhatIsShownOfEarlierSessions(t *testing.T) {
 	r.verify()
 }
 
-func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
+func TestStackLeavesRoomForEarlierSessions(t *testing.T) {
 	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	for range 4 {
 		r.hearNotes(150)
@@ -75,7 +75,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 	r.verify()
 }
 
-func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
+func TestStackShrinksWhenMoreIsShown(t *testing.T) {
 	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	cost := func() (stack, budget int) {
 		g := r.c.Status()

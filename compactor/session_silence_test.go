@@ -9,7 +9,7 @@ import (
 )
 
 // What a level demanded of a session is not taken from the next one.
-func TestANewSessionOwesNothing(t *testing.T) {
+func TestNewSessionHasNoTokenDeficit(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction, r.policy.KeepLastN = 0.9, 0
 	r.prepared(2)
@@ -32,7 +32,7 @@ func TestANewSessionOwesNothing(t *testing.T) {
 
 // Whether somebody has spoken to the bot since its last summary is the same after a
 // restart, whatever was folded meanwhile.
-func TestARollupMakesNobodyQuiet(t *testing.T) {
+func TestRollupDoesNotCountAsSilence(t *testing.T) {
 	r := newRig(t, 20_000, wordyWorker(filler(100)))
 	r.policy.KeepLastN = 1
 	for range 4 {
@@ -47,11 +47,11 @@ func TestARollupMakesNobodyQuiet(t *testing.T) {
 	if rows := r.c.Status().Stack; rows[0].Kind != compactor.Rollup {
 		t.Fatalf("nothing was folded: %+v", rows)
 	}
-	r.spoken()
+	r.lastSpoken()
 }
 
-// spoken fails unless somebody has spoken to the bot since its last summary.
-func (r *rig) spoken() {
+// lastSpoken fails unless somebody has spoken to the bot since its last summary.
+func (r *rig) lastSpoken() {
 	r.t.Helper()
 	for _, when := range []string{"before", "after"} {
 		if !r.c.Spoken() {
@@ -61,9 +61,9 @@ func (r *rig) spoken() {
 	}
 }
 
-func TestASummaryOfAnEarlierSessionMakesNobodyQuiet(t *testing.T) {
+func TestEarlierSessionSummaryDoesNotCountAsSilence(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 20_000, held(release, told))
+	r := newRig(t, 20_000, held(release, summarizeNotes))
 	r.hearNotes(20)
 	r.c.Compact(compactor.OnManual, "")
 	r.startSession()
@@ -72,15 +72,15 @@ func TestASummaryOfAnEarlierSessionMakesNobodyQuiet(t *testing.T) {
 	time.Sleep(5 * time.Millisecond)
 	close(release)
 	r.waitIdle()
-	r.spoken()
+	r.lastSpoken()
 }
 
-func TestWhoeverWaitsForAnAnswerHasSpoken(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+func TestUnansweredMessageCountsAsSpoken(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.hearNotes(20)
 	r.quiet = true
 	r.deliver("do you hear?", true)
 	time.Sleep(5 * time.Millisecond)
 	r.applied()
-	r.spoken()
+	r.lastSpoken()
 }

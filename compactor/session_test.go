@@ -15,8 +15,8 @@ import (
 	"cairn/memory"
 )
 
-// told is a worker that says in its summary which of the words note-N it was shown.
-func told(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+// summarizeNotes is a worker that says in its summary which of the words note-N it was shown.
+func summarizeNotes(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	notes := noted.FindAllString(materialIn(req), -1)
 	if !strings.Contains(req.Messages[1].Text, "<message id=") && len(notes) > 4 { // a fold says less
 		notes = append(notes[:4:4], notes[len(notes)-1])
@@ -30,13 +30,13 @@ var noted = regexp.MustCompile(`note-\d+-`)
 func (r *rig) hearNotes(n int) {
 	r.t.Helper()
 	for range n {
-		r.hear(fmt.Sprintf("note-%d- %s", len(r.said)+1, filler(30)))
+		r.deliverNotes(fmt.Sprintf("note-%d- %s", len(r.said)+1, filler(30)))
 	}
 }
 
-func TestANewSessionBeginsAtOnce(t *testing.T) {
+func TestNewSessionStartsImmediately(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 20_000, held(release, told))
+	r := newRig(t, 20_000, held(release, summarizeNotes))
 	r.talk("the first question")
 	r.hearNotes(5)
 	began := time.Now()
@@ -44,7 +44,7 @@ func TestANewSessionBeginsAtOnce(t *testing.T) {
 	if waited := time.Since(began); waited > 5*time.Second {
 		t.Errorf("it took %v while the worker hangs", waited)
 	}
-	r.hear("anew")
+	r.deliverNotes("anew")
 	earlier, after, ok := strings.Cut(r.render(), "began anew")
 	if !ok || strings.Contains(after, "note-") || strings.Contains(after, "question") || !strings.Contains(after, "anew") {
 		t.Errorf("the new session shows\n%s", after)
@@ -61,26 +61,26 @@ func TestANewSessionBeginsAtOnce(t *testing.T) {
 	t.Run("the first messages shown are those of the session", func(t *testing.T) {
 		r.talk("another question")
 		r.hearNotes(30)
-		r.compactAndSettle()
+		r.compactAndWait()
 		view := r.render()
 		check.Contains(t, "the view", view, "another question")
 		check.Lacks(t, "the view", view, "the first question")
 	})
 	t.Run("twice is once", func(t *testing.T) {
 		r.startSession()
-		r.hear("gone soon")
+		r.deliverNotes("gone soon")
 		r.remove(int64(len(r.said)))
 		r.startSession()
 		check.Len(t, "sessions end", r.ends, 2)
 	})
 }
 
-func TestASummaryThatIsLateIsAppliedInItsSession(t *testing.T) {
+func TestLateSummaryAppliesInItsSession(t *testing.T) {
 	reading, release := make(chan struct{}, 10), make(chan struct{})
 	r := newRig(t, 20_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		reading <- struct{}{}
 		<-release
-		return told(ctx, n, req)
+		return summarizeNotes(ctx, n, req)
 	}})
 	r.hearNotes(20)
 	r.c.Compact(compactor.OnManual, "")
@@ -103,12 +103,12 @@ func TestASummaryThatIsLateIsAppliedInItsSession(t *testing.T) {
 
 // What was spared from summaries as the session's beginning and end is summarized
 // too once the session is an earlier one.
-func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
-	worker := &llmtest.Model{Func: told}
+func TestOldSessionIsSummarizedWhole(t *testing.T) {
+	worker := &llmtest.Model{Func: summarizeNotes}
 	r := newRig(t, 20_000, worker)
 	r.talk("note-1- asks")
 	r.hearNotes(20)
-	r.compactAndSettle()
+	r.compactAndWait()
 	g := r.c.Status()
 	if len(g.Stack) != 1 || g.Lines == 0 {
 		t.Fatalf("the stack is %+v, %d messages are verbatim", g.Stack, g.Lines)
@@ -127,7 +127,7 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 	r.verify()
 }
 
-func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
+func TestOldSessionIsRolledUpWithoutModel(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.hearNotes(250)
 	r.waitIdle()
@@ -143,11 +143,11 @@ func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
 	r.verify()
 }
 
-func TestANewSessionExtractsNothingTwice(t *testing.T) {
+func TestNewSessionExtractsNothingTwice(t *testing.T) {
 	worker := &llmtest.Model{}
 	worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool || !strings.Contains(req.Messages[1].Text, "<message id=") {
-			return told(ctx, n, req)
+			return summarizeNotes(ctx, n, req)
 		}
 		var from int
 		fmt.Sscanf(spanOf(req), "messages #%d", &from)
@@ -158,7 +158,7 @@ func TestANewSessionExtractsNothingTwice(t *testing.T) {
 	r := newRig(t, 20_000, worker)
 	r.talk("listen")
 	r.hearNotes(20)
-	r.compactAndSettle()
+	r.compactAndWait()
 	r.startSession()
 	r.waitIdle()
 	r.restart()
@@ -178,11 +178,11 @@ func TestANewSessionExtractsNothingTwice(t *testing.T) {
 	r.verify()
 }
 
-func TestNothingNewIsNotSummarizedAgain(t *testing.T) {
-	worker := &llmtest.Model{Func: told}
+func TestUnchangedSessionIsNotSummarizedAgain(t *testing.T) {
+	worker := &llmtest.Model{Func: summarizeNotes}
 	r := newRig(t, 20_000, worker)
 	r.hearNotes(20)
-	r.compactAndSettle()
+	r.compactAndWait()
 	r.startSession()
 	r.waitIdle()
 	asked := len(worker.Requests())
@@ -198,15 +198,15 @@ func TestNothingNewIsNotSummarizedAgain(t *testing.T) {
 	}
 }
 
-func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+func TestNewSessionCompacts(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.hearNotes(20)
 	r.startSession()
 	r.waitIdle()
 	r.hearNotes(20)
-	r.compactAndSettle()
+	r.compactAndWait()
 	r.talk("one more question")
-	r.asRestarted()
+	r.renderAfterRestart()
 	view := r.render()
 	check.Contains(t, "the view", view, "one more question", "answer to")
 	for _, applied := range r.c.Status().Stack { // none of what left stands beside what it left for
@@ -219,18 +219,18 @@ func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
 	r.verify()
 }
 
-func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
+func TestSessionEndsAfterFailedPlaceholder(t *testing.T) {
 	r := newRig(t, 3000, nil)
 	r.policy.Enabled = false // only emergency
 	disk := r.faultyDisk()
 	disk.refuses = true
-	for r.seenHidden() == 0 {
+	for r.hiddenEvents() == 0 {
 		r.deliver("note "+filler(200), false)
 		r.c.Check(t.Context())
 	}
 	disk.refuses = false
 	r.startSession()
-	r.hear("anew")
+	r.deliverNotes("anew")
 	r.waitIdle()
 	g := r.c.Status()
 	check.Len(t, "in the new session stand", g.Stack, 0)
@@ -238,8 +238,8 @@ func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
 	r.verify()
 }
 
-// seenHidden counts what is hidden in memory alone.
-func (r *rig) seenHidden() (n int) {
+// hiddenEvents counts what is hidden in memory alone.
+func (r *rig) hiddenEvents() (n int) {
 	for _, row := range r.c.Status().Stack {
 		if row.ID == 0 {
 			n++
@@ -250,8 +250,8 @@ func (r *rig) seenHidden() (n int) {
 
 // What an undo set free is spared while it is in sight. Behind a new session's placeholder
 // it is summarized like the rest.
-func TestWhatWasUndoneIsSummarizedWithItsSession(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+func TestUndoneSpanIsSummarizedWithItsSession(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.hearNotes(12)
 	r.applied()
 	r.undo()
@@ -261,5 +261,5 @@ func TestWhatWasUndoneIsSummarizedWithItsSession(t *testing.T) {
 	check.Lacks(t, "the placeholder is not repaired", view, "truncated")
 	check.Contains(t, "the placeholder is not repaired", view, "note-3-")
 	check.Equal(t, "the new session rests", r.c.Status().Paused, "")
-	r.asRestarted()
+	r.renderAfterRestart()
 }

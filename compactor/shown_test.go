@@ -26,7 +26,7 @@ func (r *rig) checkShown() error {
 		covered += row.Messages
 	}
 	left := 0
-	for _, m := range r.left() {
+	for _, m := range r.remainingMessages() {
 		if m.Seq >= r.start() {
 			left++
 		}
@@ -37,10 +37,10 @@ func (r *rig) checkShown() error {
 	return nil
 }
 
-// boughtTwice reports whether two summaries wait to be shown over the same messages.
+// findRepeatedSpans reports whether two summaries wait to be shown over the same messages.
 // A fold and what it folds may wait together, and so may what fills a placeholder, which
 // costs nothing.
-func boughtTwice(prepared []compactor.Compaction) error {
+func findRepeatedSpans(prepared []compactor.Compaction) error {
 	prepared = slices.DeleteFunc(slices.Clone(prepared), func(row compactor.Compaction) bool {
 		return row.By == compactor.ByExtractive && row.Trigger == compactor.OnRepair
 	})
@@ -74,7 +74,7 @@ func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, 
 	p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
 	p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")
 	r := &rig{
-		t: on{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true, name: fmt.Sprintf("terminal:test%d", f.histories),
+		t: rapidAdapter{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true, name: fmt.Sprintf("terminal:test%d", f.histories),
 		window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p,
 	}
 	r.worker = &llmtest.Model{Tokens: 4000, Func: work}
@@ -82,7 +82,7 @@ func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, 
 }
 
 func (r *rig) noteOf(rt *rapid.T) {
-	r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
+	r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
 }
 
 // TestRepairsStayBelowEmergency fills windows, hides what does not fit, and has it
@@ -121,18 +121,18 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 	})
 }
 
-// TestNothingIsBoughtTwice works ahead, with a worker whose summaries wait to be
+// TestNoSpanIsSummarizedTwice works ahead, with a worker whose summaries wait to be
 // shown: no message is summarized again meanwhile.
-func TestNothingIsBoughtTwice(t *testing.T) {
+func TestNoSpanIsSummarizedTwice(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n > 100 { // or it would never end
-				return broken(ctx, n, req)
+				return brokenSummaries(ctx, n, req)
 			}
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		})
 		r.policy.PrepareThreshold = rapid.Float64Range(0.1, 0.7).Draw(rt, "prepare_threshold")
 		r.policy.SpanTokens = rapid.IntRange(500, 2000).Draw(rt, "span_tokens")

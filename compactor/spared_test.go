@@ -19,8 +19,8 @@ type step struct {
 	results         []string // of as many calls
 }
 
-// work has a turn of many steps, each request of it held to the window.
-func (r *rig) work(question string, steps ...step) {
+// waitForWork has a turn of many steps, each request of it held to the window.
+func (r *rig) waitForWork(question string, steps ...step) {
 	r.t.Helper()
 	x := r.begin(r.deliver(question, true))
 	for i, s := range steps {
@@ -45,7 +45,7 @@ func (r *rig) work(question string, steps ...step) {
 	x.finish("done")
 }
 
-func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {
+func TestWindowIsNeverExceeded(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	arguments := func(size int) string {
@@ -71,23 +71,23 @@ func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {
 		"arguments that are no object": many(16, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, window, &llmtest.Model{Func: good})
+			r := newRig(t, window, &llmtest.Model{Func: goodSummary})
 			for i := range 10 {
-				r.hear(fmt.Sprint("note ", i))
+				r.deliverNotes(fmt.Sprint("note ", i))
 			}
-			r.work("begin "+filler(20_000)+"end", steps...)
+			r.waitForWork("begin "+filler(20_000)+"end", steps...)
 			r.waitIdle()
 			r.verify() // the transcript has all of it
-			r.asRestarted()
+			r.renderAfterRestart()
 			r.talk("and now?")
 		})
 	}
 }
 
-func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
+func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 	for _, keep := range []int{0, 1, 3} {
 		t.Run(fmt.Sprint("keep_first = ", keep), func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 			r.policy.KeepFirst, r.policy.KeepLastN = keep, 2
 			firsts := make([]string, 4)
 			for i := range firsts {
@@ -96,7 +96,7 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 			}
 			shown := r.render()
 			for appliedSets := range 4 {
-				r.hearMany(8, 20)
+				r.deliverMany(8, 20)
 				r.applied()
 				view := r.render()
 				for i, text := range firsts {
@@ -111,20 +111,20 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 				}
 				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
 				check.Lacks(t, "a summary stands among the copies", copies, "Summary 1 of")
-				r.asRestarted()
+				r.renderAfterRestart()
 			}
 		})
 	}
 }
 
 func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepFirst, r.policy.KeepFirstTurns, r.policy.KeepLastN = 0, 2, 2
 	for i := range 4 {
 		r.talk(fmt.Sprintf("First words %d.", i))
 	}
 	for range 3 {
-		r.hearMany(8, 20)
+		r.deliverMany(8, 20)
 		r.applied()
 		head := r.head()
 		for i := range 4 {
@@ -133,12 +133,12 @@ func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
 			}
 		}
 		inOrder(t, head, "First words 0.", "you, the assistant] answer to 1", "First words 1.", "you, the assistant] answer to 3")
-		r.asRestarted()
+		r.renderAfterRestart()
 	}
 }
 
-func TestWhenEverythingIsNewNothingStandsTwice(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestNewConversationShowsNothingTwice(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepFirst, r.policy.KeepLastN = 20, 500
 	for i := range 5 {
 		r.talk(fmt.Sprintf("question-%d?", i), "a result")
@@ -150,11 +150,11 @@ func TestWhenEverythingIsNewNothingStandsTwice(t *testing.T) {
 	}
 }
 
-func TestWithNothingVerbatimTheHeadIsSent(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestHeadWithoutVerbatimMessages(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN = 0
 	r.talk("hello")
-	r.hearMany(9, 20)
+	r.deliverMany(9, 20)
 	r.applied()
 	view := r.request()
 	if r.c.Status().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
@@ -164,14 +164,14 @@ func TestWithNothingVerbatimTheHeadIsSent(t *testing.T) {
 	r.verify()
 }
 
-func TestASingleTurnHasNothingToCut(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestSingleTurnHasNothingToCut(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	steps := make([]step, 40)
 	for i := range steps {
 		steps[i] = step{arguments: "{}", results: []string{fmt.Sprintf("result-%d %s", i, filler(140))}}
 	}
 	r.hook = nil
-	r.work("the only question", steps...)
+	r.waitForWork("the only question", steps...)
 	e := r.c.Compact(compactor.OnManual, "")
 	check.Equal(t, "r.c.Compact(compactor.OnManual, \"\").State", e.State, compactor.EventNoop)
 	check.Contains(t, "r.c.Compact(compactor.OnManual, \"\").Error", e.Error, "nothing old enough")
@@ -201,5 +201,5 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 		t.Errorf("the beginning of the view has changed %d times, at most %d results left at once", changes, most)
 	}
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }

@@ -10,7 +10,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
+func TestProviderCountAnchorsUsage(t *testing.T) {
 	ctx := context.Background()
 	const surplus = 900 // what the provider counted beyond the estimate
 	changes := map[string]func(*rig){
@@ -31,7 +31,7 @@ func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name+" ends it", func(t *testing.T) {
-			r := openTurn(t, &llmtest.Model{Func: good})
+			r := openTurn(t, &llmtest.Model{Func: goodSummary})
 			n := prompt(r)
 			report(r, n+surplus)
 			counted := prompt(r)
@@ -41,7 +41,7 @@ func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
 			}
 		})
 		t.Run(name+" while the model answers: the count comes too late", func(t *testing.T) {
-			r := openTurn(t, &llmtest.Model{Func: good})
+			r := openTurn(t, &llmtest.Model{Func: goodSummary})
 			n := prompt(r)
 			change(r)
 			report(r, n+surplus)
@@ -52,10 +52,10 @@ func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
 	}
 }
 
-// TestOtherSettingsLeaveACountStanding: what they show otherwise is the difference of
+// TestSettingsChangeKeepsCount: what they show otherwise is the difference of
 // two estimates, like what was added; so a restart, which finds the count on disk and
 // knows of no other settings, shows the same number.
-func TestOtherSettingsLeaveACountStanding(t *testing.T) {
+func TestSettingsChangeKeepsCount(t *testing.T) {
 	less := func(r *rig) { // room, so that a large message is clipped to fewer tokens
 		r.resize(12_000)
 		r.c.Check(context.Background())
@@ -96,9 +96,9 @@ func TestOtherSettingsLeaveACountStanding(t *testing.T) {
 	})
 }
 
-func TestACountHoldsOverARestart(t *testing.T) {
+func TestCountSurvivesRestart(t *testing.T) {
 	finished := func() *rig {
-		r := newRig(t, 20_000, &llmtest.Model{Func: good})
+		r := newRig(t, 20_000, &llmtest.Model{Func: goodSummary})
 		r.size = 1.4
 		for i := range 8 {
 			r.talk(fmt.Sprintf("question %d %s", i, filler(50)))
@@ -107,7 +107,7 @@ func TestACountHoldsOverARestart(t *testing.T) {
 	}
 	t.Run("the status is what it was", func(t *testing.T) {
 		r := finished()
-		r.hear("one more")
+		r.deliverNotes("one more")
 		before := r.c.Status().Used
 		if r.c.Count().Prompt == 0 {
 			t.Fatal("nothing was counted")
@@ -117,7 +117,7 @@ func TestACountHoldsOverARestart(t *testing.T) {
 	})
 	t.Run("but not behind a change of the head", func(t *testing.T) {
 		r := finished()
-		r.compactAndSettle()
+		r.compactAndWait()
 		r.restart()
 		check.Equal(t, "r.c.Count().Prompt", r.c.Count().Prompt, 0)
 	})

@@ -32,12 +32,12 @@ func prompt(r *rig) int {
 // openTurn is a rig with some talk and a turn that has been asked.
 func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 	r := newRig(t, 20_000, worker)
-	r.hearMany(10, 50)
+	r.deliverMany(10, 50)
 	asks(r, "and now?")
 	return r
 }
 
-func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
+func TestUsageIsLastCountPlusAdditions(t *testing.T) {
 	t.Run("the count takes the estimate's place", func(t *testing.T) {
 		r := openTurn(t, nil)
 		estimate := prompt(r)
@@ -88,7 +88,7 @@ func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
 	})
 }
 
-func TestWhichCountsAreBelieved(t *testing.T) {
+func TestImplausibleCountsAreIgnored(t *testing.T) {
 	for _, tt := range []struct {
 		claim   string
 		counted func(estimate int) llm.Usage // of a prompt of so many estimated tokens
@@ -116,10 +116,10 @@ func TestWhichCountsAreBelieved(t *testing.T) {
 	}
 }
 
-// TestTheNumbersOfACompactionAreThoseOfTheStatus: before is what the status showed, the provider's
+// TestEventNumbersMatchStatus: before is what the status showed, the provider's
 // count with it, and after is what it shows then.
-func TestTheNumbersOfACompactionAreThoseOfTheStatus(t *testing.T) {
-	r := openTurn(t, &llmtest.Model{Func: good})
+func TestEventNumbersMatchStatus(t *testing.T) {
+	r := openTurn(t, &llmtest.Model{Func: goodSummary})
 	report(r, prompt(r)*6/5)
 	before := r.c.Status().Used
 	r.c.Compact(compactor.OnManual, "")
@@ -130,13 +130,13 @@ func TestTheNumbersOfACompactionAreThoseOfTheStatus(t *testing.T) {
 	check.Equal(t, "e.AfterTokens", e.AfterTokens, r.c.Status().Used)
 }
 
-// TestTheWindowIsKeptWhateverATokenIs: the budgets of all parts shrink with a model
+// TestWindowHoldsForAnyTokenSize: the budgets of all parts shrink with a model
 // that makes more tokens of a text, and what was learnt is learnt once.
-func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
+func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, size := range []float64{0.6, 1, 1.6, 2.3} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 			r.size = size
 			for i := range 60 {
 				if r.talk(fmt.Sprintf("question %d %s", i, filler(160))); i < 10 {
@@ -166,9 +166,9 @@ func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
 	})
 }
 
-// TestSpareLeavesRoomForDoubt: a bound of the answer that is a token too large is refused,
+// TestReserveForUncertainty: a bound of the answer that is a token too large is refused,
 // so what is estimated must not be taken for sure.
-func TestSpareLeavesRoomForDoubt(t *testing.T) {
+func TestReserveForUncertainty(t *testing.T) {
 	r := openTurn(t, nil)
 	free := func() int { return 20_000 - r.c.Status().Used }
 	if got, most := r.c.Spare(), free()-prompt(r)/8; got > most || got < most-100 {

@@ -30,15 +30,15 @@ func held(release <-chan struct{}, answer func(context.Context, int, llm.Request
 	}}
 }
 
-func TestALevelReachedWhileAWorkerRunsStartsNoOther(t *testing.T) {
+func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 8000, held(release, good))
+	r := newRig(t, 8000, held(release, goodSummary))
 	for r.c.Status().Running == nil {
-		r.hear(filler(20))
+		r.deliverNotes(filler(20))
 	}
 	first := *r.c.Status().Running
 	for r.share() < 0.93 { // past the aggressive level
-		r.hear(filler(20))
+		r.deliverNotes(filler(20))
 	}
 	if g := r.c.Status(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
 		t.Errorf("running was %+v, is %+v", first, g.Running)
@@ -54,11 +54,11 @@ func TestALevelReachedWhileAWorkerRunsStartsNoOther(t *testing.T) {
 	r.verify()
 }
 
-func TestManyShortMessagesAreNoReason(t *testing.T) {
-	r := newRig(t, 16_000, &llmtest.Model{Func: good})
+func TestManyShortMessagesDoNotCompact(t *testing.T) {
+	r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
 	r.policy.PrepareThreshold = -1
 	for range 100 {
-		r.hear("ok")
+		r.deliverNotes("ok")
 		r.waitIdle()
 	}
 	check.Len(t, "requests, ,  messages are verbatim", r.worker.Requests(), 0)
@@ -66,13 +66,13 @@ func TestManyShortMessagesAreNoReason(t *testing.T) {
 	check.Equal(t, "r.c.Status().Lines", r.c.Status().Lines, 100)
 }
 
-func TestAnEmergencyThatCanHideNothingIsReportedOnce(t *testing.T) {
+func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	var log journal
-	r := tuned(t, 2000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+	r := tuned(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 		o.Log = log.logger()
 		o.Tools = []llm.Tool{{Name: "look", Description: filler(2500), Parameters: []byte("{}")}}
 	})
-	r.hear("hello")
+	r.deliverNotes("hello")
 	for range 20 {
 		r.c.Check(t.Context())
 		if _, _, err := r.c.Request(t.Context()); err == nil || !strings.Contains(err.Error(), "of 2000 tokens") {
@@ -86,8 +86,8 @@ func TestAnEmergencyThatCanHideNothingIsReportedOnce(t *testing.T) {
 
 // What is applied in the middle of a turn stands above all of it, and never between a call
 // and its result.
-func TestASummaryIsAppliedBetweenACallAndItsResult(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+func TestSummaryAppliesBetweenCallAndResult(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.chat(30)
 	x := r.begin(r.deliver("look at it", true))
 	r.request()
@@ -102,21 +102,21 @@ func TestASummaryIsAppliedBetweenACallAndItsResult(t *testing.T) {
 	}
 	x.finish("done")
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
 // Messages stand by their seqs: neither one second for all nor a clock that goes back
 // moves a cut, or a message over one.
-func TestAClockThatGoesBackMovesNothing(t *testing.T) {
+func TestBackwardClockChangesNothing(t *testing.T) {
 	for claim, said := range map[string]func(n int) time.Time{
 		"all in one second": func(int) time.Time { return time.Unix(1_800_000_000, 0) },
 		"backward":          func(n int) time.Time { return time.Unix(1_800_000_000-60*int64(n), 0) },
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 			hear := func() {
 				n := len(r.said) + 1
-				m := r.tell(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
+				m := r.notifyChanged(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
 				if m.Seq != int64(n) {
 					t.Fatalf("it stands at %d, not at %d", m.Seq, n)
 				}
@@ -139,12 +139,12 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 				}
 				at = next
 			}
-			r.asRestarted()
+			r.renderAfterRestart()
 		})
 	}
 }
 
-func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
+func TestWorkerOverflowHalvesSpan(t *testing.T) {
 	const takes = 1500 // tokens, though it says 100 000
 	overflows := 0
 	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -152,7 +152,7 @@ func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
 			overflows++
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
 		}
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}})
 	r.chat(100)
 	if e := r.compact(""); e.State != compactor.EventApplied || e.From != 1 || e.Messages != 96 {
@@ -175,7 +175,7 @@ func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
 
 // Of many conversations that compact at once no more ask a model than there are
 // places, each about its own messages; and a worker that breaks leaves its place.
-func TestWorkersShareTheirPlacesAndNothingElse(t *testing.T) {
+func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 	const places = 2
 	slots := make(chan struct{}, places)
 	var mu sync.Mutex
@@ -202,11 +202,11 @@ func TestWorkersShareTheirPlacesAndNothingElse(t *testing.T) {
 			if i == 0 {
 				panic("worker")
 			}
-			return good(ctx, n, req)
+			return goodSummary(ctx, n, req)
 		}}
 		r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
 		for range 30 {
-			r.hear(name + " " + filler(30))
+			r.deliverNotes(name + " " + filler(30))
 		}
 		rigs = append(rigs, r)
 	}
@@ -225,12 +225,12 @@ func TestWorkersShareTheirPlacesAndNothingElse(t *testing.T) {
 }
 
 // A placeholder behind which nothing is left ends, and is not worth a question.
-func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+func TestPlaceholderOfDeletedMessagesEnds(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.policy.Enabled = false
 	r.chat(12)
 	r.resize(1500)
-	r.worker.Func = broken
+	r.worker.Func = brokenSummaries
 	r.c.Overflow(t.Context())
 	stack := r.c.Status().Stack
 	if len(stack) != 1 || stack[0].Kind != compactor.Placeholder {
@@ -249,9 +249,9 @@ func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 }
 
 // Of healthy work whoever runs the bot reads one line per applied compaction, and no more.
-func TestHealthyWorkLogsOneLinePerAppliedCompaction(t *testing.T) {
+func TestOneLogLinePerAppliedCompaction(t *testing.T) {
 	var log journal
-	r := tuned(t, 8000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+	r := tuned(t, 8000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	})
 	r.policy.PrepareThreshold = -1
@@ -259,7 +259,7 @@ func TestHealthyWorkLogsOneLinePerAppliedCompaction(t *testing.T) {
 		if i%10 == 0 {
 			r.talk(fmt.Sprint("question ", i), "result "+filler(50))
 		}
-		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
 		r.waitIdle()
 	}
 	applied, lines := r.seen(compactor.EventApplied), strings.Count(log.String(), "\n")

@@ -11,25 +11,25 @@ import (
 	"cairn/transcript"
 )
 
-// checkTold holds what decisions are made on to the invariants of a State, and to what is on
+// checkPublishedState holds what decisions are made on to the invariants of a State, and to what is on
 // disk at that instant.
-func (r *rig) checkTold() (err error) {
+func (r *rig) checkPublishedState() (err error) {
 	r.c.do(func() {
 		if told := r.c.Compactor.Transcript(); told != nil {
-			err = r.sameOnDisk(told)
+			err = r.checkSameOnDisk(told)
 		}
 	})
 	return err
 }
 
-func (r *rig) sameOnDisk(told *transcript.State) error {
+func (r *rig) checkSameOnDisk(told *transcript.State) error {
 	if err := told.Check(); err != nil {
 		return err
 	}
-	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return same(told, conv, state) })
+	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return compareStates(told, conv, state) })
 }
 
-func same(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
+func compareStates(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
 	var prepared []transcript.Summary // without those that changes have made stale: that is noticed when all of the work is done
 	for _, row := range told.Prepared {
 		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})

@@ -12,12 +12,12 @@ import (
 func TestEachStrategyKeepsTheWindow(t *testing.T) {
 	for _, name := range []string{compactor.StrategyWorker, compactor.StrategyExtractive, compactor.StrategyWindow} {
 		t.Run(name, func(t *testing.T) {
-			model := &llmtest.Model{Func: good}
+			model := &llmtest.Model{Func: goodSummary}
 			r := newRig(t, 8000, model)
 			r.policy.Strategy, r.policy.ExtractMemories = name, true
 			r.talk("My name is Ada and I live in Bergen.")
 			for range 3 {
-				r.hearMany(8, 20)
+				r.deliverMany(8, 20)
 				r.applied()
 			}
 			check.Equal(t, "the model was asked", len(model.Requests()) > 0, (name == compactor.StrategyWorker))
@@ -31,16 +31,16 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 					t.Errorf("a row awaits a model: %+v", row)
 				}
 			}
-			r.asRestarted()
+			r.renderAfterRestart()
 		})
 	}
 }
 
-func TestAnotherStrategyTakesOver(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
+func TestChangingStrategy(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.Strategy = compactor.StrategyWindow
 	r.talk("Where do we stand?")
-	r.hearMany(8, 20)
+	r.deliverMany(8, 20)
 	r.applied()
 	if !strings.Contains(r.head(), "without a summary") {
 		t.Fatalf("%s", r.head())

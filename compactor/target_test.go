@@ -15,9 +15,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// obedient is a worker that writes as many tokens as it is asked for, in words of what it
+// followsInstructions is a worker that writes as many tokens as it is asked for, in words of what it
 // was shown, and notes how many.
-func obedient(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
+func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		text := req.Messages[1].Text
 		ask := text[strings.LastIndex(text, "Sum up messages"):]
@@ -34,7 +34,7 @@ func obedient(asked *[]int) func(context.Context, int, llm.Request) (llm.Respons
 	}
 }
 
-func TestALargeSpanKeepsItsShare(t *testing.T) {
+func TestLargeSpanKeepsItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, window := range []int{32_000, 100_000} {
 		for _, withModel := range []bool{true, false} {
@@ -42,7 +42,7 @@ func TestALargeSpanKeepsItsShare(t *testing.T) {
 				var asked []int
 				var worker *llmtest.Model
 				if withModel {
-					worker = &llmtest.Model{Tokens: window, Func: obedient(&asked)}
+					worker = &llmtest.Model{Tokens: window, Func: followsInstructions(&asked)}
 				}
 				r := newRig(t, window, worker)
 				r.policy.Enabled = false

@@ -9,15 +9,15 @@ import (
 	"cairn/transcript"
 )
 
-// undoing says how a faulty disk undoes.
-type undoing struct {
+// undoFault says how a faulty disk undoes.
+type undoFault struct {
 	disk   *faultyDisk
 	undoes bool // it takes the compaction back, and fails then
 	works  bool // it fails no more
 	late   int  // so many undoes come too late: people changed something first
 }
 
-func (u *undoing) commit(commit func() (compactor.Head, error)) (head compactor.Head, err error) {
+func (u *undoFault) commit(commit func() (compactor.Head, error)) (head compactor.Head, err error) {
 	if u.late > 0 {
 		u.late--
 		return head, transcript.ErrStale
@@ -31,13 +31,13 @@ func (u *undoing) commit(commit func() (compactor.Head, error)) (head compactor.
 	return head, err
 }
 
-// lostUndo has some applied compactions, and an undo that fails on such a disk. view is what the
+// withLostUndo has some applied compactions, and an undo that fails on such a disk. view is what the
 // view was before the last of them.
-func lostUndo(t *testing.T, appliedSets int, u *undoing) (r *rig, view string) {
+func withLostUndo(t *testing.T, appliedSets int, u *undoFault) (r *rig, view string) {
 	t.Helper()
-	r = newRig(t, 8000, &llmtest.Model{Func: good})
+	r = newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	for range appliedSets {
-		r.hearMany(30, 50)
+		r.deliverMany(30, 50)
 		view = r.render()
 		r.applied()
 	}
@@ -49,25 +49,25 @@ func lostUndo(t *testing.T, appliedSets int, u *undoing) (r *rig, view string) {
 	return r, view
 }
 
-func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
-	r, before := lostUndo(t, 1, &undoing{undoes: true})
+func TestLostUndoReplyLosesNoMessage(t *testing.T) {
+	r, before := withLostUndo(t, 1, &undoFault{undoes: true})
 	check.Equal(t, "the view", r.render(), before)
 	r.verify()
 }
 
-func TestANewSessionBringsNothingBackOfARefusedUndo(t *testing.T) {
-	r, _ := lostUndo(t, 1, &undoing{})
+func TestNewSessionAfterFailedUndo(t *testing.T) {
+	r, _ := withLostUndo(t, 1, &undoFault{})
 	r.startSession()
 	check.Equal(t, "messages of the session that has ended are verbatim", r.c.Status().Lines, 0)
-	r.hear("something new")
+	r.deliverNotes("something new")
 	check.NoError(t, r.checkShown())
 	r.verify()
 }
 
 // What people change at the same time keeps nobody from taking the latest summary back.
-func TestAnUndoIsTriedAgain(t *testing.T) {
-	u := &undoing{}
-	r, before := lostUndo(t, 1, u)
+func TestUndoIsRetried(t *testing.T) {
+	u := &undoFault{}
+	r, before := withLostUndo(t, 1, u)
 	u.undoes, u.works, u.late = true, true, 2
 	check.Equal(t, "e.State", check.Must(r.c.Undo(t.Context()))(t).State, compactor.EventUndone)
 	check.Equal(t, "u.late", u.late, 0)
@@ -77,8 +77,8 @@ func TestAnUndoIsTriedAgain(t *testing.T) {
 
 // What people change between an undo whose answer was lost and the next look at the
 // disk is shown as they changed it.
-func TestALostUndoBringsBackWhatPeopleChangedMeanwhile(t *testing.T) {
-	r, _ := lostUndo(t, 1, &undoing{undoes: true})
+func TestLostUndoRestoresLaterEdits(t *testing.T) {
+	r, _ := withLostUndo(t, 1, &undoFault{undoes: true})
 	r.edit(2, "something else altogether")
 	r.remove(4, 5)
 	text := r.render()
@@ -89,14 +89,14 @@ func TestALostUndoBringsBackWhatPeopleChangedMeanwhile(t *testing.T) {
 		check.Contains(t, "text", text, there)
 	}
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
 // What a lost undo has uncovered is at hand until the disk was read again: nothing else
 // is undone before.
-func TestNoUndoBehindOneWhoseAnswerIsLost(t *testing.T) {
-	u := &undoing{undoes: true}
-	r, _ := lostUndo(t, 2, u)
+func TestNoSecondUndoAfterLostReply(t *testing.T) {
+	u := &undoFault{undoes: true}
+	r, _ := withLostUndo(t, 2, u)
 	u.works, u.disk.blind = true, true
 	if e, err := r.c.Undo(t.Context()); err == nil {
 		t.Errorf("%+v", e)
@@ -105,5 +105,5 @@ func TestNoUndoBehindOneWhoseAnswerIsLost(t *testing.T) {
 	r.render()
 	check.NoError(t, r.checkShown())
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }

@@ -13,14 +13,14 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
+func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	fill := func(r *rig, share float64) {
 		for r.c.Status().Used < int(share*float64(r.window)) {
-			r.hear(filler(20))
+			r.deliverNotes(filler(20))
 		}
 	}
 	start := func(t *testing.T) *rig {
-		r := newRig(t, 8000, &llmtest.Model{Func: good})
+		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		fill(r, 0.70)
 		r.applied()
 		r.undo()
@@ -67,7 +67,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		r.policy.Enabled = false
 		fill(r, 0.94)
 		for r.seen(compactor.EventApplied) == 0 {
-			r.hear(filler(20))
+			r.deliverNotes(filler(20))
 		}
 		r.waitIdle() // the extractive summarizer repairs it
 		if g := r.c.Status(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
@@ -77,7 +77,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 		r.waitIdle()
 		check.Equal(t, "it is a", r.c.Status().Stack[0].Kind, compactor.Placeholder)
 		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
-		r.compactAndSettle()
+		r.compactAndWait()
 		if kind := r.c.Status().Stack[0].Kind; kind == compactor.Placeholder {
 			t.Error("it is a placeholder after somebody's wish")
 		}
@@ -87,7 +87,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 
 // What a worker was reading when something older was undone waits: the view is
 // in order.
-func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
+func TestNothingAppliesAfterUndoneSpan(t *testing.T) {
 	release := make(chan struct{})
 	var slow sync.Once
 	hold := false
@@ -95,15 +95,15 @@ func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
 		if hold {
 			slow.Do(func() { <-release })
 		}
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}})
 	r.policy.KeepLastN = 2
 	for i := range 10 {
-		r.hear(fmt.Sprintf("old-%d %s", i, filler(40)))
+		r.deliverNotes(fmt.Sprintf("old-%d %s", i, filler(40)))
 	}
 	r.applied()
 	for i := range 10 {
-		r.hear(fmt.Sprintf("new-%d %s", i, filler(40)))
+		r.deliverNotes(fmt.Sprintf("new-%d %s", i, filler(40)))
 	}
 	hold = true
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
@@ -129,12 +129,12 @@ func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
 	r.waitIdle()
 	check.Lacks(t, "after somebody's wish the view", r.render(), "old-0 ", "new-0 ")
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
 // What was made ahead of later messages waits for what was undone, at the
 // aggressive level too: the view is in order.
-func TestWhatWasMadeAheadDoesNotOvertakeWhatWasUndone(t *testing.T) {
+func TestPreparedSummaryDoesNotSkipUndoneSpan(t *testing.T) {
 	hold := make(chan struct{})
 	close(hold)
 	var mu sync.Mutex
@@ -144,7 +144,7 @@ func TestWhatWasMadeAheadDoesNotOvertakeWhatWasUndone(t *testing.T) {
 		wait := hold
 		mu.Unlock()
 		<-wait
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}
 	for r.share() < 0.4 {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
@@ -169,12 +169,12 @@ func TestWhatWasMadeAheadDoesNotOvertakeWhatWasUndone(t *testing.T) {
 
 // What was to repair what is undone is worth nothing any more: it is neither shown as
 // ready nor counted on.
-func TestWhatIsReadyForWhatWasUndoneIsGone(t *testing.T) {
+func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
 	r.quiet = true
 	for len(r.c.Status().Stack) == 0 {
-		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
 		r.waitIdle()
 	}
 	r.talk("do you hear?")
@@ -195,5 +195,5 @@ func TestWhatIsReadyForWhatWasUndoneIsGone(t *testing.T) {
 		t.Error("nothing is summarized again")
 	}
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }

@@ -47,17 +47,17 @@ func (r *rig) applied() {
 	}
 }
 
-func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
+func TestUndoRestoresEarlierPrompt(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
-			r := newRig(t, 16_000, &llmtest.Model{Func: good})
+			r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
 			r.policy.KeepLastN = 2
 			var views []string
 			var used []int
 			for round := range 3 {
 				for i := range 5 {
 					r.talk(fmt.Sprintf("question %d of round %d? %s", i, round, filler(30)), "RESULT "+filler(150), "short one")
-					r.hear(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
+					r.deliverNotes(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
 				}
 				view, contexts := withoutContexts(r.render())
 				views, used = append(views, view), append(used, r.c.Status().Used-contexts)
@@ -82,18 +82,18 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 				if round == 2 && r.c.Status().Used != used[round] {
 					t.Errorf("%d tokens are used, %d were", r.c.Status().Used, used[round])
 				}
-				r.asRestarted()
+				r.renderAfterRestart()
 			}
 			r.refused("nothing was summarized")
 		})
 	}
 }
 
-func TestUndoTakesRollupsBackWithTheirLeaf(t *testing.T) {
+func TestUndoRevertsRollupWithLeaf(t *testing.T) {
 	r := newRig(t, 6000, wordyWorker(filler(100)))
 	r.policy.KeepLastN = 1
 	for round := 0; ; round++ {
-		r.hearMany(5, 100)
+		r.deliverMany(5, 100)
 		before := r.render()
 		r.applied()
 		if !strings.Contains(fmt.Sprint(r.c.Status().Stack), string(compactor.Rollup)) {
@@ -104,34 +104,34 @@ func TestUndoTakesRollupsBackWithTheirLeaf(t *testing.T) {
 		}
 		check.Equal(t, "undone is a", r.undo().Kind, compactor.Leaf)
 		check.Equal(t, "---", r.render(), before)
-		r.asRestarted()
+		r.renderAfterRestart()
 		return
 	}
 }
 
 func TestUndoIsRefused(t *testing.T) {
 	t.Run("with numbers, where the view would reach aggressive", func(t *testing.T) {
-		r := newRig(t, 8000, &llmtest.Model{Func: good})
-		r.hearMany(30, 100)
+		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+		r.deliverMany(30, 100)
 		r.applied()
 		for r.c.Status().Used < 8000*75/100 {
-			r.hear(filler(100))
+			r.deliverNotes(filler(100))
 		}
 		r.refused("of 8000 tokens would be used then, and from 6800 on")
 	})
 	t.Run("and just below it is not", func(t *testing.T) {
-		r := newRig(t, 8000, &llmtest.Model{Func: good})
+		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.policy.BackgroundThreshold = 0.84
 		for r.c.Status().Used < 8000*84/100-60 {
-			r.hear(filler(20))
+			r.deliverNotes(filler(20))
 		}
 		r.applied()
 		r.undo()
 		r.waitIdle()
 	})
 	t.Run("in words, where it was changed since", func(t *testing.T) {
-		r := newRig(t, 8000, &llmtest.Model{Func: good})
-		r.hearMany(30, 50)
+		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+		r.deliverMany(30, 50)
 		r.applied()
 		r.edit(3, "something else")
 		r.refused("changed since")
@@ -140,7 +140,7 @@ func TestUndoIsRefused(t *testing.T) {
 
 // Applied compactions by workers and undoing at once, in a turn and between turns.
 func TestUndoWhileSummariesAreApplied(t *testing.T) {
-	r := newRig(t, 6000, &llmtest.Model{Func: good})
+	r := newRig(t, 6000, &llmtest.Model{Func: goodSummary})
 	undone := 0
 	try := func() {
 		e, err := r.c.Undo(t.Context())
@@ -154,7 +154,7 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 		if i%4 == 0 {
 			r.talk(fmt.Sprintf("question %d?", i), "RESULT "+filler(100))
 		} else {
-			r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
+			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
 			try()
 		}
 		if i%5 == 0 {
@@ -169,13 +169,13 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 		t.Errorf("%d applied compactions were undone: the test shows little", undone)
 	}
 	r.verify()
-	r.asRestarted()
+	r.renderAfterRestart()
 }
 
 // A refused undo changes nothing, of a model too that counts otherwise than we do:
 // neither the numbers nor how long a message is shown.
-func TestARefusedUndoChangesNoNumber(t *testing.T) {
-	r := newRig(t, 10_000, &llmtest.Model{Func: good})
+func TestRefusedUndoChangesNothing(t *testing.T) {
+	r := newRig(t, 10_000, &llmtest.Model{Func: goodSummary})
 	r.size, r.model = 1.5, "m"
 	for i := range 10 {
 		r.talk(fmt.Sprintf("question %d %s", i, filler(200)))
@@ -190,10 +190,10 @@ func TestARefusedUndoChangesNoNumber(t *testing.T) {
 
 // What waited for an earlier session is applied together with somebody's summary: that one
 // is undone, and the other stays.
-func TestUndoTakesBackWhatWasAppliedTogetherWithAnEarlierSessionsSummary(t *testing.T) {
+func TestUndoAfterEarlierSessionApply(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
-			r := newRig(t, 20_000, &llmtest.Model{Func: told})
+			r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 			r.hearNotes(20)
 			r.applied()
 			r.policy.PrepareThreshold = 0.6
@@ -217,7 +217,7 @@ func TestUndoTakesBackWhatWasAppliedTogetherWithAnEarlierSessionsSummary(t *test
 			if g := r.c.Status(); len(g.Stack) != 0 || g.Lines != lines || !reflect.DeepEqual(g.Past, before) {
 				t.Errorf("the stack is %+v, %d messages are verbatim, of before stands %+v", g.Stack, g.Lines, g.Past.Earlier)
 			}
-			r.asRestarted()
+			r.renderAfterRestart()
 			r.refused("before the beginning")
 		})
 	}

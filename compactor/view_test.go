@@ -68,7 +68,7 @@ func pairs(view []llm.Message) string {
 	return strings.Join(parts, ", ")
 }
 
-func TestEveryResultStandsBehindItsCall(t *testing.T) {
+func TestEveryResultFollowsItsCall(t *testing.T) {
 	missing := noResult
 	for _, tt := range []struct {
 		claim string
@@ -137,7 +137,7 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 
 // Whatever is wanted, a cut goes between turns: what is left is a view that a strict
 // provider takes, and what leaves takes its calls, results and stand-ins with it.
-func TestNoCutPartsACallFromItsResults(t *testing.T) {
+func TestCutsKeepCallsWithResults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var all [][]chat.Message
 		for i := range rapid.IntRange(1, 6).Draw(rt, "turns") {

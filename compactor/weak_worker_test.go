@@ -37,7 +37,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	return contents
 }
 
-func TestAWorkerThatSavesNothingLosesNoMemories(t *testing.T) {
+func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 	const text = whatAdaTold
 	for name, answer := range map[string]func(req llm.Request) (llm.Response, error){
 		"it only summarizes": func(llm.Request) (llm.Response, error) { return summary(text), nil },

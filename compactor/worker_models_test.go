@@ -16,7 +16,7 @@ import (
 	"cairn/memory"
 )
 
-func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
+func TestAgentModelIsWorkerFallback(t *testing.T) {
 	for name, failure := range map[string]error{
 		"it does not exist":        &llm.Error{Kind: llm.KindBadRequest, Status: 404, Message: "model not found"},
 		"the key is not for it":    &llm.Error{Kind: llm.KindAuth, Status: 403},
@@ -66,14 +66,14 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 	}
 }
 
-func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
+func TestEachModelHasItsOwnWindow(t *testing.T) {
 	var read strings.Builder
 	small := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		read.WriteString(req.Messages[1].Text)
 		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
 			t.Errorf("a model of 4000 was sent %d tokens", tokens)
 		}
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}
 	refuse := func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
@@ -92,17 +92,17 @@ func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
 	r.verify()
 }
 
-func TestAWorkerThatIsBackIsUsedAgain(t *testing.T) {
+func TestRecoveredWorkerIsUsedAgain(t *testing.T) {
 	var log journal
 	down := true
 	worker := &llmtest.Model{Label: "small", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if down {
-			return broken(ctx, n, req)
+			return brokenSummaries(ctx, n, req)
 		}
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}}
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
-		o.Fallback, o.Log = &llmtest.Model{Label: "large", Func: good}, log.logger()
+		o.Fallback, o.Log = &llmtest.Model{Label: "large", Func: goodSummary}, log.logger()
 	})
 	for i, want := range []string{"large", "small"} {
 		down = i == 0
@@ -113,7 +113,7 @@ func TestAWorkerThatIsBackIsUsedAgain(t *testing.T) {
 	check.Contains(t, "the log does not know that it is back", log.String(), "worker_model_recovered")
 }
 
-func TestWhatIsWrongWithBothModelsIsReportedAndChangesNothing(t *testing.T) {
+func TestFailureOfBothModelsChangesNothing(t *testing.T) {
 	refuse := func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "bad key sk-secret"}
 	}
@@ -128,7 +128,7 @@ func TestWhatIsWrongWithBothModelsIsReportedAndChangesNothing(t *testing.T) {
 	r.verify()
 }
 
-func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
+func TestWorkerReasoningEffort(t *testing.T) {
 	for _, effort := range []string{"low", "", "max"} {
 		t.Run(fmt.Sprintf("%q", effort), func(t *testing.T) {
 			r := newRig(t, 20_000, says("They talked about notes."))
@@ -148,7 +148,7 @@ func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
 	}
 }
 
-func TestTheWorkerThinksInsideItsWindow(t *testing.T) {
+func TestWorkerReasoningFitsWindow(t *testing.T) {
 	for _, window := range []int{8000, 20_000, 128_000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			r := newRig(t, window, says("They talked about notes."))

@@ -47,7 +47,7 @@ func summary(text string) llm.Response {
 func (r *rig) chat(n int) {
 	r.t.Helper()
 	for i := range n {
-		r.hear(fmt.Sprintf("note-%d %s", i, filler(40)))
+		r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(40)))
 	}
 }
 
@@ -139,7 +139,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 	}
 }
 
-func TestASummaryThatWasCutOffHasMoreRoomTheSecondTime(t *testing.T) {
+func TestTruncatedSummaryIsRetriedWithMoreRoom(t *testing.T) {
 	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		resp := summary("Ada took notes.")
 		if !strings.Contains(req.Messages[1].Text, "cut off") {
@@ -156,18 +156,18 @@ func TestASummaryThatWasCutOffHasMoreRoomTheSecondTime(t *testing.T) {
 	}
 }
 
-func TestThoughtsAreNotPartOfASummary(t *testing.T) {
+func TestThinkingIsStrippedFromSummary(t *testing.T) {
 	r := newRig(t, 100_000, says("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."))
 	r.chat(30)
 	check.Equal(t, "it ended", r.compact("").Summary, "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12.")
 }
 
-func TestOneChunkThatFailsFailsAll(t *testing.T) {
+func TestFailedChunkFailsJob(t *testing.T) {
 	worker := &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if strings.Contains(req.Messages[1].Text, "note-120 ") {
 			return llm.Response{}, errWorker
 		}
-		return good(ctx, n, req)
+		return goodSummary(ctx, n, req)
 	}}
 	r := newRig(t, 100_000, worker)
 	r.chat(200)
@@ -178,7 +178,7 @@ func TestOneChunkThatFailsFailsAll(t *testing.T) {
 	r.verify()
 }
 
-func TestTheWorkerIsCalledNoMoreOftenThanMaxTurnsSays(t *testing.T) {
+func TestWorkerMaxTurns(t *testing.T) {
 	for _, turns := range []int{1, 2, 3, 10} {
 		worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n%2 == 0 {
@@ -200,8 +200,8 @@ func TestTheWorkerIsCalledNoMoreOftenThanMaxTurnsSays(t *testing.T) {
 	}
 }
 
-// TestEachAttemptOfAWorkerCounts: what the client tries again by itself is no gift.
-func TestEachAttemptOfAWorkerCounts(t *testing.T) {
+// TestEachWorkerAttemptCounts: what the client tries again by itself is no gift.
+func TestEachWorkerAttemptCounts(t *testing.T) {
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		if x.N%3 != 0 {
 			x.Refuse(503, "", "busy")

@@ -41,9 +41,9 @@ func offers(req llm.Request, name string) bool {
 
 var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
 
-// TestEveryRequestOfAWorkerFitsItsWindow: rounds of memory_save, summaries that are sent
+// TestWorkerRequestsFitWindow: rounds of memory_save, summaries that are sent
 // back, reminders and second attempts included.
-func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
+func TestWorkerRequestsFitWindow(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	eager := func(n int, req llm.Request) llm.Response {
@@ -101,7 +101,7 @@ func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
 				r := newRig(t, window, worker)
 				r.policy.PrepareThreshold = -1
 				for i := range window * 2 / 80 {
-					r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
+					r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(80)))
 					r.waitIdle()
 				}
 				if over > 0 || r.seen(compactor.EventFailed) > 0 || r.seen(compactor.EventApplied) == 0 {
@@ -118,7 +118,7 @@ func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
 	}
 }
 
-func TestSummariesThatAreTooLargeAreReportedAsThat(t *testing.T) {
+func TestOversizedSummariesAreReported(t *testing.T) {
 	worker := &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return summary(strings.Repeat("Ada wrote a note, a word and another word. ", 400)), nil
 	}}

@@ -60,7 +60,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		check.Equal(t, "the next one", storetest.Deliver(t, c, storetest.Said(4, "d"))[0].Seq, 4)
-		check.Equal(t, fmt.Sprintf("the version went from %d", before), storetest.Version(t, c), before+1)
+		check.Equal(t, "version", storetest.Version(t, c), before+1)
 		if again := storetest.Remove(t, c, 2); again != nil || storetest.Version(t, c) != before+1 {
 			t.Errorf("deleted again: %v", again)
 		}
@@ -82,7 +82,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		before := storetest.Version(t, c)
 		check.EqualAll(t, "seqs", storetest.Remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
-		check.Equal(t, fmt.Sprintf("the version went from %d", before), storetest.Version(t, c), before+1)
+		check.Equal(t, "version", storetest.Version(t, c), before+1)
 	})
 	t.Run("another conversation's message of that id stays", func(t *testing.T) {
 		c := storetest.Imported(t, 1)

@@ -93,7 +93,7 @@ func TestARequestWithoutPicturesIsWhatItWas(t *testing.T) {
 	check.Equal(t, "string(got.Body[\"messages\"])", string(got.Body["messages"]), want)
 }
 
-func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
+func TestPictureCostIsConstant(t *testing.T) {
 	small := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}}})
 	large := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: append(bytes.Clone(png), make([]byte, 4<<20)...)}}}}})
 	if small.Tokens() != large.Tokens() || small.Tokens() < 500 {
