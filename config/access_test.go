@@ -82,7 +82,7 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 	}
 }
 
-func TestSlackTokensOfTheWrongKind(t *testing.T) {
+func TestSlackTokenKinds(t *testing.T) {
 	for _, test := range []struct{ key, token, want string }{
 		{"bot_token", "xapp-hush", `bot_token: this is the app-level token, which is under "Basic Information"; the one that begins with xoxb- is wanted`},
 		{"bot_token", "xoxp-hush", `bot_token: must begin with xoxb-: it is the Bot User OAuth Token`},
@@ -239,7 +239,7 @@ agent = "librarian"
 	})
 }
 
-func TestSlackChoicesAreTheConnectors(t *testing.T) {
+func TestSlackChoices(t *testing.T) {
 	check.EqualAll(t, "the connector knows", SlackWorking, slack.Workings)
 	check.EqualAll(t, "SlackReplyIn", SlackReplyIn, slack.ReplyPlaces)
 	if terminalName != terminal.Name {

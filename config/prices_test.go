@@ -42,8 +42,8 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfAPrice is what config.toml shows in comments.
-func TestTheExampleOfAPrice(t *testing.T) {
+// TestPriceExample is what config.toml shows in comments.
+func TestPriceExample(t *testing.T) {
 	text, err := os.ReadFile("../config.toml")
 	must(t, err)
 	_, example, found := strings.Cut(string(text), "\n# [prices.")

@@ -35,7 +35,7 @@ func aim(t Target, ok bool) string {
 	return fmt.Sprintf("%s %s %q key %q of %s", wire, t.BaseURL, t.Model, t.Key, t.KeyName)
 }
 
-func TestTheEnvironmentSelectsTheProvider(t *testing.T) {
+func TestEnvironmentSelectsProvider(t *testing.T) {
 	const (
 		none      = "offline"
 		openAI    = `auto https://api.openai.com/v1 "o-model" key "o-key" of OPENAI_API_KEY`
@@ -70,7 +70,7 @@ func TestTheEnvironmentSelectsTheProvider(t *testing.T) {
 	}
 }
 
-func TestSettingsGoBeforeTheEnvironment(t *testing.T) {
+func TestSettingsOverrideEnvironment(t *testing.T) {
 	everything := map[string]string{
 		"OPENAI_API_KEY": "o-key", "OPENAI_BASE_URL": "http://o.test/v1", "OPENAI_MODEL": "o-model",
 		"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": "http://a.test", "ANTHROPIC_MODEL": "a-model",
@@ -131,7 +131,7 @@ func TestSettingsGoBeforeTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestMistakesAboutModels(t *testing.T) {
+func TestModelMistakes(t *testing.T) {
 	environment(t, nil)
 	provider := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n"
 	for _, test := range []struct{ name, text, want string }{
@@ -157,7 +157,7 @@ func TestMistakesAboutModels(t *testing.T) {
 	}
 }
 
-func TestWhatIsProbablyAProviderIsWarnedOf(t *testing.T) {
+func TestUnusedProviderKeyWarns(t *testing.T) {
 	environment(t, map[string]string{"OPENAI_API_KEY": "o-key"})
 	text := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n[llm]\nmodel = %q\n"
 	s, err := Load(writeSettings(t, fmt.Sprintf(text, "openruoter/m")))
@@ -167,7 +167,7 @@ func TestWhatIsProbablyAProviderIsWarnedOf(t *testing.T) {
 	check.Len(t, "a model's name: warnings", check.Must(Load(writeSettings(t, fmt.Sprintf(text, "acme/m"))))(t).Warnings, 0)
 }
 
-func TestKeysElsewhereAreNotWarnedOf(t *testing.T) {
+func TestOtherKeysDoNotWarn(t *testing.T) {
 	environment(t, nil)
 	t.Run("one in a file or a variable is warned of nowhere", func(t *testing.T) {
 		t.Setenv("CAIRN_TEST_KEY", "k")

@@ -77,7 +77,7 @@ func TestToolServerMistakes(t *testing.T) {
 	}
 }
 
-func TestAnEditedSecretIsAChange(t *testing.T) {
+func TestEditedSecretIsChange(t *testing.T) {
 	with := func(value string) *Settings {
 		s, err := Parse("f", []byte("[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"a\"]\nenv = { A = \""+value+"\" }"))
 		must(t, err)
@@ -86,7 +86,7 @@ func TestAnEditedSecretIsAChange(t *testing.T) {
 	check.EqualAll(t, "changed keys", ChangedKeys(with("b"), with("c")), []string{"tools.env.A number 1"})
 }
 
-func TestWhoMayBeGivenTasks(t *testing.T) {
+func TestTaskAgents(t *testing.T) {
 	s, err := Parse("f", []byte(`
 [[agents]]
 id = "cairn"

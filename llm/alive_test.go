@@ -12,8 +12,8 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestACallerThatWatchesForSilenceSetsTheLimits(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestSilenceLimits(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) {
 			for range 4 {
 				if !x.Wait(60 * time.Millisecond) {

@@ -12,7 +12,7 @@ import (
 
 var png = []byte("\x89PNG\r\n\x1a\nwhat a picture holds")
 
-func TestTheOfflineModelSaysWhatCame(t *testing.T) {
+func TestOfflineModelNamesAttachments(t *testing.T) {
 	for name, c := range map[string]struct {
 		said   llm.Message
 		has    []string
@@ -49,7 +49,7 @@ func TestTheOfflineModelSaysWhatCame(t *testing.T) {
 	}
 }
 
-func TestMessagesAreStoredWithoutPictures(t *testing.T) {
+func TestStoredMessagesOmitPictures(t *testing.T) {
 	raw, err := json.Marshal(llm.Message{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}})
 	check.NoError(t, err)
 	check.Lacks(t, fmt.Sprintf("got %s strings.ToLower(string(raw))", raw), strings.ToLower(string(raw)), "image")

@@ -11,7 +11,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestTheFactor(t *testing.T) {
+func TestFactor(t *testing.T) {
 	t.Run("is 1 until something was counted", func(t *testing.T) {
 		var l llm.Learnt
 		l.Counted(0, 100)
@@ -52,14 +52,14 @@ func TestTheFactor(t *testing.T) {
 	})
 }
 
-// shelf is where a notebook's pages are kept.
-type shelf struct {
+// memoryShelf is where a notebook's pages are kept.
+type memoryShelf struct {
 	facts  map[string]llm.Facts
 	writes int
 	err    error
 }
 
-func (s *shelf) keep(_ context.Context, model string, f llm.Facts) error {
+func (s *memoryShelf) keep(_ context.Context, model string, f llm.Facts) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -69,7 +69,7 @@ func (s *shelf) keep(_ context.Context, model string, f llm.Facts) error {
 }
 
 func TestNotebook(t *testing.T) {
-	open := func(s *shelf) *llm.Notebook {
+	open := func(s *memoryShelf) *llm.Notebook {
 		if s.facts == nil {
 			s.facts = map[string]llm.Facts{}
 		}
@@ -78,7 +78,7 @@ func TestNotebook(t *testing.T) {
 		return n
 	}
 	t.Run("what was learnt is known at the next start", func(t *testing.T) {
-		s := &shelf{}
+		s := &memoryShelf{}
 		page := open(s).Page("m@here")
 		page.Counted(1000, 2000)
 		page.Limit(8000)
@@ -91,7 +91,7 @@ func TestNotebook(t *testing.T) {
 		check.Equal(t, "another server's model knows", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
 	})
 	t.Run("what hardly changes is not written", func(t *testing.T) {
-		s := &shelf{}
+		s := &memoryShelf{}
 		page := open(s).Page("m")
 		for i := range 500 {
 			page.Counted(1000, 1200+i%3)
@@ -105,7 +105,7 @@ func TestNotebook(t *testing.T) {
 		}
 	})
 	t.Run("what could not be written is written later", func(t *testing.T) {
-		s := &shelf{err: errors.New("the disk is full")}
+		s := &memoryShelf{err: errors.New("the disk is full")}
 		page := open(s).Page("m")
 		page.NoTools()
 		if err := page.Keep(t.Context()); err == nil {
@@ -118,7 +118,7 @@ func TestNotebook(t *testing.T) {
 	})
 }
 
-func TestAFullWindowWithoutAWholeAnswerIsAnOverflow(t *testing.T) {
+func TestTruncatedAnswerInFullWindowIsOverflow(t *testing.T) {
 	answer := func(text, finish string, prompt int) llm.Response {
 		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: finish, Usage: llm.Usage{Prompt: prompt, Completion: 1}}
 	}

@@ -94,7 +94,7 @@ func TestLoopGivesEachCallAnIDOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestLoopTurnsAToolsFailureIntoWords(t *testing.T) {
+func TestLoopReportsToolFailure(t *testing.T) {
 	broken := tool("broken", func(string) (string, error) { return "", errors.New("say which one") })
 	panics := tool("panics", func(string) (string, error) { panic("boom\nstack") })
 	panics.Ends, broken.Ends = true, true
@@ -121,13 +121,13 @@ func TestLoopTurnsAToolsFailureIntoWords(t *testing.T) {
 	}
 }
 
-func TestLoopTakesMissingArgumentsForAnEmptyObject(t *testing.T) {
+func TestLoopDefaultsMissingArguments(t *testing.T) {
 	_, records, err := run(t, script(llmtest.Use(llm.Call{ID: "1", Name: "echo", Arguments: " "}), llmtest.Say("ok")), 2, tool("echo", echo))
 	check.NoError(t, err)
 	check.Equal(t, fmt.Sprintf("got %+v records[0].results[0].Text", records), records[0].results[0].Text, "got {}")
 }
 
-func TestLoopEndsWithAToolThatEnds(t *testing.T) {
+func TestLoopEndsWithFinalTool(t *testing.T) {
 	last := tool("last", echo)
 	last.Ends = true
 	model := script(llmtest.Use(llmtest.Call("1", "last", 1)))
@@ -154,7 +154,7 @@ func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
 	check.Equal(t, "calls left", recorded, 3)
 }
 
-func TestLoopRetriesWithANewRequestWhenToldTo(t *testing.T) {
+func TestLoopRetriesWithNewRequest(t *testing.T) {
 	overflow := &llm.Error{Kind: llm.KindOverflow}
 	failing := func(failures int) *llmtest.Model {
 		return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -192,7 +192,7 @@ func TestLoopRetriesWithANewRequestWhenToldTo(t *testing.T) {
 	}
 }
 
-func TestLoopStopsWhenItIsCancelledInATool(t *testing.T) {
+func TestLoopStopsWhenCanceledInTool(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	recorded := false

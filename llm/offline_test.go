@@ -78,7 +78,7 @@ func lacks(t *testing.T, answer string, parts ...string) {
 
 const question = "[#41 2023-07-01 10:00 Bob] What is Ada's cat called?"
 
-func TestTheOfflineModelQuotesWhatItFinds(t *testing.T) {
+func TestOfflineModelQuotes(t *testing.T) {
 	t.Run("it asks both tools for the person's words alone", func(t *testing.T) {
 		said := "<kept>\nold\n</kept>\n\n[#40 2023-07-01 09:59 Eve] hello there\n\n[#41 2023-07-01 10:00 Bob, replying to #12] What is\nAda's cat called?\n\n<now>\ntime: 2023-07-01 10:00 UTC\n</now>"
 		_, asked := talk(t, said, memories, transcript)
@@ -134,7 +134,7 @@ func TestTheOfflineModelQuotesWhatItFinds(t *testing.T) {
 	})
 }
 
-func TestTheOfflineModelAnswersWhatIsNoQuestion(t *testing.T) {
+func TestOfflineModelAnswersStatements(t *testing.T) {
 	t.Run("a greeting is answered without looking anything up", func(t *testing.T) {
 		answer, asked := talk(t, "[#1 2023-07-01 10:00 Bob] Hello!", memories, transcript)
 		holds(t, answer, "Hello, Bob!")

@@ -51,7 +51,7 @@ func TestOverflowIsRecognised(t *testing.T) {
 	}
 }
 
-func TestOverflowIsNotSeenInOtherFailures(t *testing.T) {
+func TestOtherFailuresAreNoOverflow(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string

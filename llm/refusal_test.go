@@ -12,7 +12,7 @@ import (
 	"cairn/internal/check"
 )
 
-func TestRefusalsOfAnyShapeBecomeOneError(t *testing.T) {
+func TestRefusalsBecomeErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		status  int
 		body    string
@@ -44,7 +44,7 @@ func TestRefusalsOfAnyShapeBecomeOneError(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsReadInEveryForm(t *testing.T) {
+func TestRetryAfterForms(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name, value string
@@ -86,8 +86,8 @@ func FuzzRefusal(f *testing.F) {
 	})
 }
 
-// TestARefusalOfManyWordsIsJudgedByTheFirst: each was looked for among all before it.
-func TestARefusalOfManyWordsIsJudgedByTheFirst(t *testing.T) {
+// TestLongRefusalIsClassifiedByItsStart: each was looked for among all before it.
+func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	var many []string
 	for i := range 50_000 {
 		many = append(many, fmt.Sprint("word ", i))

@@ -100,7 +100,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 	}
 }
 
-func TestWhatMayPassIsTriedAgain(t *testing.T) {
+func TestTemporaryErrorsAreRetried(t *testing.T) {
 	for _, f := range failures {
 		var e *Error
 		errors.As(f.err, &e)

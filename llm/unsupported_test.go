@@ -109,7 +109,7 @@ var unsupported = []struct {
 	{"not of tools, a tool that failed", 400, "the tool server is not available", ""},
 }
 
-func TestWhatAServerDoesNotTakeIsKnownByItsWords(t *testing.T) {
+func TestUnsupportedFieldsAreRecognized(t *testing.T) {
 	for _, c := range unsupported {
 		t.Run(c.name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
@@ -133,7 +133,7 @@ func TestWhatAServerDoesNotTakeIsKnownByItsWords(t *testing.T) {
 	check.Equal(t, "a failing server is sorted", Refused(500, nil, []byte("a tool server failed")).Kind, KindOverloaded)
 }
 
-func TestDemandsAreKnownByTheirWords(t *testing.T) {
+func TestRequiredFieldsAreRecognized(t *testing.T) {
 	for text, want := range map[string]string{
 		"The `reasoning_content` in the thinking mode must be passed back to the API.":                                                             "reasoning",
 		"Missing `reasoning_content` field in the assistant message at message index 2. For more information, please refer to https://example.org": "reasoning",

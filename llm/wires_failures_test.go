@@ -18,8 +18,8 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestAnOverflowTellsTheWindow(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestOverflowContainsWindow(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
 		server.SetWindow(2000)
 		model := w.model(t, server, openai.Options{Window: 8000, MaxRetries: 3})
@@ -32,8 +32,8 @@ func TestAnOverflowTellsTheWindow(t *testing.T) {
 	})
 }
 
-func TestACutStreamIsAnError(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestTruncatedStreamIsError(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"it ends in the middle":     func(x *llmtest.Exchange) { x.Piece("half ") },
 			"the connection breaks":     func(x *llmtest.Exchange) { x.Piece("half "); x.Cut() },
@@ -52,8 +52,8 @@ func TestACutStreamIsAnError(t *testing.T) {
 	})
 }
 
-func TestAnErrorInTheStreamIsAnError(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestErrorInStream(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		requests := 0
 		_, err := w.model(t, w.open(t, func(x *llmtest.Exchange) {
 			requests++
@@ -67,8 +67,8 @@ func TestAnErrorInTheStreamIsAnError(t *testing.T) {
 	})
 }
 
-func TestEachAttemptIsSpentFor(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestEachAttemptIsCharged(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Run("not where nothing may be spent", func(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Say("fine") })
 			req, spent := hello, errors.New("all spent")
@@ -93,8 +93,8 @@ func TestEachAttemptIsSpentFor(t *testing.T) {
 	})
 }
 
-func TestRefusalsAreSortedByWhatCanBeDone(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestRefusalClasses(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for status, kind := range map[int]llm.Kind{400: llm.KindBadRequest, 401: llm.KindAuth, 403: llm.KindAuth, 429: llm.KindRateLimited, 500: llm.KindOverloaded, 529: llm.KindOverloaded, 307: llm.KindBadRequest} {
 			t.Run(fmt.Sprint(status), func(t *testing.T) {
 				_, err := w.ask(t, func(x *llmtest.Exchange) {
@@ -116,13 +116,13 @@ func TestRefusalsAreSortedByWhatCanBeDone(t *testing.T) {
 	})
 }
 
-func TestAFloodIsRefused(t *testing.T) {
+func TestOversizedResponseIsRefused(t *testing.T) {
 	flood := strings.Repeat("word ", 4000) // 20 kB
 	var many []llm.Call
 	for i := range 300 {
 		many = append(many, llmtest.Call(fmt.Sprint("c", i), "lookup", map[string]int{"i": i}))
 	}
-	everyWire(t, func(t *testing.T, w wire) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"text without end": func(x *llmtest.Exchange) {
 				for x.Wait(0) {
@@ -190,7 +190,7 @@ func TestAFloodIsRefused(t *testing.T) {
 	})
 }
 
-func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
+func TestAnswerLimit(t *testing.T) {
 	flood := strings.Repeat("word ", 200_000) // 1 MB
 	calling := func(n int) func(*llmtest.Exchange) {
 		var calls []llm.Call
@@ -199,7 +199,7 @@ func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
 		}
 		return func(x *llmtest.Exchange) { x.UseAll(calls...) }
 	}
-	everyWire(t, func(t *testing.T, w wire) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct {
 			answer func(*llmtest.Exchange)
 			tokens int
@@ -231,8 +231,8 @@ func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
 	})
 }
 
-func TestAConversationFollowsNoRedirect(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			asked, hits := 0, 0
 			other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -257,8 +257,8 @@ func TestAConversationFollowsNoRedirect(t *testing.T) {
 	})
 }
 
-func TestAnAddressIsChecked(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestAddressIsValidated(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1"} {
 			check.ErrorContains(t, address, check.ErrorOf(w.connect(openai.Options{BaseURL: address})), strconv.Quote(address))
 		}

@@ -10,9 +10,9 @@ import (
 	"cairn/llm/openai"
 )
 
-// TestManySmallPartsTakeNoRoom holds what a few megabytes may take when they are read:
+// TestManySmallPartsUseLittleMemory holds what a few megabytes may take when they are read:
 // before, these took up to 1.6 GB.
-func TestManySmallPartsTakeNoRoom(t *testing.T) {
+func TestManySmallPartsUseLittleMemory(t *testing.T) {
 	many := "[" + strings.Repeat("{},", 1_200_000) + "{}]"
 	bodies := map[string]map[string]string{
 		llm.WireChat: {
@@ -31,7 +31,7 @@ func TestManySmallPartsTakeNoRoom(t *testing.T) {
 			"events":   strings.Repeat(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\ndata: ", 2000) + "{}",
 		},
 	}
-	everyWire(t, func(t *testing.T, w wire) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, body := range bodies[w.name] {
 			for form, write := range map[string]func(*llmtest.Exchange){
 				"in a stream":  func(x *llmtest.Exchange) { x.Write("data: " + body + "\n\n"); x.Done() },

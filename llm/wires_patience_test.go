@@ -18,8 +18,8 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestTemporaryFailuresAreTriedAgain(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestTemporaryFailuresAreRetried(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		ok := func(x *llmtest.Exchange) { x.Say("fine") }
 		for name, fail := range map[string]func(*llmtest.Exchange){
 			"rate limited":         func(x *llmtest.Exchange) { x.Refuse(429, "0.01", `{"error":{"message":"slow down"}}`) },
@@ -46,8 +46,8 @@ func TestTemporaryFailuresAreTriedAgain(t *testing.T) {
 	})
 }
 
-func TestNoFurtherAttemptIsMade(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestPermanentFailuresAreNotRetried(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct {
 			answer   func(*llmtest.Exchange)
 			requests int
@@ -74,7 +74,7 @@ func TestNoFurtherAttemptIsMade(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		var refused, back atomic.Int64
 		server := w.open(t, func(x *llmtest.Exchange) {
 			if x.N == 1 {
@@ -92,8 +92,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-func TestASilentServerIsUnreachable(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestSilentServerIsUnreachable(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"before the answer":          func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
 			"in the middle":              func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(20 * time.Second) },
@@ -122,8 +122,8 @@ func TestASilentServerIsUnreachable(t *testing.T) {
 	})
 }
 
-func TestAnAnswerHasOneLimitOfTime(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestAnswerTimeout(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"whatever keeps the connection alive": func(x *llmtest.Exchange) {
 				for x.Wait(10 * time.Millisecond) {
@@ -156,8 +156,8 @@ func TestAnAnswerHasOneLimitOfTime(t *testing.T) {
 	})
 }
 
-func TestASlowServerIsWaitedFor(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestSlowServer(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()
 		const patience = time.Second
 		server := w.open(t, func(x *llmtest.Exchange) {
@@ -180,8 +180,8 @@ func TestASlowServerIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestASlowReaderIsNotASilentServer(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestSlowReaderIsNoSilentServer(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()
 		const patience = time.Second
 		server := w.open(t, func(x *llmtest.Exchange) {
@@ -199,8 +199,8 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 	})
 }
 
-func TestTheCallersEndIsNotTheProvidersFault(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestCallerCancelIsNoProviderFailure(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"while it waits for the first word": func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
 			"while the answer comes":            func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(20 * time.Second) },
@@ -223,8 +223,8 @@ func TestTheCallersEndIsNotTheProvidersFault(t *testing.T) {
 	})
 }
 
-func TestAnAbsurdRetryAfterIsABound(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestHugeRetryAfterIsCapped(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for _, value := range []string{"1e300", "Inf", "99999999999999", "9e18", time.Now().AddDate(300, 0, 0).UTC().Format(http.TimeFormat)} {
 			t.Run(value, func(t *testing.T) {
 				server := w.open(t, func(x *llmtest.Exchange) { x.Refuse(429, value, "later") })

@@ -12,7 +12,7 @@ import (
 )
 
 func TestPicturesAreSent(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say("a cat") })
 		m := user("look")
 		m.Images = []llm.Image{{Label: "image of #1: cat.png", Data: png}, {Label: "a drawing", Type: "image/svg+xml", Data: []byte("<svg/>")}}
@@ -29,7 +29,7 @@ func TestPicturesAreSent(t *testing.T) {
 	})
 }
 
-func TestEveryPromptAlternatesAndBeginsWithAUser(t *testing.T) {
+func TestPromptAlternatesRoles(t *testing.T) {
 	call := llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "lookup", Arguments: `{"broken":`}}}
 	result := llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: ""}
 	system := llm.Message{Role: llm.RoleSystem, Text: "be kind"}
@@ -47,7 +47,7 @@ func TestEveryPromptAlternatesAndBeginsWithAUser(t *testing.T) {
 		"an answer, a call and another answer": {system, user("one"), call, result, assistant("so"), user("and?")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			everyWire(t, func(t *testing.T, w wire) {
+			forEveryProtocol(t, func(t *testing.T, w wire) {
 				server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
 				req := llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}
 				if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil); err != nil {
@@ -58,8 +58,8 @@ func TestEveryPromptAlternatesAndBeginsWithAUser(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSetIsNotSent(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestUnsetFieldsAreOmitted(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("hi")}}, nil)))
 		for _, name := range []string{
@@ -76,8 +76,8 @@ func TestWhatIsNotSetIsNotSent(t *testing.T) {
 	})
 }
 
-func TestOddTextArrivesWhole(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestUnusualTextArrivesWhole(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		odd := "quotes \" and \\ and \t tab, line\nbreak, \u2028, <b>&amp; 茶 🍵 e\u0301"
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say(x.Request.Last().Text() + "\x00!") })
 		resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user(odd)}}, nil)

@@ -37,8 +37,8 @@ var wires = []wire{
 	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
 }
 
-// everyWire runs a test on each wire.
-func everyWire(t *testing.T, test func(t *testing.T, w wire)) {
+// forEveryProtocol runs a test on each wire.
+func forEveryProtocol(t *testing.T, test func(t *testing.T, w wire)) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) { test(t, w) })
 	}
@@ -81,16 +81,16 @@ func (w wire) ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, e
 	return w.model(t, w.open(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
 }
 
-// unrefused fails if the server refused anything.
-func unrefused(t *testing.T, server *llmtest.Server) {
+// withoutRefusals fails if the server refused anything.
+func withoutRefusals(t *testing.T, server *llmtest.Server) {
 	t.Helper()
 	if got := server.Refusals(); len(got) > 0 {
 		t.Errorf("the server refused %q", got)
 	}
 }
 
-func TestTextIsShownAsItComes(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestTextIsStreamed(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		seen := make(chan string)
 		server := w.open(t, func(x *llmtest.Exchange) {
 			x.Counted = llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}
@@ -108,12 +108,12 @@ func TestTextIsShownAsItComes(t *testing.T) {
 			t.Errorf("got %+v shown as %q, %v", resp, shown, err)
 		}
 		check.Equal(t, "usage", resp.Usage, (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}))
-		unrefused(t, server)
+		withoutRefusals(t, server)
 	})
 }
 
-func TestSeveralToolsAreCalledInOneAnswer(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestParallelToolCalls(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) {
 			if x.Request.Last().Role == llm.RoleTool {
 				x.Say("done")
@@ -136,7 +136,7 @@ func TestSeveralToolsAreCalledInOneAnswer(t *testing.T) {
 				messages = append(append(messages, calls), results...)
 			},
 		}.Run(t.Context())
-		unrefused(t, server)
+		withoutRefusals(t, server)
 		if err != nil || resp.Message.Text != "done" || len(server.Requests()) != 2 {
 			t.Fatalf("got %q after %d requests, %v", resp.Message.Text, len(server.Requests()), err)
 		}
@@ -151,10 +151,10 @@ func TestSeveralToolsAreCalledInOneAnswer(t *testing.T) {
 	})
 }
 
-func TestAToolIsForced(t *testing.T) {
+func TestForcedTool(t *testing.T) {
 	req := hello
 	req.Tools, req.ForceTool, req.MaxTokens = []llm.Tool{look}, "lookup", 500
-	everyWire(t, func(t *testing.T, w wire) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Use("a", x.Request.Forced, "{}") })
 		resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil)
 		if err != nil || len(resp.Message.Calls) != 1 || resp.Message.Calls[0].Name != "lookup" || resp.FinishReason != llm.FinishToolCalls {
@@ -163,9 +163,9 @@ func TestAToolIsForced(t *testing.T) {
 		if got := server.Requests()[0]; got.MaxTokens < 500 || len(got.Tools) != 1 || got.Tools[0].Function.Description != look.Description {
 			t.Errorf("sent %+v", got)
 		}
-		unrefused(t, server)
+		withoutRefusals(t, server)
 	})
-	everyWire(t, func(t *testing.T, w wire) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) {
 			if x.Request.Forced != "" {
 				x.Reject(400, "invalid_request_error", "Thinking mode does not support this tool_choice")
@@ -183,8 +183,8 @@ func TestAToolIsForced(t *testing.T) {
 	})
 }
 
-func TestWhyAnAnswerEndedIsKnown(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestStopReasons(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for _, reason := range []string{llm.FinishLength, llm.FinishFilter} {
 			resp, err := w.ask(t, func(x *llmtest.Exchange) { x.Piece("so far"); x.Finish(reason); x.Done() })
 			if err != nil || resp.FinishReason != reason || resp.Message.Text != "so far" {
@@ -194,8 +194,8 @@ func TestWhyAnAnswerEndedIsKnown(t *testing.T) {
 	})
 }
 
-func TestReasoningGoesBackWithinItsTurnToItsModelAlone(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) {
 			if x.Request.Last().Role == llm.RoleTool {
 				x.Say("done")
@@ -230,12 +230,12 @@ func TestReasoningGoesBackWithinItsTurnToItsModelAlone(t *testing.T) {
 			t.Fatal(err, other.Refusals())
 		}
 		check.Lacks(t, "another server was sent", string(other.Requests()[0].Raw), "they ask for tea")
-		unrefused(t, server)
+		withoutRefusals(t, server)
 	})
 }
 
-func TestAConnectionServesManyRequests(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestConnectionReuse(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		model := w.model(t, w.open(t, func(x *llmtest.Exchange) { x.Say("ok") }), openai.Options{})
 		opened := 0
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
@@ -252,8 +252,8 @@ func TestAConnectionServesManyRequests(t *testing.T) {
 	})
 }
 
-func TestTheWireIsKnown(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
+func TestProtocolIsReported(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
 		model := w.model(t, w.open(t, nil), openai.Options{})
 		if wired, ok := model.(llm.Wired); !ok || wired.Wire() != w.name {
 			t.Error("it is not")

@@ -215,7 +215,7 @@ func (s *suite) check(tool string, requests []llm.Request) (unescaped, foreign i
 	return unescaped, foreign
 }
 
-func TestNoServerGetsMoreThanItIsGiven(t *testing.T) {
+func TestServersGetOnlyTheirArguments(t *testing.T) {
 	exe, err := os.Executable()
 	check.NoError(t, err)
 	for _, transport := range []string{"stdio", "http"} {

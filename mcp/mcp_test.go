@@ -45,7 +45,7 @@ func TestToolsOfBothTransports(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsAllowedIsOffered(t *testing.T) {
+func TestOnlyAllowedToolsAreOffered(t *testing.T) {
 	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, calculator()), Allow: []string{"add", "no_such_tool"}}, Server{ID: "other", URL: overHTTP(t, calculator())})
 	tools := h.Tools([]string{"calc", "other"})
 	check.Len(t, "tools", tools, 1)
@@ -64,7 +64,7 @@ func TestOnlyWhatIsAllowedIsOffered(t *testing.T) {
 	}
 }
 
-func TestAProgramSeesNoSecretOfTheBot(t *testing.T) {
+func TestProgramSeesNoBotSecrets(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-hush")
 	h, _ := start(t, calculatorProgram(t))
 	got, err := h.run(t, "calc_secret", `{"A":1,"B":2}`)
@@ -73,7 +73,7 @@ func TestAProgramSeesNoSecretOfTheBot(t *testing.T) {
 	check.Contains(t, "it sees", got, "own value")
 }
 
-func TestACallThatHangsEndsWithItsTimeoutOrItsTurn(t *testing.T) {
+func TestHangingCallEndsWithTimeoutOrTurn(t *testing.T) {
 	s := calculatorProgram(t)
 	s.Timeout = 200 * time.Millisecond
 	h, _ := start(t, s)
@@ -88,7 +88,7 @@ func TestACallThatHangsEndsWithItsTimeoutOrItsTurn(t *testing.T) {
 	}
 }
 
-func TestAServerThatDiesHarmsOneCall(t *testing.T) {
+func TestDeadServerFailsOneCall(t *testing.T) {
 	h, log := start(t, calculatorProgram(t))
 	before := h.Tools([]string{"calc"})
 	check.ErrorContains(t, "a call of a server that dies ends", check.ErrorOf(h.run(t, "calc_die", `{"A":1,"B":2}`)), "died during the call")
@@ -107,7 +107,7 @@ func TestAServerThatDiesHarmsOneCall(t *testing.T) {
 	}
 }
 
-func TestATooLargeAnswerIsRefused(t *testing.T) {
+func TestOversizedAnswerIsRefused(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, s := range map[string]Server{"a program": calculatorProgram(t), "an address": {ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestATooLargeAnswerIsRefused(t *testing.T) {
 	}
 }
 
-func TestAChangedListIsReportedAndAllowsNothingNew(t *testing.T) {
+func TestChangedToolListAllowsNothingNew(t *testing.T) {
 	server := calculator()
 	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, server), Allow: []string{"add", "fail"}})
 	server.RemoveTools("fail")
@@ -150,7 +150,7 @@ func TestToolName(t *testing.T) {
 	}
 }
 
-func TestUpdateKeepsWhatStays(t *testing.T) {
+func TestUpdateKeepsUnchangedServers(t *testing.T) {
 	address := overHTTP(t, calculator())
 	one := Server{ID: "one", URL: address, Allow: []string{"add"}}
 	two := Server{ID: "two", URL: address, Allow: []string{"add"}}

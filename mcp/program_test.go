@@ -62,7 +62,7 @@ func deaf(t *testing.T, mode string) Server {
 	return s
 }
 
-func TestAProgramThatDoesNotReadHarmsOneCall(t *testing.T) {
+func TestProgramThatDoesNotReadFailsOneCall(t *testing.T) {
 	large := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 200_000)) // more than a pipe holds
 	for name, calls := range map[string][][2]string{
 		"it takes no call":             {{"calc_deaf", "{}"}, {"calc_hear", large}},
@@ -88,7 +88,7 @@ func TestAProgramThatDoesNotReadHarmsOneCall(t *testing.T) {
 	}
 }
 
-func TestAProgramThatDoesNotReadDelaysNoEnd(t *testing.T) {
+func TestProgramThatDoesNotReadDelaysNoShutdown(t *testing.T) {
 	for _, tool := range []string{"calc_deaf", "calc_flood"} {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestAProgramThatDoesNotReadDelaysNoEnd(t *testing.T) {
 	}
 }
 
-func TestAListThatKeepsChangingIsReadNowAndThen(t *testing.T) {
+func TestChangingListIsReadAtIntervals(t *testing.T) {
 	t.Parallel()
 	h, log := start(t, deaf(t, "floods the list"))
 	time.Sleep(relistPause + relistPause/2)
@@ -117,7 +117,7 @@ func TestAListThatKeepsChangingIsReadNowAndThen(t *testing.T) {
 	}
 }
 
-func TestAListWithoutEndIsNotReadToItsEnd(t *testing.T) {
+func TestEndlessListIsBounded(t *testing.T) {
 	t.Parallel()
 	h, log := start(t, deaf(t, "lists for ever"))
 	if s := h.Status()[0]; !s.Connected || len(s.Tools) > 0 || !strings.Contains(log.String(), "tool_ignored") {
@@ -125,7 +125,7 @@ func TestAListWithoutEndIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-func TestWhatAProgramStartsEndsWithIt(t *testing.T) {
+func TestChildProcessesEndWithProgram(t *testing.T) {
 	t.Parallel()
 	note := t.TempDir() + "/child"
 	s := calculatorProgram(t)

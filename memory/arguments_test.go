@@ -124,9 +124,9 @@ func savedWith(t *testing.T, arguments string) memory.Memory {
 	return found[0]
 }
 
-// TestArgumentsWithoutAPlainMeaning: the model hears what was wrong and what to send, of
+// TestAmbiguousArguments: the model hears what was wrong and what to send, of
 // all that is wrong at once.
-func TestArgumentsWithoutAPlainMeaning(t *testing.T) {
+func TestAmbiguousArguments(t *testing.T) {
 	for arguments, wants := range map[string][]string{
 		`{"content": "x", "kind": "gossip", "messages": [3]}`:                       {`no kind "gossip"`, "use one of identity, goal"},
 		`{"content": "x", "kind": "fact"}`:                                          {"name in messages", "from 2 to 6"},

@@ -13,7 +13,7 @@ import (
 	"cairn/store"
 )
 
-func TestDeletingWhatToolsHaveCopied(t *testing.T) {
+func TestDeletionReachesToolResults(t *testing.T) {
 	found := func(seq int) string {
 		return fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, storetest.Secret)
 	}
@@ -65,7 +65,7 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 	})
 }
 
-func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
+func TestRememberingDeletedMessage(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, storetest.Secret), storetest.Asking(3, storetest.Secret))
 	t.Run("a draft that was checked before a deletion is not saved after it", func(t *testing.T) {

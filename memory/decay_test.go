@@ -13,7 +13,7 @@ import (
 	"cairn/memory"
 )
 
-func TestWorth(t *testing.T) {
+func TestDecay(t *testing.T) {
 	draw := func(t *rapid.T) memory.Memory {
 		return memory.Memory{
 			Kind: rapid.SampledFrom(memory.Kinds).Draw(t, "kind"), Importance: rapid.Float64Range(0, 1).Draw(t, "importance"),
@@ -78,7 +78,7 @@ func TestWorth(t *testing.T) {
 	})
 }
 
-func TestWorthStaysSaneWhateverTheClockSays(t *testing.T) {
+func TestDecayWithWrongClock(t *testing.T) {
 	now := time.Now()
 	for _, kind := range summarize.MemoryKinds {
 		m := memory.Memory{Kind: kind.Name, Importance: 0.5, SaidAt: now}

@@ -10,7 +10,7 @@ import (
 )
 
 // A memory says where it was said and by whom; no model has a say in that.
-func TestWhereAndByWhomIsSetByCode(t *testing.T) {
+func TestModelCannotSetOriginOrAuthor(t *testing.T) {
 	c := storetest.Imported(t, 4)
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 4 }})
 	check.Must(storetest.Call(tools, "memory_save", `{"content": "Ann rows", "kind": "fact", "messages": [2], "speaker": "Bob", "speaker_id": "1", "about_id": "9", "conversation": "discord:1/1", "channel": "x", "reach": "channel", "pinned": true, "by": "person", "state": "forgotten"}`))(t)

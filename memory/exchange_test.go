@@ -39,8 +39,8 @@ func remembered(all []memory.Exported) (lines []string) {
 	return lines
 }
 
-// much is a store in which memories are in all states.
-func much(t *testing.T) *store.Store {
+// manyMemories is a store in which memories are in all states.
+func manyMemories(t *testing.T) *store.Store {
 	c := storetest.Imported(t, 9)
 	s := c.Store()
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
@@ -58,8 +58,8 @@ func much(t *testing.T) *store.Store {
 	return s
 }
 
-func TestMemoriesLeaveAndComeBack(t *testing.T) {
-	s := much(t)
+func TestExportAndImport(t *testing.T) {
+	s := manyMemories(t)
 	all := export(t, s)
 	check.Len(t, "memories leave", all, 7)
 	before := storetest.Dump(t, s)
@@ -119,7 +119,7 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
+func TestInvalidImportChangesNothing(t *testing.T) {
 	good := memory.Exported{Memory: memory.Memory{ID: 1, Conversation: "terminal:general", Kind: "fact", Content: "Ann rows", SaidAt: storetest.Day}}
 	c := storetest.NewConversation(t)
 	before := storetest.Dump(t, c.Store())
@@ -163,8 +163,8 @@ func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
 	})
 }
 
-func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
-	s := much(t)
+func TestSQLViewMatchesProgram(t *testing.T) {
+	s := manyMemories(t)
 	n := 0
 	show := func(rows *sql.Rows) error {
 		var m memory.Memory

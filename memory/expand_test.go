@@ -44,7 +44,7 @@ func expandPage(t testing.TB, c *store.Conversation, budget int, arguments strin
 	return p, err
 }
 
-func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
+func TestExpandReturnsExactMessages(t *testing.T) {
 	c := storetest.Imported(t, 50)
 	id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 40)
 	storetest.ApplyRows(t, c, id)
@@ -109,7 +109,7 @@ func TestExpandIsBounded(t *testing.T) {
 	}
 }
 
-func TestExpandReachesNoOtherConversation(t *testing.T) {
+func TestExpandIsScopedToConversation(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	here, there := storetest.Find(t, s, "terminal:here"), storetest.Find(t, s, "terminal:there")
 	for _, c := range []*store.Conversation{here, there} {
@@ -136,7 +136,7 @@ func TestExpandReachesNoOtherConversation(t *testing.T) {
 	}
 }
 
-func TestNoMemoryHoldsASecret(t *testing.T) {
+func TestMemoriesMaskSecrets(t *testing.T) {
 	key := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
 	c := storetest.Imported(t, 20)
 	for name, save := range map[string]func(content string) error{
@@ -174,7 +174,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 	check.Equal(t, "it is found by the secret", len(check.Must(memory.Of(c).Search(ctx, key, 10))(t)), 0)
 }
 
-func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
+func TestRepetitionSavesNothingTwice(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 	save := func(content string, seq int) {
@@ -197,7 +197,7 @@ func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	check.Equal(t, fmt.Sprintf("got %v strings.Join(got, \" \")", got), strings.Join(got, " "), "third[4] first[1]")
 }
 
-func TestFactsInAnyScriptAreToldApart(t *testing.T) {
+func TestFactsInAnyScriptAreDistinguished(t *testing.T) {
 	c := storetest.Imported(t, 5)
 	for _, content := range []string{"我住在都灵。", "我住在罗马。", "Я живу в Турине.", "Я живу в Риме.", "私は猫が好きです。", "私は犬が好きです。"} {
 		if _, fresh, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {

@@ -111,7 +111,7 @@ func TestRankingIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestNoQueryDoesHarm(t *testing.T) {
+func TestHostileQueries(t *testing.T) {
 	c := talked(t, spoken(1, 0, "Ann", "I like tea"))
 	storetest.Keep(t, c, "Ann", "Ann likes tea")
 	before := storetest.Dump(t, c.Store())

@@ -25,7 +25,7 @@ func state(t *testing.T, c *store.Conversation, id int64) string {
 	return m.State
 }
 
-func TestForgettingIsUndoneUntilPurged(t *testing.T) {
+func TestForgetCanBeUndone(t *testing.T) {
 	t.Run("what was forgotten is again what it was", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
 		for n, was := range []string{"active", "superseded", "replaced"} {

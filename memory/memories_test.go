@@ -81,7 +81,7 @@ func TestWorkerSaves(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
+func TestInvalidMemoryIsReported(t *testing.T) {
 	c := storetest.Imported(t, 9)
 	storetest.Remove(t, c, 4)
 	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
@@ -140,7 +140,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-func TestAModelSavesFromTheRunningTurn(t *testing.T) {
+func TestModelSavesFromRunningTurn(t *testing.T) {
 	c := storetest.NewConversation(t)
 	ask := storetest.Said(1, "I moved to Bergen")
 	ask.Addressed = true

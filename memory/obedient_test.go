@@ -15,9 +15,9 @@ import (
 	"cairn/transcript"
 )
 
-// TestAModelThatObeysGainsNothing: a worker, or the model in conversation, does whatever Bob's
+// TestInjectedInstructionsGainNothing: a worker, or the model in conversation, does whatever Bob's
 // messages tell it to. All it saves is words, under Bob's name.
-func TestAModelThatObeysGainsNothing(t *testing.T) {
+func TestInjectedInstructionsGainNothing(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	other := storetest.Find(t, s, "discord:1/20")
 	storetest.Deliver(t, other, storetest.Said(2, "the vault opens at noon"))
@@ -76,8 +76,8 @@ func TestAModelThatObeysGainsNothing(t *testing.T) {
 	}
 }
 
-// TestWhomItIsFromMayGiveAMemoryAnEnd: so may a person who asks for it.
-func TestWhomItIsFromMayGiveAMemoryAnEnd(t *testing.T) {
+// TestAuthorMaySetExpiry: so may a person who asks for it.
+func TestAuthorMaySetExpiry(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(2, "I am away"), storetest.Said(4, "until Friday"), storetest.Said(6, "I am tired"))
 	away := storetest.Keep(t, c, "Ann", "Ann is away", 1)
@@ -88,9 +88,9 @@ func TestWhomItIsFromMayGiveAMemoryAnEnd(t *testing.T) {
 	}
 }
 
-// TestWhoCallsThemselvesAWordOptsOutAlone: a name that is a word of every other sentence does not
+// TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
 // keep anyone else's memories from being saved.
-func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
+func TestOptOutIsByIDNotName(t *testing.T) {
 	for name, c := range map[string]struct{ free, held []string }{
 		"the":  {[]string{"the sky is blue", "The sky is grey"}, nil},
 		"a":    {[]string{"Ann has a cat", "Bob takes vitamin A"}, nil},
@@ -115,9 +115,9 @@ func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 	}
 }
 
-// TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt: if someone else repeats it with an end, it gets
+// TestExpiredMemorySavedAgain: if someone else repeats it with an end, it gets
 // that end, not none.
-func TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt(t *testing.T) {
+func TestExpiredMemorySavedAgain(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(2, "Ann is in Rome"), storetest.Said(4, "Ann is in Rome until Friday"))
 	rome := storetest.Keep(t, c, "Ann", "Ann is in Rome", 1)

@@ -112,7 +112,7 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 }
 
 // The queries of each compaction do not get slower as compactions accumulate.
-func TestTheAgeOfAConversationDoesNotMatterToWhatAWorkerSaves(t *testing.T) {
+func TestOldConversationsSaveAsFast(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.WantPlan(t, c.Store(), memory.WasRead, "compactions_to (", 1, 2, 3, 4)
 	storetest.WantPlan(t, c.Store(), memory.Retire, "INTEGER PRIMARY KEY", 1, 2, 3)

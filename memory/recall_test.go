@@ -77,7 +77,7 @@ func manyWords(n int) string {
 	return b.String()
 }
 
-func TestRecallKeepsToWhatIsAsked(t *testing.T) {
+func TestRecallStaysOnTopic(t *testing.T) {
 	c := talked(t, spoken(1, 0, "Ann", "tea in the morning"), spoken(2, 24, "Bob", "tea at noon"), spoken(3, 48, "Ann", "tea in the evening"))
 	seqs := func(q memory.Question) (list []int64) {
 		q.Text = "tea"
@@ -134,7 +134,7 @@ func TestRecallInALongConversation(t *testing.T) {
 }
 
 // Messages elsewhere neither correct a word nor name anyone.
-func TestSpellingKeepsToItsScope(t *testing.T) {
+func TestSpellingUsesOnlyItsScope(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c, other := storetest.Find(t, s, "terminal:general"), storetest.Find(t, s, "terminal:other")
 	for _, conv := range []*store.Conversation{c, other} {
@@ -161,7 +161,7 @@ func TestSpellingKeepsToItsScope(t *testing.T) {
 	}
 }
 
-func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
+func TestRecallPrefersPeopleOverBot(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(1, "the lighthouse is white"))
 	asked := storetest.Said(2, "what colour is it?")

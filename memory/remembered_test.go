@@ -116,7 +116,7 @@ func TestRankingOfMemories(t *testing.T) {
 
 // In a question "I" is the asker, however it is phrased: what they said ranks above what others
 // said later in the same words.
-func TestTheFirstPersonIsTheAsker(t *testing.T) {
+func TestFirstPersonIsTheAsker(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
 	for _, name := range []string{"Ann", "Bob"} {

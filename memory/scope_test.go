@@ -160,7 +160,7 @@ func TestSharedMemories(t *testing.T) {
 }
 
 // A model cannot reach another conversation by its IDs, with or without sharing.
-func TestAModelReachesNoOtherConversation(t *testing.T) {
+func TestModelCannotReachOtherConversations(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
 			s := storetest.OpenStore(t, t.TempDir())
@@ -230,7 +230,7 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 }
 
 // A thread may read its channel's memories, but neither change them nor request their messages.
-func TestAThreadReadsItsChannelsMemories(t *testing.T) {
+func TestThreadReadsChannelMemories(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	channel, thread := storetest.Find(t, s, "discord:1/12"), storetest.Find(t, s, "discord:1/12/5")
 	storetest.Deliver(t, channel, storetest.Said(1, "the plum is ripe"))
@@ -248,7 +248,7 @@ func TestAThreadReadsItsChannelsMemories(t *testing.T) {
 	check.Error(t, memory.Of(thread).Forget(ctx, saved.ID), store.ErrNotFound)
 }
 
-func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
+func TestPrivateMemoriesDoNotLeak(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	memory.In(s).Share(true)
 	here, there := storetest.Find(t, s, "discord:1/10"), storetest.Find(t, s, "discord:1/11")

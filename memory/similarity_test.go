@@ -56,7 +56,7 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 	})
 }
 
-func TestTheSameFactTwiceIsOneRow(t *testing.T) {
+func TestRepeatedFactIsOneRow(t *testing.T) {
 	t.Run("in other words it is confirmed", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		first := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
@@ -112,7 +112,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 	})
 }
 
-func TestModelsLearnWhatIsKnown(t *testing.T) {
+func TestSaveReportsKnownFact(t *testing.T) {
 	t.Run("a model is told, and told of what its fact may take the place of", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})

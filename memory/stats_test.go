@@ -43,7 +43,7 @@ func gathered(t *testing.T) *store.Store {
 	return c.Store()
 }
 
-func TestMemoriesOfAPersonAndATimeInAnOrder(t *testing.T) {
+func TestListFilters(t *testing.T) {
 	s := gathered(t)
 	for want, f := range map[string]memory.Filter{
 		"Bob is away|Bob has a boat":    {About: "bob"},

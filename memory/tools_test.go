@@ -13,7 +13,7 @@ import (
 	"cairn/store"
 )
 
-func TestASearchStaysInsideItsBudget(t *testing.T) {
+func TestSearchBudget(t *testing.T) {
 	c := storetest.NewConversation(t)
 	var past []store.Inbound
 	for n := range 40 {

@@ -33,7 +33,7 @@ func searched(t *testing.T, s *store.Store, from, to string) (a, b *store.Conver
 	return a, b
 }
 
-func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
+func TestDeletionReachesOthersRecall(t *testing.T) {
 	for _, test := range []struct {
 		name, from, to string
 		do             func(*testing.T, *store.Conversation)

@@ -119,7 +119,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 	})
 }
 
-func TestDeletingWhatIsToBeAnswered(t *testing.T) {
+func TestDeletingUnansweredMessage(t *testing.T) {
 	ask := func(n int) store.Inbound {
 		m := storetest.Said(n, "what time is it?")
 		m.Addressed = true
@@ -174,7 +174,7 @@ func TestDeletingWhatIsToBeAnswered(t *testing.T) {
 	})
 }
 
-func TestDeletingWhatWasRemembered(t *testing.T) {
+func TestDeletingRememberedMessage(t *testing.T) {
 	c := storetest.Imported(t, 9)
 	remember := func(content string, messages ...int64) int64 {
 		t.Helper()
@@ -214,7 +214,7 @@ func TestDeletingWhatWasRemembered(t *testing.T) {
 	})
 }
 
-func TestAQuotingMemoryGoesWithEachMessageItQuotes(t *testing.T) {
+func TestQuotingMemoryIsDeletedWithItsSources(t *testing.T) {
 	for name, steps := range map[string]struct{ read, running, saved bool }{
 		"deleted when it is saved":                          {saved: true},
 		"deleted while the summarizer runs":                 {running: true},

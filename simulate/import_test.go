@@ -74,7 +74,7 @@ func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Co
 	return conversation
 }
 
-func TestImportsAreSimulatedAsTheyHappened(t *testing.T) {
+func TestSimulationMatchesImport(t *testing.T) {
 	for about, c := range map[string]struct {
 		window, messages int
 		change           func(*compactor.Policy)

@@ -87,7 +87,7 @@ func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Mo
 	}}
 }
 
-func TestLiveTalkIsSimulatedAsItHappened(t *testing.T) {
+func TestSimulationMatchesLiveConversation(t *testing.T) {
 	for about, c := range map[string]struct {
 		messages, recall int
 		worker           bool

@@ -142,7 +142,7 @@ func TestApplyAgain(t *testing.T) {
 	check.Error(t, check.ErrorOf(other.Compactions().Ended(ctx, []int64{id})), store.ErrNotFound)
 }
 
-func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
+func TestRepairedRollupKeepsPlaceAndChildren(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
 	old := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 10, a, b)
@@ -178,7 +178,7 @@ func TestPlaceholdersLeftByACompaction(t *testing.T) {
 }
 
 // What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
-func TestAPlaceholderLeftOverDeletedMessagesHasDates(t *testing.T) {
+func TestPlaceholderOverDeletedMessagesHasDates(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 6))
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 10))
@@ -196,7 +196,7 @@ func TestAPlaceholderLeftOverDeletedMessagesHasDates(t *testing.T) {
 }
 
 // What was decided on a state that is not stored any more changes nothing.
-func TestCommitOfAnOldState(t *testing.T) {
+func TestCommitOfStaleState(t *testing.T) {
 	for _, test := range []struct {
 		claim     string
 		meanwhile func(t *testing.T, c *store.Conversation, id int64)

@@ -94,7 +94,7 @@ func TestBackupAndRestore(t *testing.T) {
 }
 
 // A log of the old database beside the new one would be played back into it.
-func TestRestoreTakesTheOldLogAway(t *testing.T) {
+func TestRestoreRemovesOldLog(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	s := storetest.OpenStore(t, dir)
 	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(1, "one"))
@@ -118,7 +118,7 @@ func TestRestoreTakesTheOldLogAway(t *testing.T) {
 // Of a bot that writes as fast as it can, each copy is whole, can be restored, and holds
 // what was accepted up to one moment: all of it from before the copy began, and no message
 // without those before it.
-func TestABackupWhileTheBotWrites(t *testing.T) {
+func TestBackupDuringWrites(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c := storetest.Find(t, s, "terminal:general")
 	var accepted atomic.Int64

@@ -45,8 +45,8 @@ func busyBot(dir string) {
 	}
 }
 
-// lookOn writes the names of the conversations in a folder, or why it cannot.
-func lookOn(dir string) {
+// readConcurrently writes the names of the conversations in a folder, or why it cannot.
+func readConcurrently(dir string) {
 	s, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {
 		fmt.Println(err)

@@ -25,7 +25,7 @@ func set(t *testing.T, s *store.Store, jump time.Duration) {
 	storetest.Run(t, s, "UPDATE inbox SET received_at = max(received_at - ?, 0)", jump.Milliseconds())
 }
 
-func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
+func TestClockChangeWhileMessagesWait(t *testing.T) {
 	for name, jump := range jumps {
 		t.Run(name, func(t *testing.T) {
 			c := storetest.NewConversation(t)
@@ -52,7 +52,7 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 	}
 }
 
-func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
+func TestSeqsFollowArrivalOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	times := []time.Duration{0, 24 * time.Hour, -time.Hour, 365 * 24 * time.Hour, -365 * 24 * time.Hour, -time.Since(time.Unix(0, 0)), time.Minute}
@@ -84,7 +84,7 @@ func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
 	}
 }
 
-func TestWhatWasLearntWhileTheClockWasWrongIsNotBelievedForAYear(t *testing.T) {
+func TestFactsFromWrongClockExpire(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	for name, at := range map[string]time.Duration{"now": 0, "1970": -time.Since(time.Unix(0, 0)), "next year": 365 * 24 * time.Hour} {
 		check.NoError(t, s.Models().Keep(ctx, name, llm.Facts{Window: 4096, Factor: 1.2, Scale: 120, RefusesTools: true}))

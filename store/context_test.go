@@ -56,7 +56,7 @@ func wantNoContext(t *testing.T, c *store.Conversation) {
 	check.Equal(t, "rows are left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"), 0)
 }
 
-func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
+func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 	t.Run("it outlasts another turn", func(t *testing.T) {
 		c, _ := withContext(t)
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
@@ -103,7 +103,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	})
 }
 
-func TestWhichContextIsNotStored(t *testing.T) {
+func TestContextsNotStored(t *testing.T) {
 	t.Run("under another head than it was shown with it is not stored", func(t *testing.T) {
 		c, _ := withContext(t)
 		was := storetest.Load(t, c).Head.Version
@@ -167,7 +167,7 @@ func TestWhichContextIsNotStored(t *testing.T) {
 	})
 }
 
-func TestADeletionTakesStoredReasoningWithIt(t *testing.T) {
+func TestDeletionRemovesStoredReasoning(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(1, "a secret"), storetest.Asking(2, "what did I say?"))
 	storetest.AnswerWith(t, c, 2, 3, `{"fields":{"reasoning_content":"\"she said a secret\""}}`, map[string]string{"weather": "sunny"})

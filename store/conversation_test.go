@@ -10,7 +10,7 @@ import (
 )
 
 // Whoever is first to name a conversation, all who name it have the same one.
-func TestManyNameAConversationAtOnce(t *testing.T) {
+func TestConcurrentConversationLookup(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{storetest.OpenStore(t, dir)}
 	for range 2 { // as a shell beside the bot

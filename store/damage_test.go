@@ -104,7 +104,7 @@ func wantDamaged(t *testing.T, dir string) {
 	}
 }
 
-func TestOverwrittenPagesAreNoticed(t *testing.T) {
+func TestOverwrittenPagesAreDetected(t *testing.T) {
 	for _, name := range []string{
 		"messages_platform", "memories_fact", "outbox_unsent", // indexes
 		"message_terms", "memory_terms", "members", // derived tables
@@ -119,7 +119,7 @@ func TestOverwrittenPagesAreNoticed(t *testing.T) {
 	}
 }
 
-func TestLostRowsAreNoticed(t *testing.T) {
+func TestLostRowsAreDetected(t *testing.T) {
 	first := func(all []int) int { return all[0] }
 	last := func(all []int) int { return all[len(all)-1] }
 	for _, test := range []struct {

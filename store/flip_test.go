@@ -46,7 +46,7 @@ func use(t *testing.T, dir string) (err error) {
 
 // Whatever bits change, and wherever the file ends: the store breaks in nothing but
 // errors, says that the file is damaged where it does not open, and begins no new one.
-func TestBitsThatFlip(t *testing.T) {
+func TestBitFlips(t *testing.T) {
 	dir, _ := stocked(t, 20)
 	whole := check.Must(os.ReadFile(store.File(dir)))(t)
 	torn, log := left(t)
@@ -98,7 +98,7 @@ func TestBitsThatFlip(t *testing.T) {
 // A log that lies beside another database than its own, as after somebody copied a backup
 // over cairn.db by hand, is played back into it: SQLite cannot tell. What comes of it is
 // whole, or is found to be damaged.
-func TestALogOfAnotherDatabase(t *testing.T) {
+func TestForeignWriteAheadLog(t *testing.T) {
 	killed, log := left(t)
 	for name, of := range map[string]func() string{
 		"an older state of the same": func() string {
@@ -124,7 +124,7 @@ func TestALogOfAnotherDatabase(t *testing.T) {
 }
 
 // A folder that is copied while a bot runs: the copy opens whole, or is told to be damaged.
-func TestAFolderCopiedWhileABotRuns(t *testing.T) {
+func TestFolderCopiedFromRunningBot(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	c := storetest.Find(t, s, "terminal:general")

@@ -154,7 +154,7 @@ func TestGap(t *testing.T) {
 	})
 }
 
-func TestGapsThatOverlapOrFail(t *testing.T) {
+func TestOverlappingAndFailedGaps(t *testing.T) {
 	t.Run("an absence while it is filled is read too", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "slack:1/2")
@@ -195,7 +195,7 @@ func TestGapsThatOverlapOrFail(t *testing.T) {
 
 // However live messages and pages of the past mix, the inbox ends up in the order in
 // which was spoken, and beside another conversation's, which stays as it is.
-func TestAFilledGapIsInOrder(t *testing.T) {
+func TestFilledGapIsInOrder(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -44,7 +44,7 @@ func wantRefused(t *testing.T, dir string, words ...string) {
 	}
 }
 
-func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
+func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 	t.Run("an emptied file", func(t *testing.T) {
 		dir := t.TempDir()
 		storetest.OpenStore(t, dir).Close()
@@ -84,7 +84,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 	})
 }
 
-func TestWhenADatabaseIsCreated(t *testing.T) {
+func TestDatabaseCreation(t *testing.T) {
 	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {
 		dir := t.TempDir()
 		storetest.OpenStore(t, dir).Close()
@@ -122,7 +122,7 @@ func TestWhenADatabaseIsCreated(t *testing.T) {
 	})
 }
 
-func TestTheLockNamesTheOtherAndDiesWithIt(t *testing.T) {
+func TestLockNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		s := storetest.OpenStore(t, dir)

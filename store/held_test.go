@@ -95,8 +95,8 @@ func heldBy(t *testing.T, deliveries ...store.Delivery) *store.Store {
 	return storetest.OpenStore(t, dir)
 }
 
-// TestHeldDeliveriesAreAppliedByOne: the start and the upkeep may both find the file.
-func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
+// TestHeldDeliveriesAreAppliedOnce: the start and the upkeep may both find the file.
+func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
 	const name = "terminal:new"
 	var held []store.Delivery
 	var want []string
@@ -115,7 +115,7 @@ func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
 	check.EqualAll(t, "taken up", texts(storetest.Deliver(t, storetest.Find(t, s, name))), want)
 }
 
-func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
+func TestUnreadableHeldDeliveryStays(t *testing.T) {
 	s := heldBy(t)
 	check.NoError(t, s.Rewriting(ctx))
 	check.Must(s.HeldRows().Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
@@ -127,9 +127,9 @@ func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
 	}
 }
 
-// TestAKillWhileDeliveriesAreHeld kills processes that rewrite their database and take
+// TestKillWithHeldDeliveries kills processes that rewrite their database and take
 // messages. What was acknowledged is there afterwards, once and in order.
-func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
+func TestKillWithHeldDeliveries(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	scattered(t, s, 1, 600)

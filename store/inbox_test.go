@@ -146,7 +146,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 	})
 }
 
-func TestTakeUp(t *testing.T) {
+func TestDequeue(t *testing.T) {
 	addressed := func(n int) store.Inbound {
 		m := storetest.Said(n, "message")
 		m.Addressed = true

@@ -32,7 +32,7 @@ func channelOf(t *testing.T, s *store.Store) *store.Conversation {
 		}
 		storetest.Deliver(t, c, storetest.Said(n+1, text))
 	}
-	storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Bicycles were bought."), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Bicycles and a "+storetest.Secret+" were bought."+long))
+	storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Bicycles were bought."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Bicycles and a "+storetest.Secret+" were bought."+long))
 	return c
 }
 
@@ -64,7 +64,7 @@ func TestInherit(t *testing.T) {
 	}
 	check.Equal(t, "nobody knows whose thread it is", storetest.Number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.ID()), 1)
 	t.Run("once", func(t *testing.T) {
-		storetest.ApplyRows(t, above, sumUp(t, above, transcript.Leaf, transcript.Worker, 7, 7, "More."))
+		storetest.ApplyRows(t, above, summarizeSpan(t, above, transcript.Leaf, transcript.Worker, 7, 7, "More."))
 		storetest.Edit(t, above, 8, "I bought nothing.")
 		storetest.Edit(t, above, 2, "I bought nothing.")
 		storetest.Deliver(t, c, storetest.Said(2, "more"))
@@ -77,7 +77,7 @@ func TestInherit(t *testing.T) {
 	})
 }
 
-func TestWhatAThreadHangsOn(t *testing.T) {
+func TestThreadParentMessage(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above := channelOf(t, s)
 	t.Run("the bot's reply, by what it was sent as", func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	c, other, third := thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")
 	// In the channel, the rows have changed in the meantime.
 	rows := storetest.Load(t, above).Head.Stack
-	storetest.ApplyRows(t, above, sumUp(t, above, transcript.Rollup, transcript.Worker, 1, 6, "Many things, and a "+storetest.Secret, store.Ids(rows)...))
+	storetest.ApplyRows(t, above, summarizeSpan(t, above, transcript.Rollup, transcript.Worker, 1, 6, "Many things, and a "+storetest.Secret, store.Ids(rows)...))
 	versions := map[*store.Conversation]int64{c: 0, other: 0, third: 0}
 	for one := range versions {
 		versions[one] = storetest.Load(t, one).Head.Version
@@ -205,7 +205,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	})
 }
 
-func TestARepairReachesThreads(t *testing.T) {
+func TestRepairReachesThreads(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above := channelOf(t, s)
 	c := thread(t, s, "m8")

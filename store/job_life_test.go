@@ -14,7 +14,7 @@ import (
 	"cairn/transcript"
 )
 
-func TestJobLife(t *testing.T) {
+func TestJobLifecycle(t *testing.T) {
 	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 4)
@@ -75,7 +75,7 @@ func TestJobLife(t *testing.T) {
 }
 
 // A summary that waits because older messages are verbatim again keeps its result.
-func TestWhatWaitsInOrder(t *testing.T) {
+func TestWaitingMessagesInOrder(t *testing.T) {
 	t.Run("a fold waits for its children", func(t *testing.T) {
 		c := storetest.Imported(t, 20)
 		a, b, d := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 15)

@@ -11,7 +11,7 @@ import (
 	"cairn/store"
 )
 
-func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
+func TestIncompleteMessageDoesNotQuoteDeletedMessage(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(1, "the secret is swordfish"))
 	reply := storetest.Said(2, "really?")
@@ -29,7 +29,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	check.Lacks(t, "the deleted words are back, as a quote", storetest.Dump(t, c.Store()), "swordfish")
 }
 
-func TestAGapThatBeginsEarlierCounts(t *testing.T) {
+func TestEarlierGapWins(t *testing.T) {
 	c := storetest.NewConversation(t)
 	m := storetest.Said(1, "one")
 	m.ID = "10"
@@ -42,7 +42,7 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	check.NoError(t, err)
 }
 
-func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
+func TestSecondEditInSameSecond(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		c := storetest.NewConversation(t)
 		check.Must(c.Inbox().Deliver(ctx, storetest.Said(1, "ab")))(t)
@@ -63,7 +63,7 @@ func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 	}
 }
 
-func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
+func TestConnectorGapStaysOpen(t *testing.T) {
 	c := storetest.NewConversation(t)
 	if _, err := c.Store().Away(ctx, "terminal", nil); err != nil { // nothing is known: ""
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
 	}
 }
 
-func TestARepetitionAddsFiles(t *testing.T) {
+func TestRedeliveryAddsFiles(t *testing.T) {
 	c := storetest.NewConversation(t)
 	m := storetest.Said(1, "look")
 	check.Must(c.Inbox().Deliver(ctx, m))(t)
@@ -97,7 +97,7 @@ func TestARepetitionAddsFiles(t *testing.T) {
 	check.Len(t, "waiting[0].Attachments", waiting[0].Attachments, 1)
 }
 
-func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
+func TestOutOfOrderRedeliveryIsSorted(t *testing.T) {
 	c := storetest.NewConversation(t)
 	for _, n := range []int{3, 1, 2} {
 		check.Must(c.Inbox().Deliver(ctx, storetest.Said(n, "x")))(t)

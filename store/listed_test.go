@@ -41,7 +41,7 @@ func TestExpand(t *testing.T) {
 	check.Error(t, check.ErrorOf(other.Transcript().Expand(ctx, a, 1, 100)), store.ErrNotFound)
 }
 
-func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
+func TestCompactionsAreListedByPlace(t *testing.T) {
 	c := storetest.NewConversation(t)
 	for i := range 8 {
 		storetest.Deliver(t, c, storetest.Said(i+1, "text"))

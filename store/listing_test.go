@@ -11,7 +11,7 @@ import (
 	"cairn/store"
 )
 
-func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
+func TestListingShowsPlaceNames(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c := check.Must(s.Conversation(ctx, "discord:9/20"))(t)
 	name := func() string {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		holdAgainAndAgain(dir, from)
 	}
 	if dir := os.Getenv("CAIRN_TEST_LOOK"); dir != "" {
-		lookOn(dir)
+		readConcurrently(dir)
 		return
 	}
 	storetest.Main(m)

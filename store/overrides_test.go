@@ -56,7 +56,7 @@ func TestOverrides(t *testing.T) {
 	})
 }
 
-func TestAThreadHasItsChannelsOverrides(t *testing.T) {
+func TestThreadInheritsOverrides(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above, thread := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:1/2/3")
 	set := func(c *store.Conversation, key, value string) (seen map[string]string) {

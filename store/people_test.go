@@ -10,7 +10,7 @@ import (
 	"cairn/store"
 )
 
-func TestUpgradeKnowsWhomMemoriesConcern(t *testing.T) {
+func TestUpgradeFillsMemorySubjects(t *testing.T) {
 	dir := t.TempDir()
 	leaveFirstVersion(t, dir)
 	db := store.OpenFile(store.File(dir), store.WriterPragmas)

@@ -9,7 +9,7 @@ import (
 	"cairn/store"
 )
 
-func TestTheQuietestHour(t *testing.T) {
+func TestQuietestHour(t *testing.T) {
 	now := time.Date(2026, 5, 4, 14, 30, 0, 0, time.UTC)
 	for _, test := range []struct {
 		name  string

@@ -10,9 +10,9 @@ import (
 	"cairn/store"
 )
 
-// TestADatabaseThatIsGoneTakesNothing: what is written to an unlinked file is lost when the bot
+// TestMissingDatabaseRefusesWrites: what is written to an unlinked file is lost when the bot
 // stops.
-func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
+func TestMissingDatabaseRefusesWrites(t *testing.T) {
 	for claim, replace := range map[string]func(path string) error{
 		"deleted": os.Remove,
 		"replaced by another": func(path string) error {

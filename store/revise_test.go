@@ -13,8 +13,8 @@ import (
 	"cairn/transcript"
 )
 
-// told returns a conversation of nine messages, the fifth of which holds a secret.
-func told(t *testing.T) *store.Conversation {
+// tellRows returns a conversation of nine messages, the fifth of which holds a secret.
+func tellRows(t *testing.T) *store.Conversation {
 	t.Helper()
 	c := storetest.NewConversation(t)
 	var all []store.Inbound
@@ -29,8 +29,8 @@ func told(t *testing.T) *store.Conversation {
 	return c
 }
 
-// sumUp starts a row and stores a summary with the given text.
-func sumUp(t *testing.T, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, text string, children ...int64) int64 {
+// summarizeSpan starts a row and stores a summary with the given text.
+func summarizeSpan(t *testing.T, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, text string, children ...int64) int64 {
 	t.Helper()
 	j := storetest.Begin(t, c, kind, by, from, to, children...)
 	check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
@@ -48,28 +48,28 @@ func rowsOf(t *testing.T, c *store.Conversation, state transcript.Status) (found
 	return found
 }
 
-func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
+func TestRunningRowsOverChangedMessage(t *testing.T) {
 	changes := map[string]func(c *store.Conversation){
 		"edited":  func(c *store.Conversation) { storetest.Edit(t, c, 5, "I bought nothing.") },
 		"deleted": func(c *store.Conversation) { storetest.Remove(t, c, 5) },
 	}
 	for name, change := range changes {
 		t.Run("what is prepared is stale once it was "+name, func(t *testing.T) {
-			c := told(t)
-			over := sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+"."+long)
-			beside := sumUp(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles.")
+			c := tellRows(t)
+			over := summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+"."+long)
+			beside := summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles.")
 			change(c)
 			check.EqualAll(t, "prepared", store.Ids(storetest.Load(t, c).Prepared), []int64{beside})
 			storetest.WantNoSecret(t, c)
 			_, applied := storetest.ApplyRows(t, c, over, beside)
 			check.Equal(t, "messages 7 to 9 are hidden, and older ones stand below: applied", applied[0].State, transcript.Stale)
 			check.Equal(t, "applied[1].State", applied[1].State, transcript.Prepared)
-			if head, applied := storetest.ApplyRows(t, c, beside, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "More.")); storetest.Shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
+			if head, applied := storetest.ApplyRows(t, c, beside, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "More.")); storetest.Shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
 				t.Errorf("applied %+v", applied)
 			}
 		})
 		t.Run("what is running when it was "+name+" stores nothing", func(t *testing.T) {
-			c := told(t)
+			c := tellRows(t)
 			j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 6)
 			check.Must(storetest.Call(j.Tools(9), "memory_save", `{"content": "Ann bought a `+storetest.Secret+`.", "kind": "fact", "messages": [5]}`))(t)
 			change(c)
@@ -86,15 +86,15 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 		})
 	}
 	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {
-		c := told(t)
+		c := tellRows(t)
 		storetest.Remove(t, c, 5)
 		head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 6))
 		check.Equal(t, "storetest.Shape(head.Stack)", storetest.Shape(head.Stack), "leaf worker 1-6")
 		check.Equal(t, "head.Stack[0].Messages", head.Stack[0].Messages, 5)
 	})
 	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
-		c := told(t)
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 5, "The "+storetest.Secret+"."+long), sumUp(t, c, transcript.Leaf, transcript.Worker, 6, 9, "Bicycles."))
+		c := tellRows(t)
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 5, "The "+storetest.Secret+"."+long), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 6, 9, "Bicycles."))
 		planned := store.Ids(storetest.Load(t, c).Head.Stack)
 		storetest.Remove(t, c, 5)
 		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, planned...)
@@ -106,13 +106,13 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 	})
 }
 
-func TestSummariesOverADeletedMessage(t *testing.T) {
+func TestSummariesOverDeletedMessage(t *testing.T) {
 	for _, by := range []transcript.By{transcript.Worker, transcript.Extractive} {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
-			c := told(t)
+			c := tellRows(t)
 			j := storetest.Begin(t, c, transcript.Leaf, by, 1, 6)
 			check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + storetest.Secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
-			storetest.ApplyRows(t, c, j.ID(), sumUp(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles."))
+			storetest.ApplyRows(t, c, j.ID(), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles."))
 			before := storetest.Load(t, c).Head
 			storetest.Remove(t, c, 5)
 			head := storetest.Load(t, c).Head
@@ -133,12 +133,12 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		})
 	}
 	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
-		c := told(t)
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Ann collects old maps."), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 5, "Bob bought a "+storetest.Secret+"."), sumUp(t, c, transcript.Leaf, transcript.Worker, 6, 7, "They went home."))
+		c := tellRows(t)
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Ann collects old maps."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 5, "Bob bought a "+storetest.Secret+"."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 6, 7, "They went home."))
 		stack := storetest.Load(t, c).Head.Stack
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 5, "Maps, and a "+storetest.Secret+".", store.Ids(stack[:2])...))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 5, "Maps, and a "+storetest.Secret+".", store.Ids(stack[:2])...))
 		stack = storetest.Load(t, c).Head.Stack
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 7, "Maps, a "+storetest.Secret+", home."+long, store.Ids(stack)...))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 7, "Maps, a "+storetest.Secret+", home."+long, store.Ids(stack)...))
 		storetest.Remove(t, c, 5)
 		storetest.WantNoSecret(t, c)
 		checkCoverage(t, c)
@@ -161,9 +161,9 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 	})
 }
 
-func TestRowsWithoutADeletedMessage(t *testing.T) {
+func TestRowsWithoutDeletedMessage(t *testing.T) {
 	t.Run("a placeholder holds one message less", func(t *testing.T) {
-		c := told(t)
+		c := tellRows(t)
 		storetest.Hide(t, c, 1, 9)
 		storetest.Remove(t, c, 5, 9)
 		if row := storetest.Load(t, c).Head.Stack[0]; row.Kind != transcript.Placeholder || row.Messages != 7 || row.Text != "" || row.Tokens != row.Cost() {
@@ -171,18 +171,18 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 		}
 	})
 	t.Run("one of which nothing remains ends", func(t *testing.T) {
-		c := told(t)
+		c := tellRows(t)
 		storetest.Hide(t, c, 1, 3)
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 5, "The "+storetest.Secret+"."))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 5, "The "+storetest.Secret+"."))
 		storetest.Remove(t, c, 4, 5)
 		check.Equal(t, "the stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-3")
 		storetest.WantNoSecret(t, c)
 		checkCoverage(t, c)
 	})
 	t.Run("whatever has become of a row, its text goes", func(t *testing.T) {
-		c := told(t)
+		c := tellRows(t)
 		for _, state := range []string{"replaced", "undone", "failed", "stale"} {
-			id := sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+" "+state)
+			id := summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+" "+state)
 			storetest.Run(t, c.Store(), "UPDATE compactions SET state = ? WHERE id = ?", state, id)
 		}
 		storetest.Remove(t, c, 5)
@@ -193,17 +193,17 @@ func TestRowsWithoutADeletedMessage(t *testing.T) {
 		m := storetest.Said(1, "I disagree")
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+storetest.Secret
 		storetest.Deliver(t, c, m, storetest.Said(2, "b"))
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 2, "Ann disagrees about the "+storetest.Secret))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 2, "Ann disagrees about the "+storetest.Secret))
 		check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t)
 		storetest.WantNoSecret(t, c)
 		check.Equal(t, "stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-2")
 	})
 }
 
-func TestSummariesOverAnEditedMessage(t *testing.T) {
+func TestSummariesOverEditedMessage(t *testing.T) {
 	t.Run("a worker's stays in words, and is to be repaired", func(t *testing.T) {
-		c := told(t)
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 6, "Ann bought something in Rome."+long))
+		c := tellRows(t)
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "Ann bought something in Rome."+long))
 		was := storetest.Load(t, c).Head.Stack[0]
 		storetest.Edit(t, c, 5, "I bought something in Milan.")
 		row, want := storetest.Load(t, c).Head.Stack[0], was
@@ -213,7 +213,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		}
 	})
 	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
-		c := told(t)
+		c := tellRows(t)
 		storetest.Hide(t, c, 1, 4)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 5, 6)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + storetest.Secret + " in Rome." + long, Sources: []int64{5}}))(t)
@@ -224,9 +224,9 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		}
 	})
 	t.Run("behind a rollup it is marked all the way, and nothing beside it", func(t *testing.T) {
-		c := told(t)
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Leaf, transcript.Worker, 1, 3, "maps"), sumUp(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Rome"))
-		storetest.ApplyRows(t, c, sumUp(t, c, transcript.Rollup, transcript.Worker, 1, 6, "maps, Rome", store.Ids(storetest.Load(t, c).Head.Stack)...))
+		c := tellRows(t)
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "maps"), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Rome"))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 6, "maps, Rome", store.Ids(storetest.Load(t, c).Head.Stack)...))
 		storetest.Edit(t, c, 5, "I bought something in Milan.")
 		awaitsModel := func(rows []transcript.Summary) (which []bool) {
 			for _, row := range rows {

@@ -12,20 +12,20 @@ import (
 	"cairn/store"
 )
 
-// savings models which memories a conversation must have, given what workers saved: each from
+// savedMemories models which memories a conversation must have, given what workers saved: each from
 // messages that no worker has read before, and none before its job is stored.
-type savings struct {
+type savedMemories struct {
 	drafts int
 	read   map[int64]bool   // messages that a worker has read
 	kept   map[string]int64 // the expected memories, and the messages they come from
 }
 
-func newSavings() *savings {
-	return &savings{read: make(map[int64]bool), kept: make(map[string]int64)}
+func newSavedMemories() *savedMemories {
+	return &savedMemories{read: make(map[int64]bool), kept: make(map[string]int64)}
 }
 
 // draft makes a worker save one memory of a message; the job keeps it until it is stored.
-func (s *savings) draft(t check.Tester, j summarize.Job, seq int64) (content string) {
+func (s *savedMemories) draft(t check.Tester, j summarize.Job, seq int64) (content string) {
 	t.Helper()
 	s.drafts++
 	content = fmt.Sprint("fact ", s.drafts)
@@ -35,7 +35,7 @@ func (s *savings) draft(t check.Tester, j summarize.Job, seq int64) (content str
 
 // store records that the job of a worker over [from, to] was stored, with these drafts by the
 // messages they come from. It returns the memories that are new.
-func (s *savings) store(from, to int64, drafts map[string]int64) (fresh []string) {
+func (s *savedMemories) store(from, to int64, drafts map[string]int64) (fresh []string) {
 	for _, content := range slices.Sorted(maps.Keys(drafts)) {
 		if seq := drafts[content]; !s.read[seq] {
 			s.kept[content] = seq
@@ -49,12 +49,12 @@ func (s *savings) store(from, to int64, drafts map[string]int64) (fresh []string
 }
 
 // forget records that a message was deleted.
-func (s *savings) forget(seq int64) {
+func (s *savedMemories) forget(seq int64) {
 	maps.DeleteFunc(s.kept, func(_ string, from int64) bool { return from == seq })
 }
 
 // check fails unless the conversation has exactly those memories.
-func (s *savings) check(t check.Tester, c *store.Conversation) {
+func (s *savedMemories) check(t check.Tester, c *store.Conversation) {
 	t.Helper()
 	found := make(map[string]int64)
 	rows, err := c.Store().Reading().Query("SELECT m.content, s.message & 4294967295 FROM memories m JOIN memory_sources s ON s.memory = m.id WHERE m.conversation = ?", c.ID())

@@ -13,7 +13,7 @@ import (
 
 // A new database has the same tables as an old one after all migrations: the same columns in the
 // same order, with the same checks, indexes, triggers and views.
-func TestTheSchemaIsWhatTheMigrationsLeadTo(t *testing.T) {
+func TestSchemaMatchesMigrations(t *testing.T) {
 	made, migrated := schemaOf(t, store.Schema), schemaOf(t, strings.Join(store.Migrations, "\n"))
 	for name, want := range migrated {
 		check.Equal(t, name+": schema.sql", made[name], want)

@@ -55,7 +55,7 @@ func wantSessions(t *testing.T, c *store.Conversation, want string) {
 	check.Equal(t, "earlier sessions", sessionsOf(t, c), want)
 }
 
-func TestANewSession(t *testing.T) {
+func TestNewSession(t *testing.T) {
 	t.Run("what was verbatim is behind placeholders, and nothing of it in the session", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
@@ -131,7 +131,7 @@ func TestANewSession(t *testing.T) {
 	})
 }
 
-func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
+func TestResultsApplyInTheirSession(t *testing.T) {
 	c := storetest.Imported(t, 9)
 	prepared := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3)
 	running := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 4, 6)
@@ -174,7 +174,7 @@ func leaveSessions(t testing.TB, c *store.Conversation, n int) {
 	storetest.Run(t, c.Store(), "UPDATE conversations SET next_seq = ?1 + 1, session_start = ?1 + 1 WHERE id = ?2", n, c.ID())
 }
 
-func TestAConversationOfThousandsOfSessions(t *testing.T) {
+func TestThousandsOfSessions(t *testing.T) {
 	c := storetest.NewConversation(t)
 	leaveSessions(t, c, 5000)
 	if earlier := storetest.Load(t, c).Head.Earlier; len(earlier) != store.SessionsShown || earlier[0].From != 4901 || storetest.Shape(earlier[0].Rows) != "leaf worker 4901-4901" {
@@ -210,7 +210,7 @@ func BenchmarkLoadOfManySessions(b *testing.B) {
 }
 
 // The queries of each compaction do not get slower as compactions accumulate.
-func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
+func TestOldConversationsCompactAsFast(t *testing.T) {
 	c := storetest.NewConversation(t)
 	for _, asked := range []struct {
 		query, by string

@@ -17,7 +17,7 @@ import (
 
 // The state that transcript computes in memory equals the state of the rows after each step of a
 // random history.
-func TestStateAfterChangeIsStateReadBack(t *testing.T) {
+func TestChangedStateEqualsStoredState(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			h := stateHistory{t: t, c: storetest.Imported(t, 30), draw: rand.New(rand.NewPCG(seed, 15)), said: 30}

@@ -50,7 +50,7 @@ func TestOpen(t *testing.T) {
 }
 
 // A start that has nothing to bring up to date must not wait for the disk.
-func TestOpeningAgainWritesNothing(t *testing.T) {
+func TestReopenWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	storetest.Find(t, s, "terminal:general")
@@ -63,7 +63,7 @@ func TestOpeningAgainWritesNothing(t *testing.T) {
 	check.Equal(t, "the file is the same", read() == before, true)
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()

@@ -10,7 +10,7 @@ import (
 )
 
 // A message to a task repeats text from elsewhere, which is remembered there.
-func TestWhatATaskIsToldBecomesNoMemory(t *testing.T) {
+func TestTaskMessagesBecomeNoMemory(t *testing.T) {
 	c := storetest.Imported(t, 3)
 	task, err := c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count the towers; Ada lives in Turin", Most: 4})
 	check.NoError(t, err)

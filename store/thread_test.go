@@ -71,7 +71,7 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-func TestFollowingEndsAndBegins(t *testing.T) {
+func TestThreadFollowing(t *testing.T) {
 	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		receive(t, c, inThread(1, true))
@@ -107,7 +107,7 @@ func TestFollowingEndsAndBegins(t *testing.T) {
 
 // A message is as much addressed as the strongest of its deliveries: not at all, optionally, or
 // by a person.
-func TestWhoAsksIsRemembered(t *testing.T) {
+func TestTurnKeepsItsAuthor(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -135,7 +135,7 @@ func TestWhoAsksIsRemembered(t *testing.T) {
 	})
 }
 
-func TestATurnIsOptionalIfNobodyAsked(t *testing.T) {
+func TestUnaddressedTurnIsOptional(t *testing.T) {
 	c := storetest.NewConversation(t)
 	optional := func(n int) store.Inbound {
 		m := storetest.Said(n, "hm")

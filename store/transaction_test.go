@@ -71,7 +71,7 @@ var transactions = map[string]struct {
 	}, ""},
 }
 
-func TestATransactionIsWholeOrNothing(t *testing.T) {
+func TestTransactionsAreAtomic(t *testing.T) {
 	for name, test := range transactions {
 		t.Run(name, func(t *testing.T) {
 			s := storetest.OpenStore(t, t.TempDir())

@@ -10,7 +10,7 @@ import (
 	"cairn/store"
 )
 
-func TestTriesSurviveAStart(t *testing.T) {
+func TestAttemptsSurviveRestart(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	c := storetest.Find(t, s, "terminal:general")

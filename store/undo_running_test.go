@@ -10,7 +10,7 @@ import (
 )
 
 // A job running during an undo of the summary over its messages would hide them again.
-func TestUndoEndsWhatRunsOverIt(t *testing.T) {
+func TestUndoEndsRunningRows(t *testing.T) {
 	c := storetest.Imported(t, 12)
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
 	over, failing, beside := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 3, 5), storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 6, 8)
@@ -27,7 +27,7 @@ func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 }
 
 // A text that repeated something deleted elsewhere is gone: its row comes back as a placeholder.
-func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
+func TestUndoRestoresBlankRowAsPlaceholder(t *testing.T) {
 	c := storetest.Imported(t, 12)
 	old := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5)
 	storetest.ApplyRows(t, c, old)

@@ -12,7 +12,7 @@ import (
 
 // A summary that waited in an earlier session may be applied together with what a user undoes:
 // the undo does not affect it.
-func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
+func TestUndoKeepsEarlierSessions(t *testing.T) {
 	begin := func(t *testing.T) (c *store.Conversation, early []int64) {
 		c = storetest.Imported(t, 9)
 		a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 4), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 5, 9)

@@ -35,7 +35,7 @@ func latest(t check.Tester, c *store.Conversation) transcript.Undoable {
 	return l
 }
 
-func TestUndoOfACompaction(t *testing.T) {
+func TestUndo(t *testing.T) {
 	for _, test := range []struct {
 		claim     string
 		prepare   func(t *testing.T, c *store.Conversation) // what was there before
@@ -97,7 +97,7 @@ func TestUndoOfACompaction(t *testing.T) {
 	}
 }
 
-func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
+func TestRepeatedUndo(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	var shapes []string
 	for i := range int64(3) {
@@ -110,7 +110,7 @@ func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
 	check.Equal(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 }
 
-func TestUndoIsRefusedInWords(t *testing.T) {
+func TestUndoErrors(t *testing.T) {
 	land15 := func(t *testing.T, c *store.Conversation) {
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
 	}
@@ -167,7 +167,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 	})
 }
 
-func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
+func TestRowsThatReadUndoneSummaryAreStale(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
 	repair := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
@@ -181,7 +181,7 @@ func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
 
 // A repair may be planned just before an undo and start just after it: then the rollup it was to
 // repair is gone, and it covers nothing.
-func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
+func TestRollupIsRemadeInPlace(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 3), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 4, 6)
 	storetest.ApplyRows(t, c, a, b)
@@ -195,7 +195,7 @@ func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	}
 }
 
-func TestMemoriesSurviveAnUndo(t *testing.T) {
+func TestMemoriesSurviveUndo(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	save := func() int64 {
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5)
@@ -217,7 +217,7 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 	}
 }
 
-func TestWhatIsSparedAfterAnUndo(t *testing.T) {
+func TestUndoHold(t *testing.T) {
 	spared := func(t *testing.T, c *store.Conversation, from, to int64) {
 		t.Helper()
 		head := storetest.Load(t, c).Head

@@ -141,7 +141,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 	}
 }
 
-func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
+func TestConcurrentUpgrade(t *testing.T) {
 	for version := range len(store.Migrations) {
 		dir := t.TempDir()
 		if version == 0 {
@@ -174,7 +174,7 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 	}
 }
 
-func TestADamagedFileIsNotUpgraded(t *testing.T) {
+func TestDamagedFileIsNotUpgraded(t *testing.T) {
 	dir := t.TempDir()
 	leaveVersion(t, dir, 3)
 	db := store.OpenFile(store.File(dir), store.WriterPragmas)

@@ -77,7 +77,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 	})
 }
 
-func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
+func TestUpgradeErasesPurgedText(t *testing.T) {
 	dir := t.TempDir()
 	check.NoError(t, os.WriteFile(store.File(dir), nil, 0o600))
 	db := store.OpenFile(store.File(dir), store.WriterPragmas)

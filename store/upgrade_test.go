@@ -117,7 +117,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	})
 }
 
-func TestUpgradeKeepsWhatWasPending(t *testing.T) {
+func TestUpgradeKeepsPendingWork(t *testing.T) {
 	dir := t.TempDir()
 	leaveFirstVersion(t, dir)
 	s := storetest.OpenStore(t, dir)

@@ -62,7 +62,7 @@ func TestUsage(t *testing.T) {
 	})
 }
 
-func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
+func TestUsageIsStoredWithReply(t *testing.T) {
 	c := storetest.NewConversation(t)
 	m := storetest.Said(1, "what time is it?")
 	m.Addressed = true
@@ -83,7 +83,7 @@ func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
 	}
 }
 
-func TestADayIsTheZones(t *testing.T) {
+func TestDaysFollowTimeZone(t *testing.T) {
 	before := time.Local
 	defer func() { time.Local = before }()
 	for zone, want := range map[string]string{"UTC": "2026-03-28", "Asia/Tokyo": "2026-03-29", "America/New_York": "2026-03-28"} {

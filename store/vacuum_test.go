@@ -123,8 +123,8 @@ func TestErasureFromTheFiles(t *testing.T) {
 	})
 }
 
-// TestAKillInARewrite kills processes at various moments while they rewrite their database.
-func TestAKillInARewrite(t *testing.T) {
+// TestKillDuringRewrite kills processes at various moments while they rewrite their database.
+func TestKillDuringRewrite(t *testing.T) {
 	check.SkipUnderRace(t)
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)

@@ -46,7 +46,7 @@ func compacted(t *testing.T) *store.Conversation {
 	return c
 }
 
-func TestCompactionsAreListedAsTheViewShowsThem(t *testing.T) {
+func TestCompactionListMatchesView(t *testing.T) {
 	c := compacted(t)
 	s := c.Store()
 	all, total, err := s.Compactions(ctx, store.CompactionFilter{})
@@ -88,7 +88,7 @@ func TestCompactionsAreListedAsTheViewShowsThem(t *testing.T) {
 	}
 }
 
-func TestTheViewsShowNoDeletedText(t *testing.T) {
+func TestViewsShowNoDeletedText(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c"), storetest.Said(4, "the "+storetest.Secret+" is mine"), storetest.Said(5, "and the piano"))
 	for _, one := range []int64{3, 5} {

@@ -7,7 +7,7 @@ import (
 	"cairn/channel/channeltest"
 )
 
-func TestAToolIsAllowedByYes(t *testing.T) {
+func TestApprovalByYes(t *testing.T) {
 	k := sit(t, Options{NoColor: true}, scripted(channeltest.Add))
 	k.shows(t, "please add\r", "[y/n]")
 	k.shows(t, "no\r", "did not allow the")

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/check"
 )
 
-func TestAnAnswerThatTakesLongIsShownWhole(t *testing.T) {
+func TestSlowAnswerIsShownWhole(t *testing.T) {
 	const want = "Ada moved to Turin"
 	t.Run("plain", func(t *testing.T) {
 		s := talk(t, Options{}, "Ada moved to Turin in May.\n/recap\n/help\n", echo)

@@ -118,12 +118,12 @@ func TestPlainEnds(t *testing.T) {
 	})
 }
 
-func TestNobodyIsAskedInAPipe(t *testing.T) {
+func TestPipeAsksForNoApproval(t *testing.T) {
 	s := talk(t, Options{}, "please add\n", channeltest.Add)
 	check.Contains(t, fmt.Sprint(s.out), s.out.String(), "there is no one to ask here")
 }
 
-func TestUntaken(t *testing.T) {
+func TestUnacceptedMessages(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
 	check.Equal[error](t, "a full disk", new(disk).deliveryError(t.Context(), log, full), diskFull)

@@ -205,7 +205,7 @@ func TestProtocolFailures(t *testing.T) {
 	})
 }
 
-func TestAProgramAllowsATool(t *testing.T) {
+func TestProtocolApproval(t *testing.T) {
 	read, write := io.Pipe()
 	s := open(t, Options{JSON: true, In: read}, channeltest.Add)
 	ended := make(chan error, 1)

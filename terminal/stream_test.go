@@ -77,7 +77,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-func TestTabsReachTheirStops(t *testing.T) {
+func TestTabStops(t *testing.T) {
 	check.Equal(t, "got", printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep")
 }
 

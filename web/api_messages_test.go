@@ -9,7 +9,7 @@ import (
 	"cairn/llm"
 )
 
-func TestAProgramTalksOverTheAPI(t *testing.T) {
+func TestChatAPI(t *testing.T) {
 	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted.") }})
 	const path = "/api/conversations/web:shop/messages"
 	var taken messageTaken

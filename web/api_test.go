@@ -12,7 +12,7 @@ import (
 	"cairn/store"
 )
 
-func TestConversationsAndTheirMessages(t *testing.T) {
+func TestConversationsAPI(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	const garden, hostile = "terminal:garden", "terminal:a/../b%2F ?#\"<script>"
 	r.talk(garden, 5)

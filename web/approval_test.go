@@ -35,7 +35,7 @@ func (r *rig) waits() channel.Approval {
 	}
 }
 
-func TestACallIsAllowedOverTheAPI(t *testing.T) {
+func TestApprovalAPI(t *testing.T) {
 	r, box, waits := asking(t)
 	var d conversationAnswer
 	r.do(200, &d, "GET", at(pane, ""), "")
@@ -51,7 +51,7 @@ func TestACallIsAllowedOverTheAPI(t *testing.T) {
 	r.do(404, nil, "POST", answer, `{"allow":true}`)
 }
 
-func TestACallIsDeniedOnAPage(t *testing.T) {
+func TestApprovalIsDeniedOnPage(t *testing.T) {
 	r, box, waits := asking(t)
 	for _, path := range []string{pageOf(pane), "/chat/general"} {
 		check.Contains(t, fmt.Sprintf("%s does not ask", path), r.do(200, nil, "GET", path, ""), "The model wants to call <b>calc_add</b>")
@@ -64,7 +64,7 @@ func TestACallIsDeniedOnAPage(t *testing.T) {
 	check.Contains(t, "the pane still asks", page, "did not allow this call")
 }
 
-func TestACallIsAllowedInABrowser(t *testing.T) {
+func TestApprovalInBrowser(t *testing.T) {
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
 	b := newBrowser(t, r.url)

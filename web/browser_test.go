@@ -59,7 +59,7 @@ func settled(r *rig) conversationAnswer {
 	return d
 }
 
-func TestEveryPageInABrowser(t *testing.T) {
+func TestPagesInBrowser(t *testing.T) {
 	r := hostileRig(t)
 	b := newBrowser(t, r.url)
 	d := settled(r)
@@ -101,7 +101,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	}
 }
 
-func TestClicksInABrowser(t *testing.T) {
+func TestClicksInBrowser(t *testing.T) {
 	r := hostileRig(t)
 	settled(r)
 	b := newBrowser(t, r.url)
@@ -138,7 +138,7 @@ func TestClicksInABrowser(t *testing.T) {
 	b.submits(`form[action$="/restore"] button`, "Restored")
 }
 
-func TestTheChatPaneInABrowser(t *testing.T) {
+func TestChatPaneInBrowser(t *testing.T) {
 	b := newBrowser(t, hostileRig(t).url)
 	b.open("/chat/general")
 	b.until("the bot is far away", "(direct => (window.fetch = (...a) => new Promise(r => setTimeout(r, 300)).then(() => window.gone ? Promise.reject(new Error('The bot is gone.')) : direct(...a)), true))(window.fetch)")
@@ -174,7 +174,7 @@ func TestTheChatPaneInABrowser(t *testing.T) {
 	b.sees("#said", "think for long")
 }
 
-func TestLoginInABrowser(t *testing.T) {
+func TestLoginInBrowser(t *testing.T) {
 	r := newRig(t, rigOptions{token: "a-long-secret-token"})
 	b := newBrowser(t, r.url)
 	b.open("/login?next=/memories")

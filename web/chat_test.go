@@ -59,7 +59,7 @@ func TestChat(t *testing.T) {
 	}
 }
 
-func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
+func TestReplyIsStreamed(t *testing.T) {
 	e := NewEvents()
 	w, _, _, _ := e.watch("")
 	reply := NewChat(e).Reply("web:general", nil)

@@ -56,7 +56,7 @@ func notNow(w http.ResponseWriter) error {
 	return nil
 }
 
-func TestABotThatRefusesIsLeftAlone(t *testing.T) {
+func TestRefusingBotIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, hangs := 0, false
 		bot := func(ctx context.Context, _, _ string, _ url.Values, _ any) (json.RawMessage, error) {

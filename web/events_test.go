@@ -64,7 +64,7 @@ func (w *watching) until(t testing.TB, text string) string {
 	}
 }
 
-func TestEventsTellWhatHappens(t *testing.T) {
+func TestEvents(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	w := r.watch("", "")
 	r.talk("terminal:garden", 1)
@@ -93,7 +93,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 	})
 }
 
-func TestAWatcherResumes(t *testing.T) {
+func TestWatcherResumes(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	w := r.watch("", "")
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 1})
@@ -120,7 +120,7 @@ func TestAWatcherResumes(t *testing.T) {
 	}
 }
 
-func TestASlowReaderIsDroppedAndNobodyWaits(t *testing.T) {
+func TestSlowWatcherIsDropped(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	check.NoError(t, err)

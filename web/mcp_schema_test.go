@@ -15,7 +15,7 @@ import (
 )
 
 // Clients check what a tool answers against the schema it promised.
-func TestMCPAnswersAreAsPromised(t *testing.T) {
+func TestMCPAnswersMatchSchema(t *testing.T) {
 	r := newRig(t, rigOptions{mcpWrites: true})
 	s := must(r.mcpClient(""))
 	promised := map[string]*jsonschema.Resolved{}

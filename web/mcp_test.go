@@ -50,7 +50,7 @@ func called(t *testing.T, s *sdk.ClientSession, tool string, arguments map[strin
 	return result.Content[0].(*sdk.TextContent).Text, result.IsError
 }
 
-func TestMCPClientsReadWhatTheAPIAnswers(t *testing.T) {
+func TestMCPReadTools(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(here, 120)
 	if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember the gate opens at noon"); err != nil {
@@ -106,7 +106,7 @@ func TestMCPClientsReadWhatTheAPIAnswers(t *testing.T) {
 	}
 }
 
-func TestMCPClientsReadResources(t *testing.T) {
+func TestMCPResources(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(here, 30)
 	s := must(r.mcpClient(""))
@@ -131,7 +131,7 @@ func TestMCPClientsReadResources(t *testing.T) {
 	check.Len(t, "templates", must(s.ListResourceTemplates(context.Background(), nil)).ResourceTemplates, 5)
 }
 
-func TestMCPClientsWriteWhereTheyMay(t *testing.T) {
+func TestMCPWriteTools(t *testing.T) {
 	r := newRig(t, rigOptions{mcpWrites: true, token: "a-long-secret-token"})
 	r.talk(here, 30)
 	if _, err := r.mcpClient("wrong"); err == nil {
@@ -165,7 +165,7 @@ func TestMCPClientsWriteWhereTheyMay(t *testing.T) {
 	}
 }
 
-func TestOtherSitesReachNoMCP(t *testing.T) {
+func TestMCPRefusesOtherOrigins(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	hello := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, header := range []string{"Origin: http://evil.example", "Sec-Fetch-Site: cross-site", "Host: evil.example"} {

@@ -12,7 +12,7 @@ import (
 
 const list = "/api/conversations"
 
-func TestWhoMayAsk(t *testing.T) {
+func TestAccess(t *testing.T) {
 	r := newRig(t, rigOptions{token: "correct-horse-battery", hosts: []string{"Cairn.example"}})
 	bearer := "Authorization: Bearer correct-horse-battery"
 	t.Run("the token opens everything", func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestWhoMayAsk(t *testing.T) {
 	})
 }
 
-func TestABrowserLogsIn(t *testing.T) {
+func TestLogin(t *testing.T) {
 	r := newRig(t, rigOptions{token: "correct-horse-battery"})
 	form := func(values url.Values, headers ...string) *http.Response {
 		t.Helper()
@@ -114,7 +114,7 @@ func TestABrowserLogsIn(t *testing.T) {
 	})
 }
 
-func TestTheGuard(t *testing.T) {
+func TestGuard(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	t.Run("another name cannot lead here", func(t *testing.T) {
 		for _, host := range []string{"evil.example", "evil.example:8090", "localhost.evil.example", "127.0.0.1.evil.example"} {

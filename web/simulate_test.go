@@ -12,7 +12,7 @@ import (
 	"cairn/simulate"
 )
 
-func TestTheAPISimulatesAConversation(t *testing.T) {
+func TestSimulateAPI(t *testing.T) {
 	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) { // counts nothing
 		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "Noted."}, FinishReason: llm.FinishStop}, nil
 	}})
@@ -73,7 +73,7 @@ func TestSettingsArePreviewed(t *testing.T) {
 	}
 }
 
-func TestTheHistoryHasWhatTheProviderCounted(t *testing.T) {
+func TestHistoryShowsProviderCounts(t *testing.T) {
 	r := newRig(t, rigOptions{}) // its model counts 1000 tokens for each prompt
 	r.talk(here, 3)
 	var h historyAnswer

@@ -11,8 +11,8 @@ import (
 	"cairn/discord/discordtest"
 )
 
-// TestAFileThatKillsTheProgram: after two starts the message is answered without it.
-func TestAFileThatKillsTheProgram(t *testing.T) {
+// TestFileThatCrashesProgram: after two starts the message is answered without it.
+func TestFileThatCrashesProgram(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Here I am.")
 	const files = "GET /attachments/*/*/*"

@@ -31,8 +31,8 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// TestARestoredBotReadsWhatCameSince: what was said after the backup is on the platforms still.
-func TestARestoredBotReadsWhatCameSince(t *testing.T) {
+// TestRestoredBotBackfills: what was said after the backup is on the platforms still.
+func TestRestoredBotBackfills(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Understood.")
 	for i, text := range []string{"I like tea", "the garden is open"} {

@@ -14,7 +14,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestChatWithoutAnything(t *testing.T) {
+func TestChatWithoutSettings(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	t.Run("two lines in an empty folder are answered on standard output alone", func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestChatWithoutAnything(t *testing.T) {
 	})
 }
 
-func TestAnotherAgentIsAsked(t *testing.T) {
+func TestConsultation(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
@@ -53,7 +53,7 @@ func TestAnotherAgentIsAsked(t *testing.T) {
 	check.Equal(t, fmt.Sprintf("the critic was asked more than once:\n%s", out), strings.Count(out, "critic: "), 1)
 }
 
-func TestOutputThatCannotBeWritten(t *testing.T) {
+func TestUnwritableOutput(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -127,8 +127,8 @@ nonsense
 	})
 }
 
-// settingsFor makes the bot talk to a server, in a small window.
-func settingsFor(p folder, server *llmtest.Server, more ...string) string {
+// writeServerSettings makes the bot talk to a server, in a small window.
+func writeServerSettings(p folder, server *llmtest.Server, more ...string) string {
 	return p.write("config.toml", fmt.Sprintf(`
 [llm]
 base_url = %q
@@ -189,7 +189,7 @@ func TestInterruptedTurn(t *testing.T) {
 	})
 	defer server.Close()
 	p := newFolder(t)
-	settingsFor(p, server)
+	writeServerSettings(p, server)
 	l := p.start("chat", "--json", "--channel", "a")
 	l.say(`{"text":"Where are you?","id":"1"}`)
 	l.until(`"accepted"`)

@@ -9,8 +9,8 @@ import (
 	"cairn/internal/check"
 )
 
-// TestAWriteAheadLogThatIsDamagedWhileTheBotRuns: people hear of it within seconds.
-func TestAWriteAheadLogThatIsDamagedWhileTheBotRuns(t *testing.T) {
+// TestDamagedWriteAheadLog: people hear of it within seconds.
+func TestDamagedWriteAheadLog(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(file string, size int64) error{
 		"truncated": func(file string, _ int64) error { return os.Truncate(file, 0) },

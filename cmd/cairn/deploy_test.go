@@ -51,7 +51,7 @@ func (p folder) crashed() result {
 	return result{err: l.errs.String(), code: code}
 }
 
-func TestTheUnitOfSystemd(t *testing.T) {
+func TestSystemdUnit(t *testing.T) {
 	t.Parallel()
 	unit := read(t, checkout+"/deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
@@ -105,7 +105,7 @@ func TestTheUnitOfSystemd(t *testing.T) {
 	})
 }
 
-func TestTheContainerFile(t *testing.T) {
+func TestContainerFile(t *testing.T) {
 	file := read(t, checkout+"/deploy/Containerfile")
 	check.Equal(t, "it builds with Go", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
 	var entry, command, probe []string
@@ -130,9 +130,9 @@ func TestTheContainerFile(t *testing.T) {
 	}
 }
 
-// TestTheComposeFile compares the file with the container file and the program. There need be
+// TestComposeFile compares the file with the container file and the program. There need be
 // no Docker.
-func TestTheComposeFile(t *testing.T) {
+func TestComposeFile(t *testing.T) {
 	file, container := read(t, checkout+"/deploy/compose.yml"), read(t, checkout+"/deploy/Containerfile")
 	check.Equal(t, "it builds", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
 	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))

@@ -58,7 +58,7 @@ func (l *live) saidTo(id, channel string) (accepted bool, words string) {
 
 // A disk that takes nothing, and is well again: what it does not take is refused in
 // words and not acknowledged, and afterwards everything goes on.
-func TestADiskThatRefuses(t *testing.T) {
+func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	for name, breaks := range map[string]func(folder, *live) func(){
 		"every write fails":             func(p folder, l *live) func() { return breakDisk(p.t, l.cmd.Process.Pid) },
@@ -100,7 +100,7 @@ func TestADiskThatRefuses(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatIsLockedForAMoment(t *testing.T) {
+func TestBrieflyLockedDatabase(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	l := p.start("chat", "--json")
@@ -129,7 +129,7 @@ func (p folder) heard(channel string) string {
 	return strings.Join(said, "|")
 }
 
-func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
+func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	t.Parallel()
 	asked, goOn := make(chan struct{}, 9), make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
@@ -159,7 +159,7 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 // On the platforms nothing is acknowledged that is not on disk, and what was said
 // meanwhile is answered when the disk is well again: without a restart, and with one
 // warning of each connector.
-func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
+func TestFailingDiskOnPlatforms(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Here I am.")
 	p.sayOnBoth("one")

@@ -29,7 +29,7 @@ func TestMemoriesPage(t *testing.T) {
 func TestQueriesPage(t *testing.T) {
 	t.Parallel()
 	page := read(t, checkout+"/docs/queries.md")
-	p := allotment(t)
+	p := fillGarden(t)
 	p.must("/remember we meet at nine\n", "chat")
 	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 	defer db.Close()

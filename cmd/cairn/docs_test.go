@@ -49,7 +49,7 @@ func TestPagesStayShort(t *testing.T) {
 	}
 }
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	all := pages(t)
 	for name, text := range all {
@@ -157,7 +157,7 @@ func TestPagesNameRealCommands(t *testing.T) {
 	}
 }
 
-func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
+func TestDiscordInvitePermissions(t *testing.T) {
 	text := read(t, checkout+"/docs/discord.md")
 	named := map[string]int64{
 		"View Channels": discordgo.PermissionViewChannel, "Send Messages": discordgo.PermissionSendMessages,
@@ -175,7 +175,7 @@ func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 	}
 }
 
-func TestTheSlackLinkHasTheManifest(t *testing.T) {
+func TestSlackLinkContainsManifest(t *testing.T) {
 	manifest := read(t, checkout+"/deploy/slack-manifest.json")
 	var want, got any
 	check.NoError(t, json.Unmarshal([]byte(manifest), &want))

@@ -48,7 +48,7 @@ func TestDoctor(t *testing.T) {
 	})
 }
 
-func TestDoctorOnDamage(t *testing.T) {
+func TestDoctorFindsDamage(t *testing.T) {
 	t.Parallel()
 	t.Run("a database that cannot be so", func(t *testing.T) {
 		t.Parallel()

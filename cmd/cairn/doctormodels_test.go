@@ -18,7 +18,7 @@ func doctorOf(t *testing.T, env []string, config string) result {
 	return p.run("", "doctor")
 }
 
-func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
+func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 	t.Parallel()
 	t.Run("a model that can everything", func(t *testing.T) {
 		t.Parallel()
@@ -68,7 +68,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 	})
 }
 
-func TestDoctorTriesOtherServers(t *testing.T) {
+func TestDoctorChecksOtherServers(t *testing.T) {
 	t.Parallel()
 	t.Run("a model whose tools need the other wire", func(t *testing.T) {
 		t.Parallel()

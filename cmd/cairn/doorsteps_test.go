@@ -16,7 +16,7 @@ import (
 // connectorStep is where the program dies that talks on a platform.
 type connectorStep struct {
 	name  string
-	death death
+	death killStep
 	half  bool // it is killed when people see half of the answer
 	stuck bool // it is killed when it posts, before that takes effect
 }
@@ -50,11 +50,11 @@ var sides = []side{
 }
 
 var connectorSteps = []connectorStep{
-	{name: "a message has come and is not in the inbox", death: death{On: "INSERT ON main.inbox", At: atRow}},
-	{name: "a message is in the inbox and not taken up", death: death{On: "INSERT ON main.inbox", At: after}},
+	{name: "a message has come and is not in the inbox", death: killStep{On: "INSERT ON main.inbox", At: atRow}},
+	{name: "a message is in the inbox and not taken up", death: killStep{On: "INSERT ON main.inbox", At: after}},
 	{name: "half of the answer is shown", half: true},
 	{name: "a reply is being posted", stuck: true},
-	{name: "a reply was posted, and that is not noted", death: death{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atRow}},
+	{name: "a reply was posted, and that is not noted", death: killStep{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atRow}},
 }
 
 // TestKillAtEveryStepOfAConnector has the program die while it talks on a platform. The next
@@ -115,7 +115,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 	if said := on.shown(p); !slices.Equal(said, []string{begin + end, begin + end, begin + end}) {
 		t.Errorf("it says %q\n%s", said, r.errs)
 	}
-	w := &witness{folder: f}
+	w := &recorder{folder: f}
 	w.examined()
 	for query, want := range map[string]int{
 		"SELECT count(*) FROM messages WHERE role = 'user'":        3,
@@ -134,7 +134,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 // that it did.
 func (s connectorStep) killed(p *platforms, f folder, on side) {
 	p.t.Helper()
-	if s.death != (death{}) {
+	if s.death != (killStep{}) {
 		f.env = append(slices.Clone(f.env), s.death.env(p.t))
 	}
 	r := f.background("run")

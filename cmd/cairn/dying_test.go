@@ -15,9 +15,9 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// death is where the program dies by SIGKILL, by its own hand: at a change of the
+// killStep is where the program dies by SIGKILL, by its own hand: at a change of the
 // database. The program itself knows nothing of it; SQLite tells.
-type death struct {
+type killStep struct {
 	On   string // the change: "INSERT ON main.inbox"
 	When string // of which row; empty: of any
 	At   string // atRow, atCommit or after
@@ -36,19 +36,19 @@ const (
 const dies = "CAIRN_TEST_DIES" // the variable that tells of a death
 
 // env has the program die.
-func (d death) env(t *testing.T) string {
+func (d killStep) env(t *testing.T) string {
 	t.Helper()
 	text := check.Must(json.Marshal(d))(t)
 	return dies + "=" + string(text)
 }
 
-// prepareToDie has this process die as its environment says, if it does.
-func prepareToDie() error {
+// armKill has this process die as its environment says, if it does.
+func armKill() error {
 	text := os.Getenv(dies)
 	if text == "" {
 		return nil
 	}
-	var d death
+	var d killStep
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func prepareToDie() error {
 		return err
 	}
 	defer db.Close()
-	var life mortal
+	var life killableModel
 	db.Driver().(*sqlite3.SQLiteDriver).ConnectHook = func(conn *sqlite3.SQLiteConn) error {
 		meant, err := is(conn, d.Copy)
 		if err != nil || !meant {
@@ -81,13 +81,13 @@ func is(conn *sqlite3.SQLiteConn, copies bool) (bool, error) {
 	return err == nil && value[0] == int64(0) && (value[1] == int64(0)) == copies, err
 }
 
-// mortal is how far a process is on the way to its death.
-type mortal struct {
+// killableModel is how far a process is on the way to its death.
+type killableModel struct {
 	reached, committed atomic.Bool
 	made               atomic.Int64 // tables, columns and indexes
 }
 
-func (m *mortal) watch(conn *sqlite3.SQLiteConn, d death) error {
+func (m *killableModel) watch(conn *sqlite3.SQLiteConn, d killStep) error {
 	conn.RegisterCommitHook(func() int {
 		if m.reached.Load() {
 			if d.At == atCommit {

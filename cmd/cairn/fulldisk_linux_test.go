@@ -13,7 +13,7 @@ import (
 )
 
 // A disk without room, where a small one may be mounted.
-func TestAFullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	small := t.TempDir()
 	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m,mode=700"); err != nil {

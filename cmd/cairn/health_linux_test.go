@@ -139,7 +139,7 @@ func metricsOfHealth(t *testing.T, url string) {
 	}
 }
 
-func TestWhereHealthIsTold(t *testing.T) {
+func TestHealthAddress(t *testing.T) {
 	t.Parallel()
 	for settings, want := range map[string]string{
 		`health = ":8090"`:     `config.toml:1: health = ":8090": write "127.0.0.1:8090"; or "0.0.0.0:8090", if all who reach this machine may read it`,

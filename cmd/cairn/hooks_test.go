@@ -44,7 +44,7 @@ func notes(t *testing.T, dir, hook string) (all []map[string]any) {
 	return all
 }
 
-func TestHooksAreTold(t *testing.T) {
+func TestHooksAreCalled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := newFolder(t)
@@ -72,7 +72,7 @@ func TestHooksAreTold(t *testing.T) {
 	}
 }
 
-func TestAHookForbidsCompactionsAndNotEmergencies(t *testing.T) {
+func TestHookCannotVetoEmergencies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := newFolder(t)
@@ -88,7 +88,7 @@ func TestAHookForbidsCompactionsAndNotEmergencies(t *testing.T) {
 	check.Contains(t, "the compactions", list, `"trigger":"emergency"`)
 }
 
-func TestEditsOfHooksApplyWhileTheBotRuns(t *testing.T) {
+func TestHookEditsApplyWhileRunning(t *testing.T) {
 	dir := t.TempDir()
 	s := startBot(t, "")
 	s.edit("[hooks]\non_reply = [\"sh\", \"-c\", \"cat > " + dir + "/reply\"]\n")
@@ -99,7 +99,7 @@ func TestEditsOfHooksApplyWhileTheBotRuns(t *testing.T) {
 	}
 }
 
-func TestDoctorLooksForHooks(t *testing.T) {
+func TestDoctorChecksHooks(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[hooks]\non_reply = \"no-such-program\"\non_memory = \"sh -c true\"\n")

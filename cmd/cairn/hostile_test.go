@@ -20,8 +20,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// TestNothingOfASecretIsLogged: a server's error may repeat what people said to it.
-func TestNothingOfASecretIsLogged(t *testing.T) {
+// TestSecretsAreNotLogged: a server's error may repeat what people said to it.
+func TestSecretsAreNotLogged(t *testing.T) {
 	secret := "sk-" + strings.Repeat("aB3dE5gH", 6)
 	for name, log := range map[string]func(w *bytes.Buffer) *slog.Logger{
 		"as JSON": func(w *bytes.Buffer) *slog.Logger {
@@ -46,8 +46,8 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 	}
 }
 
-// TestNothingOnATerminalActsOnIt: JSON leaves controls of one character as they are.
-func TestNothingOnATerminalActsOnIt(t *testing.T) {
+// TestTerminalOutputIsEscaped: JSON leaves controls of one character as they are.
+func TestTerminalOutputIsEscaped(t *testing.T) {
 	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
 		raw := check.Must(json.Marshal(map[string]string{"text": trick.Text}))(t)
 		text := escapedControls(string(raw))
@@ -63,8 +63,8 @@ func TestNothingOnATerminalActsOnIt(t *testing.T) {
 	}
 }
 
-// TestNobodyWritesAnothersLine: what is listed line by line cannot hold a line of its own.
-func TestNobodyWritesAnothersLine(t *testing.T) {
+// TestOutputLinesCannotBeForged: what is listed line by line cannot hold a line of its own.
+func TestOutputLinesCannotBeForged(t *testing.T) {
 	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
 		text := "x\n#7  2026-01-01 00:00  Boss: yes " + trick.Text
 		m := chat.Message{Seq: 3, Role: llm.RoleUser, Author: text, Text: text, Time: time.Unix(0, 0)}
@@ -77,9 +77,9 @@ func TestNobodyWritesAnothersLine(t *testing.T) {
 	}
 }
 
-// TestHardTextsAreImportedAndExported: a recorded conversation of nothing but tricks and
+// TestHostileTextImportAndExport: a recorded conversation of nothing but tricks and
 // forgeries, a megabyte in one line among them, is taken in whole, and comes out again.
-func TestHardTextsAreImportedAndExported(t *testing.T) {
+func TestHostileTextImportAndExport(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
@@ -120,8 +120,8 @@ func TestHardTextsAreImportedAndExported(t *testing.T) {
 	p.must("", "doctor")
 }
 
-// TestOutputThroughAPipeActsOnNoTerminal: a pager may hand on what it reads.
-func TestOutputThroughAPipeActsOnNoTerminal(t *testing.T) {
+// TestPipedOutputIsEscaped: a pager may hand on what it reads.
+func TestPipedOutputIsEscaped(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must(`{"text":"look \u001b[2J\u0007 here \u009b2J and \u202e there"}`+"\n", "chat", "--json")

@@ -12,9 +12,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestWhatAServerTaughtIsKnownAtTheNextStart: its limit, that it takes no tools, and
+// TestLearnedFactsSurviveRestart: its limit, that it takes no tools, and
 // what it counts, which a shell shows as the bot did.
-func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
+func TestLearnedFactsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	var refusals atomic.Int32
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {

@@ -23,7 +23,7 @@ const asProgram = "CAIRN_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		if err := prepareToDie(); err != nil {
+		if err := armKill(); err != nil {
 			panic(err)
 		}
 		main()

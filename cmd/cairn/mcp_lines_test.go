@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-func TestLinesThatAreNoMessageAreAnswered(t *testing.T) {
+func TestInvalidMCPLinesAreAnswered(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, c := range []struct {
 		name, line, want string
@@ -82,7 +82,7 @@ func FuzzMessageLines(f *testing.F) {
 
 // What the log says goes to standard error: a line of it between the messages would end the session
 // of most clients.
-func TestStandardOutputCarriesTheProtocolOnly(t *testing.T) {
+func TestStandardOutputIsProtocolOnly(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I prefer green tea.\n", "chat")
@@ -109,7 +109,7 @@ func TestStandardOutputCarriesTheProtocolOnly(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedBeforeTheEndOfTheInputIsAnswered(t *testing.T) {
+func TestRequestsBeforeEOFAreAnswered(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I prefer green tea.\n", "chat")

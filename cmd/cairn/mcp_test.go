@@ -35,7 +35,7 @@ func answered(t *testing.T, s *sdk.ClientSession, tool string, arguments map[str
 	return text
 }
 
-func TestMCPReadsWhatTheShellReads(t *testing.T) {
+func TestMCPReadsMatchShell(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I prefer green tea.\n/remember Ada plays the cello\n", "chat")
@@ -46,7 +46,7 @@ func TestMCPReadsWhatTheShellReads(t *testing.T) {
 	check.Contains(t, "what was said meanwhile", answered(t, s, "memory_list", nil), "Bob plays the flute")
 }
 
-func TestMCPWritesWhereNoBotRuns(t *testing.T) {
+func TestMCPWritesWithoutBot(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I prefer green tea.\n", "chat")
@@ -106,7 +106,7 @@ func TestMCPOutlivesTheBot(t *testing.T) {
 	l.rest()
 }
 
-func TestMCPWritesThroughARunningBot(t *testing.T) {
+func TestMCPWritesThroughRunningBot(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	for _, web := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 	"cairn/store"
 )
 
-func TestMemoriesInAFile(t *testing.T) {
+func TestMemoriesExportToFile(t *testing.T) {
 	t.Parallel()
 	p := filled(t)
 	p.must("", "memories", "forget", "3")
@@ -56,7 +56,7 @@ func TestMemoriesInAFile(t *testing.T) {
 	})
 }
 
-func TestMemoriesFromAFile(t *testing.T) {
+func TestMemoriesImportFromFile(t *testing.T) {
 	t.Parallel()
 	p := filled(t)
 	p.must("", "memories", "forget", "3")

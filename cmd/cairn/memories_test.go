@@ -34,7 +34,7 @@ func filled(t *testing.T) folder {
 	return p
 }
 
-func TestMemoriesInAShell(t *testing.T) {
+func TestMemoriesCommand(t *testing.T) {
 	p := filled(t)
 	list := func(args ...string) []kept {
 		t.Helper()
@@ -85,7 +85,7 @@ func TestMemoriesInAShell(t *testing.T) {
 	})
 }
 
-func TestMemoriesChangedInAShell(t *testing.T) {
+func TestMemoriesChangeCommands(t *testing.T) {
 	p := filled(t)
 	list := func(args ...string) []kept {
 		t.Helper()

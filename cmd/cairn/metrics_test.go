@@ -37,7 +37,7 @@ func (m *metrics) has(t *testing.T, lines ...string) {
 	}
 }
 
-func TestUsageIsCountedByWorkModelAndKind(t *testing.T) {
+func TestUsageMetrics(t *testing.T) {
 	m := measured()
 	m.add(store.Usage{Kind: store.ForTurn, Model: "m", Requests: 2, Input: 1000, Cached: 400, Written: 100, Output: 10})
 	m.add(store.Usage{Kind: store.ForSummary, Model: "other", Requests: 1, Input: 50, Output: 5})

@@ -55,7 +55,7 @@ func TestKillInAMigration(t *testing.T) {
 		t.Fatalf("%q, %v", versions, err)
 	}
 	for version := 1; version < len(versions); version++ {
-		for name, d := range map[string]death{
+		for name, d := range map[string]killStep{
 			"at its beginning":     {Schema: 1},
 			"in the middle":        {Schema: 2},
 			"before it is written": {At: atCommit},
@@ -65,7 +65,7 @@ func TestKillInAMigration(t *testing.T) {
 				t.Parallel()
 				p := newFolder(t)
 				leave(t, filepath.Join(p.dir, "data"), version)
-				w := newWitness(t, p)
+				w := newRecorder(t, p)
 				w.killed(step{death: d}, `{"text":"/help"}`)
 				check.Equal(t, "the file is of version", w.count("PRAGMA user_version"), version)
 				copied := fmt.Sprintf("%s.before-%d", store.File(filepath.Join(p.dir, "data")), len(versions))

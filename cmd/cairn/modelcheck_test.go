@@ -35,8 +35,8 @@ func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server
 	return s
 }
 
-// awaited waits until text holds all of want.
-func awaited(t *testing.T, text func() string, want ...string) {
+// waitForFile waits until text holds all of want.
+func waitForFile(t *testing.T, text func() string, want ...string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		missing := ""
@@ -54,7 +54,7 @@ func awaited(t *testing.T, text func() string, want ...string) {
 	}
 }
 
-func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
+func TestStartCheckReportsProblems(t *testing.T) {
 	t.Parallel()
 	for name, f := range failing {
 		t.Run("chat: "+name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 			server := modelServer(t, f.do)
 			p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 			l := p.start("chat", "--json")
-			awaited(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
+			waitForFile(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
 			if len(server.Requests()) != 1 || len(server.Requests()[0].Tools) == 0 || server.Requests()[0].MaxTokens > 16 {
 				t.Errorf("it asked %d times, with tools and for at most 16 tokens was to be once", len(server.Requests()))
 			}
@@ -79,7 +79,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "DISCORD_TOKEN=token")
 		p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n")
 		l := p.start("run")
-		awaited(t, l.errs.String, "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
+		waitForFile(t, l.errs.String, "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		check.NoError(t, l.cmd.Process.Signal(syscall.SIGTERM))
 		l.rest()
 	})
@@ -92,13 +92,13 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		l.say(`{"text":"/help"}`)
 		l.until(`"reply"`)
 		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
-		awaited(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
+		waitForFile(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
 		l.in.Close()
 		l.rest()
 	})
 }
 
-func TestTheStartCheckIsQuiet(t *testing.T) {
+func TestStartCheckIsQuiet(t *testing.T) {
 	t.Parallel()
 	t.Run("nothing is said of a model that answers", func(t *testing.T) {
 		t.Parallel()
@@ -161,7 +161,7 @@ func TestTheStartCheckIsQuiet(t *testing.T) {
 	})
 }
 
-func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
+func TestFailedTurnsLogRemedy(t *testing.T) {
 	t.Parallel()
 	for name, f := range failing {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func writeSettings(t *testing.T, text string) string {
 	return file
 }
 
-func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
+func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
 	t.Parallel()
 	server := modelServer(t, failing["a wrong key"].do)
 	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
@@ -46,7 +46,7 @@ func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
 }
 
-func TestAKeyInTheFileWorksIsWarnedOfAndNeverShown(t *testing.T) {
+func TestKeyInFileWarns(t *testing.T) {
 	t.Parallel()
 	server := modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
@@ -69,7 +69,7 @@ func TestAKeyInTheFileWorksIsWarnedOfAndNeverShown(t *testing.T) {
 	}
 }
 
-func TestModelsAreMadeOnce(t *testing.T) {
+func TestModelsAreCreatedOnce(t *testing.T) {
 	environment(t, map[string]string{"OPENAI_BASE_URL": "http://o.test/v1"})
 	t.Setenv("CAIRN_P_KEY", "p-key")
 	text := "[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_P_KEY\"\n[[agents]]\nid = \"a\"\nmodel = \"p/m\"\nreasoning = \"high\"\n[agents.compaction]\nmodel = \"small\"\n[[agents]]\nid = \"b\"\nmodel = \"p/m\"\n"

@@ -90,9 +90,9 @@ var (
 	grouping    = regexp.MustCompile(`\b(?:by|without) \(([\w, ]*)\)`)
 )
 
-// TestAlertsAndDashboardAskForWhatThereIs looks for each metric, label and value of a label
+// TestAlertsAndDashboardUseExistingMetrics looks for each metric, label and value of a label
 // in what a bot says that was just started.
-func TestAlertsAndDashboardAskForWhatThereIs(t *testing.T) {
+func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
 	text := read(t, checkout+"/deploy/alerts.yml")
 	for _, list := range queries(t) {
 		text += "\n" + strings.Join(list, "\n")

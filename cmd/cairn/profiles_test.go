@@ -8,9 +8,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestEveryModelOfTodayIsWell has doctor, a turn and the list go to a server that behaves
+// TestCommonModels has doctor, a turn and the list go to a server that behaves
 // like each model: whatever it refuses, somebody who names it gets answers.
-func TestEveryModelOfTodayIsWell(t *testing.T) {
+func TestCommonModels(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	for _, name := range llmtest.Profiles() {

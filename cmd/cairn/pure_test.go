@@ -41,8 +41,8 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
-// TestImpuritiesAreFound shows TestPurePackages one of each.
-func TestImpuritiesAreFound(t *testing.T) {
+// TestPurityCheckFindsViolations shows TestPurePackages one of each.
+func TestPurityCheckFindsViolations(t *testing.T) {
 	source := `package p
 import ("context"; "sync"; "time")
 var seen = map[int]int{}
@@ -77,7 +77,7 @@ func impurities(t *testing.T, name string, source any) (found []string) {
 		case *ast.GoStmt:
 			found = append(found, "starts a goroutine")
 		case *ast.CallExpr:
-			if called := clockOf(n); called != "" {
+			if called := clockCall(n); called != "" {
 				found = append(found, "calls "+called)
 			}
 		case *ast.SelectorExpr:
@@ -96,8 +96,8 @@ func impurities(t *testing.T, name string, source any) (found []string) {
 	return found
 }
 
-// clockOf is the name of the clock that a call reads; "" for other calls.
-func clockOf(call *ast.CallExpr) string {
+// clockCall is the name of the clock that a call reads; "" for other calls.
+func clockCall(call *ast.CallExpr) string {
 	function, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return ""

@@ -20,7 +20,7 @@ func (p folder) typing(line string, args ...string) result {
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-func TestPurgeAsks(t *testing.T) {
+func TestPurgeAsksForConfirmation(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.community()

@@ -15,7 +15,7 @@ import (
 	"cairn/slack/slacktest"
 )
 
-func TestALogMasksSecrets(t *testing.T) {
+func TestLogMasksSecrets(t *testing.T) {
 	var r redactor
 	r.learn("hunter2hunter2", "pass word/9", "x")
 	var out strings.Builder
@@ -31,7 +31,7 @@ func TestALogMasksSecrets(t *testing.T) {
 	check.Contains(t, "the text", out.String(), `"x [masked]"`, `"fine"`, `"n":7`, "example.org", "alt=sse", "model: no")
 }
 
-func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
+func TestWordsAfterSchemeNameAreNotMasked(t *testing.T) {
 	var r redactor
 	for _, text := range []string{
 		`the app-level token, which is under "Basic Information", "App-Level Tokens"`, "basic authentication", "a bearer certificate",
@@ -52,7 +52,7 @@ func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
 
 // A busy bot at debug level, with secrets everywhere and a provider that repeats what it
 // was sent: none of them, nor anything people say, is in the log.
-func TestNoSecretAndNoMessageReachesTheLog(t *testing.T) {
+func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	t.Parallel()
 	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
 	pasted := []string{"ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + "Q3T7WZ5NXK2LJ4RB"}

@@ -13,7 +13,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestAgentsAreMadeAnew(t *testing.T) {
+func TestAgentEditsApply(t *testing.T) {
 	server := llmtest.NewServer(func(*llmtest.Exchange) {})
 	defer server.Close()
 	with := func(agents string) string {
@@ -43,7 +43,7 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	}
 }
 
-func TestProvidersAreTakenUp(t *testing.T) {
+func TestProviderEditsApply(t *testing.T) {
 	s := startBot(t, "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n")
 	at := func() llm.Where { return s.current.Load().agents["cairn"].Model.(*located).where }
 	if at().Address != "http://127.0.0.1:9/v1" {
@@ -63,7 +63,7 @@ func TestProvidersAreTakenUp(t *testing.T) {
 	check.Lacks(t, "the log shows the key", s.log.String(), "hush")
 }
 
-func TestTooSmallAWindowIsToldAtTheStart(t *testing.T) {
+func TestTooSmallWindowIsReportedAtStart(t *testing.T) {
 	s := startBot(t, "[[agents]]\nid = \"a\"\ncontext_window = 2000\n[agents.compaction]\nbackground_threshold = 0.2\n")
 	s.told("background_threshold = 0.2 (400 tokens): reached before anything is said. Of a window of 2000 tokens", 1)
 	roomy := startBot(t, "")

@@ -19,20 +19,20 @@ import (
 	"cairn/config"
 )
 
-// standingBot is a bot in this process, with a terminal's connector nobody sits at, that
+// runningBot is a bot in this process, with a terminal's connector nobody sits at, that
 // follows its settings file.
-type standingBot struct {
+type runningBot struct {
 	*bot
 	t    *testing.T
 	file string
 	log  *lines
 }
 
-func startBot(t *testing.T, text string) *standingBot {
+func startBot(t *testing.T, text string) *runningBot {
 	t.Helper()
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
-	s := &standingBot{t: t, file: writeSettings(t, text), log: &lines{}}
+	s := &runningBot{t: t, file: writeSettings(t, text), log: &lines{}}
 	t.Chdir(filepath.Dir(s.file)) // for the data folder
 	a := &app{config: s.file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
@@ -46,7 +46,7 @@ func startBot(t *testing.T, text string) *standingBot {
 }
 
 // edit puts another text in the file's place, as editors do.
-func (s *standingBot) edit(text string) {
+func (s *runningBot) edit(text string) {
 	s.t.Helper()
 	other := s.file + "~"
 	check.NoError(s.t, os.WriteFile(other, []byte(text), 0o600))
@@ -54,7 +54,7 @@ func (s *standingBot) edit(text string) {
 }
 
 // told waits until the log has said something n times.
-func (s *standingBot) told(what string, n int) {
+func (s *runningBot) told(what string, n int) {
 	s.t.Helper()
 	for end := time.Now().Add(20 * time.Second); strings.Count(s.log.String(), what) < n; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -63,7 +63,7 @@ func (s *standingBot) told(what string, n int) {
 	}
 }
 
-func (s *standingBot) policy(conversation string) compactor.Policy {
+func (s *runningBot) policy(conversation string) compactor.Policy {
 	now := s.current.Load()
 	return now.agents[now.settings.AgentFor(conversation)].Policy()
 }
@@ -73,7 +73,7 @@ const settle = 150 * time.Millisecond
 
 const taken = "settings_applied"
 
-func TestEditsAreTakenUp(t *testing.T) {
+func TestSettingsEditsApply(t *testing.T) {
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
 	before := s.current.Load()
 	policy := before.agents["cairn"].Policy // as an open conversation holds it
@@ -146,7 +146,7 @@ func TestEditsAreTakenUp(t *testing.T) {
 	})
 }
 
-func TestAFileThatComesLater(t *testing.T) {
+func TestSettingsFileCreatedLater(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("OPENAI_API_KEY", "")
@@ -158,7 +158,7 @@ func TestAFileThatComesLater(t *testing.T) {
 	b := check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector))(t)
 	defer b.close()
 	b.watchSettings(false)
-	s := &standingBot{bot: b, t: t, file: "config.toml", log: log}
+	s := &runningBot{bot: b, t: t, file: "config.toml", log: log}
 	s.edit("[defaults.compaction]\nkeep_first = 0\n")
 	s.told(taken, 1)
 	check.Equal(t, "keep_first", s.policy("terminal:x").KeepFirst, 0)
@@ -185,7 +185,7 @@ func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 	}
 }
 
-func TestFollowingLeavesNothingBehind(t *testing.T) {
+func TestSettingsWatcherLeaksNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 3 {
 		t.Run("", func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestFollowingLeavesNothingBehind(t *testing.T) {
 }
 
 // The whole program: somebody edits the file between two lines of a chat.
-func TestAnEditBetweenTwoTurns(t *testing.T) {
+func TestEditBetweenTurns(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"a\"\ncontext_window = 8000\n")

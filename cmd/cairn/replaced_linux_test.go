@@ -8,9 +8,9 @@ import (
 	"cairn/internal/check"
 )
 
-// TestADatabaseThatIsMovedAway: nothing is accepted that would be lost, and it goes on when
+// TestMovedDatabase: nothing is accepted that would be lost, and it goes on when
 // the file is back.
-func TestADatabaseThatIsMovedAway(t *testing.T) {
+func TestMovedDatabase(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	l := p.start("chat", "--json")

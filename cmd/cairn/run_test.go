@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 }
 
 // A list of an earlier version lacks the commands that are newer.
-func TestRunTellsWhichCommandsAreForEverybody(t *testing.T) {
+func TestRunListsUnrestrictedCommands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ settings, want string }{
 		{"restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n", `"commands":["pin","settings","unpin"]`},
@@ -86,7 +86,7 @@ func TestRunWithoutTokens(t *testing.T) {
 	}
 }
 
-func TestRunWithTokensThatAreNotTaken(t *testing.T) {
+func TestRunWithRejectedTokens(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
@@ -121,7 +121,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 	})
 }
 
-func TestRunIsStoppedWhileItAnswers(t *testing.T) {
+func TestStopDuringReply(t *testing.T) {
 	t.Parallel()
 	asked, written := make(chan struct{}, 10), make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/check"
 )
 
-func TestTheBillOfMaterials(t *testing.T) {
+func TestBillOfMaterials(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	out := p.must("", "version", "--sbom")

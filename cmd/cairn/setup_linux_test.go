@@ -140,7 +140,7 @@ func (p folder) written(screen string, secrets map[string]string) {
 	p.must("", "config", "check")
 }
 
-func TestASetupThatIsLeftChangesNothing(t *testing.T) {
+func TestAbortedSetupChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(s *screen) (code int){
 		"by a signal, while a secret is typed": func(s *screen) int {

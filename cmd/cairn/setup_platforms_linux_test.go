@@ -67,7 +67,7 @@ func discordOf(t *testing.T, d *discordtest.Server, token string) *discord.Disco
 	return check.Must(discord.New(discord.Options{Token: token, APIBase: d.URL}))(t)
 }
 
-func TestSetupForDiscordWithoutTheIntent(t *testing.T) {
+func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	t.Parallel()
 	d := discordtest.New(discordtest.Options{Forbidden: discordtest.IntentMessageContent})
 	t.Cleanup(d.Close)

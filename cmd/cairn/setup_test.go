@@ -105,7 +105,7 @@ func TestSetupByAScript(t *testing.T) {
 	})
 }
 
-func TestASetupThatCannotBeWrittenChangesNothing(t *testing.T) {
+func TestUnwritableSetupChangesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(dir string) error
 		file    settingsFile

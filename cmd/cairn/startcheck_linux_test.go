@@ -30,7 +30,7 @@ func pseudoTerminal(t *testing.T) (master, tty *os.File) {
 	return master, tty
 }
 
-func TestAPersonAtTheTerminalReadsTheStartCheckInOneLine(t *testing.T) {
+func TestStartCheckIsOneLineOnTerminal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script func(x *llmtest.Exchange)
@@ -60,7 +60,7 @@ func TestAPersonAtTheTerminalReadsTheStartCheckInOneLine(t *testing.T) {
 			check.NoError(t, cmd.Start())
 			var screen lines
 			go func() { _, _ = io.Copy(&screen, master) }() // ends when the terminal closes
-			awaited(t, screen.String, c.want(server.URL))
+			waitForFile(t, screen.String, c.want(server.URL))
 			in.Close()
 			check.NoError(t, cmd.Wait())
 			text := screen.String()

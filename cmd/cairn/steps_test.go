@@ -16,7 +16,7 @@ type step struct {
 	name   string
 	scene  string
 	say    string // the input, the id left out
-	death  death  // zero: the model's server kills it
+	death  killStep  // zero: the model's server kills it
 	server string // the request at which it does: "asked", "half", "summary"
 
 	full    bool // the window is full by other settings, which hold from here on
@@ -29,44 +29,44 @@ const (
 )
 
 var steps = []step{
-	{name: "a message has come and is not in the inbox", death: death{On: "INSERT ON main.inbox", At: atRow}},
-	{name: "a message is about to be in the inbox", death: death{On: "INSERT ON main.inbox", At: atCommit}},
-	{name: "a message is in the inbox and not acknowledged", death: death{On: "INSERT ON main.inbox", At: after}},
-	{name: "a message is being taken up", death: death{On: "INSERT ON main.messages", At: atCommit}},
+	{name: "a message has come and is not in the inbox", death: killStep{On: "INSERT ON main.inbox", At: atRow}},
+	{name: "a message is about to be in the inbox", death: killStep{On: "INSERT ON main.inbox", At: atCommit}},
+	{name: "a message is in the inbox and not acknowledged", death: killStep{On: "INSERT ON main.inbox", At: after}},
+	{name: "a message is being taken up", death: killStep{On: "INSERT ON main.messages", At: atCommit}},
 	{name: "the model has been asked", server: "asked"},
 	{name: "half of the answer has come", server: "half"},
-	{name: "a tool is at work", say: "use memory_save", death: death{On: "INSERT ON main.memories", At: atRow}},
-	{name: "a tool has done its work", say: "use memory_save", death: death{On: "INSERT ON main.memories", At: after}},
-	{name: "a reply is being written", death: death{On: "INSERT ON main.outbox", At: atRow}},
-	{name: "a reply is about to be written", death: death{On: "INSERT ON main.outbox", At: atCommit}},
-	{name: "a reply is written", death: death{On: "INSERT ON main.outbox", At: after}},
-	{name: "a reply is about to be sent", death: death{On: "UPDATE ON main.outbox", When: "new.state = 'sending'", At: atCommit}},
-	{name: "a reply was sent, and that is not noted", death: death{On: "UPDATE ON main.outbox", When: "new.state = 'sending'", At: after}},
-	{name: "a reply was sent, and that is about to be noted", death: death{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atCommit}},
+	{name: "a tool is at work", say: "use memory_save", death: killStep{On: "INSERT ON main.memories", At: atRow}},
+	{name: "a tool has done its work", say: "use memory_save", death: killStep{On: "INSERT ON main.memories", At: after}},
+	{name: "a reply is being written", death: killStep{On: "INSERT ON main.outbox", At: atRow}},
+	{name: "a reply is about to be written", death: killStep{On: "INSERT ON main.outbox", At: atCommit}},
+	{name: "a reply is written", death: killStep{On: "INSERT ON main.outbox", At: after}},
+	{name: "a reply is about to be sent", death: killStep{On: "UPDATE ON main.outbox", When: "new.state = 'sending'", At: atCommit}},
+	{name: "a reply was sent, and that is not noted", death: killStep{On: "UPDATE ON main.outbox", When: "new.state = 'sending'", At: after}},
+	{name: "a reply was sent, and that is about to be noted", death: killStep{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atCommit}},
 
-	{name: "a span is planned", scene: "talk", say: "/compact", death: death{On: planned, At: atRow}},
+	{name: "a span is planned", scene: "talk", say: "/compact", death: killStep{On: planned, At: atRow}},
 	{name: "a span is planned and written", scene: "talk", say: "/compact", server: "summary"},
-	{name: "a summary has come", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'prepared'", At: atRow}},
-	{name: "a summary is about to be stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'prepared'", At: atCommit}},
-	{name: "a summary is stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'prepared'", At: after}},
-	{name: "a summary is being applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'applied'", At: atRow}},
-	{name: "a summary is about to be applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'applied'", At: atCommit}},
-	{name: "a summary was applied, and nobody knows", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'applied'", At: after}, applied: true},
+	{name: "a summary has come", scene: "talk", say: "/compact", death: killStep{On: changes, When: "new.state = 'prepared'", At: atRow}},
+	{name: "a summary is about to be stored", scene: "talk", say: "/compact", death: killStep{On: changes, When: "new.state = 'prepared'", At: atCommit}},
+	{name: "a summary is stored", scene: "talk", say: "/compact", death: killStep{On: changes, When: "new.state = 'prepared'", At: after}},
+	{name: "a summary is being applied", scene: "talk", say: "/compact", death: killStep{On: changes, When: "new.state = 'applied'", At: atRow}},
+	{name: "a summary is about to be applied", scene: "talk", say: "/compact", death: killStep{On: changes, When: "new.state = 'applied'", At: atCommit}},
+	{name: "a summary was applied, and nobody knows", scene: "talk", say: "/compact", death: killStep{On: changes, When: "new.state = 'applied'", At: after}, applied: true},
 
-	{name: "a rollup is planned", scene: "stack", say: "/compact", death: death{On: planned, When: "new.kind = 'rollup'", At: atRow}},
-	{name: "a rollup is stored", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'prepared'", At: after}},
-	{name: "a rollup is being applied", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'applied'", At: atRow}},
-	{name: "a rollup was applied, and nobody knows", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'applied'", At: after}, applied: true},
+	{name: "a rollup is planned", scene: "stack", say: "/compact", death: killStep{On: planned, When: "new.kind = 'rollup'", At: atRow}},
+	{name: "a rollup is stored", scene: "stack", say: "/compact", death: killStep{On: changes, When: "new.kind = 'rollup' AND new.state = 'prepared'", At: after}},
+	{name: "a rollup is being applied", scene: "stack", say: "/compact", death: killStep{On: changes, When: "new.kind = 'rollup' AND new.state = 'applied'", At: atRow}},
+	{name: "a rollup was applied, and nobody knows", scene: "stack", say: "/compact", death: killStep{On: changes, When: "new.kind = 'rollup' AND new.state = 'applied'", At: after}, applied: true},
 
-	{name: "a session is ending", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'placeholder'", At: atCommit}},
-	{name: "a session has ended", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'placeholder'", At: after}, applied: true},
-	{name: "a repair is planned", scene: "talk", say: "/new", death: death{On: planned, When: "new.trigger = 'repair'", At: after}, applied: true},
-	{name: "a repair is stored", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'repair' AND new.state = 'prepared'", At: after}, applied: true},
-	{name: "a repair is being applied", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'repair' AND new.state = 'applied'", At: atCommit}, applied: true},
-	{name: "a repair was applied, and nobody knows", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'repair' AND new.state = 'applied'", At: after}, applied: true},
+	{name: "a session is ending", scene: "talk", say: "/new", death: killStep{On: planned, When: "new.kind = 'placeholder'", At: atCommit}},
+	{name: "a session has ended", scene: "talk", say: "/new", death: killStep{On: planned, When: "new.kind = 'placeholder'", At: after}, applied: true},
+	{name: "a repair is planned", scene: "talk", say: "/new", death: killStep{On: planned, When: "new.trigger = 'repair'", At: after}, applied: true},
+	{name: "a repair is stored", scene: "talk", say: "/new", death: killStep{On: changes, When: "new.trigger = 'repair' AND new.state = 'prepared'", At: after}, applied: true},
+	{name: "a repair is being applied", scene: "talk", say: "/new", death: killStep{On: changes, When: "new.trigger = 'repair' AND new.state = 'applied'", At: atCommit}, applied: true},
+	{name: "a repair was applied, and nobody knows", scene: "talk", say: "/new", death: killStep{On: changes, When: "new.trigger = 'repair' AND new.state = 'applied'", At: after}, applied: true},
 
-	{name: "an emergency is about to hide messages", scene: "talk", full: true, death: death{On: planned, When: "new.made_by = 'emergency'", At: atCommit}},
-	{name: "an emergency has hidden messages", scene: "talk", full: true, death: death{On: planned, When: "new.made_by = 'emergency'", At: after}, applied: true},
+	{name: "an emergency is about to hide messages", scene: "talk", full: true, death: killStep{On: planned, When: "new.made_by = 'emergency'", At: atCommit}},
+	{name: "an emergency has hidden messages", scene: "talk", full: true, death: killStep{On: planned, When: "new.made_by = 'emergency'", At: after}, applied: true},
 }
 
 // TestKillAtEveryStep has the program die by SIGKILL at each step of its work: what is
@@ -109,7 +109,7 @@ func (s *scenes) of(t *testing.T, name string) (dir string) {
 		return s.made[name]
 	}
 	dir = check.Must(os.MkdirTemp("", "cairn-scene-"))(t)
-	w := newWitness(t, folder{t: t, dir: dir})
+	w := newRecorder(t, folder{t: t, dir: dir})
 	switch name {
 	case "talk":
 		w.talk(16)
@@ -136,7 +136,7 @@ func (s step) die(t *testing.T, prepared string) {
 	if s.full {
 		settings = []string{"background_threshold = 0.30", "aggressive_threshold = 0.32", "emergency_threshold = 0.38"}
 	}
-	w := newWitness(t, p, settings...)
+	w := newRecorder(t, p, settings...)
 	before := w.stack()
 	said := cmp.Or(s.say, "What shall we do?")
 	line := `{"text":"` + said + `","id":"c1"}`

@@ -20,29 +20,29 @@ import (
 	"cairn/store"
 )
 
-// hatch is a connector that is open until its context ends.
-type hatch struct {
+// stubConnector is a connector that is open until its context ends.
+type stubConnector struct {
 	mu   sync.Mutex // guards sent
 	sent []string
 }
 
-var _ outerConnector = (*hatch)(nil)
+var _ outerConnector = (*stubConnector)(nil)
 
-func (h *hatch) Name() string                          { return "test" }
-func (h *hatch) Split(text string) []string            { return []string{text} }
-func (h *hatch) Reply(string, []string) channel.Writer { return hatchWriter{h} }
+func (h *stubConnector) Name() string                          { return "test" }
+func (h *stubConnector) Split(text string) []string            { return []string{text} }
+func (h *stubConnector) Reply(string, []string) channel.Writer { return stubWriter{h} }
 
-func (h *hatch) Run(ctx context.Context, _ *channel.Hub) error {
+func (h *stubConnector) Run(ctx context.Context, _ *channel.Hub) error {
 	<-ctx.Done()
 	return nil
 }
 
-type hatchWriter struct{ h *hatch }
+type stubWriter struct{ h *stubConnector }
 
-func (hatchWriter) Show(string) {}
-func (hatchWriter) Cancel()     {}
+func (stubWriter) Show(string) {}
+func (stubWriter) Cancel()     {}
 
-func (w hatchWriter) Send(_ context.Context, piece channel.Piece) (string, error) {
+func (w stubWriter) Send(_ context.Context, piece channel.Piece) (string, error) {
 	w.h.mu.Lock()
 	defer w.h.mu.Unlock()
 	w.h.sent = append(w.h.sent, piece.Text)
@@ -81,7 +81,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 			defer db.Close()
 			conv := talkedIn(t, db)
-			connector, model := &hatch{}, &llmtest.Model{Func: slow}
+			connector, model := &stubConnector{}, &llmtest.Model{Func: slow}
 			hub := channel.New(channel.Options{
 				Store: db, Connectors: []channel.Connector{connector}, Log: slog.New(slog.DiscardHandler),
 				Agent: func(string) channel.Agent {
@@ -107,7 +107,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 				t.Errorf("the turn waits: %v, %v", waits, err)
 			}
 			check.NoError(t, db.Close())
-			w := &witness{folder: p}
+			w := &recorder{folder: p}
 			check.Equal(t, "summaries were applied", w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"), test.applied)
 			check.Equal(t, "rows left half done", w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"), 0)
 		})
@@ -126,7 +126,7 @@ func talkedIn(t *testing.T, db *store.Store) *store.Conversation {
 	return conv
 }
 
-func TestRunIsStoppedTwice(t *testing.T) {
+func TestSecondStopSignal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		signal syscall.Signal
@@ -170,7 +170,7 @@ func TestRunIsStoppedTwice(t *testing.T) {
 				t.Errorf("exit code %d\n%s", code, r.errs)
 			}
 			check.Equal(t, "it says", len(p.onDiscord()), 1)
-			(&witness{folder: f}).examined()
+			(&recorder{folder: f}).examined()
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Parallel()
-	p := allotment(t)
+	p := fillGarden(t)
 	screen := func(width uint16, args ...string) []string {
 		pty, tty := pseudoTerminal(t)
 		check.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: width}))

@@ -86,8 +86,8 @@ func TestMemoriesAsATable(t *testing.T) {
 	})
 }
 
-// allotment is a folder with the sample conversation, in which there were compactions.
-func allotment(t *testing.T) folder {
+// fillGarden is a folder with the sample conversation, in which there were compactions.
+func fillGarden(t *testing.T) folder {
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\ncontext_window = 3000\nmax_output_tokens = 200\n")
 	p.write("talk.jsonl", read(t, checkout+"/bench/testdata/allotment.jsonl"))
@@ -95,9 +95,9 @@ func allotment(t *testing.T) folder {
 	return p
 }
 
-func TestCompactionsInAShell(t *testing.T) {
+func TestCompactionsCommand(t *testing.T) {
 	t.Parallel()
-	p := allotment(t)
+	p := fillGarden(t)
 	all := parse[store.ListedCompaction](t, p.must("", "compactions", "--json"))
 	if len(all) < 5 {
 		t.Fatalf("there are %d compactions", len(all))

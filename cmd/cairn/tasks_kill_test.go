@@ -13,21 +13,21 @@ import (
 // taskSteps are where the program dies while a task begins, works and ends.
 var taskSteps = []struct {
 	name  string
-	death death
+	death killStep
 }{
-	{"the task's row is written", death{On: "INSERT ON main.tasks", At: atRow}},
-	{"the task is about to be committed", death{On: "INSERT ON main.tasks", At: atCommit}},
-	{"the task has begun", death{On: "INSERT ON main.tasks", At: after}},
-	{"its message is taken up", death{On: "INSERT ON main.messages", When: "new.role = 'user' AND new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
-	{"a part of its work is written", death{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: atRow}},
-	{"a part of its work is committed", death{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: after}},
-	{"its answer is written", death{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
-	{"its answer is committed", death{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: after}},
-	{"it ends", death{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atRow}},
-	{"its end is about to be committed", death{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atCommit}},
-	{"it has ended", death{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: after}},
-	{"its result is taken up", death{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: atRow}},
-	{"its result is in the conversation", death{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after}},
+	{"the task's row is written", killStep{On: "INSERT ON main.tasks", At: atRow}},
+	{"the task is about to be committed", killStep{On: "INSERT ON main.tasks", At: atCommit}},
+	{"the task has begun", killStep{On: "INSERT ON main.tasks", At: after}},
+	{"its message is taken up", killStep{On: "INSERT ON main.messages", When: "new.role = 'user' AND new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
+	{"a part of its work is written", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: atRow}},
+	{"a part of its work is committed", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: after}},
+	{"its answer is written", killStep{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
+	{"its answer is committed", killStep{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: after}},
+	{"it ends", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atRow}},
+	{"its end is about to be committed", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atCommit}},
+	{"it has ended", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: after}},
+	{"its result is taken up", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: atRow}},
+	{"its result is in the conversation", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after}},
 }
 
 // bridgeCounter is a model's server: the agent that counts looks twice, and then knows.
@@ -61,7 +61,7 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			server := llmtest.NewServer(bridgeCounter)
 			defer server.Close()
 			p := newFolder(t)
-			settingsFor(p, server, "spawn = [\"counter\"]\n[[agents]]\nid = \"counter\"\ninstructions = \"You count.\"")
+			writeServerSettings(p, server, "spawn = [\"counter\"]\n[[agents]]\nid = \"counter\"\ninstructions = \"You count.\"")
 			p.must("Hello.\n", "chat")
 			dying := p
 			dying.env = append(append([]string{}, p.env...), s.death.env(t))
@@ -72,7 +72,7 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
 				t.Fatalf("it did not come to that: %v\n%s", l.cmd.ProcessState, l.errs)
 			}
-			w := &witness{folder: p}
+			w := &recorder{folder: p}
 			w.examined()
 			begun := w.count("SELECT count(*) FROM tasks")
 			p.must("", "chat") // it waits for the task

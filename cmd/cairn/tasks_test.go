@@ -10,7 +10,7 @@ import (
 )
 
 // Whoever pipes a task into the program gets its result, and sees it as it was made.
-func TestAPipeWaitsForTasks(t *testing.T) {
+func TestPipedChatWaitsForTasks(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Messages[0].Text(), "You count.") {
@@ -21,7 +21,7 @@ func TestAPipeWaitsForTasks(t *testing.T) {
 	})
 	defer server.Close()
 	p := newFolder(t)
-	settingsFor(p, server, `spawn = ["counter"]
+	writeServerSettings(p, server, `spawn = ["counter"]
 [[agents]]
 id = "counter"
 instructions = "You count."

@@ -54,7 +54,7 @@ func toolSettings(t *testing.T) []string {
 	}
 }
 
-func TestAModelUsesTheToolsOfAServer(t *testing.T) {
+func TestModelUsesServerTools(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		switch last := x.Request.Last(); {
@@ -70,7 +70,7 @@ func TestAModelUsesTheToolsOfAServer(t *testing.T) {
 	})
 	defer server.Close()
 	p := newFolder(t)
-	settingsFor(p, server, toolSettings(t)...)
+	writeServerSettings(p, server, toolSettings(t)...)
 	l := p.start("chat", "--json", "--log-level", "info")
 	defer func() { _ = l.in.Close(); l.rest() }()
 	for id, want := range []struct{ said, answer string }{
@@ -94,7 +94,7 @@ func TestAModelUsesTheToolsOfAServer(t *testing.T) {
 	}
 }
 
-func TestOnlyTurnsWithToolsWaitForAServer(t *testing.T) {
+func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
 	t.Parallel()
 	answers := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Hello.") })
 	defer answers.Close()
@@ -109,7 +109,7 @@ func TestOnlyTurnsWithToolsWaitForAServer(t *testing.T) {
 		waits    bool
 	}{{server, false}, {"tools = [\"calc\"]\n" + server, true}} {
 		p := newFolder(t)
-		settingsFor(p, answers, c.settings)
+		writeServerSettings(p, answers, c.settings)
 		l := p.start("chat", "--json")
 		began := time.Now()
 		l.say(`{"text":"hi","id":"1"}`)
@@ -136,7 +136,7 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 	check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "tools that the server does not have: subtract")
 }
 
-func TestEditsOfToolsApplyWhileTheBotRuns(t *testing.T) {
+func TestToolEditsApplyWhileRunning(t *testing.T) {
 	settings := "[[agents]]\nid = \"cairn\"\n" + strings.Join(toolSettings(t), "\n")
 	s := startBot(t, settings)
 	names := func() string {

@@ -193,7 +193,7 @@ func TestTraces(t *testing.T) {
 
 // A collector that is not there, refuses everything, or never answers costs nobody an answer
 // and the end of the program at most two seconds.
-func TestTracesToADeadCollector(t *testing.T) {
+func TestTracesToDeadCollector(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and reads nothing
 	check.NoError(t, err)
@@ -220,7 +220,7 @@ func TestTracesToADeadCollector(t *testing.T) {
 	}
 }
 
-func TestWrongSettingsOfTraces(t *testing.T) {
+func TestInvalidTraceSettings(t *testing.T) {
 	t.Parallel()
 	for env, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                 "OTEL_EXPORTER_OTLP_ENDPOINT: this is not the address of a collector: write it like http://localhost:4318",

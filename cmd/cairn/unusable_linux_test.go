@@ -13,7 +13,7 @@ import (
 )
 
 // A database that cannot be used is never written over, and the words say what to do.
-func TestADatabaseThatCannotBeUsed(t *testing.T) {
+func TestUnusableDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(p folder, file string)
@@ -65,7 +65,7 @@ func (p folder) execute(query string) {
 }
 
 // One that may not be written, by somebody who is not root.
-func TestAFolderThatMayNotBeWritten(t *testing.T) {
+func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
@@ -87,7 +87,7 @@ func TestAFolderThatMayNotBeWritten(t *testing.T) {
 }
 
 // A bot that was killed holds nobody out, and one that runs is named.
-func TestTheLockAfterAKill(t *testing.T) {
+func TestLockAfterKill(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	l := p.start("chat", "--json")

@@ -63,8 +63,8 @@ func TestUpkeep(t *testing.T) {
 	}
 }
 
-// TestUpkeepThatFails is logged once, and told to whoever watches, until it works again.
-func TestUpkeepThatFails(t *testing.T) {
+// TestUpkeepFails is logged once, and told to whoever watches, until it works again.
+func TestUpkeepFails(t *testing.T) {
 	dir := t.TempDir()
 	data := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 	defer data.Close()

@@ -121,8 +121,8 @@ func usageForPrograms(t *testing.T, p folder) {
 	}
 }
 
-// TestABudgetOutlastsTheProgram: each message is said to another process.
-func TestABudgetOutlastsTheProgram(t *testing.T) {
+// TestBudgetSurvivesRestart: each message is said to another process.
+func TestBudgetSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	server := counting(t)
 	p := newFolder(t)
@@ -140,7 +140,7 @@ func TestABudgetOutlastsTheProgram(t *testing.T) {
 	check.Equal(t, "what people said is not kept", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
 }
 
-func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
+func TestPriceEditAppliesAtOnce(t *testing.T) {
 	server := counting(t)
 	head := fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL)
 	s := startBot(t, head)

@@ -21,7 +21,7 @@ import (
 
 // Two channels and a thread on each platform, 2 000 messages, and everything goes
 // wrong: each message to the bot is answered once, in order, and nothing is lost.
-func TestACommunityOnBothPlatformsThroughEverything(t *testing.T) {
+func TestCommunityOnBothPlatforms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}

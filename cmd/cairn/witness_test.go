@@ -21,8 +21,8 @@ import (
 	"cairn/store"
 )
 
-// witness talks to the program in a folder, and remembers what it said.
-type witness struct {
+// recorder talks to the program in a folder, and remembers what it said.
+type recorder struct {
 	folder
 	server *llmtest.Server
 	kill   atomic.Pointer[func(at string) bool] // asked by the model's server at each point of its work
@@ -32,16 +32,16 @@ type witness struct {
 	answers  map[string]map[string]bool // ids of replies, by the message they answer
 }
 
-func newWitness(t *testing.T, p folder, settings ...string) *witness {
-	w := &witness{folder: p, accepted: map[string]bool{}, answers: map[string]map[string]bool{}}
+func newRecorder(t *testing.T, p folder, settings ...string) *recorder {
+	w := &recorder{folder: p, accepted: map[string]bool{}, answers: map[string]map[string]bool{}}
 	w.server = llmtest.NewServer(w.model)
 	t.Cleanup(w.server.Close)
-	settingsFor(p, w.server, append([]string{"[agents.compaction]", "prepare_threshold = 0", "stack_budget = 0.02", "rollup_fan_in = 3"}, settings...)...)
+	writeServerSettings(p, w.server, append([]string{"[agents.compaction]", "prepare_threshold = 0", "stack_budget = 0.02", "rollup_fan_in = 3"}, settings...)...)
 	return w
 }
 
 // model answers, calls a tool if it is asked to, and summarizes.
-func (w *witness) model(x *llmtest.Exchange) {
+func (w *recorder) model(x *llmtest.Exchange) {
 	at := func(point string) {
 		if kill := w.kill.Load(); kill != nil && (*kill)(point) {
 			x.Wait(time.Minute) // until the client is gone
@@ -64,14 +64,14 @@ func (w *witness) model(x *llmtest.Exchange) {
 }
 
 // line is something said under an id of its own.
-func (w *witness) line(text string) string {
+func (w *recorder) line(text string) string {
 	id := fmt.Sprintf("%s-%d", filepath.Base(w.dir), len(w.said))
 	w.said = append(w.said, id)
 	return fmt.Sprintf(`{"text":%q,"id":%q}`, text, id)
 }
 
 // hear notes what the program said.
-func (w *witness) hear(lines []string) {
+func (w *recorder) hear(lines []string) {
 	for _, line := range parse[struct {
 		Type, Text string
 		ID         any
@@ -92,7 +92,7 @@ func (w *witness) hear(lines []string) {
 }
 
 // killed has the program die at a step, and proves that it did.
-func (w *witness) killed(s step, line string) {
+func (w *recorder) killed(s step, line string) {
 	w.t.Helper()
 	dying := w.folder
 	if s.server == "" {
@@ -116,13 +116,13 @@ func (w *witness) killed(s step, line string) {
 }
 
 // goOn has a process hear these lines, and end.
-func (w *witness) goOn(lines []string) {
+func (w *recorder) goOn(lines []string) {
 	w.t.Helper()
 	w.hear(strings.Split(strings.TrimSpace(w.must(strings.Join(lines, "\n")+"\n", "chat", "--json")), "\n"))
 }
 
 // judge wants everything that was said to be there once, and answered once.
-func (w *witness) judge() {
+func (w *recorder) judge() {
 	w.t.Helper()
 	there := map[string]int{}
 	for i, m := range messagesOf(w.t, w.must("", "transcript", "--json")) {
@@ -141,7 +141,7 @@ func (w *witness) judge() {
 }
 
 // examined looks at a copy of the files: the next process shall find them as they were left.
-func (w *witness) examined() {
+func (w *recorder) examined() {
 	w.t.Helper()
 	dir := w.copied()
 	check.NoError(w.t, check.ErrorOf(store.Inspect(w.t.Context(), store.File(dir))))
@@ -154,7 +154,7 @@ func (w *witness) examined() {
 }
 
 // copied is a copy of the database, log and all.
-func (w *witness) copied() string {
+func (w *recorder) copied() string {
 	w.t.Helper()
 	dir := filepath.Join(w.dir, fmt.Sprint("copy", time.Now().UnixNano()))
 	check.NoError(w.t, os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))))
@@ -165,17 +165,17 @@ func (w *witness) copied() string {
 }
 
 // stack is what of the past is shown as summaries.
-func (w *witness) stack() (rows string) {
+func (w *recorder) stack() (rows string) {
 	w.ask("SELECT coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'applied' ORDER BY from_seq)", &rows)
 	return rows
 }
 
-func (w *witness) count(query string) (n int) {
+func (w *recorder) count(query string) (n int) {
 	w.ask(query, &n)
 	return n
 }
 
-func (w *witness) ask(query string, into any) {
+func (w *recorder) ask(query string, into any) {
 	w.t.Helper()
 	db := check.Must(sql.Open("sqlite3", store.File(w.copied())))(w.t)
 	defer db.Close()
@@ -183,7 +183,7 @@ func (w *witness) ask(query string, into any) {
 }
 
 // talk has stories told, each answered before the next.
-func (w *witness) talk(n int) {
+func (w *recorder) talk(n int) {
 	w.t.Helper()
 	l := w.start("chat", "--json")
 	for range n {

@@ -11,7 +11,7 @@ import (
 )
 
 // In Tokyo it is nine hours later than in Greenwich.
-func TestTimesAreToldInTheZoneOfTheSettings(t *testing.T) {
+func TestTimesUseConfiguredZone(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
 	defer server.Close()
@@ -34,7 +34,7 @@ func TestTimesAreToldInTheZoneOfTheSettings(t *testing.T) {
 }
 
 // A summary is of the days that people see, as are the messages below it and what a search finds.
-func TestSummariesHaveTheDaysOfTheSettings(t *testing.T) {
+func TestSummariesUseConfiguredZone(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
 	defer server.Close()

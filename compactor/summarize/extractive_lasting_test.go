@@ -10,9 +10,9 @@ import (
 	"cairn/internal/check"
 )
 
-// TestWhatLasts holds what is remembered without a model against invented sentences that
+// TestDurableFacts holds what is remembered without a model against invented sentences that
 // people marked: what lasts, and chatter.
-func TestWhatLasts(t *testing.T) {
+func TestDurableFacts(t *testing.T) {
 	marked, err := os.ReadFile("testdata/lasting.txt")
 	check.NoError(t, err)
 	var kept, right, lasting int
@@ -43,7 +43,7 @@ func TestWhatLasts(t *testing.T) {
 }
 
 // Where no blank parts the words, somebody's own words and numbers are found all the same.
-func TestWhatLastsWithoutBlanks(t *testing.T) {
+func TestDurableFactsWithoutSpaces(t *testing.T) {
 	for text, want := range map[string]bool{
 		"私は犬を預けないといけない":    true,
 		"旅館は一人12000円、夕食つき": true,
@@ -56,7 +56,7 @@ func TestWhatLastsWithoutBlanks(t *testing.T) {
 }
 
 // People tell one thing in several messages: one memory has them all.
-func TestCloseMessagesOfOnePersonAreOneMemory(t *testing.T) {
+func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 	const boat, dock, trip = "Ines: I bought a wooden sailing boat from my uncle.", "Ines: My uncle keeps it in a dock near Lisbon.", "Ines: We want to sail to Madeira in August."
 	for name, tt := range map[string]struct {
 		said []string
@@ -85,7 +85,7 @@ func TestCloseMessagesOfOnePersonAreOneMemory(t *testing.T) {
 	}
 }
 
-func TestJoinedMemoryIsAsImportantAsItsBestPart(t *testing.T) {
+func TestJoinedMemoryImportance(t *testing.T) {
 	memories := Extract(said("Ines: I repaired the washing machine with a part from Germany.", "Paul: Great!", "Ines: We decided to sell the red caravan."), 100, 20, "").Memories
 	check.Len(t, "memories", memories, 1)
 	check.Equal(t, "memories[0].Kind", memories[0].Kind, "decision")

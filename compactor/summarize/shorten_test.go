@@ -21,7 +21,7 @@ func sectioned(each int) string {
 	return b.String()
 }
 
-func TestASummaryIsShortenedFromItsLeastImportantSection(t *testing.T) {
+func TestLeastImportantSectionIsShortenedFirst(t *testing.T) {
 	text := strings.TrimSpace(sectioned(14))
 	before := []string{"Facts", "Preferences", "People", "Goals", "Decisions", "Open questions"}
 	whole := tokens.Estimate(text)
@@ -52,7 +52,7 @@ func TestASummaryIsShortenedFromItsLeastImportantSection(t *testing.T) {
 	}
 }
 
-func TestASummaryWithoutHeadingsIsShortenedInTheMiddle(t *testing.T) {
+func TestSummaryWithoutHeadingsIsShortenedInMiddle(t *testing.T) {
 	for _, sentence := range []string{"Ada moved house %d times.", "王芳第%d次去了成都。"} {
 		var all []string
 		for i := range 60 {
@@ -72,7 +72,7 @@ func TestASummaryWithoutHeadingsIsShortenedInTheMiddle(t *testing.T) {
 	}
 }
 
-func TestOneLongSentenceLosesWordsInTheMiddle(t *testing.T) {
+func TestLongSentenceIsShortenedInMiddle(t *testing.T) {
 	var long []string
 	for i := range 300 {
 		long = append(long, fmt.Sprintf("übergroß%d", i))

@@ -42,7 +42,7 @@ var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hell
 
 func ok(x *llmtest.Exchange) { x.Say("ok") }
 
-func TestTheKeyIsSentOnlyIfThereIsOne(t *testing.T) {
+func TestKeyHeader(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "of the environment")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of the environment")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
@@ -60,7 +60,7 @@ func TestTheKeyIsSentOnlyIfThereIsOne(t *testing.T) {
 	}
 }
 
-func TestEndsOfAnAnswer(t *testing.T) {
+func TestStopReasons(t *testing.T) {
 	for reason, want := range map[string]string{
 		"end_turn": llm.FinishStop, "stop_sequence": llm.FinishStop, "pause_turn": llm.FinishStop, "news": llm.FinishStop,
 		"max_tokens": llm.FinishLength, "refusal": llm.FinishFilter, "tool_use": llm.FinishToolCalls,
@@ -100,7 +100,7 @@ func TestErrorsInTheStreamKeepTheirKind(t *testing.T) {
 	}
 }
 
-func TestAnAnswerInOnePieceIsRead(t *testing.T) {
+func TestUnstreamedAnswer(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) {
 		x.Refuse(200, "", `{"type":"message","role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"1","name":"f","input":{"x":1}}],
 			"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":2}}`)
@@ -112,7 +112,7 @@ func TestAnAnswerInOnePieceIsRead(t *testing.T) {
 	}
 }
 
-func TestCacheTTLIsOneOfTwo(t *testing.T) {
+func TestCacheTTL(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,
 	} {
@@ -128,7 +128,7 @@ func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 	check.Equal(t, name, string(body[name]), want)
 }
 
-func TestTheAddressMayHaveAPathAndV1(t *testing.T) {
+func TestAddressWithPath(t *testing.T) {
 	for _, path := range []string{"", "/", "/v1", "/v1/", "/anthropic", "/anthropic/v1/"} {
 		var got []string
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {

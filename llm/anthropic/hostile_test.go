@@ -12,7 +12,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestAnAnswerThatIsNotWholeIsNoAnswer(t *testing.T) {
+func TestTruncatedAnswerIsError(t *testing.T) {
 	start := `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
 	for name, script := range map[string]func(*llmtest.Exchange){
 		"with a reason but no end": func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(llm.FinishStop) },
@@ -41,7 +41,7 @@ func TestAnAnswerThatIsNotWholeIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestUnusualStreamsAreRead(t *testing.T) {
+func TestUnusualStreams(t *testing.T) {
 	const (
 		begin = "data: {\"type\":\"message_start\",\"message\":{}}\n\n"
 		block = `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`

@@ -14,9 +14,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestRefusedFieldsAreLeftOut: each model accepts other fields. What the server refuses
+// TestRefusedFieldsAreOmitted: each model accepts other fields. What the server refuses
 // is sent once and never again.
-func TestRefusedFieldsAreLeftOut(t *testing.T) {
+func TestRefusedFieldsAreOmitted(t *testing.T) {
 	zero := 0.0
 	tools := []llm.Tool{{Name: "f"}}
 	for name, c := range map[string]struct {
@@ -60,9 +60,9 @@ func TestRefusedFieldsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestWordsOfRefusals: the same for words the double does not say. what is a field that is
+// TestRefusalTexts: the same for words the double does not say. what is a field that is
 // refused as long as it has this value.
-func TestWordsOfRefusals(t *testing.T) {
+func TestRefusalTexts(t *testing.T) {
 	for name, c := range map[string]struct {
 		words, field, value string
 		req                 llm.Request
@@ -129,7 +129,7 @@ func TestEachRequestWithoutARefusedFieldIsCharged(t *testing.T) {
 	check.Len(t, "server.Requests()", server.Requests(), 0)
 }
 
-func TestThinkingGetsNoMoreRoomThanTheWindowHas(t *testing.T) {
+func TestThinkingFitsWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		prompt int
 		ok     bool

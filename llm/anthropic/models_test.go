@@ -10,7 +10,7 @@ import (
 	"cairn/llm/anthropic"
 )
 
-func TestModelsAreListedPageByPage(t *testing.T) {
+func TestModelListPages(t *testing.T) {
 	pages := map[string]string{
 		"": `{"data":[{"id":"claude-opus-5-5","type":"model","max_input_tokens":1000000,"capabilities":{"image_input":{"supported":true}}},
 			{"id":"claude-old","type":"model","capabilities":{"image_input":{"supported":false}}}],"has_more":true,"last_id":"claude-old"}`,

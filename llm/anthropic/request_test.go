@@ -30,7 +30,7 @@ func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Requ
 
 var picture = []byte("\x89PNG\r\n\x1a\n")
 
-func TestARequestIsTranslatedAsAWhole(t *testing.T) {
+func TestRequestTranslation(t *testing.T) {
 	temperature := 0.0
 	got := sent(t, llm.Request{
 		Messages: []llm.Message{
@@ -65,7 +65,7 @@ func TestARequestIsTranslatedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestRolesAlternateAndTheUserBegins(t *testing.T) {
+func TestRolesAlternate(t *testing.T) {
 	user, assistant := llm.RoleUser, llm.RoleAssistant
 	for name, messages := range map[string][]llm.Message{
 		"nothing":               nil,
@@ -113,7 +113,7 @@ func marked(t *testing.T, r llmtest.Request) (texts []string) {
 	return texts
 }
 
-func TestMarksAreWhereThePromptStaysTheSame(t *testing.T) {
+func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 	user, assistant, tool := llm.RoleUser, llm.RoleAssistant, llm.RoleTool
 	system := llm.Message{Role: llm.RoleSystem, Text: "system"}
 	call := []llm.Call{{ID: "a", Name: "f", Arguments: "{}"}}

@@ -25,7 +25,7 @@ func step(t *testing.T, model *anthropic.Model, req llm.Request) llm.Request {
 	return req
 }
 
-func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
+func TestThinkingReturnsToItsModel(t *testing.T) {
 	script := func(x *llmtest.Exchange) {
 		switch x.N {
 		case 1:
@@ -96,7 +96,7 @@ func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
 	})
 }
 
-func TestRedactedThinkingGoesBackAsItCame(t *testing.T) {
+func TestRedactedThinkingIsReturnedUnchanged(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) {
 		if x.N > 1 {
 			x.Say("done")
@@ -135,7 +135,7 @@ func TestReasoningIsTranslated(t *testing.T) {
 	}
 }
 
-func TestAModelThatThinksUnaskedGetsRoom(t *testing.T) {
+func TestUnrequestedThinkingHasExtraTokens(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Think("hm"); x.Say("ok") })
 	model := connect(t, server, anthropic.Options{})
 	req := hello

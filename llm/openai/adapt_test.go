@@ -25,7 +25,7 @@ func wiresOf(server *llmtest.Server) string {
 	return strings.Join(all, " ")
 }
 
-func TestTheWireIsLearntFromTheRefusal(t *testing.T) {
+func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if x.Request.Wire == llm.WireChat {
 			x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses)
@@ -50,7 +50,7 @@ func TestTheWireIsLearntFromTheRefusal(t *testing.T) {
 	check.Equal(t, "a restart begins", connect(t, server, options).Wire(), llm.WireResponses)
 }
 
-func TestAServerWithoutResponsesIsAskedOnChat(t *testing.T) {
+func TestServerWithoutResponsesUsesChat(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	server.Speak(llm.WireChat)
 	model := connect(t, server, openai.Options{})
@@ -62,7 +62,7 @@ func TestAServerWithoutResponsesIsAskedOnChat(t *testing.T) {
 	check.Equal(t, "then", model.Wire(), llm.WireChat)
 }
 
-func TestTheWireChangesOnceEachWay(t *testing.T) {
+func TestProtocolChangesOnceEachWay(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	server.Speak(llm.WireChat)
 	model := connect(t, server, openai.Options{MaxRetries: 3})
@@ -70,14 +70,14 @@ func TestTheWireChangesOnceEachWay(t *testing.T) {
 	check.Equal(t, "asked", wiresOf(server), "chat chat")
 }
 
-func TestAWireThatIsSetStays(t *testing.T) {
+func TestConfiguredProtocolStays(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 	check.Equal(t, "asked", wiresOf(server), "chat")
 	check.ErrorContains(t, "an unknown wire", check.ErrorOf(openai.New(openai.Options{Wire: "telex"})), "telex")
 }
 
-func TestAnUnknownModelChangesNoWire(t *testing.T) {
+func TestUnknownModelKeepsProtocol(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Reject(http.StatusNotFound, "model_not_found", "The model `m` does not exist or you do not have access to it.")
 	})
@@ -88,7 +88,7 @@ func TestAnUnknownModelChangesNoWire(t *testing.T) {
 	}
 }
 
-func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
+func TestAddressWithoutV1(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	for name, model := range map[string]string{"with a model": "m", "without": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 	})
 }
 
-func TestAValueOfReasoningThatIsRefusedBecomesTheNearest(t *testing.T) {
+func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 	for name, c := range map[string]struct {
 		wanted, refusal, want string
 	}{
@@ -172,7 +172,7 @@ func TestAValueOfReasoningThatIsRefusedBecomesTheNearest(t *testing.T) {
 	}
 }
 
-func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
+func TestRefusedFieldIsOmitted(t *testing.T) {
 	half := 0.5
 	for name, refusal := range map[string]string{
 		"temperature":    "Unsupported parameter: 'temperature' is not supported with this model.",
@@ -209,7 +209,7 @@ func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
 	})
 }
 
-func TestNothingIsAskedAgainBehindTextThatWasShown(t *testing.T) {
+func TestNoRetryAfterShownText(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Piece("half ")
 		x.Chunk(`{"error":{"code":400,"message":"Unknown field: stream_options"}}`)
@@ -220,7 +220,7 @@ func TestNothingIsAskedAgainBehindTextThatWasShown(t *testing.T) {
 	}
 }
 
-func TestEachAttemptOfAnotherFormIsSpentFor(t *testing.T) {
+func TestEachAdaptedAttemptIsCharged(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	spent, req := 0, hello
 	req.Spend = func() error {
@@ -232,7 +232,7 @@ func TestEachAttemptOfAnotherFormIsSpentFor(t *testing.T) {
 	}
 }
 
-func TestADemandForReasoningIsLearnt(t *testing.T) {
+func TestRequiredReasoningIsLearned(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Reject(http.StatusBadRequest, "invalid_request_error", "The `reasoning_content` in the thinking mode must be passed back to the API.")
 	})

@@ -80,7 +80,7 @@ func marked(t *testing.T, r llmtest.Request) string {
 
 const atOpenAI = "https://api.openai.com/v1"
 
-func TestOpenAICachesAsItsModelsDo(t *testing.T) {
+func TestOpenAICacheFields(t *testing.T) {
 	for model, c := range map[string]struct {
 		marks, retention string
 		ttl              time.Duration
@@ -115,7 +115,7 @@ func TestOpenAICachesAsItsModelsDo(t *testing.T) {
 	}
 }
 
-func TestBreakpointsAreBehindTheHead(t *testing.T) {
+func TestCacheBreakpointsFollowHead(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages []llm.Message
 		head     int
@@ -140,7 +140,7 @@ func TestBreakpointsAreBehindTheHead(t *testing.T) {
 	}
 }
 
-func TestACacheFieldThatIsRefusedIsLeftOut(t *testing.T) {
+func TestRefusedCacheFieldIsOmitted(t *testing.T) {
 	for name, c := range map[string]struct{ model, refusal string }{
 		"prompt_cache_retention":  {"gpt-5.1", "prompt_cache_retention is not supported on this model"},
 		"prompt_cache_breakpoint": {"gpt-6-sol", "Unknown parameter: 'input[0].content[1].prompt_cache_breakpoint'."},
@@ -167,7 +167,7 @@ func TestACacheFieldThatIsRefusedIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestOtherServersAreSentTheirOwnCacheFields(t *testing.T) {
+func TestCacheFieldsOfOtherServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, model string
 		ttl         time.Duration
@@ -197,7 +197,7 @@ func TestOtherServersAreSentTheirOwnCacheFields(t *testing.T) {
 	}
 }
 
-func TestOpenAIOnChatIsSentItsOwnNames(t *testing.T) {
+func TestOpenAIChatFieldNames(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	req := conversation(1)
 	req.MaxTokens = 100

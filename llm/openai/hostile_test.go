@@ -12,7 +12,7 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
+func TestInvalidUTF8IsRefused(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\\u0000c\",\"reasoning_details\":[{\"type\":\"x\",\"data\":\"\xc3\x28\"}]},\"finish_reason\":\"stop\"}]}\n\n")
 		x.Done()
@@ -25,7 +25,7 @@ func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
 	check.Equal(t, "strings.ToValidUTF8(string(resp.Message.Native), \"\")", strings.ToValidUTF8(native, ""), native)
 }
 
-func TestBracketsInWordsAreNoParts(t *testing.T) {
+func TestBracketsInTextAreNoParts(t *testing.T) {
 	text := strings.Repeat(`{"a\": [{\\`, 5000)
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say(text) })
 	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
@@ -34,9 +34,9 @@ func TestBracketsInWordsAreNoParts(t *testing.T) {
 	}
 }
 
-// TestALongRefusalIsJudgedByItsBeginning: read whole by every pattern, a megabyte took
+// TestLongRefusalIsClassifiedByItsStart: read whole by every pattern, a megabyte took
 // a second of work for each attempt.
-func TestALongRefusalIsJudgedByItsBeginning(t *testing.T) {
+func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	page := strings.Repeat("the quick brown fox does not support it ", 26_000) // 1 MB
 	for body, kind := range map[string]llm.Kind{
 		"maximum context length is 4096 tokens. " + page: llm.KindOverflow,

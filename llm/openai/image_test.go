@@ -34,7 +34,7 @@ func TestPicturesAreSentInParts(t *testing.T) {
 	field(t, got.Messages[2].Body, "content", `"three"`)
 }
 
-func TestWhatIsNoPictureAtHandIsSaidInWords(t *testing.T) {
+func TestMissingPictureIsDescribed(t *testing.T) {
 	for name, c := range map[string]struct {
 		images []llm.Image
 		text   string
@@ -64,7 +64,7 @@ func TestWhatIsNoPictureAtHandIsSaidInWords(t *testing.T) {
 	}
 }
 
-func TestOnlyAUserShowsPictures(t *testing.T) {
+func TestOnlyUserMessagesHavePictures(t *testing.T) {
 	images := []llm.Image{{Data: png}}
 	got := sent(t, llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "be kind", Images: images},
@@ -77,9 +77,9 @@ func TestOnlyAUserShowsPictures(t *testing.T) {
 	}
 }
 
-// TestARequestWithoutPicturesIsWhatItWas holds whole bodies to the bytes that were
+// TestRequestWithoutPicturesIsUnchanged holds whole bodies to the bytes that were
 // sent before there were pictures, for the providers' prompt caches.
-func TestARequestWithoutPicturesIsWhatItWas(t *testing.T) {
+func TestRequestWithoutPicturesIsUnchanged(t *testing.T) {
 	got := sent(t, llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "be kind"},
 		{Role: llm.RoleUser, Text: "one <b>"},

@@ -15,7 +15,7 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestServersTellWhatTheirModelsTake(t *testing.T) {
+func TestModelCapabilities(t *testing.T) {
 	server := llmtest.Serve(t, nil)
 	server.Tell("/v1/models", `{"data":[
 		{"id":"a/router","context_length":200000,"supported_parameters":["tools","temperature"],"architecture":{"input_modalities":["text","image"]}},
@@ -36,7 +36,7 @@ func TestServersTellWhatTheirModelsTake(t *testing.T) {
 	check.EqualAll(t, "got", got, want)
 }
 
-func TestOllamaIsAskedForEachModel(t *testing.T) {
+func TestOllamaModelDetails(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		check.NoError(t, err)
@@ -60,7 +60,7 @@ func TestOllamaIsAskedForEachModel(t *testing.T) {
 	check.EqualAll(t, "got", got, want)
 }
 
-func TestAChatModelIsChosenAndTold(t *testing.T) {
+func TestChatModelIsChosen(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	server.Tell("/v1/models", `{"data":[{"id":"text-embedding-ada-002"},{"id":"whisper-1"},{"id":"gpt-4o-2024-08-06"},{"id":"gpt-4.1"},{"id":"gpt-5.6-luna"}]}`)
 	log := new(bytes.Buffer)

@@ -9,7 +9,7 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
+func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	answer := func(x *llmtest.Exchange) {
 		if x.N > 1 {
 			x.Say("done")

@@ -30,7 +30,7 @@ func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 	check.Equal(t, name, string(body[name]), want)
 }
 
-func TestARequestSaysWhatTheLibraryLeavesOut(t *testing.T) {
+func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
 	zero := 0.0
 	got := sent(t, llm.Request{
 		Messages: []llm.Message{
@@ -130,7 +130,7 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 	})
 }
 
-func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
+func TestWindowLookupChoosesModel(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL})
@@ -144,7 +144,7 @@ func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
+func TestServerWithoutModels(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
@@ -152,7 +152,7 @@ func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
 	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 }
 
-func TestToolsWithABrokenSchemaAreNotSent(t *testing.T) {
+func TestToolsWithInvalidSchemaAreOmitted(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	req := hello
 	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}

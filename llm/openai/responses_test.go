@@ -21,7 +21,7 @@ func askResponses(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, e
 	return connect(t, llmtest.Serve(t, answer), onResponses).Generate(t.Context(), hello, nil)
 }
 
-func TestARequestOfResponsesKeepsNothingOnTheServer(t *testing.T) {
+func TestResponsesRequestStoresNothing(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	zero := 0.0
 	req := llm.Request{
@@ -72,7 +72,7 @@ const (
 	completed    = `{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":9,"output_tokens":2}}}`
 )
 
-func TestResponsesOfAnyShapeAreRead(t *testing.T) {
+func TestResponseShapes(t *testing.T) {
 	stream := func(events ...string) func(*llmtest.Exchange) {
 		return func(x *llmtest.Exchange) {
 			for _, event := range events {
@@ -132,7 +132,7 @@ func TestResponsesOfAnyShapeAreRead(t *testing.T) {
 	}
 }
 
-func TestAResponseThatFailsIsAnError(t *testing.T) {
+func TestFailedResponseIsError(t *testing.T) {
 	for name, c := range map[string]struct {
 		event string
 		kind  llm.Kind
@@ -155,7 +155,7 @@ func TestAResponseThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-func TestReasoningItemsAreRightBeforeWhatTheyLedTo(t *testing.T) {
+func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 	reasoning := func(id string) string {
 		return `{"id":"` + id + `","type":"reasoning","summary":[],"encrypted_content":"secret ` + id + `"}`
 	}

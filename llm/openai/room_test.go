@@ -12,8 +12,8 @@ import (
 	"cairn/llm/openai"
 )
 
-// TestReasoningGetsRoomBeyondTheAnswer: providers count it as answer.
-func TestReasoningGetsRoomBeyondTheAnswer(t *testing.T) {
+// TestReasoningHasExtraTokens: providers count it as answer.
+func TestReasoningHasExtraTokens(t *testing.T) {
 	for name, c := range map[string]struct {
 		options openai.Options
 		req     llm.Request

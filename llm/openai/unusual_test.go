@@ -40,7 +40,7 @@ func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	return connect(t, llmtest.Serve(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
 }
 
-func TestHalfAnAnswerIsAnError(t *testing.T) {
+func TestTruncatedAnswerIsError(t *testing.T) {
 	for name, answer := range map[string]func(*llmtest.Exchange){
 		"the connection breaks after the finish_reason": func(x *llmtest.Exchange) { x.Piece("half "); x.Finish("stop"); x.Cut() },
 		"a tool call without a name": func(x *llmtest.Exchange) {
@@ -55,7 +55,7 @@ func TestHalfAnAnswerIsAnError(t *testing.T) {
 	}
 }
 
-func TestAWholeAnswerIsTaken(t *testing.T) {
+func TestWholeAnswerIsAccepted(t *testing.T) {
 	for name, answer := range map[string]func(*llmtest.Exchange){
 		"as the protocol wants it":          func(x *llmtest.Exchange) { x.Say("who", "le") },
 		"a finish_reason but never [DONE]":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish("stop") },
@@ -98,7 +98,7 @@ func chunk(text string) string {
 	return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}`
 }
 
-func TestAnErrorInsideAStreamSurfacesAtOnce(t *testing.T) {
+func TestErrorInStreamEndsIt(t *testing.T) {
 	const openRouter = `{"id":"gen-1","object":"chat.completion.chunk","error":{"code":429,"message":"slow down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`
 	for name, events := range map[string]string{
 		"first in its chunk":          "data: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n",
@@ -126,7 +126,7 @@ func TestAnErrorInsideAStreamSurfacesAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnErrorThatComesAs200IsAnError(t *testing.T) {
+func TestErrorWithStatus200(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
 		kind llm.Kind
@@ -146,7 +146,7 @@ func TestAnErrorThatComesAs200IsAnError(t *testing.T) {
 	}
 }
 
-func TestUsageIsReadHoweverItIsCounted(t *testing.T) {
+func TestUsageForms(t *testing.T) {
 	for name, c := range map[string]struct {
 		usage string
 		want  llm.Usage

@@ -16,7 +16,7 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
+func TestWindowSources(t *testing.T) {
 	const (
 		ps    = `{"models":[{"name":"other","context_length":1000},{"name":"test-model:latest","context_length":4096}]}`
 		list  = `{"data":[{"id":"other","context_length":999},{"id":"test-model","context_length":65536}]}`
@@ -60,7 +60,7 @@ func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
 	}
 }
 
-func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
+func TestConcurrentWindowLookups(t *testing.T) {
 	server := llmtest.Serve(t, func(*llmtest.Exchange) {})
 	model := connect(t, server, openai.Options{})
 	var all sync.WaitGroup
@@ -71,7 +71,7 @@ func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
 	check.Len(t, "asked", server.Asked(), 3)
 }
 
-func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
+func TestUnknownWindowIsLookedUpAgain(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 	server.Tell("/api/ps", `{"models":[]}`)
 	model := connect(t, server, openai.Options{})
@@ -83,7 +83,7 @@ func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
 	check.Equal(t, "model.Window(t.Context()).Tokens", model.Window(t.Context()).Tokens, 4096)
 }
 
-func TestAServerThatNeverTellsIsAskedTwiceAtMost(t *testing.T) {
+func TestUnknownWindowIsLookedUpTwiceAtMost(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 	model := connect(t, server, openai.Options{})
 	for range 4 {
@@ -95,7 +95,7 @@ func TestAServerThatNeverTellsIsAskedTwiceAtMost(t *testing.T) {
 	}
 }
 
-func TestAnOverflowTeachesTheWindowDownward(t *testing.T) {
+func TestOverflowLowersWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting int
 		limits  []int
@@ -127,7 +127,7 @@ func TestAnOverflowTeachesTheWindowDownward(t *testing.T) {
 	}
 }
 
-func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
+func TestWindowWarningIsLoggedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting int
 		list    string
@@ -159,7 +159,7 @@ func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
 	}
 }
 
-func TestAModelSharesNothingWithAnotherNameOrServer(t *testing.T) {
+func TestModelsShareNothing(t *testing.T) {
 	notebook := new(llm.Notebook)
 	at := func(url, model string) *llm.Learnt {
 		m, err := openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook})

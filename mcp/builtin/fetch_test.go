@@ -46,7 +46,7 @@ func TestOnlyPublicAddressesAreConnectedTo(t *testing.T) {
 	}
 }
 
-func TestFetchRefusesLocalAddressesInWords(t *testing.T) {
+func TestFetchRefusesLocalAddresses(t *testing.T) {
 	address := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a local server was asked") })
 	client := newClient(publicOnly)
 	port := address[strings.LastIndex(address, ":"):]

@@ -34,7 +34,7 @@ func sharedFolder(t *testing.T) files {
 	return files{root}
 }
 
-func TestFilesStaysInItsFolder(t *testing.T) {
+func TestFilesStaysInFolder(t *testing.T) {
 	f := sharedFolder(t)
 	for _, name := range []string{"../secret.txt", "/etc/passwd", "out", "up/secret.txt", "notes/../../secret.txt", "etc/passwd", "..", "\x00", ""} {
 		text, err := f.read(t.Context(), readArguments{Path: name})
@@ -70,7 +70,7 @@ func TestFilesListsReadsAndSearches(t *testing.T) {
 	}
 }
 
-func TestLongFilesAreReadInPages(t *testing.T) {
+func TestLongFilesArePaged(t *testing.T) {
 	f := sharedFolder(t)
 	var whole strings.Builder
 	offset := 0

@@ -25,7 +25,7 @@ func filling(n int, hours float64) (all talk) {
 	return all
 }
 
-func TestMessagesAreWeighed(t *testing.T) {
+func TestRanking(t *testing.T) {
 	lake := talk{spoken(0, "Ann", "I love sailing on the lake"), spoken(30, "Bob", "I love sailing on the lake")}
 	twice := talk{spoken(0, "Ann", "the meeting went well"), spoken(24*70, "Ann", "the meeting went well")}
 	for _, test := range []struct {
