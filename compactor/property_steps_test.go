@@ -87,7 +87,10 @@ var steps = []operation{
 	{"new session while it is summed up", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.newSession(rt) }},
 	{"delete above", 1, false, (*machine).deleteInChannel},
 	{"render, restart, render", 1, false, (*machine).checkRestartRendersSame},
-	{"all is well again", 4, false, func(m *machine, rt *rapid.T) { m.repairFaults(rt); m.mood.Store(int32(below(rt, moodLong, "good mood"))) }},
+	{"all is well again", 4, false, func(m *machine, rt *rapid.T) {
+		m.repairFaults(rt)
+		m.mood.Store(int32(below(rt, moodLong, "good mood")))
+	}},
 	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, moods, "mood"))) }},
 	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade)) }},
 	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.failDisk(rt, below(rt, 12, "statements it takes still")) }},

@@ -37,8 +37,8 @@ func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 // faultyDisk is a store whose disk fails when a test says so.
 type faultyDisk struct {
 	memory.Records
-	blind   bool     // it does not tell the head
-	refuses bool     // it takes no change of the head
+	blind   bool       // it does not tell the head
+	refuses bool       // it takes no change of the head
 	undo    *undoFault // how it undoes; nil: as ever
 }
 

@@ -26,7 +26,9 @@ func (r *rig) checkSameOnDisk(told *transcript.State) error {
 	if err := told.Check(); err != nil {
 		return err
 	}
-	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return compareStates(told, conv, state) })
+	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error {
+		return compareStates(told, conv, state)
+	})
 }
 
 func compareStates(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {

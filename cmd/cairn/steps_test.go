@@ -15,9 +15,9 @@ import (
 type step struct {
 	name   string
 	scene  string
-	say    string // the input, the id left out
-	death  killStep  // zero: the model's server kills it
-	server string // the request at which it does: "asked", "half", "summary"
+	say    string   // the input, the id left out
+	death  killStep // zero: the model's server kills it
+	server string   // the request at which it does: "asked", "half", "summary"
 
 	full    bool // the window is full by other settings, which hold from here on
 	applied bool // the stack on disk differs from before
