@@ -43,8 +43,8 @@ func TestRequestsGrowOnlyAtEnd(t *testing.T) {
 	r.verify()
 }
 
-// inOrder fails if a summary stands above messages that are older. It does not load the
-// state: that would fail the row of a worker that runs.
+// inOrder fails if a summary is above older messages. It does not load the state: loading would
+// fail the row of a running worker.
 func (r *rig) inOrder() {
 	r.t.Helper()
 	head, _, err := r.conv.Compactions().Head(r.t.Context())
@@ -62,7 +62,7 @@ func (r *rig) inOrder() {
 	}
 }
 
-// prepared talks until so many summaries wait.
+// prepared talks until this many summaries are prepared.
 func (r *rig) prepared(n int) {
 	r.t.Helper()
 	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) >= n })
@@ -71,8 +71,8 @@ func (r *rig) prepared(n int) {
 	}
 }
 
-// What was made ahead of a message that people changed does not be applied: what was made
-// of later ones waits until the earlier ones are summarized again.
+// A prepared summary of changed messages is stale, and is not applied. Those of later messages wait
+// until the earlier ones are summarized again.
 func TestPreparedSummariesApplyInOrder(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestPreparedSummariesApplyInOrder(t *testing.T) {
 	}
 }
 
-// Somebody who asks gets what is ready, also if what else there is is not worth a summary.
+// A request applies the prepared summaries even if nothing else is worth a summary.
 func TestRequestAppliesPreparedSummaries(t *testing.T) {
 	for older := range 2 {
 		r := ahead(t, 10_000)

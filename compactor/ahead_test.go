@@ -13,20 +13,20 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// ahead is a rig that works ahead.
+// ahead returns a rig that prepares summaries.
 func ahead(t *testing.T, window int) *rig {
 	r := newRig(t, window, &llmtest.Model{Func: goodSummary})
 	r.policy.PrepareThreshold = -1
 	return r
 }
 
-// share is how full the window is.
+// share returns the used share of the window.
 func (r *rig) share() float64 {
 	g := r.c.Status()
 	return float64(g.Used) / float64(g.Window)
 }
 
-// inheritFromChannel is what stands above the verbatim messages.
+// inheritFromChannel returns the text above the verbatim messages.
 func (r *rig) inheritFromChannel() string {
 	head, _, _ := strings.Cut(r.render(), "</kept>")
 	return head
@@ -78,7 +78,7 @@ func TestPreparedSummariesApplyWhenCacheIsCold(t *testing.T) {
 	}
 }
 
-// setColdCache talks until there is work ahead, and wants the cache to be warm for ttl.
+// setColdCache talks until a summary is prepared; the cache stays warm for ttl.
 func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL, ttl time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ahead(t, 10_000)
@@ -90,7 +90,7 @@ func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL
 		time.Sleep(ttl - time.Second)
 		check.Equal(t, "the head changed while the cache was warm", r.inheritFromChannel(), before)
 		time.Sleep(ttl)
-		r.c.Check(context.Background()) // nobody asks the model: nothing is shown again for it
+		r.c.Check(context.Background()) // no request, so no cache to keep
 		check.Len(t, "the head changed without a request", r.c.Status().Stack, 0)
 		if r.inheritFromChannel() == before {
 			t.Error("the head is the old one although the cache is cold")
@@ -100,7 +100,7 @@ func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL
 	})
 }
 
-// What was ready is less than the level demands: the rest goes to the worker.
+// The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
@@ -134,7 +134,7 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	for _, row := range r.c.Status().Stack {
 		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
 	}
-	r.restart() // which must not make it think that somebody spoke
+	r.restart() // which must not count as a message to the bot
 	r.waitIdle()
 	check.Equal(t, "after a restart the model was asked", len(r.worker.Requests()), 0)
 	r.talk("and what do you think?")
@@ -142,7 +142,7 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 		r.waitIdle()
 	}
 	stack := r.c.Status().Stack
-	for _, row := range stack[max(len(stack)-2, 0):] { // what stands next to the question
+	for _, row := range stack[max(len(stack)-2, 0):] { // the text next to the question
 		repaired := row.By == compactor.ByWorker
 		for _, s := range r.c.Status().Prepared {
 			repaired = repaired || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To

@@ -10,7 +10,7 @@ import (
 	"cairn/memory"
 )
 
-// Without a model nobody waits for a level: what people say becomes a memory soon, and once.
+// Without a model no level is awaited: messages become memories soon, and once.
 func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t, 128_000, nil)
@@ -46,7 +46,7 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r.verify()
 }
 
-// With prepare_threshold = 0 nothing is made ahead, with a model or without.
+// With prepare_threshold = 0 nothing is prepared, with or without a model.
 func TestExtractivePrepareCanBeOff(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.talkTo(0.1)

@@ -15,7 +15,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// textBetween is the text between two marks, empty if they are not there.
+// textBetween returns the text between two marks, "" if they are missing.
 func textBetween(text, open, end string) string {
 	_, text, found := strings.Cut(text, open)
 	text, _, ended := strings.Cut(text, end)
@@ -25,8 +25,8 @@ func textBetween(text, open, end string) string {
 	return text
 }
 
-// TestWorkerSeesNeighboringText: the summary before it, and what settles its
-// questions, in few tokens; neither is part of what it is to summarize.
+// TestWorkerSeesNeighboringText: the request shows the summary before the span and the messages
+// after it, in few tokens; the worker does not summarize them.
 func TestWorkerSeesNeighboringText(t *testing.T) {
 	for _, window := range []int{4096, 8192, 100_000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 	}
 }
 
-// TestEachChunkSeesPreviousNote, and what stands in those behind it.
+// TestEachChunkSeesPreviousNote also checks that a chunk sees the beginning of the next one.
 func TestEachChunkSeesPreviousNote(t *testing.T) {
 	worker := &llmtest.Model{Tokens: 6000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		return summary(fmt.Sprintf("## Facts\n- part-%d is told: Ada wrote a note, word by word, of the cat Mulligan.", n)), nil
@@ -106,8 +106,8 @@ func TestSmallWindowGetsBriefInstructions(t *testing.T) {
 	}
 }
 
-// TestDeletedTextIsNotInNeighboringSummaries: a worker that repeats what it was shown for
-// reference does not keep it from being deleted, before it hands in its summary or after.
+// TestDeletedTextIsNotInNeighboringSummaries: a worker may repeat text it was shown for reference.
+// A deletion removes it all the same, before or after the worker submits its summary.
 func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 	const secret = "kumquat"
 	wait, began := make(chan struct{}), make(chan struct{}, 10)

@@ -42,7 +42,7 @@ func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 			return goodSummary(ctx, n, req)
 		}
 		before := len(tries)
-		for range 60 { // the model is back: within its pause nobody notices, then all is repaired
+		for range 60 { // the model is back: nothing happens during its pause, then everything is repaired
 			r.waitIdle()
 			time.Sleep(5 * time.Second)
 		}

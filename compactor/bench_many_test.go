@@ -15,7 +15,7 @@ import (
 	"cairn/store"
 )
 
-// BenchmarkIdle is the memory an open, idle conversation takes.
+// BenchmarkIdle measures the memory of an open, idle conversation.
 func BenchmarkIdle(b *testing.B) {
 	r := newRig(b, 128_000, nil)
 	ctx := context.Background()
@@ -37,10 +37,9 @@ func BenchmarkIdle(b *testing.B) {
 	runtime.KeepAlive(open)
 }
 
-// BenchmarkThousandConversations is one compaction in each of a thousand
-// conversations, all due at the same time, on one real file and with as many workers
-// at once as a bot has. Meanwhile nobody waits: slowest-check-ns is how long an owner
-// was held up at most.
+// BenchmarkThousandConversations measures one compaction in each of a thousand conversations, all
+// due at the same time, on one real file and with as many concurrent workers as a bot has.
+// slowest-check-ns is the longest time that a check took meanwhile.
 func BenchmarkThousandConversations(b *testing.B) {
 	const conversations = 1000
 	ctx := context.Background()

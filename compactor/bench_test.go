@@ -14,9 +14,9 @@ import (
 	"cairn/store"
 )
 
-// past fills a conversation with n messages, nearly all of them behind summaries,
-// as a bot that has run for long would have it. The window is small and the
-// messages are long, so that the stack has its usual size after a hundred of them.
+// past fills a conversation with n messages, nearly all of them summarized, like a bot that has run
+// for long. The window is small and the messages are long, so that the stack has its usual size
+// after a hundred of them.
 func past(b *testing.B, n int) *rig {
 	b.Helper()
 	r := newRig(b, 4_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -42,9 +42,8 @@ func past(b *testing.B, n int) *rig {
 	return r
 }
 
-// BenchmarkTurn is a turn's bookkeeping in memory, with so many messages behind
-// summaries: append a question, check, render the request, append the answer. It
-// must not grow with the conversation.
+// BenchmarkTurn measures a turn's bookkeeping in memory with this many summarized messages: append
+// a question, check, render the request, append the answer. It must not grow with the conversation.
 func BenchmarkTurn(b *testing.B) {
 	for _, n := range []int{100, 10_000, 100_000} {
 		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
@@ -64,13 +63,13 @@ func BenchmarkTurn(b *testing.B) {
 				h.Append(chat.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
 				r.c.Answered()
 				r.c.Check(ctx)
-				h.Truncate(first) // each turn meets the same history
+				h.Truncate(first) // each turn starts from the same history
 			}
 		})
 	}
 }
 
-// BenchmarkOpen is how long a conversation takes to be ready after a start.
+// BenchmarkOpen measures how long a conversation takes to open.
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
 		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
@@ -83,8 +82,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest is everything between a message that was taken up and the model,
-// with a window of 128 000 tokens that is nearly full: check, plan, render.
+// BenchmarkRequest measures everything between a dequeued message and the model, with a nearly full
+// window of 128 000 tokens: check, plan, render.
 func BenchmarkRequest(b *testing.B) {
 	r := newRig(b, 128_000, nil)
 	r.policy.BackgroundThreshold, r.policy.AggressiveThreshold, r.policy.EmergencyThreshold = 0.97, 0.98, 0.99
@@ -107,7 +106,7 @@ func BenchmarkRequest(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		if h.Next() > full+200 { // the window shall not grow
+		if h.Next() > full+200 { // keep the window at its size
 			b.StopTimer()
 			h.Truncate(full)
 			say(llm.RoleUser, "and now?")
@@ -123,8 +122,9 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkCheck is a check between two turns of a window that is filled to its half, where
-// nothing is prepared, and to three quarters, where most of it is. It must not grow with the window.
+// BenchmarkCheck measures a check between two turns: of a half-full window without prepared
+// summaries, and of one that is three quarters full with most of it prepared. It must not grow with
+// the window.
 func BenchmarkCheck(b *testing.B) {
 	for _, window := range []int{32_000, 128_000, 1_000_000} {
 		r := newRig(b, window, &llmtest.Model{Tokens: window, Func: goodSummary})

@@ -6,8 +6,8 @@ import (
 	"cairn/llm"
 )
 
-// rendered is what renderMessages makes of lines, with a context behind the last
-// message of a user, and neighbours in user role joined as a wire joins them.
+// rendered returns the messages of renderMessages, with a context after the last user message, and
+// adjacent user messages joined as a protocol joins them.
 func rendered(system, head string, lines []line, now string) []llm.Message {
 	s := view{headText: head, lines: lines}
 	if i := lastOfUser(lines); now != "" && i >= 0 {
@@ -28,9 +28,9 @@ func joined(blocks []llm.Message) (messages []llm.Message) {
 	return messages
 }
 
-// renderMessages turns head, lines and contexts into the messages of a request: a
-// block for each, every result behind its call, every call answered. Neighbours in user
-// role stay blocks of their own, which a wire joins as its protocol demands.
+// renderMessages turns head, lines and contexts into the messages of a request: a block for each,
+// every result after its call, every call answered. Adjacent user messages stay separate blocks;
+// each protocol joins them as it needs.
 func renderMessages(system string, s view) []llm.Message {
 	out := appendHead(make([]llm.Message, 0, len(s.lines)+len(s.contexts)+2), system, s.headText)
 	return appendLines(out, s.lines, s.contexts, shownPictures(s.lines))

@@ -15,9 +15,9 @@ import (
 	"cairn/llm"
 )
 
-// Whatever is made in the background, be it work ahead, a fold, or the repairing of what
-// the extractive summarizer wrote, it is shown only where that is cheap: when a level is
-// reached, or when nobody asked the model anything for as long as its cache lives.
+// Background work (prepared summaries, folds, repairs of extractive summaries) is applied only when
+// that is cheap: when a level is reached, or when no request was made for the lifetime of the
+// model's cache.
 func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {

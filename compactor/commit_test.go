@@ -7,13 +7,13 @@ import (
 	"cairn/internal/check"
 )
 
-// A connector writes what people do while the loop works: a change that was decided on before it
-// has heard of that is decided again.
+// A connector stores edits and deletions while the loop works: a decision made before the loop has
+// noticed them is made again.
 func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 	steps := map[string]func(r *rig){
 		"an emergency": func(r *rig) {
 			r.resize(1100)
-			r.c.Overflow(t.Context()) // takes its steps and begins nothing
+			r.c.Overflow(t.Context()) // only takes its steps
 			if len(r.c.Status().Stack) == 0 {
 				r.t.Error("nothing is hidden")
 			}

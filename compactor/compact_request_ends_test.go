@@ -31,8 +31,8 @@ func TestScheduledRequestEndsWithProcess(t *testing.T) {
 	})
 }
 
-// Many people press /compact while jobs come and go: whoever was told that something
-// began or was scheduled is told of its end, once.
+// Many people send /compact while jobs start and end: each accepted request is answered exactly
+// once.
 func TestEveryRequestEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: 10 * time.Millisecond, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {

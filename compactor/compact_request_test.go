@@ -13,8 +13,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// repairing is a conversation in which a placeholder is being repaired just now, by a worker
-// that takes a second, and in which there is more that could be summarized.
+// repairing returns a conversation in which a worker repairs a placeholder, which takes a second,
+// and more could be summarized.
 func repairing(t *testing.T, worker func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
 	t.Helper()
 	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: worker})
@@ -24,14 +24,14 @@ func repairing(t *testing.T, worker func(context.Context, int, llm.Request) (llm
 	r.resize(100_000)
 	r.chat(20)
 	r.c.Check(t.Context())
-	synctest.Wait() // until what was hidden is filled
+	synctest.Wait() // until the placeholder is filled
 	if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
 		t.Fatalf("running is %+v", running)
 	}
 	return r
 }
 
-// wish asks as a person does, and collects how it ended.
+// want requests a compaction as a person does, and collects how it ended.
 func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 	ended = new([]compactor.Event)
 	return r.c.CompactThen(compactor.OnManual, focus, func(e compactor.Event) {
@@ -41,7 +41,7 @@ func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 	}), ended
 }
 
-// scheduled asks while something runs.
+// scheduled requests a compaction while a job runs.
 func (r *rig) scheduled() (ended *[]compactor.Event) {
 	r.t.Helper()
 	e, ended := r.want("")
@@ -114,7 +114,7 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 				}
 				r.chat(20)
 				synctest.Wait()
-				r.resize(1600) // now a level is due behind it
+				r.resize(1600) // now a level is due after it
 				r.waitIdle()
 				time.Sleep(2 * time.Minute) // after a failure the next try waits
 				r.waitIdle()
@@ -215,7 +215,7 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 		r.resize(100_000)
 		r.chat(20)
 		r.c.Check(t.Context())
-		synctest.Wait() // until what was hidden is filled
+		synctest.Wait() // until the placeholder is filled
 		ended := r.scheduled()
 		if r.waitIdle(); r.wantOneEvent(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("it ended as %+v", *ended)

@@ -12,7 +12,7 @@ import (
 	"cairn/store"
 )
 
-// remembers has a short turn with a context of about so many tokens.
+// remembers runs a short turn with a context of about this many tokens.
 func (r *rig) remembers(tokens int) {
 	r.t.Helper()
 	asked := r.deliver("and then?", true)

@@ -17,8 +17,8 @@ import (
 	"cairn/internal/check"
 )
 
-// The texts the meter is held to: some written for it, some from the Go
-// installation, some made by seeded generators out of word lists.
+// The texts that check the token estimate: some written for it, some from the Go installation, some
+// generated from word lists with a seed.
 
 //go:embed testdata/*.txt
 var prose embed.FS
@@ -30,7 +30,7 @@ func written(t testing.TB, name string) string {
 	return string(text)
 }
 
-// fromGo returns so many bytes of files of the Go installation, from each as many.
+// fromGo returns this many bytes of source files of the Go installation, the same number of each.
 func fromGo(t testing.TB, most int, files ...string) string {
 	t.Helper()
 	var b strings.Builder
@@ -47,8 +47,8 @@ func fromGo(t testing.TB, most int, files ...string) string {
 	return strings.ToValidUTF8(b.String(), "")
 }
 
-// grammar makes chat of templates, in which $p stands for a person, $d for something
-// done, $w for where, $t for when, $y for why and $r for a reaction.
+// grammar generates chat from templates: $p is a person, $d something done, $w a place, $t a time,
+// $y a reason and $r a reaction.
 type grammar struct {
 	seed      int64
 	templates []string
@@ -196,7 +196,7 @@ func blobs(t testing.TB, seed int64) string {
 		base64.StdEncoding.EncodeToString([]byte(logs(9)[:4000])) + "\n" + base64.StdEncoding.EncodeToString([]byte(fromGo(t, 3000, "src/sort/sort.go")))
 }
 
-// ofEachKind are texts of one kind each, of several sources, at least kindBytes long.
+// ofEachKind returns texts of one kind each, from several sources, at least kindBytes long.
 func ofEachKind(t testing.TB) map[string]string {
 	texts := map[string]string{
 		"English": fromGo(t, 9000, "src/testdata/Isaac.Newton-Opticks.txt") + fromGo(t, 4000, "src/encoding/json/decode.go", "CONTRIBUTING.md") + english + grammars["English"].say(12_000),

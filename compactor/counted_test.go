@@ -10,7 +10,7 @@ import (
 	"cairn/llm"
 )
 
-// Whatever a request is made of costs its tokens, once.
+// Each part of a request costs its tokens once.
 func TestEverythingSentIsCountedOnce(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("harbour lantern ", 100))
 	most, least := tokens.Estimate(long)+10, tokens.Estimate(long)-10

@@ -1,5 +1,5 @@
-// Tables of the engine's decisions, without a disk or a model. Which turns leave and which
-// summaries are folded is in plan_test.go, what covers and restores what in package transcript.
+// Tables of the engine's decisions, without a disk or a model. plan_test.go checks which turns
+// leave and which summaries are folded, and package transcript what covers and restores what.
 
 package compactor
 
@@ -13,7 +13,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// ready is a prepared row of a trigger over [from, to].
+// ready returns a prepared row with a trigger over [from, to].
 func ready(id, from, to int64, trigger Trigger) Compaction {
 	kind := Leaf
 	if trigger == OnRollup {
@@ -79,7 +79,7 @@ func TestUrgentWork(t *testing.T) {
 	}
 }
 
-// decider is an engine with a model, of which only what decides is there.
+// decider returns an engine with a model, with only the parts that decide.
 func decider() *Compactor {
 	p := DefaultPolicy()
 	return &Compactor{

@@ -13,8 +13,8 @@ import (
 	"cairn/llm"
 )
 
-// While no model answers much is folded into one row. What a model declines of it does not
-// keep it from summarizing the rest.
+// While no model answers, much is folded into one row. A span that the model declines does not keep
+// it from summarizing the rest.
 func TestRollupWithDeclinedPartIsRepaired(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {

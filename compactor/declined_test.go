@@ -13,7 +13,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// decliningModel is a model that declines, in one of several ways, whatever speaks of the poison.
+// decliningModel declines, in one of several ways, every request that mentions the poison.
 type decliningModel struct {
 	how      string
 	declined int
@@ -40,8 +40,8 @@ func newDecliningModel(how string, window int) *decliningModel {
 	return s
 }
 
-// What a model declines is paid for a few times in all, over restarts; younger messages are
-// summarized as ever, and /compact has it tried again.
+// A declined span is sent to the model only a few times in all, across restarts. Newer messages are
+// summarized as usual, and /compact tries the span again.
 func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, how := range []string{"by its tool", "in words", "by a filter", "with nothing"} {
@@ -90,7 +90,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 	}
 }
 
-// A large placeholder is repaired piece by piece, and what is declined costs only itself.
+// A large placeholder is repaired piece by piece, and a declined piece affects only itself.
 func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {

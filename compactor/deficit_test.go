@@ -12,8 +12,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// What a level demanded and did not get is asked for no longer when an emergency has
-// made the room.
+// An emergency that frees the room cancels an unmet demand of a level.
 func TestEmergencySettlesTokenDeficit(t *testing.T) {
 	down := false
 	now := time.Now()
@@ -40,7 +39,7 @@ func TestEmergencySettlesTokenDeficit(t *testing.T) {
 			r.waitIdle()
 		}
 	}
-	talk(func() bool { return len(r.c.Status().Stack) > 0 }) // what was ready was applied, and was not enough
+	talk(func() bool { return len(r.c.Status().Stack) > 0 }) // the prepared summaries were applied, and were not enough
 	talk(func() bool { return r.emergencies() > 0 })
 	if r.share() >= 0.65 {
 		t.Fatalf("the emergency leaves %.2f", r.share())

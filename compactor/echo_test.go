@@ -10,8 +10,8 @@ import (
 	"cairn/prompts"
 )
 
-// TestEchoIsRejected: what the worker is told is as long as a summary may be, and
-// says nothing of the conversation.
+// TestEchoIsRejected: the worker's instructions are as long as a summary, but say nothing about the
+// conversation.
 func TestEchoIsRejected(t *testing.T) {
 	for name, echo := range map[string]func(llm.Request) string{
 		"of its own prompt": func(llm.Request) string { return prompts.In(prompts.English).Worker },

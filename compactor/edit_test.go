@@ -14,13 +14,13 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// quoted is how a message begins, by which a summary can be seen to speak of it.
+// quoted returns the beginning of a message, which shows that a summary covers it.
 var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 
-// renderAfterRestart fails unless the view and its cost are what a restart makes of the disk.
+// renderAfterRestart fails unless a restart renders the same view at the same cost.
 func (r *rig) renderAfterRestart() {
 	r.t.Helper()
-	r.waitIdle() // a summary may be about to be told again
+	r.waitIdle() // a summary may be about to be redone
 	view, used := r.render(), r.c.Status().Used
 	r.restart()
 	if after := r.render(); after != view {
@@ -77,7 +77,7 @@ func TestRunningTurnCanBeEdited(t *testing.T) {
 func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepFirst = 2
-	for i := range 25 { // more than are kept in mind
+	for i := range 25 { // more than the engine keeps in memory
 		r.talk(fmt.Sprintf("question %d!", i))
 	}
 	r.deliverAndWait(80, 80)
@@ -153,7 +153,7 @@ func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
 	close(release)
 	must(t, r.c.Wait(context.Background()))
 	check.Equal(t, "failures: it would be held against the model", r.seen(compactor.EventFailed), 0)
-	for i := 0; len(r.c.Status().Stack) == 0 && i < 50; i++ { // the message that is gone may have been the one too many
+	for i := 0; len(r.c.Status().Stack) == 0 && i < 50; i++ { // the deleted message may have been the one that was too much
 		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(100)))
 		r.waitIdle()
 	}
@@ -166,7 +166,7 @@ func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
 	r.verify()
 }
 
-// An applied compaction by the worker and changes by people at once: neither undoes the other.
+// The worker's summary is applied while people edit and delete: neither undoes the other.
 func TestEditsDuringApply(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: goodSummary})
 	for i := range 300 {

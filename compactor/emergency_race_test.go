@@ -10,8 +10,8 @@ import (
 	"cairn/internal/check"
 )
 
-// The summary of what an emergency has hidden arrives after it, on a disk that took the
-// placeholder or did not: what is behind the summary is not hidden once more, in its place.
+// The summary of hidden messages arrives after the emergency, whose placeholder the disk stored or
+// rejected: the messages behind the summary are not hidden again.
 func TestSummaryArrivesAfterEmergency(t *testing.T) {
 	t.Parallel()
 	for _, want := range []bool{false, true} {
@@ -40,7 +40,7 @@ func applyLate(t *testing.T, want, refuses bool) {
 	}
 	synctest.Wait() // the worker is at the model
 	disk.refuses = refuses
-	r.c.Overflow(t.Context()) // takes the steps of an emergency and begins nothing itself
+	r.c.Overflow(t.Context()) // takes only the steps of an emergency
 	close(release)
 	check.NoError(t, r.c.Wait(context.Background()))
 	disk.refuses = false

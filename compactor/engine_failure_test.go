@@ -75,8 +75,8 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 	}
 }
 
-// wantExtractiveFallback checks that the extractive summarizer took what the model declined, after as many
-// tries as the policy says.
+// wantExtractiveFallback checks that the extractive summarizer took over the span that the model
+// declined, after the number of attempts in the policy.
 func (r *rig) wantExtractiveFallback(t *testing.T) {
 	t.Helper()
 	check.Equal(t, "failures", r.seen(compactor.EventFailed), r.policy.FailureLimit)
@@ -146,7 +146,7 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 	if !strings.Contains(r.render(), "older messages were truncated") {
 		t.Fatal("nothing was hidden in memory")
 	}
-	r.remove(2, 5) // behind the placeholder
+	r.remove(2, 5) // after the placeholder
 	if err := r.checkShown(); err != nil {
 		t.Errorf("while the disk refuses: %v", err)
 	}

@@ -99,8 +99,8 @@ func TestConcurrentRequests(t *testing.T) {
 	r.verify()
 }
 
-// However long a conversation goes on, a message is summarized again only as often as
-// the stack is deep, and that grows with the logarithm of what was summarized.
+// In a conversation of any length a message is summarized again only as often as the stack is deep,
+// which grows with the logarithm of the summarized messages.
 func TestStackBudget(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{
 		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {

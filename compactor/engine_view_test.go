@@ -57,7 +57,7 @@ func TestGiantTurnFitsWindow(t *testing.T) {
 			for i := range results {
 				results[i] = fmt.Sprintf("result %d %s", i, filler(size))
 			}
-			r.talk("look at everything", results...) // each request is held to the window
+			r.talk("look at everything", results...) // each request must fit the window
 			r.waitIdle()
 			r.verify()
 		})

@@ -19,8 +19,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// readable is a text as a reader sees it who sees neither case nor accents nor what shows
-// nothing, and takes letters that look alike for one.
+// readable normalizes a text like a reader who ignores case, accents and invisible characters, and
+// confuses letters that look alike.
 func readable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -35,7 +35,7 @@ func readable(text string) string {
 		"【", "[", "】", "]", "‹", "<", "›", ">").Replace(text)
 }
 
-// seen is the same of a reader who sees no blanks either.
+// seen also removes blanks.
 func seen(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && unicode.IsSpace(r) {
@@ -58,7 +58,7 @@ func marksIn(text string) (n int) {
 	return n
 }
 
-// checkNoRole looks for the marks of roles as servers read them: letter for letter.
+// checkNoRole looks for role marks as servers read them: letter for letter.
 func checkNoRole(t *testing.T, text string) {
 	t.Helper()
 	for _, mark := range []string{
@@ -71,7 +71,7 @@ func checkNoRole(t *testing.T, text string) {
 	}
 }
 
-// hostileView is a view in which everything that comes from outside is text.
+// hostileView returns a view in which all outside text is hostile.
 func hostileView(text string) (messages []llm.Message, marks int) {
 	said := user(5, text)
 	said.Author, said.Quote = text, text
@@ -90,8 +90,8 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 	), "time: now"), 2 + 1 + 1 + 1 + 2 + 2 // kept, its copy, summary, placeholder, two headers, now
 }
 
-// TestPromptLinesCannotBeForged: whoever writes what, the only headers, summaries,
-// placeholders and blocks in a view are Cairn's, and no mark of a role stands in it.
+// TestPromptLinesCannotBeForged: whatever people write, the only headers, summaries, placeholders
+// and blocks in a prompt are Cairn's, and it contains no role mark.
 func TestPromptLinesCannotBeForged(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
@@ -119,8 +119,7 @@ func TestPromptLinesCannotBeForged(t *testing.T) {
 	}
 }
 
-// tags are the labels that a reader finds in a text, closing ones with a slash. What has
-// a backslash is none.
+// tags returns the labels in a text, closing ones with a slash. Escaped ones do not count.
 func tags(text string) (found []string) {
 	for _, tag := range labelled.FindAllStringSubmatch(readable(text), -1) {
 		found = append(found, tag[1]+tag[2]+tag[3])
@@ -130,8 +129,8 @@ func tags(text string) (found []string) {
 
 var labelled = regexp.MustCompile(`<\s*(?:(/?)\s*(transcript|before|after|question|kept|now|(?:/\s*)(?:message|answer|tool_result|summary|agent))\b|(message|answer|tool_result|summary|agent)\s+\w)`)
 
-// TestWorkerMaterialCannotBeForged reads what the worker is given as a model may, which
-// sees neither case nor blanks: there is no label in it but those that Cairn put there.
+// TestWorkerMaterialCannotBeForged reads the worker's material as a model may, ignoring case and
+// blanks: it contains only Cairn's labels.
 func TestWorkerMaterialCannotBeForged(t *testing.T) {
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {
@@ -161,8 +160,8 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 	}
 }
 
-// TestSummariesAreQuotedData: what a model wrote stands in a block of the user,
-// marked as data, below the one system prompt, and cannot end that block.
+// TestSummariesAreQuotedData: a summary is in a block of the user, marked as data, below the only
+// system prompt, and cannot end that block.
 func TestSummariesAreQuotedData(t *testing.T) {
 	for _, forgery := range wordstest.Forgeries() {
 		messages, _ := hostileView(strings.ToValidUTF8(forgery.Text, "\ufffd"))
@@ -218,8 +217,8 @@ func TestRoleEscapingIsIdempotent(t *testing.T) {
 	}
 }
 
-// TestQuotedSecretIsMaskedForWorker: what somebody replied to may stand elsewhere, and
-// what it quotes is cut.
+// TestQuotedSecretIsMaskedForWorker: the quoted message may be outside the span, and its quote is
+// clipped.
 func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
 	secret := "sk-" + alnum[:48]
 	m := user(3, "yes")
@@ -231,5 +230,5 @@ func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
 	check.Lacks(t, "the extractive summarizer reads", fmt.Sprint(withoutSecrets([]chat.Message{m})), secret[:20])
 }
 
-// alnum is as random as a key.
+// alnum returns text as random as a key.
 const alnum = "q7Zk2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1VtXyBhQwNzMrSgDjFeCaUlIpO0k9Zr7T2bYx4mWc8LsHq5vJ3nRd6GfP1uEa" + "Q7zK2wVr9XlBt4MyC8hSj5Np"

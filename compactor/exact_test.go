@@ -40,11 +40,11 @@ func (e exactTokenizer) count(text string) int {
 	return n
 }
 
-// deviation is by how much an estimate is off, as a part of what is real.
+// deviation returns the relative error of an estimate.
 func deviation(estimate, real int) float64 { return float64(estimate)/float64(real) - 1 }
 
-// TestEstimateOfUniformText: an estimate too low would overflow windows of people who talk in
-// one kind of text.
+// TestEstimateOfUniformText: too low an estimate would overflow the windows of people who write one
+// kind of text.
 func TestEstimateOfUniformText(t *testing.T) {
 	e := newExactTokenizer(t)
 	texts := ofEachKind(t)
@@ -69,7 +69,7 @@ func TestEstimateOfShortUniformText(t *testing.T) {
 	}
 }
 
-// contexts are conversations of one community each: how many of its messages are of a kind.
+// contexts are conversations of one community each, by the number of messages of each kind.
 var contexts = map[string]map[string]int{
 	"a club that talks English":       {"English": 20, "emoji": 1},
 	"programmers":                     {"English": 8, "code": 5, "logs": 2, "JSON": 2},
@@ -83,8 +83,8 @@ var contexts = map[string]map[string]int{
 	"a little of everything":          {"English": 1, "code": 1, "JSON": 1, "logs": 1, "base64": 1, "Chinese": 1, "Japanese": 1, "Korean": 1, "Russian": 1, "Arabic": 1, "emoji": 1},
 }
 
-// conversation makes messages out of pieces of texts: people talk, some messages are
-// answered, some answers use a tool.
+// conversation makes messages from pieces of texts: people talk, some messages are answered, and
+// some answers use a tool.
 func conversationOf(texts map[string]string, mix map[string]int, seed int64) []chat.Message {
 	rng := rand.New(rand.NewSource(seed))
 	var bag []string
@@ -126,8 +126,8 @@ func conversationOf(texts map[string]string, mix map[string]int, seed int64) []c
 	return messages
 }
 
-// request counts what GPT-4o would of a request: each message costs its role and two
-// marks beside its text, a call its name and arguments and as much again around them.
+// request counts a request as GPT-4o does: each message costs its role and two separators beside
+// its text, a call its name and arguments and as much again.
 func (e exactTokenizer) request(messages []llm.Message) (tokens int) {
 	for _, m := range messages {
 		tokens += 4 + e.count(m.Text)

@@ -17,7 +17,7 @@ func Example() {
 	ctx := context.Background()
 	records := compactor.NewInMemory(nil)
 	day := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	var work []func() (finish func()) // what is slow, until the owner has time for it
+	var work []func() (finish func()) // slow work that waits for the owner
 	c, err := compactor.Open(ctx, compactor.Options{
 		Records: records,
 		Policy:  compactor.DefaultPolicy,

@@ -9,7 +9,7 @@ import (
 	"cairn/transcript"
 )
 
-// Speak is somebody who speaks to the bot.
+// Speak addresses a message to the bot.
 func (c *Compactor) Speak() {
 	c.h.addressed = true
 }
@@ -17,13 +17,13 @@ func (c *Compactor) Speak() {
 // Spoken reports whether somebody spoke to the bot since a summary was applied.
 func (c *Compactor) Spoken() bool { return c.h.addressed }
 
-// Sight is the view as it stands. Unlike Request it begins nothing that may change it.
+// Sight returns the current view. Unlike Request it starts no work.
 func (c *Compactor) Sight() []llm.Message {
 	return new(rendering).next(c.o.System, c.h.view)
 }
 
-// Prospect says how the view with everything prepared applied, as plans are made on it, differs
-// from one that is made again; "": it does not.
+// Prospect describes how the planned view, with everything prepared applied, differs from a fresh
+// one; "" if it does not.
 func (c *Compactor) Prospect() string {
 	s := c.h.view
 	kept, rebuilt := c.ahead(), s.with(c.prepared)
@@ -53,7 +53,7 @@ func (c *Compactor) Prospect() string {
 	return ""
 }
 
-// Transcript is what is decided on; nil: it is to be read again first.
+// Transcript is the state for decisions; nil if it must be reread first.
 func (c *Compactor) Transcript() *transcript.State {
 	if c.h.outdated {
 		return nil
@@ -64,7 +64,7 @@ func (c *Compactor) Transcript() *transcript.State {
 // Filling reports whether a placeholder is being filled.
 func (c *Compactor) Filling() bool { return c.filling != nil }
 
-// HeadLength, Spare and Budget are of the last request.
+// HeadLength, Spare and Budget belong to the last request.
 func (c *Compactor) HeadLength() int { return c.lastRequest.rendering.headLen }
 func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
 func (c *Compactor) Budget() int     { return c.budget() }

@@ -14,9 +14,8 @@ import (
 	"cairn/prompts"
 )
 
-// Without a model, what can be told of a long conversation is told: the stack is
-// nearly full at every instant, and no part of the conversation gets much more of it
-// than another.
+// Without a model the stack is nearly full at every moment, and shares its room evenly among the
+// parts of the conversation.
 func TestExtractiveStackIsFullAndEven(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
@@ -52,8 +51,8 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 	r.verify()
 }
 
-// What a model wrote counts as something said, however often the extractive summarizer
-// folds over it while nobody speaks to the bot. A fold of the model's own keeps it too.
+// A model's summary survives any number of extractive folds while nobody speaks to the bot. A fold
+// by the model keeps it too.
 func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	check.SkipUnderRace(t)
 	vault := regexp.MustCompile(`vault Zanzibar\d+`)

@@ -18,8 +18,8 @@ import (
 	"cairn/store"
 )
 
-// long is a worker whose summaries fill the stack quickly, and which refuses the
-// folds while refuse says so.
+// long is a worker whose summaries fill the stack quickly, and which rejects folds while refuse
+// returns true.
 func long(refuse func() bool) *llmtest.Model {
 	return &llmtest.Model{Tokens: 8000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if strings.Contains(req.Messages[1].Text, "<summary from=") && refuse() {
@@ -35,7 +35,7 @@ func TestFailingRollupsDoNotLoop(t *testing.T) {
 		r := newRig(t, 4000, worker)
 		for i := range 60 {
 			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(150)))
-			r.waitIdle() // a conversation that goes on asking the model never settles
+			r.waitIdle() // a conversation that keeps calling the model never becomes idle
 		}
 		if n := len(worker.Requests()); n > 60 {
 			t.Errorf("60 messages cost %d model calls", n)
@@ -171,7 +171,7 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	for i := range 8 {
 		look(i, "big "+filler(700))
 	}
-	r.c.History().Truncate(first) // the provider failed, and is asked once more
+	r.c.History().Truncate(first) // the provider failed, and the request is retried
 	x.rows = nil
 	for i := range 5 {
 		look(i, fmt.Sprint("small ", i, strings.Repeat("\nline of a result", 20)))

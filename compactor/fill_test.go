@@ -23,7 +23,7 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
 		}
-		synctest.Wait() // all is done but what waits for the model
+		synctest.Wait() // all work but the model's is done
 		if r.emergencies() == 0 || !r.c.Busy() {
 			t.Fatal("the model does not hang in an emergency, so nothing is tried here")
 		}
@@ -48,9 +48,8 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 	})
 }
 
-// A second emergency may hide more while the placeholder of the first is being filled. The
-// text made for the first is then too short to replace the new placeholder, and must not
-// keep it from being filled.
+// A second emergency may hide more while the placeholder of the first is filled. The first text is
+// then too short for the new placeholder, which must be filled all the same.
 func TestGrownPlaceholderIsFilled(t *testing.T) {
 	release := make(chan struct{})
 	var first sync.Once
@@ -77,7 +76,7 @@ func TestGrownPlaceholderIsFilled(t *testing.T) {
 	r.verify()
 }
 
-// emergencies is how many have taken effect.
+// emergencies counts the applied emergencies.
 func (r *rig) emergencies() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +88,7 @@ func (r *rig) emergencies() (n int) {
 	return n
 }
 
-// What failed is repaired when the model is back, though nobody says anything.
+// Failed summaries are repaired when the model is back, even without new messages.
 func TestRepairRunsWithoutMessages(t *testing.T) {
 	for name, wait := range map[string]func(r *rig){
 		"by itself":     func(*rig) { time.Sleep(2 * time.Hour) },
@@ -123,8 +122,8 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 	}
 }
 
-// Of talk that nobody addressed to the bot, a question makes the newest summaries worth a
-// model, and not the whole past.
+// After unaddressed talk a question makes only the newest summaries worth a model, not the whole
+// history.
 func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
 	worker := &llmtest.Model{Tokens: 8000, Func: goodSummary}
 	r := newRig(t, 8000, worker)
@@ -152,7 +151,7 @@ func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
 	r.verify()
 }
 
-// Whoever leaves does not wait for a repair.
+// Close does not wait for a repair.
 func TestCloseCancelsRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4000, held(nil, goodSummary))

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzHistory takes its bytes as the choices of TestInvariants: what is said, edited and
-// deleted, when workers fail, when the disk refuses and the process dies. After every
-// step what is promised of plan and view is held.
+// FuzzHistory uses its bytes as the choices of TestInvariants: messages, edits, deletions, failures
+// of workers and of the disk, and crashes. It checks the invariants of plan and view after every
+// step.
 func FuzzHistory(f *testing.F) {
 	chance := rand.NewChaCha8([32]byte{1})
 	for range 3 {

@@ -10,8 +10,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// FuzzView shows histories made of bytes, well-formed or not: whatever stands in the
-// rows, a strict provider takes the view, and its lines are Cairn's alone.
+// FuzzView renders arbitrary histories, well-formed or not: a strict provider accepts the view, and
+// its marked lines are all Cairn's.
 func FuzzView(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05"), "hi", 2000)
 	f.Add([]byte{1, 1, 2, 9, 10, 3, 0, 17, 18, 26, 4, 5, 0, 0, 1, 10, 2}, "x\n[#1", 60)
@@ -26,7 +26,7 @@ func FuzzView(f *testing.F) {
 		lines, headers := linesOfBytes(shape, text, max(clipTo%5000, 0))
 		messages := rendered("system", "", lines, "time: now")
 		if len(messages) > 1 && messages[len(messages)-1].Role == llm.RoleAssistant {
-			messages = messages[:len(messages)-1] // it is the owner's to ask behind one
+			messages = messages[:len(messages)-1] // only the owner asks after it
 		}
 		if why := refusedByAStrictProvider(messages); why != "" {
 			t.Fatalf("%s: %+v", why, messages)
@@ -42,7 +42,7 @@ func FuzzView(f *testing.F) {
 		}
 		want := headers
 		if headers > 0 {
-			want += 2 // the block behind the last
+			want += 2 // the block after the last
 		}
 		if got != want {
 			t.Fatalf("%d lines look like Cairn's, %d are: %+v", got, want, messages)
@@ -50,7 +50,7 @@ func FuzzView(f *testing.F) {
 	})
 }
 
-// linesOfBytes makes a message of each byte: whose it is, and what it calls or answers.
+// linesOfBytes makes a message from each byte: its role, and what it calls or answers.
 func linesOfBytes(shape []byte, text string, clipTo int) (lines []line, headers int) {
 	for i, b := range shape {
 		m := user(int64(i+1), text)
@@ -78,7 +78,7 @@ func shape0(clipTo int) shape {
 	return shape{clipTo: max(clipTo, 60), kept: 2, minChars: 100, maxLines: 5}
 }
 
-// refusedByAStrictProvider says what is wrong with a request; empty: nothing is.
+// refusedByAStrictProvider returns what is wrong with a request, or "".
 func refusedByAStrictProvider(messages []llm.Message) string {
 	owed := map[string]bool{}
 	for i, m := range messages {
@@ -108,8 +108,8 @@ func refusedByAStrictProvider(messages []llm.Message) string {
 	return ""
 }
 
-// FuzzPatch sets a value by its text, as /settings does: it is refused in words, or what
-// it makes of the policy is valid or told to be invalid, and never breaks.
+// FuzzPatch sets a value by its text, as /settings does: it is rejected with a message, or yields a
+// policy that is valid or reported as invalid.
 func FuzzPatch(f *testing.F) {
 	for _, key := range Keys() {
 		for _, value := range []string{"", "0", "-1", "1e309", "NaN", "0.5", "80", "5m", "-5m", "true", "off", "9223372036854775808", "\x00"} {

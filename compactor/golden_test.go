@@ -20,9 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden prompts anew")
 
-// TestGoldenPrompts holds the bytes of requests on each wire: a turn's first request and
-// the one after a tool, the next turn's, the same after a restart, and one after a summary
-// was applied. What changes them throws away the prompt caches of everybody who upgrades.
+// TestGoldenPrompts compares the bytes of requests in each protocol with stored ones: a turn's
+// first request, the one after a tool, the next turn's, the same after a restart, and one after a
+// summary was applied. A change of them invalidates everybody's prompt caches at the next upgrade.
 func TestGoldenPrompts(t *testing.T) {
 	requests := goldenRequests(t)
 	for name, model := range goldenModels(t) {
@@ -48,7 +48,7 @@ func TestGoldenPrompts(t *testing.T) {
 	}
 }
 
-// goldenRequests are the requests of a short conversation that is the same each time.
+// goldenRequests returns the requests of a short, fixed conversation.
 func goldenRequests(t *testing.T) (requests []llm.Request) {
 	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	note := func(messages []llm.Message) {
@@ -77,7 +77,7 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 	return requests
 }
 
-// goldenModels are the wires, by name: each returns the body that it sends for a request.
+// goldenModels returns the protocols by name: each returns the body that it sends for a request.
 func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
 	send := func(t *testing.T, model llm.Model, sent *capturingTransport) func(llm.Request) []byte {
 		return func(req llm.Request) []byte {
@@ -103,7 +103,7 @@ func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
 	}
 }
 
-// capturingTransport is a connection that keeps what is sent, and refuses it.
+// capturingTransport keeps the body of each request, and rejects it.
 type capturingTransport struct{ body []byte }
 
 func (c *capturingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -120,7 +120,8 @@ func (c *capturingTransport) RoundTrip(req *http.Request) (*http.Response, error
 	}, nil
 }
 
-// TestGoldenWorkerRequest holds what a worker is told, in a large window and in a small one.
+// TestGoldenWorkerRequest compares the worker's request with stored ones, in a large and in a small
+// window.
 func TestGoldenWorkerRequest(t *testing.T) {
 	var got bytes.Buffer
 	for _, window := range []int{100_000, 4096} {

@@ -17,7 +17,7 @@ import (
 	"cairn/store"
 )
 
-// secretRig is a conversation in which one word is in every place that keeps text.
+// secretRig is a conversation with one word in every place that stores text.
 type secretRig struct {
 	*rig
 	t               *testing.T
@@ -52,7 +52,8 @@ func newSecretRig(t *testing.T) *secretRig {
 	return g
 }
 
-// saySecretFirst has the first message edited, pinned, quoted by replies, recalled, and a thread hang on it.
+// saySecretFirst edits and pins the first message, quotes it in replies, recalls it, and starts a
+// thread on it.
 func (g *secretRig) saySecretFirst() {
 	first := secretly("The first one.")
 	first.Addressed = true
@@ -83,12 +84,13 @@ func (g *secretRig) thread(name string) {
 	}
 }
 
-// summarizeOver counts the rows in these states over a message that have the word.
+// summarizeOver counts the rows in these states over a message with the word.
 func (g *secretRig) summarizeOver(seq int64, states string) int {
 	return count(g.t, g.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 }
 
-// rollUp talks until the summary of the first message is rolled up, which a new thread inherits.
+// rollUp talks until the summary of the first message is part of a rollup, which a new thread
+// inherits.
 func (g *secretRig) rollUp() {
 	for i := 0; g.summarizeOver(g.one.Seq, "'rolled_up'") == 0 || g.summarizeOver(g.one.Seq, "'applied'") == 0; i++ {
 		if i > 400 {
@@ -154,13 +156,13 @@ func (g *secretRig) deleteAll() {
 	}
 }
 
-// waitForRepair checks that the summaries are repaired, and that files and log have nothing of the
+// waitForRepair checks that the summaries are repaired, and that files and log do not contain the
 // word, also after a restart.
 func (g *secretRig) waitForRepair() {
 	close(g.release)
 	g.waitIdle()
 	g.verify()
-	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired is applied at once
+	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // repairs are applied at once
 	for i := range 40 {
 		g.deliverNotes(fmt.Sprintf("later %d %s", i, filler(20)))
 		g.waitIdle()

@@ -21,17 +21,17 @@ import (
 	"cairn/store"
 )
 
-// What stands in what is to be deleted, and nowhere else.
+// The word of the deleted messages, which is nowhere else.
 const (
 	oddWord   = "Zörblaxing"
 	inChinese = "鑫龘靐麤"
 )
 
-// formsOf are the forms in which it might be left: as it is, in small letters, without
-// accents, as a stem, as pairs of signs, in JSON with escapes, in base64.
+// formsOf returns the forms in which the word might be left: as it is, in lower case, without
+// accents, as a stem, as pairs of characters, escaped in JSON, and in base64.
 func formsOf() (forms []string) {
 	forms = []string{"zörblax", "zorblax", `z\u00f6rblax`, "z\\xc3\\xb6rblax", "鑫龘", "龘靐", "靐麤", `\u946b\u9f98`}
-	for shift := range 3 { // base64 of a part differs with where in a group of three it begins
+	for shift := range 3 { // base64 depends on the position within a group of three bytes
 		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(" ", shift) + oddWord))
 		from := []int{0, 2, 3}[shift]
 		forms = append(forms, strings.ToLower(text[from:from+12]))
@@ -39,8 +39,8 @@ func formsOf() (forms []string) {
 	return forms
 }
 
-// traces tells which files of a folder hold one of the forms. They are read by another
-// process: to close one here would take the locks of SQLite away.
+// traces returns which files of a folder contain one of the forms. Another process reads them:
+// closing one here would release SQLite's locks.
 func traces(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -62,8 +62,8 @@ func traces(t *testing.T, dir string) (found []string) {
 
 var marked = regexp.MustCompile(`<message id="(\d+)"[^>]*>[^<]*` + oddWord)
 
-// repeating is a worker that repeats what is to be deleted, in summaries and memories.
-// It waits for release with the first span that holds hold.
+// repeating is a worker that repeats the deleted text in summaries and memories. It waits for
+// release with the first span that contains hold.
 func repeating(hold string, release <-chan struct{}) func(context.Context, int, llm.Request) (llm.Response, error) {
 	var once sync.Once
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -80,7 +80,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 			return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
 		}
 		text := fmt.Sprintf("In %s Ada wrote one note more, word by word, and spoke of her %s", spanOf(req), oddWord)
-		if strings.Contains(materialIn(req), inChinese) { // else nobody would take it for a summary of this span
+		if strings.Contains(materialIn(req), inChinese) { // so that it is accepted as a summary of this span
 			text += ", " + inChinese
 		}
 		summary := llmtest.Call("s", "summarize", map[string]string{"summary": text + "."})
@@ -97,7 +97,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 	}
 }
 
-// secretly is a message that holds the oddWord in all that a message can hold.
+// secretly returns a message with oddWord in every field.
 func secretly(text string) store.Inbound {
 	return store.Inbound{
 		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", oddWord, strings.ToUpper(oddWord), oddWord+"s", inChinese, text, filler(30)),

@@ -74,7 +74,7 @@ func TestVeto(t *testing.T) {
 			t.Errorf("by hand: %+v", e)
 		}
 
-		// What keeps the next request inside the window is not asked about.
+		// Hooks are not asked about compactions that keep the next request within the window.
 		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
 			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(60)))
 			r.waitIdle()

@@ -51,7 +51,7 @@ func said(seq int, name, text string) chat.Message {
 	}
 }
 
-// badTexts are the texts that are no summary of anything, by language.
+// badTexts are texts that summarize nothing, by language.
 func badTexts(t *testing.T) map[string][]string {
 	bad := map[string][]string{}
 	for line := range strings.SplitSeq(readJudgeFile(t, "bad.txt"), "\n") {

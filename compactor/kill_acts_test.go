@@ -16,8 +16,8 @@ import (
 	"cairn/store"
 )
 
-// act is something a conversation does, in steps: each changes the view once, in
-// one transaction, or not at all.
+// act is an operation of a conversation in steps: each changes the view in one transaction, or not
+// at all.
 type act struct {
 	name    string // of the conversation; empty: terminal:test
 	tune    func(p *compactor.Policy)
@@ -26,8 +26,8 @@ type act struct {
 	before  func(l *killRig)
 	steps   []func(l *killRig)
 	changes int            // how many of the steps change the view
-	between string         // stands in the view while a step is half done; empty: there is no such view
-	kind    compactor.Kind // of a row that stands in the stack at the end; empty: any
+	between string         // in the view during a step; empty: no such view
+	kind    compactor.Kind // of a row in the final stack; empty: any
 }
 
 const (
@@ -43,7 +43,7 @@ func addNotes(n, size int) func(l *killRig) {
 	}
 }
 
-// summedUp is after some notes were summarized.
+// summedUp is a conversation in which some notes were summarized.
 func summedUp(l *killRig) {
 	addNotes(12, 60)(l)
 	compact(l)
@@ -58,10 +58,10 @@ func compact(l *killRig) {
 
 func waitUntilIdle(l *killRig) { l.waitIdle() }
 
-// runRepairs does all that is due.
+// runRepairs finishes all due work.
 func runRepairs(l *killRig) {
 	l.free.Store(true)
-	l.restart() // what was refused is asked about again
+	l.restart() // rejected work is retried
 	l.waitIdle()
 	l.free.Store(false)
 }
@@ -169,8 +169,8 @@ func pin(l *killRig) {
 	l.c.Check(context.Background())
 }
 
-// saveMemories is a worker that saves one memory, then summarizes, in words that follow
-// from the span alone.
+// saveMemories is a worker that saves one memory and then summarizes, in words that depend only on
+// the span.
 func saveMemories(req llm.Request, words int) llm.Response {
 	span := spanOf(req)
 	saves := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == "memory_save" })

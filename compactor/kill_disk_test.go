@@ -14,7 +14,7 @@ import (
 	"cairn/store"
 )
 
-// diskState is what stands on disk for people: the view, and what was said.
+// diskState returns what is on disk: the view and the messages.
 func (a act) diskState(t *testing.T, dir string) string {
 	ctx := context.Background()
 	data, err := store.Open(ctx, store.Options{Dir: dir, Shared: true}) // changes nothing
@@ -48,7 +48,7 @@ func (a act) diskState(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// sound looks at the file itself.
+// sound checks the file itself.
 func sound(t *testing.T, dir string) error {
 	db := raw(t, dir)
 	defer db.Close()
@@ -83,7 +83,7 @@ func count(t *testing.T, dir, query string) (n int) {
 	return n
 }
 
-// remembered are the memories on disk, in no order of time.
+// remembered returns the memories on disk, in no particular order.
 func remembered(t *testing.T, dir string) (found []string) {
 	db := raw(t, dir)
 	defer db.Close()

@@ -20,8 +20,8 @@ import (
 )
 
 // statementCounter counts what the writing connections of this process are about to do: each
-// transaction, each statement that writes and each commit. What stands between two of
-// them only reads, and leaves the disk as it is. The process dies at number at; 0: it does not.
+// transaction, each writing statement and each commit. Statements between them only read. The
+// process kills itself at number at; 0: never.
 type statementCounter struct {
 	armed atomic.Bool
 	n     atomic.Int64
@@ -74,7 +74,7 @@ func (s *statementCounter) watch() error {
 	return nil
 }
 
-// childReport is what a child tells of an act that nobody killed.
+// childReport is the result of a child that was not killed.
 type childReport struct {
 	Strokes  int64
 	Glances  []string // before the first step, and after each
@@ -86,8 +86,8 @@ const (
 	killAct, killAt, killDir = "CAIRN_TEST_KILL_ACT", "CAIRN_TEST_KILL_AT", "CAIRN_TEST_KILL_DIR"
 )
 
-// perform is the child: it makes the act on the folder, tells which step it begins,
-// and dies where it was told to.
+// perform runs in the child: it performs the act on the folder, reports which step it starts, and
+// kills itself at the given number.
 func perform(t *testing.T) {
 	a := acts[os.Getenv(killAct)]
 	at, err := strconv.ParseInt(os.Getenv(killAt), 10, 64)
@@ -122,7 +122,7 @@ func perform(t *testing.T) {
 	fmt.Printf("%s\n", text)
 }
 
-// child makes an act on a copy of the folder in a process of its own.
+// child performs an act on a copy of the folder in its own process.
 func child(t *testing.T, name, prepared, dir string, at int64) (out []byte, err error) {
 	must(t, os.CopyFS(dir, os.DirFS(prepared)))
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillAtEveryStatement$")

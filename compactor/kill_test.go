@@ -27,15 +27,15 @@ import (
 	"cairn/transcript"
 )
 
-// killRig is a rig that may begin on a folder somebody else has left. Nothing is begun
-// by itself but where a test lets it: so an act makes one change, and no repair follows it.
+// killRig is a rig that can open a folder left by another process. Work starts only when a test
+// allows it: so an act makes one change, and no repair follows.
 type killRig struct {
 	*rig
 	free atomic.Bool
 }
 
-// forks keeps a process from being started while a folder is given up: until it runs
-// its own program it has this one's files, and with them the folder's lock.
+// forks prevents starting a process while a folder is being released: until the process executes
+// its own program it holds this one's files, and with them the folder's lock.
 var forks sync.RWMutex
 
 func (l *killRig) close() {
@@ -50,7 +50,7 @@ func (l *killRig) restart() {
 	l.open()
 }
 
-// open opens the folder as a bot that starts does. What was said it reads from there.
+// open opens the folder like a bot at its start, and reads the messages from it.
 func (a act) open(t *testing.T, dir string, window int) *killRig {
 	l := &killRig{rig: &rig{t: t, dir: dir, name: a.name, window: window, policy: compactor.DefaultPolicy()}}
 	l.policy.PrepareThreshold = 0
@@ -91,7 +91,7 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 	return l
 }
 
-// readOnlyRecords has records that nobody writes to: what is prepared stays so.
+// readOnlyRecords are records without writes: prepared rows stay prepared.
 type readOnlyRecords struct{ memory.Records }
 
 var errOnlooker = errors.New("it only looks")
@@ -104,9 +104,9 @@ func (readOnlyRecords) Commit(context.Context, *transcript.State, transcript.Cha
 	return compactor.Head{}, errOnlooker
 }
 
-// TestKillAtEveryStatement has processes of their own work on real files, and die by
-// SIGKILL before each statement that writes and in each commit: what is found is what
-// was before or what was to be, byte for byte, and the conversation goes on from there.
+// TestKillAtEveryStatement runs processes on real files, and kills them with SIGKILL before each
+// writing statement and in each commit: the folder then has the state before or after the step,
+// byte for byte, and the conversation continues.
 func TestKillAtEveryStatement(t *testing.T) {
 	if os.Getenv(killAct) != "" {
 		perform(t)
@@ -130,7 +130,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 	t.Logf("%d kills were survived in %v", kills.Load(), time.Since(started).Round(time.Second))
 }
 
-// killAtEveryStatement kills an act everywhere, and returns how many kills that took.
+// killAtEveryStatement kills an act at every point, and returns the number of kills.
 func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 	base := t.TempDir()
 	prepared := filepath.Join(base, "prepared")
@@ -172,8 +172,8 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 	return kills
 }
 
-// checkAfterKill holds what a process left that died in a step to what may be there, and
-// goes on with it to the end.
+// checkAfterKill compares what a killed process left with the states it may have left, and finishes
+// the act on it.
 func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childReport) error {
 	if err := sound(t, dir); err != nil {
 		return err

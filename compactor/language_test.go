@@ -13,12 +13,12 @@ import (
 	"cairn/prompts"
 )
 
-// inLanguage asks the worker in a language.
+// inLanguage returns a rig whose worker summarizes in a language.
 func inLanguage(language string) func(*compactor.Options) {
 	return func(o *compactor.Options) { o.Language, o.System = language, prompts.In(language).System }
 }
 
-// texts is what a worker was asked, in all its requests.
+// texts returns the texts of all requests to a worker.
 func textsOf(worker *llmtest.Model) (all string) {
 	for _, req := range worker.Requests() {
 		for _, m := range req.Messages {
@@ -28,7 +28,7 @@ func textsOf(worker *llmtest.Model) (all string) {
 	return all
 }
 
-// TestWorkerRequestsUseConversationLanguage makes the worker need all texts that there are.
+// TestWorkerRequestsUseConversationLanguage makes the worker need every text of the prompts.
 func TestWorkerRequestsUseConversationLanguage(t *testing.T) {
 	for _, language := range prompts.Languages {
 		t.Run(language, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"cairn/internal/check"
 )
 
-// prepared talks until the window is so full, with summaries of short spans made ahead, and
-// fails if one is shown.
+// prepared talks until the window is this full, with prepared summaries of short spans, and fails
+// if one is applied.
 func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *rig {
 	t.Helper()
 	r := ahead(t, 20_000)
@@ -27,7 +27,7 @@ func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *ri
 	return r
 }
 
-// tokensOf is what the messages cost that summaries are of.
+// tokensOf returns the cost of the messages that summaries cover.
 func (r *rig) tokensOf(rows []compactor.Compaction) (tokens int) {
 	for _, row := range rows {
 		for _, m := range r.said[row.From-1 : row.To] {
@@ -37,8 +37,8 @@ func (r *rig) tokensOf(rows []compactor.Compaction) (tokens int) {
 	return tokens
 }
 
-// shareLeft is the share of what was said that has left, at least and at most as much as one
-// summary more or less.
+// shareLeft returns the share of the messages that has left the window, at least and at most, as
+// one summary more or less may be applied.
 func (r *rig) shareLeft() (share, span float64) {
 	all := 0
 	for _, m := range r.said {
@@ -55,7 +55,7 @@ func (r *rig) shareLeft() (share, span float64) {
 func TestLevelAppliesItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
-		paste    int // words of the message that reaches the level
+		paste    int // words in the message that reaches the level
 		economy  bool
 		fraction float64
 	}{
@@ -91,7 +91,7 @@ func TestLevelAppliesItsShare(t *testing.T) {
 	}
 }
 
-// What is applied must bring the window below the level, or the next part follows.
+// Applied summaries must bring the window below the level, or the next part follows.
 func TestLevelContinuesUntilBelow(t *testing.T) {
 	r := prepared(t, 0.78, func(p *compactor.Policy) { p.BackgroundFraction = 0.05 })
 	r.deliverNotes(filler(1300))
@@ -104,7 +104,7 @@ func TestLevelContinuesUntilBelow(t *testing.T) {
 	r.verify()
 }
 
-// A cold cache counts as the background level where there is need of room.
+// A cold cache counts as the background level if room is needed.
 func TestColdCacheAppliesLikeBackground(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, economy := range []bool{false, true} {
@@ -168,7 +168,7 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 	}
 }
 
-// Who asks gets all of it, whatever the level.
+// A request applies everything, at any level.
 func TestCompactAppliesEverythingPrepared(t *testing.T) {
 	r := prepared(t, 0.7, func(*compactor.Policy) {})
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {

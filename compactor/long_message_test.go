@@ -15,8 +15,8 @@ import (
 
 var pasted = regexp.MustCompile(`paste-(\d+) `)
 
-// TestLongMessageIsReadInParts: what stands in the middle of a long paste is in some
-// request, in its order, and what was made of each part is in the summary.
+// TestLongMessageIsReadInParts: the middle of a long paste is in some request, in order, and the
+// notes of all parts are in the summary.
 func TestLongMessageIsReadInParts(t *testing.T) {
 	for _, window := range []int{6000, 16_000, 100_000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 var spoken = time.Date(2026, 3, 1, 9, 30, 0, 0, time.FixedZone("", 2*3600))
 
-// materialOf is a message as the worker reads it, in parts of so many tokens.
+// materialOf returns a message as the worker reads it, in parts of this many tokens.
 func materialOf(m chat.Message, most int) string {
 	var b strings.Builder
 	for _, it := range summarize.ItemsOf([]chat.Message{m}, most) {

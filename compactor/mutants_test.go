@@ -13,8 +13,8 @@ import (
 	"cairn/internal/check"
 )
 
-// mutant is a bug: in file, old is replaced by broken. caught is the property test
-// that must fail then, in the room of the tests named.
+// mutant is a seeded bug: old is replaced by broken in file. caught is the property test that must
+// fail then, among the named tests.
 type mutant struct {
 	file, old, broken string
 	room, caught      string
@@ -90,8 +90,8 @@ var mutants = map[string]mutant{
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+) \((\S+)\)`)
 
-// TestMutants seeds bugs and holds the property tests to finding each: a test that
-// cannot fail proves nothing. The broken files exist for the compiler alone.
+// TestMutants seeds bugs, and checks that the property tests find each: a test that cannot fail
+// proves nothing. Only the compiler sees the broken files.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the tests once for each bug")
@@ -142,7 +142,7 @@ func (m mutant) run(t *testing.T, root string) {
 
 var reason = regexp.MustCompile(`\[rapid\] (?:failed after|flaky|panic).*`)
 
-// first is what a failed property test says about its failure, cut to a line.
+// first returns the first line of a property test's failure.
 func first(out string) string {
 	line := reason.FindString(out)
 	return line[:min(len(line), 200)]

@@ -11,9 +11,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestDeletionBetweenRowsDoesNotBlockRollup: messages that are hidden in memory,
-// because the disk refuses, stand behind a placeholder for each run of them, and what people
-// had deleted parts the runs.
+// TestDeletionBetweenRowsDoesNotBlockRollup: while the disk fails, messages are hidden in memory
+// behind one placeholder per run, and deleted messages separate the runs.
 func TestDeletionBetweenRowsDoesNotBlockRollup(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"cairn/privacy"
 )
 
-// Who has opted out is named so to the worker, and is in none of its memories, nor in
-// those of the extractive summarizer; summaries tell what they said.
+// The worker sees who opted out, and saves no memory of them; neither does the extractive
+// summarizer. Summaries still cover their messages.
 func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 	fill := func(r *rig) {
 		check.NoError(t, check.ErrorOf(privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true)))

@@ -11,13 +11,13 @@ import (
 	"cairn/llm"
 )
 
-// owner owns an engine as a conversation's loop does: one thing at a time calls it. What its
-// callbacks are told of, they may ask the engine itself about.
+// owner owns an engine as a conversation's loop does: only one goroutine at a time calls it. Its
+// callbacks may query the engine.
 type owner struct {
 	*compactor.Compactor
 	now      func() time.Time
 	children sync.WaitGroup
-	hold     func(started compactor.Event, slow func() func()) (finish func()) // runs what makes a row; nil: nobody holds it up
+	hold     func(started compactor.Event, slow func() func()) (finish func()) // runs a job; nil: without delay
 
 	mu      sync.Mutex // guards the engine and everything below
 	changed chan struct{}
@@ -63,7 +63,7 @@ func (w *owner) start(slow func() (finish func())) {
 	})
 }
 
-// do has f run while nothing else uses the engine.
+// do runs f while nothing else uses the engine.
 func (w *owner) do(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *owner) do(f func()) {
 	w.changed = make(chan struct{})
 }
 
-// until waits until something is true of the engine.
+// until waits until a condition of the engine is true.
 func (w *owner) until(ctx context.Context, done func() bool) error {
 	for {
 		w.mu.Lock()
@@ -97,7 +97,7 @@ func (w *owner) until(ctx context.Context, done func() bool) error {
 	}
 }
 
-// Wait returns when nothing is at work and nothing is due.
+// Wait returns when nothing runs and nothing is due.
 func (w *owner) Wait(ctx context.Context) error {
 	return w.until(ctx, func() bool { return !w.Compactor.Busy() })
 }
@@ -123,7 +123,7 @@ func (w *owner) Close() {
 	}
 }
 
-// Compact waits until it is known whether anything begins.
+// Compact waits until it is known whether a job starts.
 func (w *owner) Compact(trigger compactor.Trigger, focus string) compactor.Event {
 	return w.CompactThen(trigger, focus, nil)
 }

@@ -11,13 +11,13 @@ import (
 	"cairn/internal/tokens"
 )
 
-// oldestSummary is a summary over [from, to] that costs so many tokens.
+// oldestSummary returns a summary over [from, to] that costs this many tokens.
 func oldestSummary(id, from, to int64, tokens int) Compaction {
 	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
 
-// pastHead has two earlier sessions, of two rows and of one, and inherits two rows
-// and a message.
+// pastHead returns a head with two earlier sessions, of two rows and of one, and an inheritance of
+// two rows and a message.
 func pastHead() Head {
 	return Head{
 		Start: 31, Stack: []Compaction{oldestSummary(4, 31, 40, 50)},

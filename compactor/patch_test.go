@@ -13,7 +13,7 @@ import (
 	"cairn/internal/check"
 )
 
-// another is a value of a setting that is not the default's, and makes a valid policy.
+// another returns a value of a setting that differs from the default, and makes a valid policy.
 func another(t *testing.T, key string) string {
 	t.Helper()
 	special := map[string]string{
@@ -43,7 +43,7 @@ func another(t *testing.T, key string) string {
 	return ""
 }
 
-// valid is another value that also lies in its range.
+// valid returns another value in the setting's range.
 func valid(t *testing.T, key string) string {
 	t.Helper()
 	switch key {
@@ -55,8 +55,7 @@ func valid(t *testing.T, key string) string {
 	return another(t, key)
 }
 
-// Whoever adds a field meets this test: it must have a key, and no layer, merge, copy
-// or check may pass it over.
+// A new field must have a key, and every layer, merge, copy and check must handle it.
 func TestPatchCoversEveryPolicyField(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
 	if n := len(compactor.Keys()); n != policy.NumField() || slices.Contains(compactor.Keys(), "") {

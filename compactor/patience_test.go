@@ -15,8 +15,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// prefills is a model that reads for a while, during which its server sends
-// keep-alives if beat is not 0, then writes a summary word by word.
+// prefills is a model that reads for a while, during which its server sends keep-alives if beat is
+// not 0, and then writes a summary word by word.
 func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtest.Model {
 	return &llmtest.Model{Delay: time.Second, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		end := time.Now().Add(reads(req))
@@ -35,7 +35,7 @@ func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtes
 	}}
 }
 
-// material is how many tokens the worker is given to summarize in a request.
+// material returns the tokens of the span in a worker's request.
 func material(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }
 
 func alwaysSay(d time.Duration) func(llm.Request) time.Duration {
@@ -97,7 +97,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 			pieces = nil
 			r.chat(300)
 			e := r.compact("")
-			time.Sleep(time.Hour) // no failure is counted any more
+			time.Sleep(time.Hour) // no failure counts
 			return e
 		}
 		if e := compact(); e.State != compactor.EventFailed || pieces[0] < 8000 {

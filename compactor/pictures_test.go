@@ -13,7 +13,7 @@ import (
 	"cairn/transcript"
 )
 
-// picture is a message that came with a kept picture, of so many bytes each.
+// picture returns a message with stored pictures of this many bytes each.
 func picture(seq int64, sizes ...int64) chat.Message {
 	m := user(seq, "look")
 	for i, size := range sizes {
@@ -24,7 +24,7 @@ func picture(seq int64, sizes ...int64) chat.Message {
 	return m
 }
 
-// files are the pictures that messages show, in order.
+// files returns the pictures of messages, in order.
 func files(messages []llm.Message) (files []int64) {
 	for _, m := range messages {
 		for _, image := range m.Images {

@@ -14,7 +14,7 @@ import (
 	"cairn/store"
 )
 
-// show delivers a message with a picture, which nobody answers.
+// show delivers an unaddressed message with a picture.
 func (r *rig) show(text string, data []byte) chat.Message {
 	r.t.Helper()
 	n := len(r.said) + 1
@@ -82,8 +82,8 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	})
 }
 
-// TestPicturesOnlyGrowBetweenHeadChanges holds requests to the prefix that a
-// provider keeps in its cache: it changes when the older half of the pictures goes.
+// TestPicturesOnlyGrowBetweenHeadChanges compares requests with the prefix in the provider's cache:
+// it changes when the older half of the pictures is dropped.
 func TestPicturesOnlyGrowBetweenHeadChanges(t *testing.T) {
 	r := newRig(t, 1_000_000, nil)
 	var before []llm.Message
@@ -93,7 +93,7 @@ func TestPicturesOnlyGrowBetweenHeadChanges(t *testing.T) {
 		r.talk("and this?")
 		r.deliverNotes("well")
 		now := r.request()
-		now = now[:len(now)-1] // the last one will be joined with what is said next
+		now = now[:len(now)-1] // the last one is joined with the next message
 		if len(before) > 0 && !reflect.DeepEqual(now[:len(before)], before) {
 			changes++
 		}

@@ -25,7 +25,7 @@ func (r *rig) unpin(seq int64) {
 	r.c.Reread()
 }
 
-// head is what stands above the messages.
+// head returns the text above the messages.
 func (r *rig) head() string {
 	r.t.Helper()
 	view := r.render()
@@ -36,7 +36,7 @@ func (r *rig) head() string {
 	return view[from:to]
 }
 
-// inOrder fails unless each of texts stands once in all, one behind the other.
+// inOrder fails unless each text occurs once, in this order.
 func inOrder(t *testing.T, all string, texts ...string) {
 	t.Helper()
 	at := 0
@@ -162,8 +162,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	})
 }
 
-// What a pin is said to cost is what it costs, of a model too that counts otherwise
-// than we do.
+// The reported cost of a pin is its cost in the prompt, also with a model that counts differently.
 func TestPinCosts(t *testing.T) {
 	r := newRig(t, 8_000, &llmtest.Model{Func: goodSummary})
 	r.size, r.model = 2, "m"

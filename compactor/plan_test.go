@@ -29,7 +29,7 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 	check.Equal(t, "switched off, full: level", levelOf(9_500, 10_000, p), emergency)
 }
 
-// turns makes lines from a list of turns, each a list of token costs.
+// turns makes lines from a list of turns, each a list of token counts.
 func turns(sizes ...[]int) view {
 	var s view
 	seq := int64(0)

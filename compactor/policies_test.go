@@ -67,7 +67,7 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
 		t.Errorf("the rows are %+v", stack)
 	}
-	// What a row says of the policy it was made with is never taken for the policy.
+	// The policy stored in a row is never used as the policy.
 	r.policy.Focus = "places"
 	r.restart()
 	hear()

@@ -16,12 +16,12 @@ import (
 	"cairn/transcript"
 )
 
-// file is a real database, which many histories share one after the other.
+// file is a real database, shared by many histories one after the other.
 type file struct {
 	dir       string
 	store     *store.Store
-	look      *store.Store // as somebody sees it who looks on
-	db        *sql.DB      // the test's own hand in it
+	look      *store.Store // read concurrently
+	db        *sql.DB      // for the test's own writes
 	histories int
 }
 
@@ -44,7 +44,7 @@ func newFile(t *testing.T) *file {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.db.Close() })
-	// While refused has a row, so many more statements that write are taken, and then none.
+	// While the table refused has a row, this many more writing statements succeed, and then none.
 	check.NoError(t, check.ErrorOf(f.db.Exec("CREATE TABLE refused (after INTEGER NOT NULL)")))
 	for name, at := range map[string]string{
 		"begin": "INSERT ON compactions", "change": "UPDATE ON compactions", "raise": "UPDATE OF version ON conversations",
@@ -65,10 +65,10 @@ func (f *file) open(t testing.TB) {
 	}
 }
 
-// failDisk has the disk refuse what compactions write, after so many statements.
+// failDisk makes the disk reject writes of compactions after this many statements.
 func (m *machine) failDisk(rt rapidT, after int) {
 	if len(m.r.said) == 0 {
-		return // the first message of a thread inherits: that is no compaction's work
+		return // the first message of a thread inherits: this is no write of a compaction
 	}
 	if _, err := m.f.db.Exec("INSERT INTO refused (after) VALUES (?)", after); err != nil {
 		rt.Fatal(err)
@@ -88,16 +88,16 @@ func (m *machine) repairDisk() {
 
 var errCrashed = errors.New("the process has ended")
 
-// disk is the records up to the moment in which the process is killed: from then on
-// nothing of it reaches the file, and it hears of nothing.
+// disk wraps the records until the process is killed: from then on nothing reaches the file, and
+// nothing is read.
 type disk struct {
 	compactor.Records
 
 	mu      sync.Mutex // guards everything below
-	left    int        // so many calls until the process is killed; 0: it is not
-	done    bool       // that call is done on disk still
+	left    int        // calls until the process is killed; 0: never
+	done    bool       // this last call still reaches the disk
 	dead    bool
-	version int64 // of the newest head that the process was given
+	version int64 // of the newest head that the process has read
 }
 
 func (d *disk) arm(calls int, done bool) {
@@ -136,7 +136,7 @@ func (d *disk) gave(h compactor.Head) {
 	d.version = max(d.version, h.Version)
 }
 
-// call does one transaction, unless the process is dead or dies with it.
+// call runs one transaction, unless the process is dead or dies with it.
 func (d *disk) call(f func() error) error {
 	d.mu.Lock()
 	if d.dead {

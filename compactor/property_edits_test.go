@@ -1,4 +1,4 @@
-// What people change and delete.
+// Edits and deletions by people.
 
 package compactor_test
 
@@ -12,8 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// editOrDelete has people edit or delete some of what they said, whether it is verbatim,
-// being summarized, or behind summaries.
+// editOrDelete edits or deletes some messages, whether verbatim, being summarized, or summarized.
 func (m *machine) editOrDelete(rt *rapid.T, deleted bool) {
 	r := m.r
 	var theirs []int64
@@ -39,7 +38,7 @@ func (m *machine) edit(rt *rapid.T, seq int64) {
 	r := m.r
 	err := r.editWithoutNotice(seq, fmt.Sprintf("edited %d %d %s", seq-1, r.edits+1, heavy(one(rt, "edited size", 1, 30, 400))))
 	if err != nil && m.refusing {
-		return // the transcript is held to what it was
+		return // the transcript is compared with it
 	}
 	must(r.t, err)
 	m.last = view{}
@@ -69,7 +68,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 		if slices.Contains(seqs, seq) {
 			continue
 		}
-		emptied, err := r.conv.Transcript().Message(context.Background(), seq) // what a tool was given or answered in the turn
+		emptied, err := r.conv.Transcript().Message(context.Background(), seq) // arguments and results of tools in the turn
 		if err != nil || !turns[emptied.Turn] || emptied.Role == llm.RoleUser {
 			rt.Fatalf("deletion of %v changed %+v, %v", seqs, emptied, err)
 		}

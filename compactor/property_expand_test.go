@@ -1,4 +1,4 @@
-// A summary leads to its messages, and each memory is saved once.
+// Expanding a summary returns its messages, and each memory is saved once.
 
 package compactor_test
 
@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkExpand: each row in the view expands to exactly the messages it stands
-// for, and the children of a rollup tile it.
+// checkExpand checks that each row in the view expands to exactly the messages it covers, and that
+// the children of a rollup tile it.
 func (m *machine) checkExpand(rt *rapid.T) {
 	head, _, err := m.r.conv.Compactions().Head(context.Background())
 	check.NoError(rt, err)
@@ -58,7 +58,7 @@ func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 	return seqs
 }
 
-// checkMemoriesSavedOnce: no worker saved from a message that a worker had saved from.
+// checkMemoriesSavedOnce checks that no two workers saved a memory from the same message.
 func (m *machine) checkMemoriesSavedOnce(rt *rapid.T) {
 	saved, _, err := memory.In(m.f.store).List(context.Background(), memory.Filter{Conversation: m.r.name})
 	check.NoError(rt, err)

@@ -15,19 +15,18 @@ import (
 	"cairn/llm"
 )
 
-// The oracle: what must be true of each request and after each step, told from what
-// was put in alone.
+// The oracle: what must be true of each request and after each step, computed only from the inputs.
 
-const patience = 30 * time.Second // with a worker that should be done at once
+const patience = 30 * time.Second // a worker should be done at once
 
-// view is the last request, which the next one goes on from.
+// view is the last request, which the next one extends.
 type view struct {
 	text     string
 	version  int64 // of the head it has
-	squeezed bool  // it may show its running turn shorter than the next one does
+	squeezed bool  // it may show its running turn shorter than the next one
 }
 
-// flat is a request as one text, so that one that goes on from another begins with it.
+// flat returns a request as one text, so that a request that extends another has it as a prefix.
 func flat(messages []llm.Message) string {
 	var b strings.Builder
 	for i, m := range messages {
@@ -44,8 +43,8 @@ func flat(messages []llm.Message) string {
 	return b.String()
 }
 
-// request makes the next request of the running turn, as a turn does, and holds it to
-// what a strict provider takes. It reports whether the process is alive.
+// request makes the next request of the running turn and checks it like a strict provider. It
+// reports whether the process is alive.
 func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	r, ctx := m.r, context.Background()
 	m.waitForWorker(rt)
@@ -101,7 +100,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	return !m.disk.isDead()
 }
 
-// checkExtendsPrevious holds a request to be the one before and more, unless the head has changed.
+// checkExtendsPrevious checks that a request extends the one before, unless the head has changed.
 func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed bool) {
 	now := view{text, m.disk.newest(), squeezed || m.last.squeezed && !first}
 	was := m.last
@@ -115,7 +114,7 @@ func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed
 	}
 }
 
-// namedIn are the messages a text names, as each does at its beginning, in order.
+// namedIn returns the messages that a text names, in order. Each message begins with its name.
 func namedIn(text string) (seqs []int64) {
 	was := ""
 	for word := range strings.FieldsSeq(text) {
@@ -130,8 +129,8 @@ func namedIn(text string) (seqs []int64) {
 	return seqs
 }
 
-// checkEveryMessageShown holds a request to show each message that no row stands for, in order,
-// and none that was deleted. whole: nothing was applied since it was made.
+// checkEveryMessageShown checks that a request shows each uncovered message, in order, and no
+// deleted one. whole: nothing was applied since it was made.
 func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 	if _, rest, ok := strings.Cut(text, "</kept>"); ok {
 		text = rest
@@ -172,7 +171,7 @@ func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
 	return rows
 }
 
-// checkStatus checks coverage, order and budget of what is in memory, and what its status says.
+// checkStatus checks coverage, order and budget of the state in memory, and the status.
 func (m *machine) checkStatus(rt *rapid.T) {
 	g := m.r.c.Status()
 	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
@@ -195,7 +194,7 @@ func (m *machine) checkStatus(rt *rapid.T) {
 		last = row.To
 	}
 	m.checkEachMessageOnce(rt, g)
-	if g.Used > g.Window { // a summary that grew the view applied behind the last check
+	if g.Used > g.Window { // a summary that grew the view was applied after the last check
 		m.r.c.Check(context.Background())
 		if m.disk.isDead() {
 			return
@@ -207,7 +206,7 @@ func (m *machine) checkStatus(rt *rapid.T) {
 	}
 }
 
-// checkEachMessageOnce holds each message of the session to be in exactly one place.
+// checkEachMessageOnce checks that each message of the session is in exactly one place.
 func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
 	lines, covered := 0, make([]int, len(g.Stack))
 	for seq := m.r.start(); seq <= int64(len(m.r.said)); seq++ {
@@ -231,16 +230,17 @@ func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
 	}
 }
 
-// checkRecovers: with a healthy model, placeholders repair and used falls below background,
-// unless what is spared alone exceeds it; then nothing is asked any more.
+// checkRecovers checks that with a healthy model placeholders are repaired and usage falls below
+// the background level, unless the protected messages alone exceed it; then no more requests are
+// made.
 func (m *machine) checkRecovers(rt *rapid.T) {
 	r := m.r
 	m.repairFaults(rt)
 	m.mood.Store(moodGood)
 	r.quiet = false
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is made ahead
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is prepared
 	m.restart(rt)                                               // forgets the backoff
-	r.c.Compact(compactor.OnManual, "")                         // and what was undone is spared no longer
+	r.c.Compact(compactor.OnManual, "")                         // and the undo hold ends
 	for still := 0; still < 2; still++ {
 		if m.now().Sub(m.clock) > 10*24*time.Hour {
 			rt.Fatal("it does not come to rest")
@@ -268,8 +268,8 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	}
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
 		repaired := row.By == compactor.ByWorker || row.By == compactor.ByExtractive && (r.worker == nil || !row.AwaitsModel)
-		// Where the newest messages leave no room to grow, a row that is as short as can be
-		// waits, and so does one that goes with what is ready and finds no room.
+		// If the newest messages leave no room to grow, a row that is as short as possible waits,
+		// and so does one that is applied with prepared rows and finds no room.
 		goes := slices.ContainsFunc(g.Prepared, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })
 		if crowded := full && (row.Tokens < 80 || goes); !repaired && !crowded {
 			rt.Fatalf("the %s by %s over %d to %d, of %d tokens, owed: %t, declined: %+v, does not repair (used %d of %d, background %.2f)", row.Kind, row.By, row.From, row.To, row.Tokens, row.AwaitsModel, row.Declined, g.Used, g.Window, g.Policy.BackgroundThreshold)

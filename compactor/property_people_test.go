@@ -13,10 +13,10 @@ import (
 	"cairn/store"
 )
 
-// Steps of a history that are somebody's wish: turns, changes, taking back.
+// Steps of a history that people cause: turns, changes, undo.
 
-// runTurn has a turn: a question, tool results if there are any, an answer. The process
-// may be killed in the middle of it.
+// runTurn runs a turn: a question, possibly tool results, and an answer. The process may be killed
+// during it.
 func (m *machine) runTurn(rt *rapid.T) {
 	if m.silent {
 		m.deliverMessages(rt)
@@ -31,7 +31,7 @@ func (m *machine) runTurn(rt *rapid.T) {
 	m.answer(rt, results)
 }
 
-// answer makes the turn that m.asked waits for.
+// answer runs the turn that m.asked waits for.
 func (m *machine) answer(rt *rapid.T, results []string) {
 	r, asked := m.r, *m.asked
 	h := r.c.History()
@@ -82,13 +82,13 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	if m.last.squeezed {
-		m.last = view{} // what the turn had to clear for itself stands there again
+		m.last = view{} // results cleared for the turn are back
 	}
 	r.c.Check(context.Background())
 }
 
-// context is the context of a turn: another one for each, some of them large or with a
-// quotation of a message.
+// context returns the context of a turn: a different one for each, some of them large or with a
+// quote of a message.
 func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 	made := compactor.Context{Text: fmt.Sprintf("time: %d", turn)}
 	if chance(rt, 4, "something is recalled") {
@@ -101,7 +101,7 @@ func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 	return made
 }
 
-// undo takes something back, if anything can be.
+// undo undoes the latest compaction if possible.
 func (m *machine) undo(rt *rapid.T) {
 	e, err := m.r.c.Undo(context.Background())
 	if err != nil && (m.refusing || m.disk.isDead()) {
@@ -117,7 +117,7 @@ func (m *machine) undo(rt *rapid.T) {
 	m.r.c.Check(context.Background())
 }
 
-// requestAndUndo has somebody's compaction are applied, by itself, and be undone.
+// requestAndUndo applies a requested compaction alone, and undoes it.
 func (m *machine) requestAndUndo(rt *rapid.T) {
 	if m.silent {
 		return
@@ -131,18 +131,18 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	}
 	check.NoError(rt, r.c.Wait(context.Background()))
 	if m.countApplied(rt) != applied+1 || !m.lastAppliedWasRequested(rt) {
-		return // it failed, or something else was due behind it
+		return // it failed, or something else was due after it
 	}
 	e, err := r.c.Undo(context.Background())
 	check.NoError(rt, err)
 	if e.State != compactor.EventUndone {
-		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may have been other than what is estimated now
+		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may differ from the current estimate
 			rt.Fatalf("%d of %d tokens were used, and the undo is refused: %s", used, r.window, e.Error)
 		}
 		return
 	}
-	// The next check may be applied what was prepared, and a repair is applied when it is done: on disk first,
-	// so that what is not there yet was not in memory when that was looked at.
+	// The next check may apply prepared summaries, and a repair is applied when it is done. The
+	// disk is read first: what it lacks was not in memory at that time.
 	after, now := r.render(), r.c.Status().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
@@ -151,8 +151,8 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	}
 }
 
-// wished reports whether the latest compaction is of somebody's request, and of nothing that
-// lies before the session: that cannot be undone.
+// lastAppliedWasRequested reports whether the latest compaction was requested, and changed only
+// this session: others cannot be undone.
 func (m *machine) lastAppliedWasRequested(rt *rapid.T) (queued bool) {
 	all, err := m.r.conv.Compactions().Applied(context.Background())
 	if err != nil || len(all) == 0 {
@@ -167,14 +167,14 @@ func (m *machine) lastAppliedWasRequested(rt *rapid.T) (queued bool) {
 	return queued
 }
 
-// applied compactions counts the applied compactions on disk, those that were undone too.
+// countApplied counts the applied compactions on disk, including undone ones.
 func (m *machine) countApplied(rt *rapid.T) int {
 	all, err := m.r.conv.Compactions().Applied(context.Background())
 	check.NoError(rt, err)
 	return len(all)
 }
 
-// pin pins a message, or takes a pin away.
+// pin pins or unpins a message.
 func (m *machine) pin(rt *rapid.T) {
 	r := m.r
 	left := r.remainingMessages()
@@ -194,7 +194,7 @@ func (m *machine) pin(rt *rapid.T) {
 	r.c.Check(context.Background())
 }
 
-// again begins a new session.
+// newSession starts a new session.
 func (m *machine) newSession(rt *rapid.T) {
 	if !m.refusing && !m.disk.armed() {
 		m.r.startSession()

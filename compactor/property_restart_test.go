@@ -1,4 +1,4 @@
-// Restarts, and changes of what is above the messages.
+// Restarts, and changes in the channel above a thread.
 
 package compactor_test
 
@@ -20,9 +20,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// restart ends the process in order, a worker at work perhaps, and starts it again.
+// restart ends the process in order, possibly during a job, and starts it again.
 func (m *machine) restart(rt *rapid.T) {
-	m.repairDisk() // somebody made room
+	m.repairDisk() // room was made
 	if m.gate != nil && m.gate.place != atWork {
 		m.release()
 	}
@@ -30,8 +30,8 @@ func (m *machine) restart(rt *rapid.T) {
 	m.reopen(rt)
 }
 
-// reopen starts the process after it ended, in order or not: nothing more of it
-// reaches the disk. What it had begun is finished.
+// reopen starts the process after it ended, in order or not: the old one no longer writes to the
+// disk. Its started transaction is finished.
 func (m *machine) reopen(rt *rapid.T) {
 	m.disk.kill()
 	m.repairDisk()
@@ -48,7 +48,7 @@ func (m *machine) reopen(rt *rapid.T) {
 	m.metrics.restarts++
 	head, _, err := m.disk.Records.Head(context.Background())
 	check.NoError(rt, err)
-	if head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was begun, and nobody heard of it
+	if head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was started, and the process did not see its result
 		m.r.ends = append(m.r.ends, head.Start-1)
 	}
 	if m.asked != nil {
@@ -56,13 +56,13 @@ func (m *machine) reopen(rt *rapid.T) {
 	}
 }
 
-// checkRestartRendersSame holds that a restart renders the same bytes. Nothing is asked for, or what
-// begins then might are applied at once: a new process does not know what failed before.
+// checkRestartRendersSame checks that a restart renders the same bytes. It starts no work, which
+// might be applied at once: a new process does not know earlier failures.
 func (m *machine) checkRestartRendersSame(rt *rapid.T) {
 	m.repairFaults(rt)
 	r := m.r
 	ttl := r.policy.CacheTTL
-	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or what is prepared may be applied
+	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or prepared summaries may be applied
 	r.waitIdle()
 	before, last := inLines(r.c.Sight()), m.last
 	m.restart(rt)
@@ -73,8 +73,8 @@ func (m *machine) checkRestartRendersSame(rt *rapid.T) {
 	m.last = last // the next request extends it, restart or not
 }
 
-// becomeThread makes the conversation a thread of one in which something was said: of
-// nine messages three are summarized by each of two rows, one is hidden, and it hangs on the last.
+// becomeThread makes the conversation a thread of a channel with nine messages: two rows cover
+// three each, one is hidden, and the thread starts on the last.
 func (m *machine) becomeThread(rt *rapid.T) {
 	ctx := context.Background()
 	m.channel = fmt.Sprintf("terminal:server%d/channel", m.f.histories)
@@ -99,7 +99,7 @@ func (m *machine) becomeThread(rt *rapid.T) {
 	check.NoError(rt, hide(c, 7, 7))
 }
 
-// deleteInChannel has people delete a message of the channel above a thread.
+// deleteInChannel deletes a message of the channel above a thread.
 func (m *machine) deleteInChannel(rt *rapid.T) {
 	if m.channel == "" {
 		return
@@ -119,7 +119,7 @@ func (m *machine) deleteInChannel(rt *rapid.T) {
 	m.checkNotShown(rt, fmt.Sprintf("above %d said", n))
 }
 
-// checkNotShown fails if what was deleted stands in the view.
+// checkNotShown fails if the view contains deleted text.
 func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	messages, _, err := m.r.c.Request(context.Background())
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// machine is one history: a rig, a worker that behaves as the draws say, and what
-// stands between the engine and the world.
+// machine is one history: a rig, a worker whose behavior is drawn, and the layer between the engine
+// and the world.
 type machine struct {
 	f       *file
 	r       *rig
 	disk    *disk
 	metrics *metrics
-	channel string // above the thread this is; empty: it is none
+	channel string // the channel above this thread; empty: no thread
 
 	loose  bool // nobody waits for the worker
-	silent bool // nobody ever speaks to the bot
+	silent bool // no message is addressed to the bot
 
 	mood     atomic.Int32 // how the worker behaves
 	next     atomic.Pointer[gate]
@@ -41,20 +41,20 @@ type machine struct {
 
 	problem atomic.Pointer[string]
 	applied atomic.Int64
-	numbers atomic.Int64 // of applied compactions, held to the status
+	numbers atomic.Int64 // of applied compactions, compared with the status
 	events  [eventKinds]atomic.Int64
 
 	last view // the last request
 
 	preparedIn int    // the step of the owner in which something was prepared last
-	preparedBy *owner // that owner: another one, after a restart, counts its steps again
-	before     int    // what was used then
+	preparedBy *owner // the owner of that step: a new one counts from 0
+	before     int    // the usage then
 	lastly     int    // tokens used after what was applied last
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
 
-// advanceClock lets time pass.
+// advanceClock advances the clock.
 func (m *machine) advanceClock(d time.Duration) { m.ticks.Add(int64(d / time.Second)) }
 
 // operation is one step of a history.
@@ -65,7 +65,7 @@ type operation struct {
 	do     func(m *machine, rt *rapid.T)
 }
 
-// steps are all there are, the simplest first: what rapid makes smaller ends there.
+// steps are all operations, the simplest first: rapid shrinks towards these.
 var steps = []operation{
 	{"look", 2, false, func(m *machine, _ *rapid.T) { m.r.c.Check(context.Background()) }},
 	{"hear", 17, false, (*machine).deliverMessages},
@@ -99,7 +99,7 @@ var steps = []operation{
 	{"end and begin", 1, true, (*machine).restart},
 }
 
-// deck has each step as often as its weight says.
+// deck has each step as often as its weight.
 var deck []stepIndex
 
 type stepIndex int
@@ -107,7 +107,7 @@ type stepIndex int
 func (c stepIndex) String() string { return steps[c].name }
 
 func init() {
-	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
 	for i, s := range steps {
 		deck = append(deck, slices.Repeat([]stepIndex{stepIndex(i)}, s.weight)...)
 	}
@@ -127,8 +127,8 @@ func (m *machine) underFault() bool {
 	return m.held || m.refusing || m.disk.armed() || m.r.worker != nil && faulty(m.mood.Load())
 }
 
-// heavy is a text of about so many tokens, a few of them words: what is tried here is
-// how heavy texts are, and words cost most of the time that a history takes.
+// heavy returns a text of about this many tokens, few of them words: only the size of texts matters
+// here, and words would take most of a history's time.
 func heavy(tokens int) string {
 	return strings.Repeat("word ", min(tokens, 10)) + strings.Repeat("- ", max(tokens-10, 0))
 }
@@ -137,7 +137,7 @@ func (m *machine) text(rt *rapid.T) string {
 	return heavy(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
 }
 
-// importHistory gives the conversation one: messages that are imported.
+// importHistory imports earlier messages.
 func (m *machine) importHistory(rt *rapid.T) {
 	n := below(rt, 25, "imported")
 	var said []store.Inbound
@@ -164,8 +164,7 @@ func (m *machine) deliverMessages(rt *rapid.T) {
 	m.r.deliverNotes(fmt.Sprintf("note %d %s", len(m.r.said), m.text(rt)))
 }
 
-// burst delivers some messages before anything is taken up, some of them twice and
-// among those that were known before.
+// burst delivers some messages before any is dequeued, some of them twice, and some known ones.
 func (m *machine) burst(rt *rapid.T) {
 	r, ctx, n := m.r, context.Background(), 2+below(rt, 3, "messages")
 	if len(r.said) == 0 {
@@ -196,7 +195,7 @@ func (m *machine) burst(rt *rapid.T) {
 	}
 }
 
-// redeliver delivers messages that are known, in any order; nothing comes of it.
+// redeliver delivers known messages again, in any order; nothing changes.
 func (m *machine) redeliver(rt *rapid.T) {
 	m.repeat(rt)
 	taken, err := m.r.conv.Inbox().Dequeue(context.Background(), store.All, 1<<30, time.Time{})

@@ -8,11 +8,11 @@ import (
 	"cairn/compactor"
 )
 
-// What happened in all histories together.
+// Counts of what happened in all histories.
 
 const eventKinds = 64
 
-// eventName numbers the kinds of steps of compactions that are counted.
+// eventName indexes the counted kinds of compaction steps.
 func eventName(e compactor.Event) int {
 	for i, k := range kindsOfEvents {
 		if k.is(e) {
@@ -70,7 +70,7 @@ func (t *metrics) step(i int, fault bool) {
 	}
 }
 
-// count adds a history to all.
+// count adds a history to the totals.
 func (m *machine) count(all *metrics) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

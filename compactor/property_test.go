@@ -22,16 +22,16 @@ var (
 )
 
 const (
-	// perFile histories share one file, each a conversation of its own. One file is all
-	// that is made where nobody asks for more: the race detector makes a history several
-	// times as slow. .ci/run makes ten thousand without it.
+	// perFile histories share one file, each as its own conversation. By default only one file's
+	// worth runs: the race detector makes a history several times as slow. .ci/run runs ten
+	// thousand without it.
 	perFile  = 50
 	minSteps = 50 // of a history
 )
 
-// TestInvariants puts random histories, policies, failures, edits, deletions, sessions,
-// crashes and interleavings through the engine on real files, and holds disk and view
-// against what was put in, after every step. Its oracle knows only that.
+// TestInvariants runs random histories, policies, failures, edits, deletions, sessions, crashes and
+// interleavings through the engine on real files, and compares disk and view with the inputs after
+// every step. Its oracle knows only the inputs.
 func TestInvariants(t *testing.T) {
 	all := &metrics{}
 	started := time.Now()
@@ -53,8 +53,8 @@ func TestInvariants(t *testing.T) {
 
 var beginning sync.Mutex // guards rapid's seed until it was read
 
-// begin has the next property that is checked begin with the seed of a file, until it
-// calls what begin returns. A seed that was asked for on the command line stays.
+// begin sets the seed of the next property to that of a file, until the returned function is
+// called. A seed from the command line takes precedence.
 func begin(t *testing.T, file uint64) (started func()) {
 	if *seed == 0 || flag.Lookup("rapid.seed").Value.String() != "0" && !seeded.Load() {
 		return func() {}
@@ -82,8 +82,8 @@ func makeHistory(t *testing.T, rt *rapid.T, f *file, all *metrics) {
 	m.count(all)
 }
 
-// below is a number from 0 to n-1, each as likely as any other: rapid's own numbers
-// are small ones mostly. It shrinks to 0.
+// below draws a number from 0 to n-1 with equal probability: rapid's own are mostly small. It
+// shrinks to 0.
 func below(rt *rapid.T, n int, what string) int {
 	return rapid.Map(anyNumber, func(v int) int { return v % n }).Draw(rt, what)
 }
@@ -98,22 +98,22 @@ var anyNumber = rapid.Custom(func(t *rapid.T) (n int) {
 	return n
 })
 
-// one is one of a list, each as likely as any other. It shrinks to the first.
+// one draws an element of a list with equal probability. It shrinks to the first.
 func one[T any](rt *rapid.T, what string, of ...T) T {
 	return rapid.Map(anyNumber, func(v int) T { return of[v%len(of)] }).Draw(rt, what)
 }
 
-// chance is true once in so many times. It shrinks to false.
+// chance is true once in n times. It shrinks to false.
 func chance(rt *rapid.T, in int, what string) bool {
 	return rapid.Map(anyNumber, func(v int) bool { return v%in == in-1 }).Draw(rt, what)
 }
 
-// share is a fraction from low to high.
+// share draws a fraction from low to high.
 func share(rt *rapid.T, low, high float64, what string) float64 {
 	return low + (high-low)*float64(below(rt, 33, what))/32
 }
 
-// rapidAdapter is the rig's view of the test: what it finds ends the history, and rapid shrinks it.
+// rapidAdapter is the rig's testing.TB: a failure ends the history, and rapid shrinks it.
 type rapidAdapter struct {
 	testing.TB
 	rt *rapid.T
@@ -172,7 +172,7 @@ func drawPolicy(rt *rapid.T) compactor.Policy {
 	return p
 }
 
-// drawVariant draws what most policies leave as it is.
+// drawVariant draws the settings that most policies leave at their defaults.
 func drawVariant(rt *rapid.T, p *compactor.Policy) {
 	switch {
 	case !chance(rt, 4, "a rare policy"):
@@ -187,7 +187,7 @@ func drawVariant(rt *rapid.T, p *compactor.Policy) {
 	}
 }
 
-// configure puts the machine between engine and world: its disk, its clock, its ear.
+// configure puts the machine's disk, clock and event handler between engine and world.
 func (m *machine) configure(o *compactor.Options) {
 	m.disk = &disk{Records: o.Records}
 	o.Records = m.disk
@@ -199,14 +199,14 @@ func (m *machine) configure(o *compactor.Options) {
 	}
 }
 
-// end ends a history, whatever came of it.
+// end ends a history, failed or not.
 func (m *machine) end() {
 	m.repairDisk()
 	m.release()
 	m.r.close()
 }
 
-// checkAfterStep is what is held to be true after each step; whole: what only the disk can tell, too.
+// checkAfterStep checks the invariants after each step; whole: also those that need the disk.
 func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 	m.waitForWorker(rt)
 	if m.disk.isDead() {
@@ -217,7 +217,7 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.checkStatus(rt)
-	if err := m.r.checkPublishedState(); err != nil && !m.disk.isDead() { // the worker may just have been killed behind a commit
+	if err := m.r.checkPublishedState(); err != nil && !m.disk.isDead() { // the worker may just have been killed after a commit
 		rt.Fatal(err)
 	}
 	if whole {
@@ -228,7 +228,7 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 	}
 }
 
-// repairFaults has everything in order that was broken, and the worker done.
+// repairFaults removes all faults, and waits for the worker.
 func (m *machine) repairFaults(rt *rapid.T) {
 	m.repairDisk()
 	m.disk.arm(0, false)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// How the worker behaves, until it is told otherwise.
+// How the worker behaves, until a step changes it.
 const (
 	moodGood = iota
 	moodSaves
@@ -77,7 +77,7 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 	return goodSummary(ctx, n, req)
 }
 
-// saves are memories of the first messages that a request shows, one of each.
+// saves returns memories of the first messages in a request, one each.
 func saves(req llm.Request) (calls []llm.Call) {
 	for _, tool := range req.Tools {
 		if tool.Name != "memory_save" {
@@ -100,15 +100,15 @@ func fact(seq int64) string {
 	return "Message " + strconv.FormatInt(seq, 10) + " was said to be kept in mind."
 }
 
-// firstWords are how what people say begins: the number of the message follows, by
-// which a view or a summary can be seen to speak of it.
+// firstWords are the beginnings of messages; the number of the message follows, which shows that a
+// view or a summary covers it.
 var firstWords = []string{"note", "question", "edited"}
 
-// Where the worker may be held until a later step lets it go on.
+// Where the worker may be held until a later step releases it.
 const (
 	atStarted = iota + 1 // its row is running
-	atWork               // the model is at it
-	atMade               // the summary is made, and nobody has it yet
+	atWork               // the model is working
+	atMade               // the summary is made, but not yet returned
 )
 
 // gate is a place where the worker is held.
@@ -117,14 +117,14 @@ type gate struct {
 	open  chan struct{}
 }
 
-// holdWorkerAt has the next worker that comes to a place wait there.
+// holdWorkerAt holds the next worker that reaches a place.
 func (m *machine) holdWorkerAt(rt *rapid.T, place int) {
 	m.releaseAndWait(rt)
 	m.gate = &gate{place, make(chan struct{})}
 	m.next.Store(m.gate)
 }
 
-// waitAtGate holds the worker, if this is the place.
+// waitAtGate holds the worker if this is the place.
 func (m *machine) waitAtGate(ctx context.Context, place int) {
 	g := m.next.Load()
 	if g == nil || g.place != place || !m.next.CompareAndSwap(g, nil) {
@@ -137,7 +137,7 @@ func (m *machine) waitAtGate(ctx context.Context, place int) {
 	}
 }
 
-// release lets the worker go on, and holds none any more.
+// release lets the worker continue, and removes the gate.
 func (m *machine) release() {
 	m.next.Store(nil)
 	if m.gate != nil {
@@ -150,14 +150,14 @@ func (m *machine) release() {
 	m.held = false
 }
 
-// releaseAndWait lets a worker that is held go on, until it is done.
+// releaseAndWait lets a held worker continue, and waits until it is done.
 func (m *machine) releaseAndWait(rt *rapid.T) {
 	m.release()
 	m.waitForWorker(rt)
 }
 
-// calm waits until the worker is done, or held: so a history is made of its draws
-// alone, and rapid can make it smaller. In some nobody waits.
+// waitForWorker waits until the worker is done or held: so a history depends only on its draws, and
+// rapid can shrink it. Some histories do not wait.
 func (m *machine) waitForWorker(rt *rapid.T) {
 	if m.loose || !m.r.c.Busy() {
 		return
@@ -182,8 +182,8 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 	}
 }
 
-// slowJob runs what makes a row, and holds it up. What fills a placeholder, with its folds, runs
-// beside the worker and is never held.
+// slowJob runs a job, and delays it. Filling a placeholder, with its folds, runs concurrently and
+// is never held.
 func (m *machine) slowJob(e compactor.Event, slow func() func()) (finish func()) {
 	if e.By == compactor.ByExtractive && (e.Trigger == compactor.OnRepair || e.Trigger == compactor.OnRollup) {
 		return slow()
@@ -194,8 +194,8 @@ func (m *machine) slowJob(e compactor.Event, slow func() func()) (finish func())
 	return finish
 }
 
-// onEvent hears of each step of a compaction, on the owner's goroutine: what is reported is what a
-// new count gives.
+// onEvent receives each step of a compaction on the owner's goroutine: the reported numbers equal a
+// new count.
 func (m *machine) onEvent(e compactor.Event) {
 	m.events[eventName(e)].Add(1)
 	used := m.r.c.Compactor.StatusReader()().Used
@@ -212,7 +212,7 @@ func (m *machine) onEvent(e compactor.Event) {
 		if e.AfterTokens != used {
 			m.reportFault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
 		}
-		if e.BeforeTokens == m.lastly { // what a level wants is applied in several steps, one behind the other
+		if e.BeforeTokens == m.lastly { // a level's demand is applied in several steps
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
@@ -222,7 +222,7 @@ func (m *machine) onEvent(e compactor.Event) {
 	}
 }
 
-// reportFault notes what a worker's goroutine found, for the test's.
+// reportFault records a fault found in a worker's goroutine, for the test's goroutine.
 func (m *machine) reportFault(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)
 	m.problem.CompareAndSwap(nil, &why)

@@ -8,8 +8,8 @@ import (
 	"cairn/internal/check"
 )
 
-// TestMain makes fewer random cases under the race detector, which makes each of them ten
-// times as slow; .ci/run makes more without it.
+// TestMain runs fewer random cases under the race detector, which makes each ten times as slow;
+// .ci/run runs more without it.
 func TestMain(m *testing.M) {
 	if check.UnderRace() {
 		if err := flag.Set("rapid.checks", "25"); err != nil {

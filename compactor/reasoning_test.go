@@ -15,8 +15,8 @@ import (
 	"cairn/store"
 )
 
-// useReasoningModel has a turn in which the model reasons at length before it calls a tool. It
-// returns the request that was made with the tool's result.
+// useReasoningModel runs a turn in which the model reasons at length before it calls a tool, and
+// returns the request with the tool's result.
 func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	r.t.Helper()
 	x := r.begin(r.deliver("look it up", true))

@@ -16,13 +16,13 @@ import (
 	"cairn/transcript"
 )
 
-// refuseCompactions has the disk refuse new compactions until the returned function is called.
+// refuseCompactions makes the disk reject new compactions until the returned function is called.
 func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
 	t.Helper()
 	return r.refuse(t, "INSERT ON compactions")
 }
 
-// refuse has the disk refuse something until the returned function is called.
+// refuse makes the disk reject a table's writes until the returned function is called.
 func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 	t.Helper()
 	run := func(query string) {
@@ -37,9 +37,9 @@ func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 // faultyDisk is a store whose disk fails when a test says so.
 type faultyDisk struct {
 	memory.Records
-	blind   bool       // it does not tell the head
-	refuses bool       // it takes no change of the head
-	undo    *undoFault // how it undoes; nil: as ever
+	blind   bool       // reading the head fails
+	refuses bool       // changing the head fails
+	undo    *undoFault // how it undoes; nil: normally
 }
 
 // faultyDisk restarts the rig on such a store.

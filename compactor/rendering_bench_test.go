@@ -11,8 +11,8 @@ import (
 	"cairn/transcript"
 )
 
-// fullWindow is the history of a busy channel that fills a window of 128 000
-// tokens: three messages are overheard for each one the bot answers.
+// fullWindow returns the history of a busy channel that fills a window of 128 000 tokens: three
+// unaddressed messages for each one that the bot answers.
 func fullWindow() *History {
 	h := newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(128_000))
 	for h.view.cost() < 128_000 {
@@ -32,8 +32,8 @@ func appendOne(h *History, role llm.Role, text string) {
 	h.Append(m)
 }
 
-// BenchmarkRenderFull is a full window of 128 000 tokens, rendered afresh, as the
-// first request after a start or an applied compaction is.
+// BenchmarkRenderFull renders a full window of 128 000 tokens anew, like the first request after a
+// start or an applied compaction.
 func BenchmarkRenderFull(b *testing.B) {
 	h := fullWindow()
 	b.ReportAllocs()
@@ -43,8 +43,8 @@ func BenchmarkRenderFull(b *testing.B) {
 	b.ReportMetric(float64(len(h.lines)), "messages")
 }
 
-// BenchmarkRenderNextTurn is the first request of a turn: an answer and a question
-// were added, and a context followed.
+// BenchmarkRenderNextTurn renders the first request of a turn: an answer, a question and a context
+// were added.
 func BenchmarkRenderNextTurn(b *testing.B) {
 	h := fullWindow()
 	full := h.Next()
@@ -52,7 +52,7 @@ func BenchmarkRenderNextTurn(b *testing.B) {
 	r.next("be kind", h.view)
 	b.ReportAllocs()
 	for b.Loop() {
-		if h.Next() > full+200 { // the window shall not grow
+		if h.Next() > full+200 { // keep the window at its size
 			b.StopTimer()
 			h = fullWindow()
 			r.next("be kind", h.view)

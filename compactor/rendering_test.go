@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// renderedHistory is a history to which everything happens in random order, and what was rendered of it.
+// renderedHistory is a history that changes in random order, with its renderings.
 type renderedHistory struct {
 	h       *History
 	r       rendering
@@ -29,9 +29,8 @@ type handedOver struct {
 	was      string
 }
 
-// TestRenderingIsPure holds what is rendered by what was added against what is
-// rendered afresh, over random histories, and that nobody sees a request change that
-// was handed out before.
+// TestRenderingIsPure compares incremental with fresh rendering over random histories, and checks
+// that a request that was handed out never changes.
 func TestRenderingIsPure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &renderedHistory{h: newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(20_000))}
@@ -108,7 +107,7 @@ func (m *renderedHistory) changes() map[string]func(*rapid.T) {
 				ID: m.version, Kind: Leaf, Span: Span{From: 1, To: last.Seq}, Text: fmt.Sprint("summary ", rapid.IntRange(1, 3).Draw(t, "text")),
 			}}, ClearedTo: rapid.Int64Range(0, m.h.Next()).Draw(t, "cleared")})
 		},
-		"repair": func(t *rapid.T) { // no line leaves
+		"repair": func(t *rapid.T) { // no line is removed
 			if s := m.h.view; len(s.lines) > 0 && s.lines[0].Seq > 1 {
 				m.version++
 				m.h.swap(Head{Version: m.version, Stack: []Compaction{{
@@ -119,8 +118,8 @@ func (m *renderedHistory) changes() map[string]func(*rapid.T) {
 	}
 }
 
-// check wants the rendering that goes on from the last one to equal a new one, and no earlier
-// prompt to change.
+// check compares the incremental rendering with a new one, and checks that no earlier prompt
+// changes.
 func (m *renderedHistory) check(t *rapid.T) {
 	s := m.h.view
 	got, want := m.r.next("be kind", s), renderMessages("be kind", s)

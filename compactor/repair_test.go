@@ -12,7 +12,7 @@ import (
 
 var aimed = regexp.MustCompile(`about (\d+) tokens`)
 
-// A repair asks for a summary as long as its span deserves, like any other job.
+// A repair requests a summary as long as its span warrants, like any other job.
 func TestRepairLengthFollowsSpan(t *testing.T) {
 	for _, model := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with a model: %v", model), func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestRepairLengthFollowsSpan(t *testing.T) {
 			for _, m := range r.said {
 				span += m.Tokens
 			}
-			r.startSession() // all of it stands behind a placeholder, which is repaired
+			r.startSession() // all of it is behind a placeholder, which is repaired
 			r.waitIdle()
 			rows := r.c.Status().Past.Earlier[0].Rows
 			if len(rows) != 1 || rows[0].Kind != compactor.Leaf {

@@ -13,7 +13,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// refusal asks for a compaction that does nothing, and returns why.
+// refusal requests a compaction that does nothing, and returns the reason.
 func (r *rig) refusal(trigger compactor.Trigger) string {
 	r.t.Helper()
 	e := r.c.Compact(trigger, "")
@@ -40,7 +40,7 @@ func TestRequestWithoutEffectSaysWhy(t *testing.T) {
 	close(release)
 	r.waitIdle()
 	asked := len(worker.Requests())
-	for range 3 { // a summary of a summary would tell less and cost more
+	for range 3 { // a summary of a summary would contain less and cost more
 		for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
 			check.Contains(t, "right after an applied compaction it is refused", r.refusal(trigger), "just compacted")
 		}
@@ -66,7 +66,7 @@ func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 		worker := &llmtest.Model{Delay: time.Second, Func: goodSummary}
 		r := newRig(t, 100_000, worker)
 		r.chat(150)
-		r.resize(10_000) // now a level is reached, but nobody has looked yet
+		r.resize(10_000) // now a level is reached, but not yet checked
 		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 			t.Fatalf("it is %+v", e)
 		}
@@ -144,7 +144,7 @@ func TestNothingToCut(t *testing.T) {
 	r := newRig(t, 4000, worker)
 	r.policy.KeepLastN, r.policy.BackgroundThreshold, r.policy.AggressiveThreshold = 500, 0.10, 0.80
 	r.policy.TailTokens = 200_000
-	r.chat(12) // above the background level, and all of it spared
+	r.chat(12) // above the background level, and all of it protected
 	r.waitIdle()
 	if g := r.c.Status(); g.Used < g.Window/10 {
 		t.Fatalf("%d of %d are used", g.Used, g.Window)

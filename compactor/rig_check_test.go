@@ -12,7 +12,7 @@ import (
 	"cairn/transcript"
 )
 
-// strict says what a strict provider would not take.
+// strict returns what a strict provider would reject.
 func strict(messages []llm.Message) string {
 	open := map[string]bool{}
 	for i, m := range messages {
@@ -43,8 +43,8 @@ func strict(messages []llm.Message) string {
 	return ""
 }
 
-// verify holds what is on disk and in memory against what was put in: coverage,
-// order, provenance, budgets, and that the transcript is untouched.
+// verify compares disk and memory with the inputs: coverage, order, provenance, budgets, and an
+// unchanged transcript.
 func (r *rig) verify() {
 	r.t.Helper()
 	must(r.t, r.check())
@@ -60,7 +60,7 @@ func (r *rig) repaired() {
 	}
 }
 
-// noPlaceholder fails if a placeholder stands in the view.
+// noPlaceholder fails if the view has a placeholder.
 func (r *rig) noPlaceholder() {
 	r.t.Helper()
 	for _, row := range r.c.Status().Stack {
@@ -70,7 +70,7 @@ func (r *rig) noPlaceholder() {
 	}
 }
 
-// onDisk has somebody who looks on look at the conversation.
+// onDisk reads the conversation with a second connection.
 func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
 	ctx := context.Background()
 	db := r.look
@@ -143,7 +143,7 @@ func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) e
 	return r.checkTranscript(conv)
 }
 
-// rowsOf are all applied rows, each in the session where it stands in the head.
+// rowsOf returns all applied rows, each in the session where it is in the head.
 func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err error) {
 	if head.Start != r.start() || len(head.Earlier) != len(r.ends) {
 		return nil, fmt.Errorf("the session begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))

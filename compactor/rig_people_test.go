@@ -1,4 +1,4 @@
-// What people do in a test's conversation: talk, edit, delete, begin anew.
+// What people do in a test's conversation: talk, edit, delete, start a new session.
 
 package compactor_test
 
@@ -18,7 +18,7 @@ import (
 	"cairn/store"
 )
 
-// deliverNotes delivers a message nobody answers.
+// deliverNotes delivers an unaddressed message.
 func (r *rig) deliverNotes(text string) {
 	r.t.Helper()
 	r.deliver(text, false)
@@ -28,7 +28,7 @@ func (r *rig) deliverNotes(text string) {
 	r.c.Check(context.Background())
 }
 
-// deliverMany delivers n messages of so many words.
+// deliverMany delivers n messages of this many words.
 func (r *rig) deliverMany(n, words int) {
 	r.t.Helper()
 	for i := range n {
@@ -36,7 +36,7 @@ func (r *rig) deliverMany(n, words int) {
 	}
 }
 
-// deliverAndWait waits after each of them until nothing is at work.
+// deliverAndWait waits after each message until nothing runs.
 func (r *rig) deliverAndWait(n, words int) {
 	r.t.Helper()
 	for i := range n {
@@ -45,7 +45,7 @@ func (r *rig) deliverAndWait(n, words int) {
 	}
 }
 
-// talkUntilUsage has turns until something is true, and waits after each until nothing is at work.
+// talkUntilUsage runs turns until a condition is true, and waits after each until nothing runs.
 func (r *rig) talkUntilUsage(done func() bool) {
 	r.t.Helper()
 	for !done() {
@@ -54,13 +54,13 @@ func (r *rig) talkUntilUsage(done func() bool) {
 	}
 }
 
-// talkTo has turns until the window is so full.
+// talkTo runs turns until the window is this full.
 func (r *rig) talkTo(share float64) {
 	r.t.Helper()
 	r.talkUntilUsage(func() bool { return r.share() >= share })
 }
 
-// compactAndWait asks for a compaction, which may have nothing to do.
+// compactAndWait requests a compaction, which may have nothing to do.
 func (r *rig) compactAndWait() compactor.Event {
 	r.t.Helper()
 	e := r.c.Compact(compactor.OnManual, "")
@@ -73,8 +73,8 @@ func (r *rig) deliver(text string, addressed bool) chat.Message {
 	return r.notifyChanged(store.Inbound{Text: text, Addressed: addressed})
 }
 
-// notifyChanged delivers a message of Ada's as a connector does, and takes it up. What it does not have it
-// is given: an id, and a time a minute after the one before.
+// notifyChanged delivers a message of Ada's like a connector, and dequeues it. It sets a missing
+// id, and a time a minute after the message before.
 func (r *rig) notifyChanged(in store.Inbound) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
@@ -92,7 +92,7 @@ func (r *rig) notifyChanged(in store.Inbound) chat.Message {
 	r.c.History().Stored()
 	r.said = append(r.said, taken...)
 	if n == 1 {
-		r.c.Reread() // as a thread's owner does: it has inherited
+		r.c.Reread() // like a thread's owner after inheriting
 	}
 	return taken[0]
 }
@@ -110,7 +110,7 @@ func (r *rig) startSession() {
 	}
 }
 
-// start is where the current session begins.
+// start returns where the current session begins.
 func (r *rig) start() int64 {
 	if len(r.ends) == 0 {
 		return 1
@@ -118,13 +118,13 @@ func (r *rig) start() int64 {
 	return r.ends[len(r.ends)-1] + 1
 }
 
-// session is the number of the session in which a message stands.
+// session returns the number of the session that contains a message.
 func (r *rig) session(seq int64) int {
 	n, _ := slices.BinarySearch(r.ends, seq)
 	return n
 }
 
-// talk has a turn: a question, tool results if there are any, an answer.
+// talk runs a turn: a question, possibly tool results, and an answer.
 func (r *rig) talk(question string, results ...string) {
 	r.t.Helper()
 	r.answer(r.deliver(question, true), results...)
@@ -136,7 +136,7 @@ func (r *rig) answerAlone(asked chat.Message) {
 	(&turn{r: r, asked: asked}).finish(fmt.Sprint("answer to ", asked.Seq))
 }
 
-// answer has the turn of a question that was taken up.
+// answer runs the turn of a dequeued question.
 func (r *rig) answer(asked chat.Message, results ...string) {
 	r.t.Helper()
 	x := r.begin(asked)
@@ -152,7 +152,7 @@ func (r *rig) answer(asked chat.Message, results ...string) {
 	x.finish(fmt.Sprintf("answer to %d", asked.Seq))
 }
 
-// turn is a turn that goes on, and what it will store.
+// turn is a running turn, and the messages it will store.
 type turn struct {
 	r     *rig
 	asked chat.Message
@@ -189,14 +189,14 @@ func (x *turn) finish(text string) {
 	x.r.c.Check(context.Background())
 }
 
-// edit has a person change what they said, as a connector's event does.
+// edit edits a message, as a connector's event does.
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
 	must(r.t, r.editWithoutNotice(seq, text))
 	r.apply(seq)
 }
 
-// editWithoutNotice is edit, of which nobody tells the engine. Its error may be the disk's.
+// editWithoutNotice edits without notifying the engine. Its error may be the disk's.
 func (r *rig) editWithoutNotice(seq int64, text string) error {
 	m := &r.said[seq-1]
 	r.edits++
@@ -211,7 +211,7 @@ func (r *rig) editWithoutNotice(seq int64, text string) error {
 	return nil
 }
 
-// remove has people delete what they said, all at once.
+// remove deletes messages in one deletion.
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
 	if got, err := r.removeWithoutNotice(seqs...); err != nil || !slices.Equal(got, seqs) {
@@ -220,7 +220,7 @@ func (r *rig) remove(seqs ...int64) {
 	r.apply(seqs...)
 }
 
-// removeWithoutNotice is remove, of which nobody tells the engine. It returns what the deletion changed;
+// removeWithoutNotice deletes without notifying the engine. It returns what the deletion changed;
 // its error may be the disk's.
 func (r *rig) removeWithoutNotice(seqs ...int64) (changed []int64, err error) {
 	var ids []string
@@ -239,7 +239,7 @@ func (r *rig) removeWithoutNotice(seqs ...int64) (changed []int64, err error) {
 	return changed, nil
 }
 
-// apply brings into the view what was changed on disk.
+// apply updates the view from the disk.
 func (r *rig) apply(seqs ...int64) {
 	r.t.Helper()
 	for _, seq := range seqs {
@@ -255,7 +255,7 @@ func (r *rig) apply(seqs ...int64) {
 	}
 }
 
-// remainingMessages are the messages that were not deleted.
+// remainingMessages returns the messages that were not deleted.
 func (r *rig) remainingMessages() []chat.Message {
 	return slices.DeleteFunc(slices.Clone(r.said), func(m chat.Message) bool { return r.gone[m.Seq] })
 }

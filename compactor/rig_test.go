@@ -35,18 +35,18 @@ type rig struct {
 	store  *store.Store
 	conv   *store.Conversation
 	c      *owner
-	said   []chat.Message // everything, in order: what the test put in, as it was last edited
-	gone   map[int64]bool // what of it was deleted
-	ends   []int64        // the last seqs of the sessions that somebody ended
-	quiet  bool           // nobody speaks to the bot
+	said   []chat.Message // all inputs in order, as last edited
+	gone   map[int64]bool // those deleted
+	ends   []int64        // the last seqs of the ended sessions
+	quiet  bool           // no message is addressed to the bot
 	edits  int            // so far
 	hook   func()         // called between the requests of a turn; nil: nothing
 	model  string         // its name
 	learnt llm.Learnt     // of the model, over restarts
 	size   float64        // real tokens for one estimated, of a provider that counts; 0: it does not
 
-	borrowed bool         // the store is open already, and others go on using it
-	look     *store.Store // for those who look on; nil: one is opened for each look
+	borrowed bool         // the store is open already, and stays open
+	look     *store.Store // for concurrent reads; nil: each read opens one
 
 	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event
@@ -57,18 +57,18 @@ func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 	return tuned(t, window, worker, nil)
 }
 
-// tuned is a rig whose options are changed before it is opened.
+// tuned returns a rig whose options are changed before it is opened.
 func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), name: "terminal:test", window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
-	r.policy.PrepareThreshold = 0 // tests of work ahead switch it on
+	r.policy.PrepareThreshold = 0 // tests of prepared summaries switch it on
 	r.open()
 	t.Cleanup(r.close)
 	return r
 }
 
-// emptyStore is the file of a store without conversations. It is made once: a migration
-// for each test would take a quarter of the time of all tests.
+// emptyStore is the file of a store without conversations. It is made once: a migration in each
+// test would take a quarter of the time of all tests.
 var emptyStore = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "cairn")
 	if err != nil {
@@ -169,15 +169,15 @@ func (r *rig) close() {
 	r.c = nil
 }
 
-// restart ends the process, as far as the conversation can tell, and starts it again.
+// restart ends the process, as far as the conversation can see, and starts it again.
 func (r *rig) restart() {
 	r.t.Helper()
 	r.close()
 	r.open()
 }
 
-// request checks and renders as a turn does before each call of the model, and
-// holds the request to what a strict provider takes.
+// request checks and renders as a turn does before each model call, and checks the request like a
+// strict provider.
 func (r *rig) request() []llm.Message {
 	r.t.Helper()
 	messages, maxTokens, err := r.c.Request(context.Background())
@@ -208,7 +208,7 @@ func (r *rig) request() []llm.Message {
 	return messages
 }
 
-// estimate is what a request costs beside its tools.
+// estimate returns the cost of a request without its tools.
 func (r *rig) estimate(messages []llm.Message) (n int) {
 	for _, m := range messages {
 		n += tokens.Estimate(m.Text)
@@ -216,14 +216,14 @@ func (r *rig) estimate(messages []llm.Message) (n int) {
 	return n
 }
 
-// resize gives the model another window, also while a worker runs.
+// resize changes the model's window, also while a worker runs.
 func (r *rig) resize(window int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.window = window
 }
 
-// waitIdle waits until nothing is at work and nothing is due.
+// waitIdle waits until nothing runs and nothing is due.
 func (r *rig) waitIdle() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -248,7 +248,7 @@ func (r *rig) seen(state compactor.EventState) (n int) {
 	return n
 }
 
-// render is the whole view as one text.
+// render returns the whole view as one text.
 func (r *rig) render() string {
 	r.t.Helper()
 	messages, _, err := r.c.Request(context.Background())

@@ -1,4 +1,4 @@
-// Workers that tests use, and what they were asked.
+// Workers for tests, and their requests.
 
 package compactor_test
 
@@ -14,32 +14,32 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// says is a worker whose summaries are all the same.
+// says returns a worker whose summaries are all the same.
 func says(text string) *llmtest.Model {
 	return &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return summary(text), nil }}
 }
 
-// wordyWorker is a worker whose summaries end with rest.
+// wordyWorker returns a worker whose summaries end with rest.
 func wordyWorker(rest string) *llmtest.Model {
 	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return summary(fmt.Sprintf("Summary %d. %s", n, rest)), nil
 	}}
 }
 
-// goodSummary is a worker that summarizes well: it hands in a short summary.
+// goodSummary is a worker that submits a short, valid summary.
 func goodSummary(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
 }
 
 var lastRequest = regexp.MustCompile(`messages #\d+ to #\d+`)
 
-// spanOf is which messages a worker's request asks to summarize.
+// spanOf returns which messages a worker's request asks to summarize.
 func spanOf(req llm.Request) string {
 	text := req.Messages[1].Text
 	return lastRequest.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
 }
 
-// wordsOf is enough of what is to be summarized for a summary of it.
+// wordsOf returns enough words of the span for a valid summary.
 func wordsOf(req llm.Request) string {
 	material := materialIn(req)
 	if strings.Contains(material, `from="Ada"`) {
@@ -51,7 +51,7 @@ func wordsOf(req llm.Request) string {
 
 var tags = regexp.MustCompile(`<[^<>]*>`)
 
-// materialIn is what a worker's request asks to summarize, without what is there for reference.
+// materialIn returns the span in a worker's request, without the text for reference.
 func materialIn(req llm.Request) string {
 	_, text, _ := strings.Cut(req.Messages[1].Text, "<transcript>\n")
 	text, _, _ = strings.Cut(text, "\n</transcript>")
@@ -64,13 +64,12 @@ func brokenSummaries(context.Context, int, llm.Request) (llm.Response, error) {
 
 var errWorker = errors.New("the test's worker fails")
 
-// filler is a text of about so many tokens.
+// filler returns a text of about this many tokens.
 func filler(tokens int) string { return strings.Repeat("word ", tokens) }
 
 var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)
 
-// withoutContexts is a rendered request without its turn contexts, which end with the
-// head, and what these cost.
+// withoutContexts returns a rendered request without its turn contexts, and their cost.
 func withoutContexts(text string) (rest string, n int) {
 	return aContext.ReplaceAllStringFunc(text, func(one string) string {
 		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[]|"), "\n"))

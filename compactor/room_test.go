@@ -13,8 +13,8 @@ import (
 	"cairn/memory"
 )
 
-// A process may end when a summary is stored and the fold that makes room for it is
-// not: the summary waits for the fold all the same.
+// A process may end after a summary is stored, but before the fold that makes room for it: the
+// summary still waits for the fold.
 func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{
 		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {

@@ -8,7 +8,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// What a level demanded of a session is not taken from the next one.
+// A level's demand in one session does not carry over to the next.
 func TestNewSessionHasNoTokenDeficit(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction, r.policy.KeepLastN = 0.9, 0
@@ -30,8 +30,8 @@ func TestNewSessionHasNoTokenDeficit(t *testing.T) {
 	}
 }
 
-// Whether somebody has spoken to the bot since its last summary is the same after a
-// restart, whatever was folded meanwhile.
+// Whether somebody has spoken to the bot since its last summary is the same after a restart,
+// regardless of folds.
 func TestRollupDoesNotCountAsSilence(t *testing.T) {
 	r := newRig(t, 20_000, wordyWorker(filler(100)))
 	r.policy.KeepLastN = 1
@@ -39,7 +39,7 @@ func TestRollupDoesNotCountAsSilence(t *testing.T) {
 		r.hearNotes(20)
 		r.applied()
 	}
-	r.quiet = true // from here on it is what was said that counts
+	r.quiet = true // from here on the messages count
 	r.talk("do you hear?")
 	time.Sleep(5 * time.Millisecond)
 	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })

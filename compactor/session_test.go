@@ -15,10 +15,10 @@ import (
 	"cairn/memory"
 )
 
-// summarizeNotes is a worker that says in its summary which of the words note-N it was shown.
+// summarizeNotes is a worker whose summary lists the words note-N in its request.
 func summarizeNotes(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	notes := noted.FindAllString(materialIn(req), -1)
-	if !strings.Contains(req.Messages[1].Text, "<message id=") && len(notes) > 4 { // a fold says less
+	if !strings.Contains(req.Messages[1].Text, "<message id=") && len(notes) > 4 { // a fold is shorter
 		notes = append(notes[:4:4], notes[len(notes)-1])
 	}
 	return summary("Told of " + strings.Join(notes, " ") + "."), nil
@@ -26,7 +26,7 @@ func summarizeNotes(ctx context.Context, n int, req llm.Request) (llm.Response, 
 
 var noted = regexp.MustCompile(`note-\d+-`)
 
-// hearNotes has n messages heard, numbered by their places.
+// hearNotes delivers n messages, numbered by position.
 func (r *rig) hearNotes(n int) {
 	r.t.Helper()
 	for range n {
@@ -49,7 +49,7 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 	if !ok || strings.Contains(after, "note-") || strings.Contains(after, "question") || !strings.Contains(after, "anew") {
 		t.Errorf("the new session shows\n%s", after)
 	}
-	if !strings.Contains(earlier, "truncated") && !strings.Contains(earlier, "[Compaction Summary]") { // a placeholder, or what filled it by now
+	if !strings.Contains(earlier, "truncated") && !strings.Contains(earlier, "[Compaction Summary]") { // a placeholder, or the text that has replaced it
 		t.Errorf("nothing stands for the session before:\n%s", earlier)
 	}
 	close(release)
@@ -101,8 +101,8 @@ func TestLateSummaryAppliesInItsSession(t *testing.T) {
 	r.verify()
 }
 
-// What was spared from summaries as the session's beginning and end is summarized
-// too once the session is an earlier one.
+// Messages protected as a session's beginning and end are summarized once the session is an earlier
+// one.
 func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	worker := &llmtest.Model{Func: summarizeNotes}
 	r := newRig(t, 20_000, worker)
@@ -209,7 +209,7 @@ func TestNewSessionCompacts(t *testing.T) {
 	r.renderAfterRestart()
 	view := r.render()
 	check.Contains(t, "the view", view, "one more question", "answer to")
-	for _, applied := range r.c.Status().Stack { // none of what left stands beside what it left for
+	for _, applied := range r.c.Status().Stack { // no covered message is still shown
 		for _, m := range r.said {
 			if applied.Covers(m.Seq) && strings.Contains(view, fmt.Sprintf("[#%d ", m.Seq)) {
 				t.Errorf("message %d is verbatim and summarized", m.Seq)
@@ -238,7 +238,7 @@ func TestSessionEndsAfterFailedPlaceholder(t *testing.T) {
 	r.verify()
 }
 
-// hiddenEvents counts what is hidden in memory alone.
+// hiddenEvents counts spans hidden in memory alone.
 func (r *rig) hiddenEvents() (n int) {
 	for _, row := range r.c.Status().Stack {
 		if row.ID == 0 {
@@ -248,8 +248,8 @@ func (r *rig) hiddenEvents() (n int) {
 	return n
 }
 
-// What an undo set free is spared while it is in sight. Behind a new session's placeholder
-// it is summarized like the rest.
+// An undone span is protected while it is verbatim. Behind a new session's placeholder it is
+// summarized like the rest.
 func TestUndoneSpanIsSummarizedWithItsSession(t *testing.T) {
 	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.hearNotes(12)

@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkShown holds the view to what was said in the session: at every instant each
-// message is verbatim or behind a row. What lies on disk is held to that elsewhere.
+// checkShown checks that each message of the session is at every moment verbatim or covered. Other
+// checks compare the disk.
 func (r *rig) checkShown() error {
 	g := r.c.Status()
 	covered := 0
@@ -37,9 +37,8 @@ func (r *rig) checkShown() error {
 	return nil
 }
 
-// findRepeatedSpans reports whether two summaries wait to be shown over the same messages.
-// A fold and what it folds may wait together, and so may what fills a placeholder, which
-// costs nothing.
+// findRepeatedSpans reports whether two prepared summaries cover the same messages. A fold and its
+// children may both wait, and so may the text for a placeholder, which costs nothing.
 func findRepeatedSpans(prepared []compactor.Compaction) error {
 	prepared = slices.DeleteFunc(slices.Clone(prepared), func(row compactor.Compaction) bool {
 		return row.By == compactor.ByExtractive && row.Trigger == compactor.OnRepair
@@ -56,7 +55,7 @@ func findRepeatedSpans(prepared []compactor.Compaction) error {
 
 var about = regexp.MustCompile(`\(about (\d+) tokens\)`)
 
-// wordy is a worker whose summaries are as long as it was asked for.
+// wordy is a worker whose summaries have exactly the requested length.
 func wordy(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	most, err := strconv.Atoi(about.FindStringSubmatch(req.Messages[1].Text)[1])
 	if err != nil {
@@ -65,7 +64,7 @@ func wordy(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return summary(filler(most * 9 / 10)), nil
 }
 
-// random is a rig of random policy in a file, for a property of its own.
+// random returns a rig with a random policy in a file.
 func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
 	f.histories++
 	p := compactor.DefaultPolicy()
@@ -85,15 +84,14 @@ func (r *rig) noteOf(rt *rapid.T) {
 	r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
 }
 
-// TestRepairsStayBelowEmergency fills windows, hides what does not fit, and has it
-// summarized at length while more is said: what comes back never brings the next
-// emergency about.
+// TestRepairsStayBelowEmergency fills windows, hides what does not fit, and repairs it at length
+// while messages arrive: a repair never causes the next emergency.
 func TestRepairsStayBelowEmergency(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		var reads sync.RWMutex // held by the test: no worker hands in what it has made
+		var reads sync.RWMutex // held by the test: no worker submits its summary
 		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			reads.RLock()
 			defer reads.RUnlock()
@@ -121,8 +119,8 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 	})
 }
 
-// TestNoSpanIsSummarizedTwice works ahead, with a worker whose summaries wait to be
-// shown: no message is summarized again meanwhile.
+// TestNoSpanIsSummarizedTwice prepares summaries that wait: no message is summarized again
+// meanwhile.
 func TestNoSpanIsSummarizedTwice(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()

@@ -19,7 +19,7 @@ type step struct {
 	results         []string // of as many calls
 }
 
-// waitForWork has a turn of many steps, each request of it held to the window.
+// waitForWork runs a turn of many steps, each of whose requests must fit the window.
 func (r *rig) waitForWork(question string, steps ...step) {
 	r.t.Helper()
 	x := r.begin(r.deliver(question, true))
@@ -77,7 +77,7 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 			}
 			r.waitForWork("begin "+filler(20_000)+"end", steps...)
 			r.waitIdle()
-			r.verify() // the transcript has all of it
+			r.verify() // the transcript keeps all of it
 			r.renderAfterRestart()
 			r.talk("and now?")
 		})

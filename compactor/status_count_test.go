@@ -25,7 +25,7 @@ func TestProviderCountAnchorsUsage(t *testing.T) {
 		"an emergency":      func(r *rig) { r.c.Overflow(ctx) },
 		"a turn begun anew": func(r *rig) { r.c.History().Truncate(r.c.History().Next() - 1) },
 	}
-	estimated := func(r *rig) int { // the view's estimate, by the factor that was learnt
+	estimated := func(r *rig) int { // the view's estimate times the learned factor
 		r.t.Helper()
 		return int(1.3*float64(r.estimate(r.request()))) + 200 // roles and separators
 	}
@@ -52,9 +52,9 @@ func TestProviderCountAnchorsUsage(t *testing.T) {
 	}
 }
 
-// TestSettingsChangeKeepsCount: what they show otherwise is the difference of
-// two estimates, like what was added; so a restart, which finds the count on disk and
-// knows of no other settings, shows the same number.
+// TestSettingsChangeKeepsCount: a setting changes the shown number by the difference of two
+// estimates, like added messages; so a restart, which reads the count from disk, shows the same
+// number.
 func TestSettingsChangeKeepsCount(t *testing.T) {
 	less := func(r *rig) { // room, so that a large message is clipped to fewer tokens
 		r.resize(12_000)
@@ -72,7 +72,7 @@ func TestSettingsChangeKeepsCount(t *testing.T) {
 		}
 	})
 	t.Run("what is shown no more is not taken for dearer than it was", func(t *testing.T) {
-		const size = 0.6 // of a token, which nobody has learnt yet
+		const size = 0.6 // of a token, which is not learned yet
 		r := newRig(t, 20_000, nil)
 		asks(r, "and this? "+filler(9000))
 		report(r, int(size*float64(prompt(r))))

@@ -12,7 +12,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// asks makes a question and the request for its answer, of a turn that stays open.
+// asks adds a question and returns the request for its answer; the turn stays open.
 func asks(r *rig, text string) {
 	r.t.Helper()
 	r.deliver(text, true)
@@ -20,16 +20,16 @@ func asks(r *rig, text string) {
 	r.request()
 }
 
-// report tells what a provider counted for the last request.
+// report reports the provider's count of the last request.
 func report(r *rig, prompt int) { r.c.Reported(llm.Usage{Prompt: prompt, Completion: 7}) }
 
-// prompt is the status without the reply's reserve.
+// prompt returns the status without the reply's reserve.
 func prompt(r *rig) int {
 	g := r.c.Status()
 	return g.Used - g.Reserve
 }
 
-// openTurn is a rig with some talk and a turn that has been asked.
+// openTurn returns a rig with some messages and an open turn.
 func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 	r := newRig(t, 20_000, worker)
 	r.deliverMany(10, 50)
@@ -116,8 +116,8 @@ func TestImplausibleCountsAreIgnored(t *testing.T) {
 	}
 }
 
-// TestEventNumbersMatchStatus: before is what the status showed, the provider's
-// count with it, and after is what it shows then.
+// TestEventNumbersMatchStatus: before is the number the status showed, including the provider's
+// count, and after is the number it shows then.
 func TestEventNumbersMatchStatus(t *testing.T) {
 	r := openTurn(t, &llmtest.Model{Func: goodSummary})
 	report(r, prompt(r)*6/5)
@@ -130,8 +130,8 @@ func TestEventNumbersMatchStatus(t *testing.T) {
 	check.Equal(t, "e.AfterTokens", e.AfterTokens, r.c.Status().Used)
 }
 
-// TestWindowHoldsForAnyTokenSize: the budgets of all parts shrink with a model
-// that makes more tokens of a text, and what was learnt is learnt once.
+// TestWindowHoldsForAnyTokenSize: the budgets of all parts shrink with a model that makes more
+// tokens of a text, and the factor is learned once.
 func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 	check.SkipUnderRace(t)
 	for _, size := range []float64{0.6, 1, 1.6, 2.3} {
@@ -140,7 +140,7 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 			r.size = size
 			for i := range 60 {
 				if r.talk(fmt.Sprintf("question %d %s", i, filler(160))); i < 10 {
-					continue // what a token is must be learnt first
+					continue // the factor must be learned first
 				}
 				r.deliver("an aside "+filler(30), false)
 				r.waitIdle()
@@ -166,8 +166,8 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 	})
 }
 
-// TestReserveForUncertainty: a bound of the answer that is a token too large is refused,
-// so what is estimated must not be taken for sure.
+// TestReserveForUncertainty: a provider rejects an answer limit that is one token too large, so the
+// estimate needs a margin.
 func TestReserveForUncertainty(t *testing.T) {
 	r := openTurn(t, nil)
 	free := func() int { return 20_000 - r.c.Status().Used }

@@ -18,7 +18,7 @@ import (
 	"cairn/store"
 )
 
-// held is a worker that does nothing until release is closed.
+// held is a worker that blocks until release is closed.
 func held(release <-chan struct{}, answer func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
@@ -44,7 +44,7 @@ func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
 		t.Errorf("running was %+v, is %+v", first, g.Running)
 	}
 	for patience := time.Now().Add(20 * time.Second); r.seen(compactor.EventStarted) == 0 && time.Now().Before(patience); {
-		time.Sleep(time.Millisecond) // the worker's goroutine tells of it
+		time.Sleep(time.Millisecond) // the worker's goroutine reports it
 	}
 	if n := r.seen(compactor.EventStarted); n != 1 || len(r.worker.Requests()) > 1 {
 		t.Errorf("%d jobs began, the model was asked %d times", n, len(r.worker.Requests()))
@@ -84,8 +84,7 @@ func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	check.Equal(t, "the log", strings.Count(log.String(), "request_too_large"), 1)
 }
 
-// What is applied in the middle of a turn stands above all of it, and never between a call
-// and its result.
+// A summary applied during a turn is above the whole turn, and never between a call and its result.
 func TestSummaryAppliesBetweenCallAndResult(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.chat(30)
@@ -105,8 +104,8 @@ func TestSummaryAppliesBetweenCallAndResult(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// Messages stand by their seqs: neither one second for all nor a clock that goes back
-// moves a cut, or a message over one.
+// Messages are ordered by seq: neither equal times nor a backward clock moves a cut, or a message
+// across one.
 func TestBackwardClockChangesNothing(t *testing.T) {
 	for claim, said := range map[string]func(n int) time.Time{
 		"all in one second": func(int) time.Time { return time.Unix(1_800_000_000, 0) },
@@ -173,8 +172,8 @@ func TestWorkerOverflowHalvesSpan(t *testing.T) {
 	r.verify()
 }
 
-// Of many conversations that compact at once no more ask a model than there are
-// places, each about its own messages; and a worker that breaks leaves its place.
+// Many conversations compact at once: at most as many call a model as the semaphore has places,
+// each about its own messages; a failing worker releases its place.
 func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 	const places = 2
 	slots := make(chan struct{}, places)
@@ -224,7 +223,7 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 	check.Equal(t, "were at work at once", len(slots), 0)
 }
 
-// A placeholder behind which nothing is left ends, and is not worth a question.
+// A placeholder whose messages are all deleted ends without a model call.
 func TestPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.policy.Enabled = false
@@ -248,7 +247,7 @@ func TestPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.verify()
 }
 
-// Of healthy work whoever runs the bot reads one line per applied compaction, and no more.
+// Healthy work logs one line per applied compaction, and no more.
 func TestOneLogLinePerAppliedCompaction(t *testing.T) {
 	var log journal
 	r := tuned(t, 8000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {

@@ -11,8 +11,8 @@ import (
 	"cairn/transcript"
 )
 
-// checkPublishedState holds what decisions are made on to the invariants of a State, and to what is on
-// disk at that instant.
+// checkPublishedState compares the state for decisions with the invariants of a State, and with the
+// disk.
 func (r *rig) checkPublishedState() (err error) {
 	r.c.do(func() {
 		if told := r.c.Compactor.Transcript(); told != nil {
@@ -32,7 +32,7 @@ func (r *rig) checkSameOnDisk(told *transcript.State) error {
 }
 
 func compareStates(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
-	var prepared []transcript.Summary // without those that changes have made stale: that is noticed when all of the work is done
+	var prepared []transcript.Summary // without stale ones, which are noticed when all work is done
 	for _, row := range told.Prepared {
 		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})
 		if err != nil {
@@ -49,7 +49,7 @@ func compareStates(told *transcript.State, conv *store.Conversation, state trans
 	return nil
 }
 
-// describe writes what of a State the disk knows too, but for running rows: a restart ends them.
+// describe prints the stored parts of a State, without running rows, which a restart ends.
 func describe(s *transcript.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version %d, next %d, session from %d of %d messages, cleared to %d, spared %v, sessions %v\n",
@@ -66,7 +66,7 @@ func describe(s *transcript.State) string {
 	return b.String()
 }
 
-// decide commits what is decided on the state of a conversation that no engine owns.
+// decide commits a decision on the state of a conversation without an engine.
 func decide(c *store.Conversation, what func(*transcript.State) transcript.Change) error {
 	loaded, err := c.Compactions().Load(context.Background())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"cairn/llm"
 )
 
-// speakers is a strategy that tells who spoke, and nothing else.
+// speakers is a strategy whose summaries only name the speakers.
 type speakers struct{}
 
 func (speakers) AsksModel() bool { return false }
@@ -30,7 +30,7 @@ func (speakers) Summarize(ctx context.Context, m compactor.Material) (summarize.
 	return summarize.Summary{Text: fmt.Sprintf("%d messages of %s.", m.Row.Messages, strings.Join(names, " and "))}, err
 }
 
-// A program may summarize in a way of its own.
+// A program can use its own strategy.
 func ExampleStrategy() {
 	ctx, day := context.Background(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	records := compactor.NewInMemory(nil)

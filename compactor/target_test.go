@@ -15,8 +15,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// followsInstructions is a worker that writes as many tokens as it is asked for, in words of what it
-// was shown, and notes how many.
+// followsInstructions is a worker that writes as many tokens as requested, in words of its
+// material, and records how many.
 func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		text := req.Messages[1].Text

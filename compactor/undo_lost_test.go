@@ -12,9 +12,9 @@ import (
 // undoFault says how a faulty disk undoes.
 type undoFault struct {
 	disk   *faultyDisk
-	undoes bool // it takes the compaction back, and fails then
+	undoes bool // it undoes the compaction, and then fails
 	works  bool // it fails no more
-	late   int  // so many undoes come too late: people changed something first
+	late   int  // this many undos are stale: people changed something first
 }
 
 func (u *undoFault) commit(commit func() (compactor.Head, error)) (head compactor.Head, err error) {
@@ -31,8 +31,8 @@ func (u *undoFault) commit(commit func() (compactor.Head, error)) (head compacto
 	return head, err
 }
 
-// withLostUndo has some applied compactions, and an undo that fails on such a disk. view is what the
-// view was before the last of them.
+// withLostUndo returns a rig with applied compactions, and an undo that fails on such a disk. view
+// is the view before the last compaction.
 func withLostUndo(t *testing.T, appliedSets int, u *undoFault) (r *rig, view string) {
 	t.Helper()
 	r = newRig(t, 8000, &llmtest.Model{Func: goodSummary})
@@ -64,7 +64,7 @@ func TestNewSessionAfterFailedUndo(t *testing.T) {
 	r.verify()
 }
 
-// What people change at the same time keeps nobody from taking the latest summary back.
+// Concurrent edits do not prevent an undo of the latest summary.
 func TestUndoIsRetried(t *testing.T) {
 	u := &undoFault{}
 	r, before := withLostUndo(t, 1, u)
@@ -75,8 +75,7 @@ func TestUndoIsRetried(t *testing.T) {
 	r.verify()
 }
 
-// What people change between an undo whose answer was lost and the next look at the
-// disk is shown as they changed it.
+// Edits between an undo whose reply was lost and the next read of the disk are shown.
 func TestLostUndoRestoresLaterEdits(t *testing.T) {
 	r, _ := withLostUndo(t, 1, &undoFault{undoes: true})
 	r.edit(2, "something else altogether")
@@ -92,8 +91,7 @@ func TestLostUndoRestoresLaterEdits(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// What a lost undo has uncovered is at hand until the disk was read again: nothing else
-// is undone before.
+// Until the disk is reread after a lost undo, nothing else is undone.
 func TestNoSecondUndoAfterLostReply(t *testing.T) {
 	u := &undoFault{undoes: true}
 	r, _ := withLostUndo(t, 2, u)

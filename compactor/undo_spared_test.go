@@ -85,8 +85,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	})
 }
 
-// What a worker was reading when something older was undone waits: the view is
-// in order.
+// A summary whose worker was reading while an older one was undone waits: the view stays in order.
 func TestNothingAppliesAfterUndoneSpan(t *testing.T) {
 	release := make(chan struct{})
 	var slow sync.Once
@@ -132,8 +131,8 @@ func TestNothingAppliesAfterUndoneSpan(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// What was made ahead of later messages waits for what was undone, at the
-// aggressive level too: the view is in order.
+// Prepared summaries of later messages wait for the undone span, at the aggressive level too: the
+// view stays in order.
 func TestPreparedSummaryDoesNotSkipUndoneSpan(t *testing.T) {
 	hold := make(chan struct{})
 	close(hold)
@@ -167,8 +166,8 @@ func TestPreparedSummaryDoesNotSkipUndoneSpan(t *testing.T) {
 	}
 }
 
-// What was to repair what is undone is worth nothing any more: it is neither shown as
-// ready nor counted on.
+// A prepared repair of an undone summary is dropped: it is neither listed as prepared nor counted
+// on.
 func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7

@@ -11,7 +11,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// undo takes the latest compaction back, and fails if that is refused.
+// undo undoes the latest compaction, and fails if that is refused.
 func (r *rig) undo() compactor.Event {
 	r.t.Helper()
 	e, err := r.c.Undo(r.t.Context())
@@ -23,7 +23,7 @@ func (r *rig) undo() compactor.Event {
 	return e
 }
 
-// refused fails unless nothing can be undone, for a reason that says want.
+// refused fails unless undo is refused with a reason that contains want.
 func (r *rig) refused(want string) {
 	r.t.Helper()
 	before := r.render()
@@ -34,7 +34,7 @@ func (r *rig) refused(want string) {
 	check.Equal(r.t, "a refused undo changed the view", r.render(), before)
 }
 
-// applied summarizes what is old enough, and waits until it was applied.
+// applied summarizes the old messages, and waits until the summary is applied.
 func (r *rig) applied() {
 	r.t.Helper()
 	applied := r.seen(compactor.EventApplied)
@@ -73,7 +73,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 				if e := r.undo(); e.BeforeTokens >= e.AfterTokens {
 					t.Errorf("from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
 				}
-				// The earlier rounds' views are beginnings: what was said since stands behind them.
+				// The earlier rounds' views are prefixes: newer messages follow them.
 				view := strings.TrimRight(r.render(), "\n")
 				want := strings.TrimRight(views[round], "\n")
 				if round == 2 && view != want || !strings.HasPrefix(view, want) {
@@ -138,7 +138,7 @@ func TestUndoIsRefused(t *testing.T) {
 	})
 }
 
-// Applied compactions by workers and undoing at once, in a turn and between turns.
+// Workers' summaries are applied and undone concurrently, in a turn and between turns.
 func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: goodSummary})
 	undone := 0
@@ -172,8 +172,8 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// A refused undo changes nothing, of a model too that counts otherwise than we do:
-// neither the numbers nor how long a message is shown.
+// A refused undo changes nothing, also with a model that counts differently: neither the numbers
+// nor how long a message is shown.
 func TestRefusedUndoChangesNothing(t *testing.T) {
 	r := newRig(t, 10_000, &llmtest.Model{Func: goodSummary})
 	r.size, r.model = 1.5, "m"
@@ -188,8 +188,8 @@ func TestRefusedUndoChangesNothing(t *testing.T) {
 	check.Equal(t, "tokens are used", r.c.Status().Used, before)
 }
 
-// What waited for an earlier session is applied together with somebody's summary: that one
-// is undone, and the other stays.
+// A prepared summary of an earlier session is applied together with a requested one: only the
+// requested one is undone.
 func TestUndoAfterEarlierSessionApply(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestUndoAfterEarlierSessionApply(t *testing.T) {
 			r.policy.PrepareThreshold = 0.6
 			r.startSession()
 			r.hearNotes(20)
-			r.waitIdle() // what the extractive summarizer made of the session's end is made better, which waits
+			r.waitIdle() // the repair of the extractive summary of the session's end waits
 			lines := r.c.Status().Lines
 			r.applied()
 			all, err := r.conv.Compactions().Applied(t.Context())

@@ -50,7 +50,7 @@ func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 
 var wide = shape{clipTo: 1 << 20, maxFirst: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
 
-// pairs writes the calls and results of a view: "a b | a=1 b=2".
+// pairs formats the calls and results of a view: "a b | a=1 b=2".
 func pairs(view []llm.Message) string {
 	var parts []string
 	for _, m := range view {
@@ -135,8 +135,8 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 	})
 }
 
-// Whatever is wanted, a cut goes between turns: what is left is a view that a strict
-// provider takes, and what leaves takes its calls, results and stand-ins with it.
+// A cut is always between turns: the rest is a view that a strict provider accepts, and calls leave
+// with their results and substitutes.
 func TestCutsKeepCallsWithResults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var all [][]chat.Message

@@ -12,7 +12,7 @@ import (
 	"cairn/memory"
 )
 
-// facts are what somebody tells who is to be remembered, whatever the worker's model can.
+// facts are messages that must be remembered with any worker.
 var facts = []string{
 	"I moved to Lisbon in March 2024.", "My sister Clara owns a bicycle shop in Faro.", "I am allergic to shellfish.",
 	"We decided to sell the red caravan.", "I work as a nurse at the harbour clinic.", "I prefer trains over planes.", "I am allergic to shellfish.",
@@ -20,7 +20,7 @@ var facts = []string{
 
 const whatAdaTold = "Ada told of her move to Lisbon, of her sister and of her work."
 
-// memoriesOfFacts compacts facts with a worker and returns what is remembered of them.
+// memoriesOfFacts compacts facts with a worker and returns the saved memories.
 func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	t.Helper()
 	for _, fact := range facts {

@@ -183,7 +183,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	fact := regexp.MustCompile(`FACT-\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		var kept []string // it copies what it is given, and no more
+		var kept []string // it copies its input, and no more
 		for _, f := range fact.FindAllString(req.Messages[1].Text, -1) {
 			if !strings.Contains(strings.Join(kept, " ")+" ", f+" ") {
 				kept = append(kept, f)
@@ -239,7 +239,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 		r.chat(20)
 		r.compact("")
 	}
-	r.policy.Enabled = false // what an emergency hides is read when it is repaired
+	r.policy.Enabled = false // hidden messages are read when they are repaired
 	r.resize(4000)
 	r.chat(120)
 	if r.emergencies() == 0 {

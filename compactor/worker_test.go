@@ -200,7 +200,7 @@ func TestWorkerMaxTurns(t *testing.T) {
 	}
 }
 
-// TestEachWorkerAttemptCounts: what the client tries again by itself is no gift.
+// TestEachWorkerAttemptCounts: the client's own retries count too.
 func TestEachWorkerAttemptCounts(t *testing.T) {
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		if x.N%3 != 0 {

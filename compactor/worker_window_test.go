@@ -15,7 +15,7 @@ import (
 	"cairn/memory"
 )
 
-// sizeOf is what a request takes of the window, its answer included.
+// sizeOf returns how much of the window a request takes, including its answer.
 func sizeOf(req llm.Request) int {
 	size := req.MaxTokens
 	for _, m := range req.Messages {
@@ -41,8 +41,8 @@ func offers(req llm.Request, name string) bool {
 
 var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
 
-// TestWorkerRequestsFitWindow: rounds of memory_save, summaries that are sent
-// back, reminders and second attempts included.
+// TestWorkerRequestsFitWindow: including rounds of memory_save, rejected summaries, reminders and
+// second attempts.
 func TestWorkerRequestsFitWindow(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
