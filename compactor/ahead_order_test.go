@@ -38,7 +38,7 @@ func TestRequestsGrowOnlyAtEnd(t *testing.T) {
 	appliedSets := r.seen(compactor.EventApplied)
 	t.Logf("%d requests, %d changes of the head, %d rows were applied", requests, changes, appliedSets)
 	if changes == 0 || changes*12 > requests {
-		t.Errorf("the head changed %d times in %d requests", changes, requests)
+		t.Errorf("got %d head changes in %d requests", changes, requests)
 	}
 	r.verify()
 }
@@ -57,7 +57,7 @@ func (r *rig) inOrder() {
 	}
 	for _, row := range head.Stack {
 		if row.To > shown && shown < int64(len(r.said)) {
-			r.t.Fatalf("a summary of %d to %d stands above message %d", row.From, row.To, shown)
+			r.t.Fatalf("a summary of #%d to #%d is above the older message #%d", row.From, row.To, shown)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func (r *rig) prepared(n int) {
 	r.t.Helper()
 	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) >= n })
 	if rows := r.c.Status().Stack; len(rows) > 0 {
-		r.t.Fatalf("something was applied: %+v", rows)
+		r.t.Fatalf("got %+v applied, want nothing", rows)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestRequestAppliesPreparedSummaries(t *testing.T) {
 		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
 		e := r.compactAndWait()
 		if n := len(r.c.Status().Stack); n < len(prepared) {
-			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(prepared))
+			t.Errorf("%d older turns: %+v; %d of %d summaries applied", older, e, n, len(prepared))
 		}
 		r.verify()
 	}

@@ -39,27 +39,27 @@ func TestPreparedSummariesApplyAtLevel(t *testing.T) {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 			r.waitIdle()
 			if n := len(r.c.Status().Stack); n != 0 {
-				t.Fatalf("%d summaries are shown at %.3f", n, r.share())
+				t.Fatalf("got %d applied summaries at %.3f of the window, want none", n, r.share())
 			}
 		}
 	}
 	fill(0.59)
 	if n := len(r.c.Status().Prepared); n != 0 {
-		t.Fatalf("%d summaries were made below prepare_threshold", n)
+		t.Fatalf("got %d summaries below prepare_threshold, want none", n)
 	}
 	fill(0.78)
 	g := r.c.Status()
 	if len(g.Prepared) < 2 {
-		t.Fatalf("%d summaries are ready at %.3f", len(g.Prepared), r.share())
+		t.Fatalf("got %d prepared summaries at %.3f of the window", len(g.Prepared), r.share())
 	}
 	for i, row := range g.Prepared {
 		if i > 0 && row.From != g.Prepared[i-1].To+1 {
-			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
+			t.Errorf("got #%d to #%d after #%d to #%d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
 		}
 	}
 	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
 	if after := r.c.Status(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
-		t.Errorf("%d tokens are verbatim of %d", after.Verbatim, g.Verbatim)
+		t.Errorf("got %d verbatim tokens of %d", after.Verbatim, g.Verbatim)
 	}
 	r.verify()
 }
@@ -88,12 +88,12 @@ func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL
 		r.talkTo(0.7)
 		before := r.inheritFromChannel()
 		time.Sleep(ttl - time.Second)
-		check.Equal(t, "the head changed while the cache was warm", r.inheritFromChannel(), before)
+		check.Equal(t, "head with a warm cache", r.inheritFromChannel(), before)
 		time.Sleep(ttl)
 		r.c.Check(context.Background()) // no request, so no cache to keep
-		check.Len(t, "the head changed without a request", r.c.Status().Stack, 0)
+		check.Len(t, "applied without a request", r.c.Status().Stack, 0)
 		if r.inheritFromChannel() == before {
-			t.Error("the head is the old one although the cache is cold")
+			t.Error("the head did not change although the cache is cold")
 		}
 		r.verify()
 		r.close()
@@ -130,13 +130,13 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	r := ahead(t, 8000)
 	r.quiet = true
 	r.deliverAndWait(300, 40)
-	check.Equal(t, "the model was asked", len(r.worker.Requests()), 0)
+	check.Equal(t, "model calls", len(r.worker.Requests()), 0)
 	for _, row := range r.c.Status().Stack {
 		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
 	}
 	r.restart() // which must not count as a message to the bot
 	r.waitIdle()
-	check.Equal(t, "after a restart the model was asked", len(r.worker.Requests()), 0)
+	check.Equal(t, "model calls after a restart", len(r.worker.Requests()), 0)
 	r.talk("and what do you think?")
 	for range 20 {
 		r.waitIdle()
@@ -148,7 +148,7 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 			repaired = repaired || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
 		}
 		if !repaired && row.Kind == compactor.Leaf {
-			t.Errorf("row %d is by %s although somebody spoke to the bot", row.ID, row.By)
+			t.Errorf("row %d: got summarizer %s although the bot was addressed", row.ID, row.By)
 		}
 	}
 	r.verify()

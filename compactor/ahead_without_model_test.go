@@ -29,20 +29,20 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r.talk("I sold my motorcycle and bought a cargo bike.")
 	for saved("cargo bike") == 0 {
 		if r.share() > 0.05 {
-			t.Fatalf("there is no memory at %.3f of the window", r.share())
+			t.Fatalf("got no memory at %.3f of the window", r.share())
 		}
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.waitIdle()
 	}
 	g := r.c.Status()
 	if len(g.Stack) != 0 || len(g.Prepared) == 0 {
-		t.Fatalf("%d summaries are shown and %d wait; want none and one", len(g.Stack), len(g.Prepared))
+		t.Fatalf("got %d applied and %d prepared summaries, want 0 and 1", len(g.Stack), len(g.Prepared))
 	}
 	prepared := g.Prepared[0]
 	r.resize(8_000) // now a level is reached
 	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
-	check.Equal(t, "the summary shown begins at #", r.c.Status().Stack[0].From, prepared.From)
-	check.Equal(t, "it is saved", saved("cargo bike"), 1)
+	check.Equal(t, "start of the applied summary", r.c.Status().Stack[0].From, prepared.From)
+	check.Equal(t, "copies of the memory", saved("cargo bike"), 1)
 	r.verify()
 }
 
@@ -50,5 +50,5 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 func TestExtractivePrepareCanBeOff(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.talkTo(0.1)
-	check.Equal(t, "summaries were made ahead", len(r.c.Status().Prepared), 0)
+	check.Equal(t, "prepared summaries", len(r.c.Status().Prepared), 0)
 }

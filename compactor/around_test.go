@@ -40,7 +40,7 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 			r.set(func(p *compactor.Policy) { p.KeepLastN = 0 })
 			r.compact("")
 			first := worker.Requests()[0].Messages[1].Text
-			check.Lacks(t, "beside everything there is something", first, "<before", "<after")
+			check.Lacks(t, "text beside the whole conversation", first, "<before", "<after")
 			n := len(worker.Requests())
 			r.deliverNotes("Who pays for the marina in Lisbon?")
 			r.chat(8)
@@ -55,14 +55,14 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 				text := req.Messages[1].Text
 				before, after, material := textBetween(text, "<before note=", "\n</before>"), textBetween(text, "<after note=", "\n</after>"), textBetween(text, "<transcript>", "</transcript>")
 				if !strings.Contains(before, "note number") || !strings.Contains(after, "Dora pays") && i == 0 {
-					t.Errorf("request %d: before is %q, after is %q", i+1, before, after)
+					t.Errorf("request %d: got %q before and %q after the span", i+1, before, after)
 				}
 				if got := tokens.Estimate(before) + tokens.Estimate(after); got > 2*min(400, window/24)+60 {
-					t.Errorf("request %d: they have %d tokens", i+1, got)
+					t.Errorf("request %d: got %d tokens of neighboring text", i+1, got)
 				}
-				check.Lacks(t, fmt.Sprintf("request %d is to summarize more than its span", i+1), material, "Dora pays")
+				check.Lacks(t, fmt.Sprintf("material of request %d", i+1), material, "Dora pays")
 				check.Equal(t, fmt.Sprintf("request %d strings.Count(text, \"</transcript>\")", i+1), strings.Count(text, "</transcript>"), 1)
-				check.Lacks(t, fmt.Sprintf("request %d text", i+1), text, "#1 to")
+				check.Lacks(t, fmt.Sprintf("text of request %d", i+1), text, "#1 to")
 			}
 			r.verify()
 		})
@@ -80,7 +80,7 @@ func TestEachChunkSeesPreviousNote(t *testing.T) {
 	r.deliverNotes("Greta feeds the cat Mulligan.")
 	r.chat(4)
 	if e := r.compact(""); e.State != compactor.EventApplied || strings.Count(e.Summary, "## Facts") != 1 {
-		t.Fatalf("it ended as %+v", e)
+		t.Fatalf("got %+v", e)
 	}
 	requests := worker.Requests()
 	if len(requests) < 3 {
@@ -90,7 +90,7 @@ func TestEachChunkSeesPreviousNote(t *testing.T) {
 		text := req.Messages[1].Text
 		check.Equal(t, fmt.Sprintf("request %d: before", i+1), (i > 0), strings.Contains(textBetween(text, "<before note=", "\n</before>"), fmt.Sprintf("part-%d ", i)))
 		if got := textBetween(text, "<after note=", "\n</after>"); i == 0 && !strings.Contains(got, "Greta feeds") {
-			t.Errorf("request %d: after is %q", i+1, got)
+			t.Errorf("request %d: got %q after the span", i+1, got)
 		}
 	}
 	r.verify()
@@ -102,7 +102,7 @@ func TestSmallWindowGetsBriefInstructions(t *testing.T) {
 		r := newRig(t, 100_000, worker)
 		r.chat(30)
 		r.compact("")
-		check.Equal(t, fmt.Sprintf("at %d tokens it is told", window), strings.HasPrefix(worker.Requests()[0].Messages[0].Text, "You summarize"), brief)
+		check.Equal(t, fmt.Sprintf("brief instructions at a window of %d", window), strings.HasPrefix(worker.Requests()[0].Messages[0].Text, "You summarize"), brief)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 		defer db.Close()
 		n := -1
 		check.NoError(t, db.QueryRow("SELECT count(*) FROM compactions WHERE text LIKE ?", "%"+secret+"%").Scan(&n))
-		check.Equal(t, "it stands", n, 0)
-		check.Lacks(t, "it stands in the view", r.render(), secret)
+		check.Equal(t, "copies of the deleted text", n, 0)
+		check.Lacks(t, "view", r.render(), secret)
 		r.verify()
 	}
 	t.Run("in the summary before", func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 			r.compact("")
 		}
 		if n := strings.Count(r.render(), "speaks of a "+secret); n < 3 {
-			t.Fatalf("%d summaries repeat it", n)
+			t.Fatalf("got the deleted text in %d summaries", n)
 		}
 		r.remove(gone)
 		clean(t, r)

@@ -27,15 +27,15 @@ func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		if !extractive() {
-			t.Fatal("nobody stood in")
+			t.Fatal("the extractive summarizer did not run")
 		}
-		check.Len(t, "the model was tried", tries, r.policy.FailureLimit)
+		check.Len(t, "model calls", tries, r.policy.FailureLimit)
 		for i, least := range []time.Duration{time.Minute, 2 * time.Minute} {
 			if gap := tries[i+1].Sub(tries[i]); gap < least || gap > least+10*time.Second {
-				t.Errorf("try %d came %v after the one before, want %v", i+2, gap, least)
+				t.Errorf("attempt %d: got a pause of %v, want %v", i+2, gap, least)
 			}
 		}
-		check.Equal(t, "the stack's first row", r.c.Status().Stack[0].By, compactor.ByExtractive)
+		check.Equal(t, "summarizer of the first row", r.c.Status().Stack[0].By, compactor.ByExtractive)
 
 		worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			tries = append(tries, time.Now())
@@ -47,7 +47,7 @@ func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		if len(tries) == before {
-			t.Error("a model that is back is never tried again")
+			t.Error("the recovered model was not tried again")
 		}
 		r.repaired()
 		r.verify()
@@ -65,7 +65,7 @@ func TestHangingWorkerTimesOut(t *testing.T) {
 		synctest.Wait()
 		g := r.c.Status()
 		if g.Running != nil || g.Last.State != compactor.EventFailed || g.Lines != len(r.said) {
-			t.Errorf("running %v, last %q, %d of %d verbatim", g.Running, g.Last.Error, g.Lines, len(r.said))
+			t.Errorf("got running %v, last failure %q, %d of %d messages verbatim", g.Running, g.Last.Error, g.Lines, len(r.said))
 		}
 		r.verify()
 		r.close()

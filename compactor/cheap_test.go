@@ -60,7 +60,7 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 			case silence >= ttl:
 				cold++
 			default:
-				t.Fatalf("the head changed %v after the last request, and no level was reached: %+v", silence, since)
+				t.Fatalf("the head changed %v after the last request, below every level: %+v", silence, since)
 			}
 			last = head
 		}
@@ -75,7 +75,7 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 			r.answerAlone(asked)
 		}
 		if cold < 3 || level < 3 || applied[compactor.OnRepair] == 0 || applied[compactor.OnRollup] == 0 || applied[compactor.OnPrepare] == 0 {
-			t.Errorf("the head changed %d times while the cache was cold and %d times at a level; applied: %v", cold, level, applied)
+			t.Errorf("got %d head changes with a cold cache and %d at a level; applied: %v", cold, level, applied)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()

@@ -15,7 +15,7 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 			r.resize(1100)
 			r.c.Overflow(t.Context()) // only takes its steps
 			if len(r.c.Status().Stack) == 0 {
-				r.t.Error("nothing is hidden")
+				r.t.Error("got no hidden messages")
 			}
 		},
 		"a compaction":  func(r *rig) { r.compactAndWait() },

@@ -18,12 +18,12 @@ func TestScheduledRequestEndsWithProcess(t *testing.T) {
 		r := repairing(t, goodSummary)
 		ended := r.scheduled()
 		r.close()
-		check.Contains(t, "it ended", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
+		check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
 		r.open()
 		r.waitIdle()
 		for _, row := range r.c.Status().Stack {
 			if row.Trigger == compactor.OnManual {
-				t.Errorf("a request has outlived the process: %+v", row)
+				t.Errorf("a request survived the process: %+v", row)
 			}
 		}
 		r.verify()
@@ -66,7 +66,7 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 		scheduled := r.seen(compactor.EventScheduled)
 		r.mu.Lock()
 		if ends != started || scheduled < 5 {
-			t.Errorf("%d began, of which %d were scheduled; %d have ended", started, scheduled, ends)
+			t.Errorf("got %d requests started, %d of them queued; %d ended", started, scheduled, ends)
 		}
 		r.mu.Unlock()
 		r.verify()
@@ -82,7 +82,7 @@ func TestUndoBeforeNewSessionDoesNotPause(t *testing.T) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	if paused := r.c.Status().Paused; !strings.Contains(paused, "was undone") {
-		t.Fatalf("after /undo it says %q", paused)
+		t.Fatalf("after /undo: got %q", paused)
 	}
 	r.startSession()
 	check.Equal(t, "after /new", r.c.Status().Paused, "")

@@ -26,7 +26,7 @@ func repairing(t *testing.T, worker func(context.Context, int, llm.Request) (llm
 	r.c.Check(t.Context())
 	synctest.Wait() // until the placeholder is filled
 	if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
-		t.Fatalf("running is %+v", running)
+		t.Fatalf("got running job %+v", running)
 	}
 	return r
 }
@@ -46,7 +46,7 @@ func (r *rig) scheduled() (ended *[]compactor.Event) {
 	r.t.Helper()
 	e, ended := r.want("")
 	if e.State != compactor.EventScheduled {
-		r.t.Fatalf("it is %+v", e)
+		r.t.Fatalf("got %+v", e)
 	}
 	return ended
 }
@@ -56,7 +56,7 @@ func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(*ended) != 1 || (*ended)[0].State != state {
-		r.t.Fatalf("it ended as %+v, want once as %s", *ended, state)
+		r.t.Fatalf("got outcomes %+v, want one %s", *ended, state)
 	}
 	return (*ended)[0]
 }
@@ -66,25 +66,25 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		r := repairing(t, goodSummary)
 		e, ended := r.want("the prices")
 		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
-			t.Fatalf("it is %+v", e)
+			t.Fatalf("got %+v", e)
 		}
 		if !r.c.Status().Scheduled {
-			t.Error("the status does not show it")
+			t.Error("the status does not show the request")
 		}
-		check.Contains(t, "a second one is refused", r.refusal(compactor.OnManual), "already scheduled")
-		check.Contains(t, "a model's is refused", r.refusal(compactor.OnSelf), "running already")
-		check.Len(t, "it has ended before it began", *ended, 0)
+		check.Contains(t, "refusal of a second request", r.refusal(compactor.OnManual), "already scheduled")
+		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "running already")
+		check.Len(t, "outcomes before the start", *ended, 0)
 		r.waitIdle()
 		applied := r.wantOneEvent(ended, compactor.EventApplied)
 		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
-			t.Errorf("told was the end of %+v", applied)
+			t.Errorf("got the end of %+v reported", applied)
 		}
 		rows := r.c.Status().Stack
 		last := rows[len(rows)-1]
-		check.Equal(t, "the last row", last.ID, applied.ID)
-		check.Equal(t, "rows[len(rows)-1].Focus", last.Focus, "the prices")
+		check.Equal(t, "last row", last.ID, applied.ID)
+		check.Equal(t, "focus of the last row", last.Focus, "the prices")
 		if r.seen(compactor.EventScheduled) != 1 || r.c.Status().Scheduled {
-			t.Error("it was scheduled once, and is no longer")
+			t.Error("the request is no longer queued")
 		}
 		r.verify()
 		r.close()
@@ -110,7 +110,7 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 				r.chat(40)
 				e, ended := r.want("")
 				if e.State != compactor.EventStarted {
-					t.Fatalf("it is %+v", e)
+					t.Fatalf("got %+v", e)
 				}
 				r.chat(20)
 				synctest.Wait()
@@ -119,10 +119,10 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 				time.Sleep(2 * time.Minute) // after a failure the next try waits
 				r.waitIdle()
 				if told := r.wantOneEvent(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
-					t.Errorf("told was the end of %+v, begun was %+v", told, e)
+					t.Errorf("got the end of %+v, want that of %+v", told, e)
 				}
 				if last := r.c.Status().Last; last.Trigger == compactor.OnManual {
-					t.Errorf("the last thing that happened is its end, %+v: the test shows nothing", last)
+					t.Errorf("the last event is the end of the request, %+v: the test proves nothing", last)
 				}
 				r.close()
 			})
@@ -140,7 +140,7 @@ func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
 			check.Equal(t, fmt.Sprint(e), e.State, compactor.EventNoop)
 			check.Contains(t, fmt.Sprintf("it is %+v e.Error", e), e.Error, "running already, of messages #1 to #26")
 			check.Equal(t, fmt.Sprintf("it is %+v first.To", e), first.To, 26)
-			check.Len(t, "what was not begun has ended", *ended, 0)
+			check.Len(t, "outcomes of requests that never started", *ended, 0)
 		}
 		r.waitIdle()
 		check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
@@ -155,13 +155,13 @@ func TestRequestDuringLevelSummarizesTheRest(t *testing.T) {
 		r.resize(2600)
 		r.c.Check(t.Context())
 		if running := r.c.Status().Running; running == nil || running.Trigger == compactor.OnRepair {
-			t.Fatalf("running is %+v, %+v", running, r.c.Status())
+			t.Fatalf("got running job %+v, %+v", running, r.c.Status())
 		}
 		synctest.Wait()
 		r.resize(100_000)
 		ended := r.scheduled()
 		r.waitIdle()
-		check.Equal(t, "it summarized", r.wantOneEvent(ended, compactor.EventApplied).To, 36)
+		check.Equal(t, "summarized span", r.wantOneEvent(ended, compactor.EventApplied).To, 36)
 		r.verify()
 		r.close()
 	})
@@ -173,13 +173,13 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
 		r.chat(60)
 		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnPrepare {
-			t.Fatalf("running is %+v", running)
+			t.Fatalf("got running job %+v", running)
 		}
 		ended := r.scheduled()
 		r.waitIdle()
 		r.wantOneEvent(ended, compactor.EventApplied)
 		if g := r.c.Status(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
-			t.Errorf("%d rows wait, %d are shown", len(g.Prepared), len(g.Stack))
+			t.Errorf("got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
 		}
 		r.verify()
 		r.close()
@@ -193,7 +193,7 @@ func TestQueuedRequestReportsNothingToDo(t *testing.T) {
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
 		r.waitIdle()
 		if told := r.wantOneEvent(ended, compactor.EventNoop); told.Error == "" {
-			t.Errorf("it ended as %+v", told)
+			t.Errorf("got %+v", told)
 		}
 		r.close()
 	})
@@ -218,9 +218,9 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 		synctest.Wait() // until the placeholder is filled
 		ended := r.scheduled()
 		if r.waitIdle(); r.wantOneEvent(ended, compactor.EventNoop).Error != errWorker.Error() {
-			t.Errorf("it ended as %+v", *ended)
+			t.Errorf("got %+v", *ended)
 		}
-		check.Equal(t, "what a person may not do now pauses", r.c.Status().Paused, "")
+		check.Equal(t, "paused", r.c.Status().Paused, "")
 		r.close()
 	})
 }

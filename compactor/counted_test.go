@@ -34,7 +34,7 @@ func TestEverythingSentIsCountedOnce(t *testing.T) {
 		"its parameters":      frameCost("", tool("look", "", `{"q":"`+long+`"}`)) - frameCost("", tool("look", "", `{"q":""}`)),
 	} {
 		if cost < least || cost > most {
-			t.Errorf("%s of %d tokens costs %d", part, tokens.Estimate(long), cost)
+			t.Errorf("%s of %d tokens: got a cost of %d", part, tokens.Estimate(long), cost)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestUrgentWork(t *testing.T) {
 		{"a fold where the stack is too large", ready(1, 1, 2, OnRollup), Head{Stack: []Compaction{oldestSummary(7, 1, 2, 2000)}}, DefaultPolicy(), true},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
-			check.Equal(t, "it must not wait", (view{head: tt.head}).urgent(tt.p, 10_000)(tt.row), tt.want)
+			check.Equal(t, "urgent", (view{head: tt.head}).urgent(tt.p, 10_000)(tt.row), tt.want)
 		})
 	}
 }
@@ -143,7 +143,7 @@ func TestRequestRefusals(t *testing.T) {
 		t.Run(tt.claim, func(t *testing.T) {
 			c, p := decider(), DefaultPolicy()
 			tt.change(c, &p)
-			check.Equal(t, "the reason", c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
+			check.Equal(t, "reason", c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
 		})
 	}
 }
@@ -153,17 +153,17 @@ func TestDeclinedSpansAreRetried(t *testing.T) {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
 		if got := c.retryDeclinedAt(row); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
-			t.Errorf("declined %d times, it is tried again at %v, want %v later", times, got, want)
+			t.Errorf("declined %d times: got the next attempt at %v, want %v later", times, got, want)
 		}
 		if c.gaveUp(row) {
-			t.Errorf("declined %d times, it is given up", times)
+			t.Errorf("declined %d times: the span is given up", times)
 		}
 	}
 	row := Compaction{Declined: Declined{Times: 6, At: noon, By: "m"}}
 	if c := decider(); !c.gaveUp(row) {
-		t.Error("declined 6 times, it is not given up")
+		t.Error("declined 6 times: the span is not given up")
 	} else if c.o.Worker = (&llmtest.Model{Label: "another"}); c.gaveUp(row) {
-		t.Error("what one model declined another is not asked for")
+		t.Error("another model does not get the declined span")
 	}
 }
 

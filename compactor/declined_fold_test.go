@@ -44,7 +44,7 @@ func TestRollupWithDeclinedPartIsRepaired(t *testing.T) {
 			}
 		}
 		if folds == 0 {
-			t.Fatal("nothing is folded")
+			t.Fatal("got no fold")
 		}
 		down := len(worker.Requests())
 		back.Store(true)
@@ -61,7 +61,7 @@ func TestRollupWithDeclinedPartIsRepaired(t *testing.T) {
 		}
 		n := len(worker.Requests()) - down
 		if left > all/5 || n > 60 || worker.declined > 8 {
-			t.Errorf("after %d requests, %d of them declined, %d of %d messages are not summarized by the model", n, worker.declined, left, all)
+			t.Errorf("after %d requests, %d of them declined: %d of %d messages are not summarized by the model", n, worker.declined, left, all)
 		}
 		r.verify()
 		r.close()

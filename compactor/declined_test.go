@@ -58,7 +58,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 						time.Sleep(time.Minute)
 					}
 					if worker.declined == 0 {
-						t.Fatal("nothing was declined")
+						t.Fatal("got no declined span")
 					}
 					for i := range 28 { // a short word now and then, for a week
 						r.talk(fmt.Sprintf("hm %d", i))
@@ -69,18 +69,18 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 						}
 					}
 					if worker.declined > 8 {
-						t.Errorf("it was paid for %d times", worker.declined)
+						t.Errorf("got %d paid attempts", worker.declined)
 					}
 					for i, row := range r.c.Status().Stack {
 						if row.NeedsRepair() && !row.Covers(1) {
-							t.Errorf("row %d, a %s by %s, stands for %d to %d", i, row.Kind, row.By, row.From, row.To)
+							t.Errorf("row %d: got a %s by %s over #%d to #%d", i, row.Kind, row.By, row.From, row.To)
 						}
 					}
 					r.verify()
 					before := worker.declined
 					r.compactAndWait()
 					if r.waitIdle(); worker.declined == before {
-						t.Error("/compact does not have it tried again")
+						t.Error("/compact does not retry the declined span")
 					}
 					r.verify()
 					r.close()
@@ -119,7 +119,7 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 			}
 		}
 		if n := len(worker.Requests()); left > 20 || n > 40 || worker.declined > 8 {
-			t.Errorf("after %d requests, %d of them declined, %d of 300 messages are not summarized by the model", n, worker.declined, left)
+			t.Errorf("after %d requests, %d of them declined: %d of 300 messages are not summarized by the model", n, worker.declined, left)
 		}
 		r.verify()
 		r.close()

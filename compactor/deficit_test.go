@@ -33,7 +33,7 @@ func TestEmergencySettlesTokenDeficit(t *testing.T) {
 		t.Helper()
 		for i := 0; !until(); i++ {
 			if i > 200 {
-				t.Fatalf("in vain: %+v", r.c.Status())
+				t.Fatalf("timed out: %+v", r.c.Status())
 			}
 			r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
 			r.waitIdle()
@@ -42,7 +42,7 @@ func TestEmergencySettlesTokenDeficit(t *testing.T) {
 	talk(func() bool { return len(r.c.Status().Stack) > 0 }) // the prepared summaries were applied, and were not enough
 	talk(func() bool { return r.emergencies() > 0 })
 	if r.share() >= 0.65 {
-		t.Fatalf("the emergency leaves %.2f", r.share())
+		t.Fatalf("after the emergency: got usage %.2f", r.share())
 	}
 	started := 0
 	for _, e := range r.events {
@@ -59,7 +59,7 @@ func TestEmergencySettlesTokenDeficit(t *testing.T) {
 		}
 	}
 	if started != 0 {
-		t.Errorf("%d summaries more were made ahead at %.2f", -started, r.share())
+		t.Errorf("got %d more prepared summaries at %.2f", -started, r.share())
 	}
 	r.verify()
 }

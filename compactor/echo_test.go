@@ -26,7 +26,7 @@ func TestEchoIsRejected(t *testing.T) {
 			}}, func(o *compactor.Options) { o.System = prompts.In(prompts.English).System })
 			r.chat(150)
 			if e := r.compact(""); e.State != compactor.EventFailed {
-				t.Errorf("it ended as %s: %s", e.State, e.Summary)
+				t.Errorf("got outcome %s: %s", e.State, e.Summary)
 			}
 			r.verify()
 		})

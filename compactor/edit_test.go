@@ -49,11 +49,11 @@ func TestDeletedMessagesLeavePrompt(t *testing.T) {
 	view := r.render()
 	for i, gone := range []bool{true, false, false, false, true, false, false, false, true} {
 		if strings.Contains(view, fmt.Sprintf("note %d ", i)) == gone {
-			t.Errorf("note %d: deleted %v, and the view is\n%s", i, gone, view)
+			t.Errorf("note %d (deleted: %v): got view\n%s", i, gone, view)
 		}
 	}
 	if used := r.c.Status().Used; used > before-60 {
-		t.Errorf("%d tokens used, %d before", used, before)
+		t.Errorf("got %d tokens used, %d before", used, before)
 	}
 	r.verify()
 	r.renderAfterRestart()
@@ -91,7 +91,7 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 				should = should || w == text
 			}
 			if strings.Contains(head, text) != should {
-				t.Errorf("%q: wanted %v, and the head is\n%s", text, should, head)
+				t.Errorf("%q: want in the head: %v, got head\n%s", text, should, head)
 			}
 		}
 	}
@@ -119,11 +119,11 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
 	r.deliverAndWait(80, 100)
 	if n := len(r.c.Status().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
-		t.Fatalf("the stack has %d rows, and the view is\n%s", n, r.render())
+		t.Fatalf("got %d rows in the stack, view\n%s", n, r.render())
 	}
 	calls := len(r.worker.Requests())
 	r.remove(4)
-	check.Lacks(t, "it stands in the view although it was deleted", r.render(), "note 3 ")
+	check.Lacks(t, "view", r.render(), "note 3 ")
 	r.renderAfterRestart()
 	for range 5 {
 		r.waitIdle()
@@ -131,10 +131,10 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	r.verify()
 	for _, row := range r.c.Status().Stack {
 		if row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ") {
-			t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
+			t.Errorf("after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
 		}
 	}
-	check.Equal(t, "repairing took", len(r.worker.Requests())-calls, 1)
+	check.Equal(t, "worker calls for the repair", len(r.worker.Requests())-calls, 1)
 }
 
 func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
@@ -152,7 +152,7 @@ func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
 	r.remove(2)
 	close(release)
 	must(t, r.c.Wait(context.Background()))
-	check.Equal(t, "failures: it would be held against the model", r.seen(compactor.EventFailed), 0)
+	check.Equal(t, "failures", r.seen(compactor.EventFailed), 0)
 	for i := 0; len(r.c.Status().Stack) == 0 && i < 50; i++ { // the deleted message may have been the one that was too much
 		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(100)))
 		r.waitIdle()
@@ -161,7 +161,7 @@ func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
 	check.Lacks(t, "the view", view, "note 1 ")
 	check.Contains(t, "the view", view, "note 2 ")
 	if len(r.c.Status().Stack) == 0 {
-		t.Error("nothing was summarized after that")
+		t.Error("got no summary afterwards")
 	}
 	r.verify()
 }
@@ -180,7 +180,7 @@ func TestEditsDuringApply(t *testing.T) {
 	}
 	r.waitIdle()
 	if r.seen(compactor.EventApplied) < 3 {
-		t.Error("hardly anything applied: the test shows nothing")
+		t.Error("got too few applied summaries: the test proves nothing")
 	}
 	r.verify()
 	r.renderAfterRestart()
@@ -194,7 +194,7 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	disk.blind = true
 	r.remove(1)
 	if _, _, err := r.c.Request(t.Context()); err == nil {
-		t.Error("a request is rendered with a head that may be out of date")
+		t.Error("a request was rendered with a head that may be stale")
 	}
 	disk.blind = false
 	check.Lacks(t, "the view", r.render(), "very first words")

@@ -24,7 +24,7 @@ func TestEmergencyDoesNotWaitForWorker(t *testing.T) {
 		}
 	}
 	if r.emergencies() == 0 { // a placeholder may be filled by now
-		t.Fatal("no emergency came although the worker hangs")
+		t.Fatal("got no emergency although the worker hangs")
 	}
 	r.verify()
 	close(release)
@@ -58,18 +58,18 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 				return
 			}
 			if n := r.seen(compactor.EventFailed); n != 1 {
-				t.Fatalf("%d failures, want 1", n)
+				t.Fatalf("got %d failures, want 1", n)
 			}
 			g := r.c.Status()
 			check.Len(t, "messages", g.Stack, 0)
 			check.Equal(t, "the view", g.Lines, len(r.said))
 			if g.Paused == "" || !strings.Contains(g.Last.Error, "nothing was lost") {
-				t.Errorf("the status says paused %q, last %q", g.Paused, g.Last.Error)
+				t.Errorf("got status paused %q, last failure %q", g.Paused, g.Last.Error)
 			}
 			calls := len(r.worker.Requests())
 			r.deliverNotes("one more")
 			r.waitIdle()
-			check.Len(t, "a failed worker is asked again with the next message", r.worker.Requests(), calls)
+			check.Len(t, "worker calls", r.worker.Requests(), calls)
 			r.verify()
 		})
 	}
@@ -82,12 +82,12 @@ func (r *rig) wantExtractiveFallback(t *testing.T) {
 	check.Equal(t, "failures", r.seen(compactor.EventFailed), r.policy.FailureLimit)
 	for _, row := range r.c.Status().Stack {
 		if row.By != compactor.ByExtractive || row.Kind == compactor.Placeholder {
-			t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+			t.Errorf("got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
 		}
 	}
 	for _, e := range r.events {
 		if e.State == compactor.EventFailed && !strings.Contains(e.Error, "nothing was lost") {
-			t.Errorf("it failed with %q", e.Error)
+			t.Errorf("got failure %q", e.Error)
 		}
 	}
 	r.verify()
@@ -102,7 +102,7 @@ func TestExtractiveFallback(t *testing.T) {
 	}
 	stack := r.c.Status().Stack
 	if len(stack) == 0 || r.c.Status().Used > 8000*85/100 {
-		t.Fatalf("with a broken model the stack has %d rows, %d tokens are used", len(stack), r.c.Status().Used)
+		t.Fatalf("with a failing model: got %d rows in the stack, %d tokens used", len(stack), r.c.Status().Used)
 	}
 	for _, row := range stack {
 		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
@@ -126,9 +126,9 @@ func TestCloseCancelsWorker(t *testing.T) {
 	start := time.Now()
 	r.restart()
 	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("closing took %v", took)
+		t.Errorf("Close took %v", took)
 	}
-	check.Equal(t, "of  messages are verbatim after the restart", r.c.Status().Lines, len(r.said))
+	check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
 	r.verify()
 }
 
@@ -144,11 +144,11 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 		}
 	}
 	if !strings.Contains(r.render(), "older messages were truncated") {
-		t.Fatal("nothing was hidden in memory")
+		t.Fatal("got no messages hidden in memory")
 	}
 	r.remove(2, 5) // after the placeholder
 	if err := r.checkShown(); err != nil {
-		t.Errorf("while the disk refuses: %v", err)
+		t.Errorf("while the disk fails: %v", err)
 	}
 	disk.refuses = false
 	r.waitIdle()

@@ -31,11 +31,11 @@ func TestBackgroundSummarizesOldest(t *testing.T) {
 	}
 	for _, e := range r.events {
 		if e.State == compactor.EventApplied && e.Trigger == compactor.OnBackground && e.AfterTokens >= e.BeforeTokens {
-			t.Errorf("an applied compaction went from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
+			t.Errorf("got an applied compaction from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
 		}
 	}
 	view := r.render()
-	check.Contains(t, "no summary with its range stands in the view", view, "[Compaction Summary] messages #1 to #")
+	check.Contains(t, "view", view, "[Compaction Summary] messages #1 to #")
 }
 
 func TestMessagesDuringWorkStayVerbatim(t *testing.T) {
@@ -54,11 +54,11 @@ func TestMessagesDuringWorkStayVerbatim(t *testing.T) {
 	for i := range 10 {
 		next := strings.Index(view, fmt.Sprintf("late-%d", i))
 		if next < at {
-			t.Fatalf("late-%d is not where it belongs", i)
+			t.Fatalf("late-%d is out of place", i)
 		}
 		at = next
 	}
-	check.Lacks(t, "the worker saw messages of the tail", materialIn(worker.Requests()[0]), "late-")
+	check.Lacks(t, "worker request", materialIn(worker.Requests()[0]), "late-")
 	r.verify()
 }
 
@@ -82,19 +82,19 @@ func TestConcurrentRequests(t *testing.T) {
 				started++
 			case compactor.EventNoop:
 				noop++
-				check.Contains(t, "the reason", e.Error, "running")
+				check.Contains(t, "reason", e.Error, "running")
 			}
 		})
 	}
 	wg.Wait()
 	close(release)
 	r.waitIdle()
-	check.Equal(t, "started and  were refused", started, 1)
+	check.Equal(t, "requests started", started, 1)
 	check.Equal(t, "started", noop, 99)
-	check.Len(t, "the worker was not asked once, with the focus", worker.Requests(), 1)
-	check.Contains(t, "the worker was not asked once, with the focus", worker.Requests()[0].Messages[1].Text, "prices")
+	check.Len(t, "worker requests", worker.Requests(), 1)
+	check.Contains(t, "worker requests", worker.Requests()[0].Messages[1].Text, "prices")
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error == "" {
-		t.Errorf("a second compaction of nothing new: %+v", e)
+		t.Errorf("got a second compaction without new messages: %+v", e)
 	}
 	r.verify()
 }
@@ -120,7 +120,7 @@ func TestStackBudget(t *testing.T) {
 					cost += row.Cost()
 				}
 				if budget := 4000 * 15 / 100; cost > budget {
-					t.Fatalf("after %d messages the stack has %d of %d tokens", i+1, cost, budget)
+					t.Fatalf("after %d messages: got a stack of %d tokens, budget %d", i+1, cost, budget)
 				}
 				leaves = 0
 				for _, e := range r.events {
@@ -130,12 +130,12 @@ func TestStackBudget(t *testing.T) {
 				}
 				for _, row := range r.c.Status().Stack {
 					if most := 3 + bits.Len(uint(leaves)); worker != nil && row.Level > most || row.Level > compactor.MaxLevel {
-						t.Fatalf("after %d summaries row %d has level %d", leaves, row.ID, row.Level)
+						t.Fatalf("after %d summaries: row %d has level %d", leaves, row.ID, row.Level)
 					}
 				}
 			}
 			if leaves < 25 {
-				t.Errorf("%d summaries only", leaves)
+				t.Errorf("got only %d summaries", leaves)
 			}
 			r.verify()
 		})
@@ -153,7 +153,7 @@ func TestWorkerSavesMemories(t *testing.T) {
 		}
 		for i, m := range req.Messages[3:] {
 			if failed := strings.HasPrefix(m.Text, "Error: "); failed != (i > 0) {
-				t.Errorf("the answer to call %d is %q", i+1, m.Text)
+				t.Errorf("got result %[2]q of call %[1]d", i+1, m.Text)
 			}
 		}
 		return llmtest.Use(llmtest.Call("4", "summarize", map[string]string{"summary": "Ada told where she lives."})), nil

@@ -23,7 +23,7 @@ func TestRestartRendersSameBytes(t *testing.T) {
 		r.renderAfterRestart()
 	}
 	if r.seen(compactor.EventApplied) == 0 {
-		t.Error("nothing applied: the test shows nothing")
+		t.Error("got no applied summary: the test proves nothing")
 	}
 	r.verify()
 }
@@ -39,7 +39,7 @@ func TestPromptOnlyGrowsBetweenHeadChanges(t *testing.T) {
 		}
 		after := strings.TrimRight(r.render(), "\n")
 		if !strings.HasPrefix(after, before) {
-			t.Fatalf("the view of message %d is no prefix of the next one", i)
+			t.Fatalf("the view at message %d is no prefix of the next one", i)
 		}
 		before = after
 	}
@@ -70,7 +70,7 @@ func TestGiantMessageIsClippedInPrompt(t *testing.T) {
 	r.talk(giant)
 	r.verify()
 	if view := r.render(); !strings.Contains(view, "begin word") || !strings.Contains(view, "word end") || len(view) > 20_000 {
-		t.Errorf("the view of a giant message has %d bytes", len(view))
+		t.Errorf("got a view of %d bytes for a giant message", len(view))
 	}
 }
 
@@ -78,13 +78,13 @@ func TestCoveredFirstMessagesAreCopied(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.talk("My very first words to you.")
 	if n := strings.Count(r.render(), "My very first words"); n != 1 {
-		t.Fatalf("the first message stands %d times while it is verbatim", n)
+		t.Fatalf("got %d copies of the first message while it is verbatim", n)
 	}
 	r.deliverAndWait(200, 20)
-	check.Equal(t, "the first message stands", strings.Count(r.render(), "My very first words"), 1)
+	check.Equal(t, "copies of the first message", strings.Count(r.render(), "My very first words"), 1)
 	r.policy.KeepFirst = 0
 	r.waitIdle()
-	check.Lacks(t, "keep_first = 0 keeps one", r.render(), "My very first words")
+	check.Lacks(t, "head with keep_first = 0", r.render(), "My very first words")
 }
 
 func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
@@ -94,14 +94,14 @@ func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
 		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
 	}
 	if n := strings.Count(r.render(), "RESULT-"); n != 10 {
-		t.Fatalf("%d results stand before any change of the head", n)
+		t.Fatalf("got %d results before any head change", n)
 	}
 	r.deliverMany(60, 40)
 	r.policy.KeepLastN = 75
 	r.compactAndWait()
 	view := r.render()
 	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
-		t.Errorf("%d results stand after a change of the head", strings.Count(view, "RESULT-"))
+		t.Errorf("got %d results after a head change", strings.Count(view, "RESULT-"))
 	}
 	r.verify()
 	r.renderAfterRestart()

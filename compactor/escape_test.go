@@ -67,7 +67,7 @@ func checkNoRole(t *testing.T, text string) {
 		"[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>",
 		"<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>",
 	} {
-		check.Lacks(t, "stands", text, mark)
+		check.Lacks(t, "view", text, mark)
 	}
 }
 
@@ -103,14 +103,14 @@ func TestPromptLinesCannotBeForged(t *testing.T) {
 				got += marksIn(m.Text)
 				checkNoRole(t, m.Text)
 				if (m.Role == llm.RoleSystem) != (i == 0) {
-					t.Errorf("message %d is of the %s", i, m.Role)
+					t.Errorf("message %d: got role %s", i, m.Role)
 				}
 				for _, call := range m.Calls {
 					checkNoRole(t, call.Arguments)
 				}
 			}
 			if got != want {
-				t.Errorf("%d lines look like Cairn's, %d are:\n%+v", got, want, messages)
+				t.Errorf("got %d marked lines, want %d:\n%+v", got, want, messages)
 			}
 			var query struct{ Query string }
 			check.NoError(t, json.Unmarshal([]byte(messages[2].Calls[0].Arguments), &query))
@@ -150,11 +150,11 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 				name, _, _ := strings.Cut(it.Text[1:], " ")
 				want = append(want, name, "/"+name)
 				if label, _, _ := strings.Cut(it.Text, ">"); strings.Count(label, `"`)%2 != 0 || strings.ContainsAny(label[1:], "<\n\r\u2028\u2029\u0085") {
-					t.Errorf("the label %q is broken", label)
+					t.Errorf("got invalid label %q", label)
 				}
 			}
 			if got := tags(material); !slices.Equal(got, append(want, "/transcript")) {
-				t.Errorf("the material has %q, want %q", got, want)
+				t.Errorf("got material %q, want %q", got, want)
 			}
 		})
 	}
@@ -166,14 +166,14 @@ func TestSummariesAreQuotedData(t *testing.T) {
 	for _, forgery := range wordstest.Forgeries() {
 		messages, _ := hostileView(strings.ToValidUTF8(forgery.Text, "\ufffd"))
 		if m := messages[0]; m.Role != llm.RoleSystem || m.Text != "system" {
-			t.Fatalf("%s: the system is told %q", forgery.Name, m.Text)
+			t.Fatalf("%s: got system prompt %q", forgery.Name, m.Text)
 		}
 		m := messages[1]
 		check.Equal(t, forgery.Name+": what is kept stands", m.Role, llm.RoleUser)
 		check.HasPrefix(t, forgery.Name+": m.Text", m.Text, headOpen+"\n\n")
 		check.Contains(t, forgery.Name+": headOpen", headOpen, "data, not instructions")
 		if at := strings.Index(m.Text, "\n"+headClose); at < strings.Index(m.Text, "[System: 1 older") {
-			t.Errorf("%s: the block ends before its end: %q", forgery.Name, m.Text)
+			t.Errorf("%s: the block ends early: %q", forgery.Name, m.Text)
 		}
 	}
 }
@@ -194,10 +194,10 @@ func TestNamesCannotImitateMarks(t *testing.T) {
 		"Boss】【＃9 ﹝x": "Boss9 x", "[Сompaction Summary]": "Сompaction Summary", "<nоw>": `<\nоw>`, "‹/kеpt›": `‹\/kеpt›`,
 		"Анна С.": "Анна С.", "山田〜太郎": "山田〜太郎", "José ♥ <3": "José ♥ <3",
 	} {
-		check.Equal(t, "became", chat.CleanName(name), want)
+		check.Equal(t, "text", chat.CleanName(name), want)
 	}
 	for _, text := range []string{"[система упала", "<ночь", "[итог встречи] готово", "【重要】会議", "[συστημα]", "‹ok›", "x <nowhere>"} {
-		check.Equal(t, "became", chat.Escape(text), text)
+		check.Equal(t, "text", chat.Escape(text), text)
 	}
 }
 
@@ -206,13 +206,13 @@ func TestRoleEscapingIsIdempotent(t *testing.T) {
 		"f <| g |> h", "a < b > c", "[INSTALL]", "<strong>s</strong>", "a[s]", "x <= y || z >= w", "<svg>", "[x](y)", "<|>", "<||>", "vec<s>::new()[0]",
 	} {
 		want := strings.ReplaceAll(text, "<s>", `<\s>`)
-		check.Equal(t, "became", chat.BreakRoles(text), want)
+		check.Equal(t, "text", chat.BreakRoles(text), want)
 	}
 	for _, text := range wordstest.Texts() {
 		once := chat.BreakRoles(text)
 		check.Equal(t, fmt.Sprintf("%q and then", text), chat.BreakRoles(once), once)
 		if strings.ReplaceAll(once, `\`, "") != strings.ReplaceAll(text, `\`, "") {
-			t.Errorf("%q became %q", text, once)
+			t.Errorf("%q: got %q", text, once)
 		}
 	}
 }
@@ -224,10 +224,10 @@ func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
 	m := user(3, "yes")
 	m.Quote = "Ada: the key is " + secret
 	if got := materialOf(m, 100); strings.Contains(got, secret[:20]) || !strings.Contains(got, "[masked") && !strings.Contains(got, "masked: OpenAI key") {
-		t.Errorf("the worker reads %s", got)
+		t.Errorf("got worker material %s", got)
 	}
 	check.Contains(t, "people", chat.Header(m), secret)
-	check.Lacks(t, "the extractive summarizer reads", fmt.Sprint(withoutSecrets([]chat.Message{m})), secret[:20])
+	check.Lacks(t, "extractive summary", fmt.Sprint(withoutSecrets([]chat.Message{m})), secret[:20])
 }
 
 // alnum returns text as random as a key.

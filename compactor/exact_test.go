@@ -55,7 +55,7 @@ func TestEstimateOfUniformText(t *testing.T) {
 		by := deviation(tokens.Estimate(text), real)
 		t.Logf("%-9s %6d  %7d  %9d  %+.1f %%", kind, len(text), real, tokens.Estimate(text), 100*by)
 		if by < -0.12 || by > 0.20 {
-			t.Errorf("%s is estimated at %d tokens and has %d: %+.1f %%", kind, tokens.Estimate(text), real, 100*by)
+			t.Errorf("%s: got an estimate of %d tokens, want %d: %+.1f%%", kind, tokens.Estimate(text), real, 100*by)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestEstimateOfShortUniformText(t *testing.T) {
 	e := newExactTokenizer(t)
 	for kind, text := range samples() {
 		if by := deviation(tokens.Estimate(text), e.count(text)); by < -0.25 || by > 0.25 {
-			t.Errorf("%s is off by %+.1f %%", kind, 100*by)
+			t.Errorf("%s: got an error of %+.1f%%", kind, 100*by)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestEstimateOfRequests(t *testing.T) {
 		by := deviation(s.cost(), real)
 		t.Logf("%-32s %4d messages  %6d tokens  %6d estimated  %+.1f %%", name, len(messages), real, s.cost(), 100*by)
 		if by < -0.05 || by > 0.05 {
-			t.Errorf("%s: estimated %d tokens, there are %d: %+.1f %%", name, s.cost(), real, 100*by)
+			t.Errorf("%s: got an estimate of %d tokens, want %d: %+.1f%%", name, s.cost(), real, 100*by)
 		}
 	}
 }

@@ -39,14 +39,14 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 		looks++
 		full += cost
 		if cost > budget {
-			t.Fatalf("after %d messages the stack has %d of %d tokens", said, cost, budget)
+			t.Fatalf("after %d messages: got a stack of %d tokens, budget %d", said, cost, budget)
 		}
 		if most > hidden*2/3 {
-			t.Fatalf("after %d messages one row stands for %d of %d", said, most, hidden)
+			t.Fatalf("after %d messages: one row covers %d of %d", said, most, hidden)
 		}
 	}
 	if share := full * 100 / max(looks*budget, 1); share < 85 {
-		t.Errorf("the stack has %d %% of its budget in the mean", share)
+		t.Errorf("got a mean of %d%% of the stack's budget", share)
 	}
 	r.verify()
 }
@@ -97,7 +97,7 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 		}
 	}
 	if kept == 3 {
-		t.Fatalf("nothing the model wrote was folded: %+v", r.c.Status().Stack)
+		t.Fatalf("got no fold of a model summary: %+v", r.c.Status().Stack)
 	}
 	head := r.inheritFromChannel()
 	told := map[string]bool{}
@@ -105,6 +105,6 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 		told[one] = true
 	}
 	if len(told) < 3 {
-		t.Errorf("of what the model wrote some is told no more:\n%s\nstack: %+v", head, r.c.Status().Stack)
+		t.Errorf("got part of the model's text lost:\n%s\nstack: %+v", head, r.c.Status().Stack)
 	}
 }

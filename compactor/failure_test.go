@@ -38,7 +38,7 @@ func TestFailingRollupsDoNotLoop(t *testing.T) {
 			r.waitIdle() // a conversation that keeps calling the model never becomes idle
 		}
 		if n := len(worker.Requests()); n > 60 {
-			t.Errorf("60 messages cost %d model calls", n)
+			t.Errorf("got %d model calls for 60 messages", n)
 		}
 		r.verify()
 		r.close()
@@ -67,7 +67,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		if !built() {
-			t.Fatal("the extractive summarizer never folded")
+			t.Fatal("got no extractive fold")
 		}
 		refuse.Store(false)
 		before := len(worker.Requests())
@@ -78,7 +78,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 			read += tokens.Estimate(req.Messages[1].Text)
 		}
 		if built() || read > 4000 {
-			t.Errorf("repaired: %v; the worker read %d tokens for it, of a past of 50 000", !built(), read)
+			t.Errorf("repaired: %v; the worker read %d tokens of a history of 50 000", !built(), read)
 		}
 		r.verify()
 		r.close()
@@ -115,7 +115,7 @@ func TestUnrepairableRowBlocksNothing(t *testing.T) {
 		}
 		r.mu.Unlock()
 		if byWorker < 5 {
-			t.Errorf("%d applied compactions by the worker beside a row it cannot repair", byWorker)
+			t.Errorf("got %d applied compactions by the worker beside a row it cannot repair", byWorker)
 		}
 		r.verify()
 		r.close()
@@ -129,7 +129,7 @@ func TestPanicLeavesNoRunningRow(t *testing.T) {
 		r.waitIdle()
 	}
 	if all, failed := count(t, r.dir, "SELECT count(*) FROM compactions"), count(t, r.dir, "SELECT count(*) FROM compactions WHERE state = 'failed'"); all == 0 || failed != all {
-		t.Errorf("%d of %d rows have failed", failed, all)
+		t.Errorf("got %d of %d rows failed", failed, all)
 	}
 }
 
@@ -150,10 +150,10 @@ func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
 			defer r.close()
 			r.deliverAndWait(40, 90)
 			if n := len(r.worker.Requests()); n > 20 {
-				t.Errorf("40 messages cost %d model calls", n)
+				t.Errorf("got %d model calls for 40 messages", n)
 			}
 			if g := r.c.Status(); g.Paused == "" {
-				t.Error("the status does not say that it pauses")
+				t.Error("the status does not show the pause")
 			}
 			r.verify()
 		})
@@ -176,7 +176,7 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	for i := range 5 {
 		look(i, fmt.Sprint("small ", i, strings.Repeat("\nline of a result", 20)))
 	}
-	check.Equal(t, "of 5 results are shown", strings.Count(r.render(), "small "), 5)
+	check.Equal(t, "shown results", strings.Count(r.render(), "small "), 5)
 	must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 	r.said = append(r.said, x.rows...)
 	r.c.Answered()
@@ -218,7 +218,7 @@ func TestChunksReachTheirTarget(t *testing.T) {
 		}
 		for _, req := range worker.Requests() {
 			if len(req.Messages) > 2 {
-				t.Errorf("%d messages: a summary as long as asked was sent back", n)
+				t.Errorf("%d messages: a summary of the requested length was rejected", n)
 			}
 		}
 	}

@@ -25,15 +25,15 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		}
 		synctest.Wait() // all work but the model's is done
 		if r.emergencies() == 0 || !r.c.Busy() {
-			t.Fatal("the model does not hang in an emergency, so nothing is tried here")
+			t.Fatal("the model does not hang in an emergency: the test proves nothing")
 		}
 		stack := r.c.Status().Stack
 		if len(stack) == 0 {
-			t.Fatal("nothing stands for what was hidden")
+			t.Fatal("got no placeholder for the hidden messages")
 		}
 		for _, row := range stack {
 			if row.Kind == compactor.Placeholder || row.By != compactor.ByExtractive {
-				t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+				t.Errorf("got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
 			}
 		}
 		if waited := time.Since(started); waited >= time.Second {
@@ -65,7 +65,7 @@ func TestGrownPlaceholderIsFilled(t *testing.T) {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
 	}
 	if r.emergencies() < 2 {
-		t.Fatal("there was no second emergency, so nothing is tried here")
+		t.Fatal("got no second emergency: the test proves nothing")
 	}
 	for i := 0; r.c.Status().Used < 3300; i++ { // little room is left for what is being made
 		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(40)))
@@ -109,7 +109,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 					time.Sleep(10 * time.Second)
 				}
 				if !slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair) {
-					t.Fatal("nothing is to be repaired")
+					t.Fatal("got nothing to repair")
 				}
 				back.Store(true)
 				wait(r)
@@ -137,7 +137,7 @@ func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
 		}
 	}
 	if n := len(worker.Requests()); n != 0 {
-		t.Fatalf("%d requests while nobody asked anything", n)
+		t.Fatalf("got %d requests without a question", n)
 	}
 	r.talk("what did they say?")
 	for range 3 {
@@ -146,7 +146,7 @@ func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
 	n := len(worker.Requests())
 	t.Logf("%d requests", n)
 	if n == 0 || n > 6 {
-		t.Errorf("one question costs %d requests", n)
+		t.Errorf("got %d requests for one question", n)
 	}
 	r.verify()
 }
@@ -161,7 +161,7 @@ func TestCloseCancelsRepair(t *testing.T) {
 		}
 		synctest.Wait()
 		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
-			t.Fatalf("running is %+v", running)
+			t.Fatalf("got running job %+v", running)
 		}
 		started := time.Now()
 		must(t, r.c.Drain(t.Context()))

@@ -36,7 +36,7 @@ func FuzzView(f *testing.F) {
 			if m.Role == llm.RoleUser {
 				got += marksIn(m.Text)
 			} else if m.Role != llm.RoleSystem && marksIn(m.Text) != 0 {
-				t.Fatalf("the %s has a line of Cairn's: %q", m.Role, m.Text)
+				t.Fatalf("the %s has a forged line: %q", m.Role, m.Text)
 			}
 			checkNoRole(t, m.Text)
 		}
@@ -45,7 +45,7 @@ func FuzzView(f *testing.F) {
 			want += 2 // the block after the last
 		}
 		if got != want {
-			t.Fatalf("%d lines look like Cairn's, %d are: %+v", got, want, messages)
+			t.Fatalf("got %d marked lines, want %d: %+v", got, want, messages)
 		}
 	})
 }
@@ -124,7 +124,7 @@ func FuzzPatch(f *testing.F) {
 			}
 		}
 		if len(wrong) == 0 && len(policy.Validate()) == 0 && policy.Value(key) == "" && strings.TrimSpace(value) != "" {
-			t.Fatalf("%q = %q is taken and shows nothing", key, value)
+			t.Fatalf("%q = %q is accepted and shows nothing", key, value)
 		}
 	})
 }

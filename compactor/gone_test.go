@@ -94,7 +94,7 @@ func (g *secretRig) summarizeOver(seq int64, states string) int {
 func (g *secretRig) rollUp() {
 	for i := 0; g.summarizeOver(g.one.Seq, "'rolled_up'") == 0 || g.summarizeOver(g.one.Seq, "'applied'") == 0; i++ {
 		if i > 400 {
-			g.t.Fatal("nothing is rolled up")
+			g.t.Fatal("got no rollup")
 		}
 		g.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
 		g.waitIdle()
@@ -109,7 +109,7 @@ func (g *secretRig) prepareAndWait() {
 	g.two = g.notifyChanged(secretly("The second one."))
 	for i := 0; g.summarizeOver(g.two.Seq, "'prepared'") == 0; i++ {
 		if i > 100 {
-			g.t.Fatal("nothing is prepared")
+			g.t.Fatal("got no prepared summary")
 		}
 		g.deliverNotes(fmt.Sprintf("more %d %s", i, filler(20)))
 		g.waitIdle()
@@ -120,7 +120,7 @@ func (g *secretRig) prepareAndWait() {
 			break
 		}
 		if i > 100 {
-			g.t.Fatal("no worker reads it")
+			g.t.Fatal("got no running worker")
 		}
 		g.deliverNotes(fmt.Sprintf("yet more %d %s", i, filler(20)))
 		time.Sleep(10 * time.Millisecond)
@@ -129,13 +129,13 @@ func (g *secretRig) prepareAndWait() {
 	waiting.ID, waiting.AuthorID, waiting.Author, waiting.Time = "w1", "u1", "Ada", time.Now()
 	check.NoError(g.t, check.ErrorOf(g.conv.Inbox().Deliver(g.ctx, waiting)))
 	if n := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+oddWord+"%'"); n == 0 {
-		g.t.Fatal("no memory holds it")
+		g.t.Fatal("got no memory with the word")
 	}
 	if n := count(g.t, g.dir, "SELECT count(*) FROM inherited WHERE text LIKE '%"+oddWord+"%'"); n < 2 {
-		g.t.Fatalf("threads have inherited it %d times", n)
+		g.t.Fatalf("got %d inherited copies", n)
 	}
 	if len(traces(g.t, g.dir)) == 0 {
-		g.t.Fatal("the files hold nothing of it")
+		g.t.Fatal("got no copy in the files")
 	}
 }
 
@@ -152,7 +152,7 @@ func (g *secretRig) deleteAll() {
 	check.Lacks(g.t, "the view", g.render(), oddWord)
 	check.NoError(g.t, check.ErrorOf(g.store.Upkeep().Vacuum(g.ctx)))
 	if left := traces(g.t, g.dir); left != nil {
-		g.t.Errorf("while the bot runs there are left\n%s", strings.Join(left, "\n"))
+		g.t.Errorf("copies left while the bot runs:\n%s", strings.Join(left, "\n"))
 	}
 }
 
@@ -169,7 +169,7 @@ func (g *secretRig) waitForRepair() {
 	}
 	for _, row := range g.c.Status().Stack {
 		if row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord) {
-			g.t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
+			g.t.Errorf("after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
 		}
 	}
 	kept := count(g.t, g.dir, "SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
@@ -178,10 +178,10 @@ func (g *secretRig) waitForRepair() {
 	g.close()
 	g.c = nil
 	if left := traces(g.t, g.dir); left != nil {
-		g.t.Errorf("at the end there are left\n%s", strings.Join(left, "\n"))
+		g.t.Errorf("copies left at the end:\n%s", strings.Join(left, "\n"))
 	}
 	if kept == 0 {
-		g.t.Error("memories that another message supports are gone")
+		g.t.Error("memories supported by another message are gone")
 	}
 	check.Lacks(g.t, "the log", g.log.String(), oddWord)
 }

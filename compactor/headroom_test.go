@@ -34,12 +34,12 @@ func TestLevelsByHeadroom(t *testing.T) {
 				t.Errorf("%g, %g, %g; want %g, %g, %g", p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold, c.wantB, c.wantA, c.wantE)
 			}
 			if p.Prepare() >= p.BackgroundThreshold {
-				t.Errorf("work ahead begins at %g, the background level at %g", p.Prepare(), p.BackgroundThreshold)
+				t.Errorf("got prepare threshold %g and background level %g", p.Prepare(), p.BackgroundThreshold)
 			}
 			if wrong := p.Validate(); len(wrong) > 0 {
-				t.Errorf("in the window the policy is not valid: %v", wrong)
+				t.Errorf("the policy is invalid in the window: %v", wrong)
 			}
-			check.Equal(t, "shares changed with the window", p.At(c.window/3), p)
+			check.Equal(t, "policy", p.At(c.window/3), p)
 		})
 	}
 }

@@ -42,7 +42,7 @@ func TestVeto(t *testing.T) {
 				defer mu.Unlock()
 				asked[e.Trigger]++
 				if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
-					t.Errorf("asked about %+v", e)
+					t.Errorf("got hook calls %+v", e)
 				}
 				if forbid {
 					return "", errors.New("not during the lecture")
@@ -56,10 +56,10 @@ func TestVeto(t *testing.T) {
 		}
 		e := r.last(compactor.EventNoop)
 		if e.Error != "not during the lecture" || e.Trigger != compactor.OnBackground || r.seen(compactor.EventStarted) > 0 {
-			t.Fatalf("a veto is %+v", e)
+			t.Fatalf("got veto %+v", e)
 		}
 		if g := r.c.Status(); g.Paused != "background was forbidden: not during the lecture" || !reflect.DeepEqual(g.Last, e) {
-			t.Errorf("the status says %q, last %+v", g.Paused, g.Last)
+			t.Errorf("got status %q, last event %+v", g.Paused, g.Last)
 		}
 		for range 3 {
 			r.deliverNotes("a word")
@@ -71,7 +71,7 @@ func TestVeto(t *testing.T) {
 		r.waitIdle()
 		check.Equal(t, "asked", asked[compactor.OnBackground], 2)
 		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error != "not during the lecture" {
-			t.Errorf("by hand: %+v", e)
+			t.Errorf("manual request: got %+v", e)
 		}
 
 		// Hooks are not asked about compactions that keep the next request within the window.
@@ -85,7 +85,7 @@ func TestVeto(t *testing.T) {
 		check.Equal(t, "applied", applied.Trigger, compactor.OnEmergency)
 		check.Equal(t, "r.last(compactor.EventApplied).Trigger", r.last(compactor.EventApplied).Trigger, compactor.OnReactive)
 		if asked[compactor.OnEmergency]+asked[compactor.OnReactive] > 0 {
-			t.Errorf("asked about %v", asked)
+			t.Errorf("got hook calls for %v", asked)
 		}
 		r.resize(4000)
 
@@ -133,10 +133,10 @@ func TestEventsReachEveryListener(t *testing.T) {
 			r.compactAndWait()
 			told := r.last(test.state)
 			if told.State == "" || !reflect.DeepEqual(r.c.Status().Last, told) {
-				t.Fatalf("told of %+v, the status has %+v", told, r.c.Status().Last)
+				t.Fatalf("got event %+v, status %+v", told, r.c.Status().Last)
 			}
 			if test.state == compactor.EventFailed && !strings.HasSuffix(told.Error, "nothing was lost") {
-				t.Errorf("a failure says %q", told.Error)
+				t.Errorf("got failure %q", told.Error)
 			}
 			var last map[string]any
 			for line := range strings.Lines(log.String()) {
@@ -152,9 +152,9 @@ func TestEventsReachEveryListener(t *testing.T) {
 			must(t, json.Unmarshal(text, &want))
 			delete(want, "summary")
 			if fmt.Sprint(last) != fmt.Sprint(want) {
-				t.Errorf("the log has\n%v\nwant\n%v", last, want)
+				t.Errorf("got log\n%v\nwant\n%v", last, want)
 			}
-			check.Lacks(t, "the log holds what", log.String(), "Summary 1 of")
+			check.Lacks(t, "log", log.String(), "Summary 1 of")
 		})
 	}
 }
@@ -171,11 +171,11 @@ func TestStatusPredictsNextAction(t *testing.T) {
 				used := g.Used + chat.TokensOf(r.said[len(r.said)-1])
 				r.waitIdle()
 				if fired = r.seen(compactor.EventStarted) > 0; fired != (used >= g.NextAt) || g.Next != compactor.OnBackground {
-					t.Errorf("window %d: at %d tokens it fired: %v; the status said %s at %d", window, used, fired, g.Next, g.NextAt)
+					t.Errorf("window %d: at %d tokens started: %v; the status predicted %s at %d", window, used, fired, g.Next, g.NextAt)
 				}
 			}
 			if !fired {
-				t.Errorf("window %d: it never fired", window)
+				t.Errorf("window %d: no compaction started", window)
 			}
 			r.close()
 		}

@@ -39,11 +39,11 @@ func TestInMemory(t *testing.T) {
 		s, err := r.Load(ctx)
 		must(t, err)
 		if len(s.Messages) != 6 || len(s.First) != 1 || s.Next != 7 || len(s.Prepared) != 1 || s.Prepared[0].ID != first.ID() {
-			t.Errorf("%d messages, %d of them first, %d is next, prepared are %+v", len(s.Messages), len(s.First), s.Next, s.Prepared)
+			t.Errorf("got %d messages, first %d, next seq %d, prepared %+v", len(s.Messages), len(s.First), s.Next, s.Prepared)
 		}
 		ended, err := r.Ended(ctx, []int64{first.ID(), second.ID()})
 		if err != nil || len(ended) != 1 || ended[0].ID != second.ID() || ended[0].State != compactor.Failed {
-			t.Errorf("%+v have ended, %v", ended, err)
+			t.Errorf("got ended %+v, %v", ended, err)
 		}
 	})
 	t.Run("an undo is refused in words", func(t *testing.T) {

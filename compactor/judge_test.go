@@ -92,7 +92,7 @@ func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 	}
 	t.Logf("%d of %d good refused, %d of %d bad accepted", refused, len(samples), accepted, texts)
 	if len(samples) < 100 || texts < 200 || refused > 1 || accepted > 2 {
-		t.Errorf("%d of %d good summaries were refused, %d of %d bad texts accepted", refused, len(samples), accepted, texts)
+		t.Errorf("got %d of %d good summaries rejected, %d of %d bad texts accepted", refused, len(samples), accepted, texts)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestJudgeRejectsUnrelatedSummary(t *testing.T) {
 	}
 	t.Logf("%d of %d", accepted, pairs)
 	if accepted*100 > pairs {
-		t.Errorf("%d of %d summaries of something else were accepted", accepted, pairs)
+		t.Errorf("got %d of %d unrelated summaries accepted", accepted, pairs)
 	}
 }
 
@@ -143,11 +143,11 @@ func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 			"the names of two who speak, alone": messages[0].Author + ", " + messages[1].Author + ".",
 		} {
 			if summarize.Judge(text, messages) == nil {
-				t.Errorf("%s: of a span of %d messages %s may stand as the summary: %q", lang, n, what, text)
+				t.Errorf("%s: span of %d messages: %s accepted as the summary: %q", lang, n, what, text)
 			}
 		}
 		if err := summarize.Judge(strings.Join(choice, "\n"), messages); err != nil {
-			t.Errorf("%s: a choice of messages is refused: %v", lang, err)
+			t.Errorf("%s: a selection of messages is rejected: %v", lang, err)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 	}
 	for _, m := range page {
 		if m.Seq >= state.Next {
-			t.Fatalf("message %d stands there, and the next one would be %d", m.Seq, state.Next)
+			t.Fatalf("got message %d, but the next seq is %d", m.Seq, state.Next)
 		}
 		l.said[m.Seq-1] = m
 		delete(l.gone, m.Seq)
@@ -139,7 +139,7 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 	l.close()
 	out, err := child(t, name, prepared, filepath.Join(base, "whole"), 0)
 	if err != nil {
-		t.Fatalf("the act itself: %v\n%s", err, out)
+		t.Fatalf("the act without a kill: %v\n%s", err, out)
 	}
 	var whole childReport
 	for line := range bytes.Lines(out) {
@@ -154,14 +154,14 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 		}
 	}
 	if changes != a.changes || a.kind != "" && !slices.Contains(whole.Kinds, a.kind) {
-		t.Fatalf("the act changed the view %d times, not %d; the stack has %v", changes, a.changes, whole.Kinds)
+		t.Fatalf("got %d view changes, want %d; stack %v", changes, a.changes, whole.Kinds)
 	}
 	for at := int64(1); at <= whole.Strokes; at++ {
 		dir := filepath.Join(base, fmt.Sprint(at))
 		out, err := child(t, name, prepared, dir, at)
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			t.Fatalf("at %d of %d it was not killed: %v\n%s", at, whole.Strokes, err, out)
+			t.Fatalf("at %d of %d: not killed: %v\n%s", at, whole.Strokes, err, out)
 		}
 		if err := a.checkAfterKill(t, dir, bytes.Count(out, []byte("step "))-1, whole); err != nil {
 			t.Fatalf("killed at %d of %d: %v", at, whole.Strokes, err)
@@ -180,12 +180,12 @@ func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childRepor
 	}
 	is, was, becomes := a.diskState(t, dir), whole.Glances[step], whole.Glances[step+1]
 	if is != was && is != becomes && (a.between == "" || !strings.Contains(is, a.between)) {
-		return fmt.Errorf("the view is\n%s\n--- was\n%s\n--- and was to be\n%s", is, was, becomes)
+		return fmt.Errorf("got view\n%s\n--- want\n%s\n--- or\n%s", is, was, becomes)
 	}
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
 	defer l.close()
 	if n := count(t, dir, "SELECT count(*) FROM compactions WHERE state = 'running'"); n > 0 {
-		return fmt.Errorf("%d rows are still running", n)
+		return fmt.Errorf("got %d running rows", n)
 	}
 	if err := l.check(); err != nil {
 		return err
@@ -200,17 +200,17 @@ func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childRepor
 		return fmt.Errorf("at the end: %w", err)
 	}
 	if is, want := a.diskState(t, dir), whole.Glances[len(whole.Glances)-1]; is != want {
-		return fmt.Errorf("at the end the view is\n%s\n--- should be\n%s", is, want)
+		return fmt.Errorf("at the end: got view\n%s\n--- want\n%s", is, want)
 	}
 	if is := remembered(t, dir); !slices.Equal(is, whole.Memories) {
-		return fmt.Errorf("remembered are %q, should be %q", is, whole.Memories)
+		return fmt.Errorf("got memories %q, want %q", is, whole.Memories)
 	}
 	l.window = spacious
 	addNotes(2, 20)(l)
 	runRepairs(l)
 	g := l.c.Status()
 	if len(g.Prepared) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsRepair) {
-		return fmt.Errorf("after all work was done %d rows are prepared; the stack is %+v, behind %+v", len(g.Prepared), g.Stack, g.Past.Earlier)
+		return fmt.Errorf("after all work: got %d prepared rows; stack %+v, earlier sessions %+v", len(g.Prepared), g.Stack, g.Past.Earlier)
 	}
 	return l.check()
 }

@@ -44,12 +44,12 @@ func TestWorkerRequestsUseConversationLanguage(t *testing.T) {
 			r := tuned(t, 100_000, worker, inLanguage(language))
 			r.chat(30)
 			if e := r.compact("the prices"); e.State != compactor.EventApplied {
-				t.Fatalf("it ended as %s: %s", e.State, e.Error)
+				t.Fatalf("got outcome %s: %s", e.State, e.Error)
 			}
-			check.Equal(t, "the worker is told", worker.Requests()[0].Messages[0].Text, texts.Worker)
+			check.Equal(t, "system prompt", worker.Requests()[0].Messages[0].Text, texts.Worker)
 			asked := textsOf(worker)
 			for what, want := range map[string]string{"what to do": before(texts.Ask), "the focus": before(texts.AskFocus) + "the prices", "a second attempt": before(texts.AskAgain), "a reminder": texts.Reminder} {
-				check.Contains(t, fmt.Sprintf("%s is not asked", what), asked, want)
+				check.Contains(t, fmt.Sprintf("requests lack %s", what), asked, want)
 			}
 			r.verify()
 		})
@@ -75,9 +75,9 @@ func TestLanguageInSmallWindowsFoldsAndPlainText(t *testing.T) {
 			}
 			asked := textsOf(worker)
 			for what, want := range map[string]string{"the brief prompt": texts.WorkerBrief + "\n\n" + texts.Plain, "a fold": texts.WorkerBrief + "\n" + texts.Fold} {
-				check.Contains(t, fmt.Sprintf("%s is not among what is asked", what), asked, want)
+				check.Contains(t, fmt.Sprintf("requests lack %s", what), asked, want)
 			}
-			check.Lacks(t, "the long prompt is sent to a model with a small window", asked, texts.Worker)
+			check.Lacks(t, "system prompt in a small window", asked, texts.Worker)
 			r.verify()
 		})
 	}
@@ -91,7 +91,7 @@ func TestEchoIsRejectedInAnyLanguage(t *testing.T) {
 				r := tuned(t, 100_000, says(echo), inLanguage(language))
 				r.chat(150)
 				e := r.compact("")
-				check.Equal(t, "it ended", e.State, compactor.EventFailed)
+				check.Equal(t, "outcome", e.State, compactor.EventFailed)
 				check.Lacks(t, "r.compact(\"\").Error", e.Error, "too large")
 			}
 		})

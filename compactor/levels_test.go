@@ -22,7 +22,7 @@ func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *ri
 	change(&r.policy)
 	r.talkTo(share)
 	if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) < 8 {
-		t.Fatalf("%d summaries are shown and %d prepared", len(g.Stack), len(g.Prepared))
+		t.Fatalf("got %d applied and %d prepared summaries", len(g.Stack), len(g.Prepared))
 	}
 	return r
 }
@@ -72,18 +72,18 @@ func TestLevelAppliesItsShare(t *testing.T) {
 			g := r.c.Status()
 			for _, row := range g.Stack {
 				if row.Kind == compactor.Placeholder {
-					t.Errorf("messages were truncated although summaries of them were ready")
+					t.Errorf("messages were truncated although their summaries were prepared")
 				}
 			}
 			if c.economy {
-				check.Len(t, "of  summaries are shown", g.Stack, len(before))
+				check.Len(t, "applied summaries", g.Stack, len(before))
 				return
 			}
 			if share < c.fraction || share-span >= c.fraction {
-				t.Errorf("%.0f %% left at once, the last span of which is %.1f %%", 100*share, 100*span)
+				t.Errorf("got %.0f%% removed at once, the last span %.1f%%", 100*share, 100*span)
 			}
 			if len(g.Prepared) == 0 || g.Prepared[0].From != g.Stack[len(g.Stack)-1].To+1 {
-				t.Errorf("the rest does not stay prepared: %d of %d are", len(g.Prepared), len(before))
+				t.Errorf("the rest is no longer prepared: %d of %d are", len(g.Prepared), len(before))
 			}
 			r.waitIdle()
 			r.verify()
@@ -96,10 +96,10 @@ func TestLevelContinuesUntilBelow(t *testing.T) {
 	r := prepared(t, 0.78, func(p *compactor.Policy) { p.BackgroundFraction = 0.05 })
 	r.deliverNotes(filler(1300))
 	if used := r.share(); used >= 0.8 {
-		t.Errorf("the window is still full to %.2f", used)
+		t.Errorf("got usage %.2f", used)
 	}
 	if g := r.c.Status(); len(g.Prepared) == 0 {
-		t.Errorf("all %d are shown", len(g.Stack))
+		t.Errorf("got all %d applied", len(g.Stack))
 	}
 	r.verify()
 }
@@ -115,7 +115,7 @@ func TestColdCacheAppliesLikeBackground(t *testing.T) {
 				r.render()
 				share, span := r.shareLeft()
 				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Status().Prepared) > 0 {
-					t.Errorf("%.0f %% left, the last span of which is %.1f %%", 100*share, 100*span)
+					t.Errorf("got %.0f%% removed, the last span %.1f%%", 100*share, 100*span)
 				}
 				for range 3 {
 					r.waitIdle()
@@ -123,7 +123,7 @@ func TestColdCacheAppliesLikeBackground(t *testing.T) {
 					r.render()
 				}
 				if again, _ := r.shareLeft(); again != share {
-					t.Errorf("below prepare_threshold %.0f %% left, %.0f %% before", 100*again, 100*share)
+					t.Errorf("below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
 				}
 				r.verify()
 				r.close()
@@ -149,7 +149,7 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 					r.waitIdle()
 				}
 				if g := r.c.Status(); len(g.Stack) > 0 || len(g.Prepared) != before {
-					t.Errorf("%d summaries are shown, %d of %d are prepared", len(g.Stack), len(g.Prepared), before)
+					t.Errorf("got %d applied summaries, %d of %d prepared", len(g.Stack), len(g.Prepared), before)
 				}
 				r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
 				for r.share() < 0.85 && len(r.c.Status().Stack) == 0 {
@@ -158,7 +158,7 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 				r.deliverNotes(filler(700))
 				r.noPlaceholder()
 				if len(r.c.Status().Stack) == 0 {
-					t.Errorf("nothing is shown at %.2f", r.share())
+					t.Errorf("got no applied summary at %.2f", r.share())
 				}
 				r.waitIdle()
 				r.verify()
@@ -176,7 +176,7 @@ func TestCompactAppliesEverythingPrepared(t *testing.T) {
 	}
 	must(t, r.c.Wait(context.Background()))
 	if g := r.c.Status(); len(g.Prepared) > 0 {
-		t.Errorf("%d summaries wait", len(g.Prepared))
+		t.Errorf("got %d prepared summaries", len(g.Prepared))
 	}
 	r.verify()
 }
@@ -197,6 +197,6 @@ func TestCheckCopiesNoPrompt(t *testing.T) {
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
 	if g := r.c.Status(); len(g.Prepared) == 0 || least > 256*uint64(g.Lines) {
-		t.Errorf("with %d messages and %d prepared summaries a check allocates %d bytes", g.Lines, len(g.Prepared), least)
+		t.Errorf("%d messages, %d prepared summaries: a check allocates %d bytes", g.Lines, len(g.Prepared), least)
 	}
 }

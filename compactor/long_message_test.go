@@ -42,12 +42,12 @@ func TestLongMessageIsReadInParts(t *testing.T) {
 			r.deliverNotes(text.String())
 			r.chat(20)
 			if e := r.compact(""); e.State != compactor.EventApplied || !strings.Contains(e.Summary, "paste-0 ") {
-				t.Fatalf("it ended as %+v", e)
+				t.Fatalf("got %+v", e)
 			}
-			check.Len(t, "of 500 lines were read", read, 500)
+			check.Len(t, "lines read", read, 500)
 			for i, line := range read {
 				if line != fmt.Sprintf("paste-%d ", i) {
-					t.Fatalf("line %d is %s", i, line)
+					t.Fatalf("line %d: got %s", i, line)
 				}
 			}
 			r.verify()

@@ -65,7 +65,7 @@ func TestCodeReachesWorkerUnchanged(t *testing.T) {
 		"for ch := range in { if a < b && c > d { out <- &x } }", "List<Message> all = new ArrayList<>();", "<div class=\"x\">a &amp; b</div>",
 		"Promise<Answer | null>", "#include <stdio.h>\ncout << \"a\" >> b;", "a <summary>of</b> x </details>", "‹quoted› «so» <– arrow",
 	} {
-		check.Contains(t, "became", materialOf(user(1, code), 1000), ">"+code+"</message>")
+		check.Contains(t, "text", materialOf(user(1, code), 1000), ">"+code+"</message>")
 	}
 }
 
@@ -82,15 +82,15 @@ func TestLongMessageIsSplit(t *testing.T) {
 		for i, it := range items {
 			open, rest, _ := strings.Cut(it.Text, ">")
 			if want := fmt.Sprintf(` part="%d/%d"`, i+1, len(items)); !strings.HasSuffix(open, want) || !strings.HasPrefix(open, `<message id="7"`) {
-				t.Errorf("%s: part %d is labelled %s", name, i, open)
+				t.Errorf("%s: part %d: got label %s", name, i, open)
 			}
 			if it.Tokens > 400 || it.From != 7 || it.To != 7 || it.Turn != 7 {
-				t.Errorf("%s: part %d has %d tokens, is of %d to %d", name, i, it.Tokens, it.From, it.To)
+				t.Errorf("%s: part %d: got %d tokens over %d to %d", name, i, it.Tokens, it.From, it.To)
 			}
 			b.WriteString(strings.TrimSuffix(rest, "</message>"))
 		}
 		if got := strings.ReplaceAll(b.String(), `<\`, "<"); got != text || len(items) < 8 {
-			t.Errorf("%s: %d parts are %d bytes of %d", name, len(items), len(got), len(text))
+			t.Errorf("%s: %d parts: got %d bytes of %d", name, len(items), len(got), len(text))
 		}
 	}
 }
@@ -113,23 +113,23 @@ func TestWorkerInstructions(t *testing.T) {
 		"Copy names, numbers", "commitments", "tasks with their status", "constraints", "results that are still needed",
 		"Leave out greetings", "superseded plans", "Do not save what the chat itself did", "secrets", "repeat nothing of them",
 	} {
-		check.Contains(t, "the worker is not told", prompts.In(prompts.English).Worker, want)
+		check.Contains(t, "system prompt", prompts.In(prompts.English).Worker, want)
 	}
 	for name, prompt := range map[string]string{"long": prompts.In(prompts.English).Worker, "brief": prompts.In(prompts.English).WorkerBrief} {
 		at := 0
 		for _, h := range summarize.Headings {
 			next := strings.Index(prompt[at:], "## "+h)
 			if next < 0 {
-				t.Fatalf("the %s prompt does not ask for %s, or not in its order", name, h)
+				t.Fatalf("the %s prompt lacks %s, or has it out of order", name, h)
 			}
 			at += next
 		}
 		if i, j := strings.Index(prompt, "drop facts"), strings.LastIndex(prompt, "open questions"); i > j {
-			t.Errorf("the %s prompt does not say what to drop first", name)
+			t.Errorf("the %s prompt lacks what to drop first", name)
 		}
 	}
 	if brief, long := tokens.Estimate(prompts.In(prompts.English).WorkerBrief), tokens.Estimate(prompts.In(prompts.English).Worker); brief > 350 || long > 1000 {
-		t.Errorf("the prompts have %d and %d tokens", brief, long)
+		t.Errorf("got prompts of %d and %d tokens", brief, long)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestTextOfAnyLanguageReachesWorkerUnchanged(t *testing.T) {
 	for _, text := range []string{"我决定五月搬到都灵。", "Я решил переехать в Турин в мае."} {
 		check.Contains(t, "got", materialOf(chat.Message{Seq: 1, Role: llm.RoleUser, Author: "Аня", Text: text, Time: spoken}, 1000), text, `from="Аня"`)
 		if summarize.Declines(text) || summarize.Declines("К сожалению, сервер упал; Аня чинит его.") {
-			t.Errorf("%q passes for a refusal", text)
+			t.Errorf("%q: recognized as a refusal", text)
 		}
 	}
 }

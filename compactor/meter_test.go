@@ -95,9 +95,9 @@ func TestClip(t *testing.T) {
 		if !ok || !strings.HasPrefix(head, "HEAD") || !strings.HasSuffix(tail, "TAIL") {
 			t.Fatalf("got %q", got)
 		}
-		check.Equal(t, "characters,  are gone", count, fmt.Sprint(len(text)-len(head)-len(tail)))
+		check.Equal(t, "removed characters", count, fmt.Sprint(len(text)-len(head)-len(tail)))
 		if n := tokens.Estimate(got); n > 200 || n < 170 {
-			t.Errorf("costs %d of 200", n)
+			t.Errorf("got %d tokens, want at most 200", n)
 		}
 	})
 	t.Run("no budget leaves nothing", func(t *testing.T) {

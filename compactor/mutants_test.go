@@ -113,7 +113,7 @@ func (m mutant) run(t *testing.T, root string) {
 	text, err := os.ReadFile(source)
 	must(t, err)
 	if n := strings.Count(string(text), m.old); n != 1 {
-		t.Fatalf("%s has this %d times, it must be there once: the bug is to be seeded again\n%s", m.file, n, m.old)
+		t.Fatalf("%s has this %d times, want once: seed the bug anew\n%s", m.file, n, m.old)
 	}
 	dir := t.TempDir()
 	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
@@ -135,7 +135,7 @@ func (m mutant) run(t *testing.T, root string) {
 	out, err := tests.CombinedOutput()
 	caught := failed.FindSubmatch(out)
 	if err == nil || caught == nil {
-		t.Fatalf("nobody noticed in %v: %v\n%s", time.Since(started).Round(time.Millisecond), err, out)
+		t.Fatalf("no test found the bug in %v: %v\n%s", time.Since(started).Round(time.Millisecond), err, out)
 	}
 	t.Logf("%s noticed after %s: %s", caught[1], caught[2], first(string(out)))
 }

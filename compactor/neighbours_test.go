@@ -29,7 +29,7 @@ func TestDeletionBetweenRowsDoesNotBlockRollup(t *testing.T) {
 				mend()
 				r.deliverNotes("this is written")
 				if n := len(r.c.Status().Stack); n < 10 {
-					t.Fatalf("%d rows: they are not parted by what was deleted", n)
+					t.Fatalf("got %d rows: deleted messages do not separate them", n)
 				}
 				for range 3 {
 					time.Sleep(31 * time.Minute)
@@ -38,14 +38,14 @@ func TestDeletionBetweenRowsDoesNotBlockRollup(t *testing.T) {
 				cost := 0
 				for _, row := range r.c.Status().Stack {
 					if cost += row.Cost(); row.Kind == compactor.Placeholder {
-						t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
+						t.Errorf("got a placeholder over #%d to #%d", row.From, row.To)
 					}
 				}
 				if budget := int(r.policy.StackBudget * float64(r.window)); cost > budget {
-					t.Errorf("the stack has %d of %d tokens", cost, budget)
+					t.Errorf("got a stack of %d tokens, budget %d", cost, budget)
 				}
 				if found, err := r.store.Upkeep().Check(context.Background()); err != nil || len(found) > 0 {
-					t.Errorf("in the database there is %v, %v", found, err)
+					t.Errorf("got %v, %v in the database", found, err)
 				}
 				r.verify()
 				r.close()

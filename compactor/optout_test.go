@@ -21,7 +21,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 		check.NoError(t, check.ErrorOf(privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true)))
 		for i := 0; len(r.c.Status().Stack) == 0; i++ {
 			if i > 200 {
-				t.Fatal("nothing is summarized")
+				t.Fatal("got no summary")
 			}
 			r.deliverNotes(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", i, filler(60)))
 			r.waitIdle()
@@ -30,7 +30,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 	t.Run("the worker is told", func(t *testing.T) {
 		var refused []string
 		r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-			check.Contains(t, "it reads", req.Messages[1].Text, `from="Ada" user="u1" memories="none">`)
+			check.Contains(t, "material", req.Messages[1].Text, `from="Ada" user="u1" memories="none">`)
 			check.Contains(t, "req.Messages[0].Text", req.Messages[0].Text, `memories="none"`)
 			if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
 				refused = append(refused, last.Text)
@@ -40,10 +40,10 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 		}})
 		fill(r)
 		if len(refused) == 0 || !strings.Contains(refused[0], "wants to be in no memory") {
-			t.Errorf("it was answered %q", refused)
+			t.Errorf("got reply %q", refused)
 		}
 		if stack := r.c.Status().Stack; !slices.ContainsFunc(stack, func(row compactor.Compaction) bool { return strings.Contains(row.Text, "Ada decided") }) {
-			t.Errorf("the stack is %+v", stack)
+			t.Errorf("got stack %+v", stack)
 		}
 	})
 	t.Run("the extractive summarizer takes none", func(t *testing.T) {

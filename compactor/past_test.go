@@ -65,7 +65,7 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 				}
 			}
 			if !slices.Equal(own, test.own) || copies != test.copies || tokens != p.tokens || tokens > test.most {
-				t.Errorf("it shows %v and %d copies in %d tokens, counted %d", own, copies, p.tokens, tokens)
+				t.Errorf("got %v and %d copies in %d tokens, counted %d", own, copies, p.tokens, tokens)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 		for _, next := range []string{"above this thread", "above this thread", "hangs on", "#1 to #10", "#11 to #20", "#21 to #30", newSession} {
 			i := strings.Index(text.String()[at:], next)
 			if i < 0 {
-				t.Fatalf("%q is not behind what is before it:\n%s", next, text.String())
+				t.Fatalf("%q is out of order:\n%s", next, text.String())
 			}
 			at += i + len(next)
 		}
@@ -99,11 +99,11 @@ func TestCompactionChangesOnlyItsSession(t *testing.T) {
 	fold := oldestSummary(9, 1, 20, 120)
 	after := withRow(h, fold)
 	if len(after.Stack) != 1 || len(after.Earlier[0].Rows) != 1 || after.Earlier[0].Rows[0].ID != 9 || len(after.Earlier[1].Rows) != 1 {
-		t.Errorf("it is %+v", after)
+		t.Errorf("got %+v", after)
 	}
 	check.Equal(t, "cost of the head", headCost(after, sh), before-80)
-	check.Len(t, "the head it was made of has changed", h.Earlier[0].Rows, 2)
+	check.Len(t, "the original head has changed", h.Earlier[0].Rows, 2)
 	got := withRow(h, oldestSummary(9, 41, 50, 10))
-	check.Len(t, "a new row makes", got.Stack, 2)
+	check.Len(t, "cost with a new row", got.Stack, 2)
 	check.Equal(t, "headCost(withRow(h, stone(9, 41, 50, 10)), sh)", headCost(got, sh), before+10)
 }

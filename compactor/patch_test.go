@@ -82,14 +82,14 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 			}
 			check.Equal(t, "the base was changed", usual, compactor.DefaultPolicy())
 			if back := compactor.PatchOf(got, key); !reflect.DeepEqual(back, patch) {
-				t.Errorf("its patch is %v", back)
+				t.Errorf("got patch %v", back)
 			}
 			if fitted, left := patch.Fit(usual); fitted != got || len(left) > 0 {
-				t.Errorf("it does not fit: %v", left)
+				t.Errorf("got conflicts: %v", left)
 			}
 			check.Equal(t, "merged", compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil)[key], value)
 			if got.Hash() == usual.Hash() {
-				t.Error("the hash does not know it")
+				t.Error("the hash ignores the setting")
 			}
 			if slices.Contains(free, key) {
 				return
@@ -102,7 +102,7 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 				t.Fatalf("%q cannot be read: %v", impossible, wrong)
 			}
 			if faults := p.Validate(); len(faults) != 1 || faults[0].Key != key || faults[0].Want == "" {
-				t.Errorf("%s = %s is no fault of its own: %v", key, impossible, faults)
+				t.Errorf("%s = %s: got no error of its own: %v", key, impossible, faults)
 			}
 		})
 	}
@@ -238,7 +238,7 @@ func TestSubAgentPatchLayers(t *testing.T) {
 	})
 	t.Run("nothing that was given is changed", func(t *testing.T) {
 		if len(parent) != 3 || len(definition) != 4 || len(call) != 3 || len(compactor.Patch(nil)) != 0 {
-			t.Error("it is")
+			t.Error("value")
 		}
 	})
 }

@@ -101,7 +101,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 			return e
 		}
 		if e := compact(); e.State != compactor.EventFailed || pieces[0] < 8000 {
-			t.Fatalf("the first piece, of %v tokens, ended as %s: it must be as large as ever", pieces, e.State)
+			t.Fatalf("the first piece, of %v tokens, ended as %s: want its usual size", pieces, e.State)
 		}
 		for e := compact(); e.State != compactor.EventApplied; e = compact() {
 			if r.c.Status().Lines > 3000 {
@@ -119,7 +119,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 			compact()
 		}
 		if pieces[0] < 3*small {
-			t.Errorf("the model is fast again, and pieces have %v tokens, %d before", pieces, small)
+			t.Errorf("with a fast model again: got pieces of %v tokens, %d before", pieces, small)
 		}
 		r.close()
 	})
@@ -153,6 +153,6 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 	}
 	fast, slow := spans(1000), spans(8)
 	if slow == 0 || fast < 2*slow {
-		t.Errorf("spans of %d messages where 1000 tokens are read in a second, of %d where 8 are", fast, slow)
+		t.Errorf("got spans of %d messages at 1000 tokens a second, of %d at 8", fast, slow)
 	}
 }

@@ -37,10 +37,10 @@ func files(messages []llm.Message) (files []int64) {
 func TestPictureCostIsConstant(t *testing.T) {
 	small, large := chat.TokensOf(picture(1, 1)), chat.TokensOf(picture(1, 4<<20))
 	if small < chat.PictureTokens || large < chat.PictureTokens || large > chat.PictureTokens+60 {
-		t.Errorf("a small one costs %d tokens, a large one %d", small, large)
+		t.Errorf("got %d tokens for a small picture, %d for a large one", small, large)
 	}
 	if two := chat.TokensOf(picture(1, 1, 1)); two < 2*chat.PictureTokens || two > 2*chat.PictureTokens+80 {
-		t.Errorf("two cost %d", two)
+		t.Errorf("got %d tokens for two pictures", two)
 	}
 	t.Run("and nothing if it is not kept, or not a person's", func(t *testing.T) {
 		for role, file := range map[llm.Role]int64{llm.RoleUser: 0, llm.RoleAssistant: 7} {
@@ -96,7 +96,7 @@ func TestPicturesKeepTheirOrder(t *testing.T) {
 	if first.Label != "image of #1: 1-0.png" || first.Type != "image/png" || first.Data != nil {
 		t.Errorf("got %+v", first)
 	}
-	check.Equal(t, "the label", got[2].Images[0].Label, "image of #5")
+	check.Equal(t, "label", got[2].Images[0].Label, "image of #5")
 }
 
 func TestNewestPicturesAreShown(t *testing.T) {
@@ -108,7 +108,7 @@ func TestNewestPicturesAreShown(t *testing.T) {
 			lines = append(lines, linesOf(picture(seq, 1000), chat.Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
 			now := files(rendered("", "", lines, ""))
 			if len(now) > maxPictures || now[len(now)-1] != 100*seq || seq > maxPictures && len(now) <= maxPictures/2-1 {
-				t.Fatalf("after %d pictures %v are shown", seq, now)
+				t.Fatalf("after %d pictures: got %v shown", seq, now)
 			}
 			if !slices.IsSorted(now) {
 				t.Fatalf("out of order: %v", now)
@@ -131,7 +131,7 @@ func TestNewestPicturesAreShown(t *testing.T) {
 			lines = append(lines, linesOf(picture(seq, 5_000_000))...)
 		}
 		check.EqualAll(t, "got", files(rendered("", "", lines, "")), []int64{400, 500})
-		check.Len(t, "one that is too large is shown", files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")), 0)
+		check.Len(t, "got an oversized picture", files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")), 0)
 	})
 }
 

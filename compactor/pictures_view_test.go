@@ -25,7 +25,7 @@ func (r *rig) show(text string, data []byte) chat.Message {
 	must(r.t, err)
 	taken, err := r.conv.Inbox().Dequeue(r.t.Context(), store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
-		r.t.Fatalf("took up %d messages, %v", len(taken), err)
+		r.t.Fatalf("got %d dequeued messages, %v", len(taken), err)
 	}
 	r.c.History().Append(taken...)
 	r.c.History().Stored()
@@ -49,7 +49,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		}
 		kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
 		check.NoError(t, err)
-		check.Equal(t, "it leads", kind, "image/png")
+		check.Equal(t, "first message", kind, "image/png")
 		check.Equal(t, "string(data)", string(data), "\x89PNG\r\n\x1a\n")
 		check.Contains(t, "the text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
 		r.restart()
@@ -59,7 +59,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	})
 	t.Run("and counted", func(t *testing.T) {
 		if shown.Tokens != chat.TokensOf(shown) || shown.Tokens < 1000 {
-			t.Errorf("the row says %d tokens, it costs %d", shown.Tokens, chat.TokensOf(shown))
+			t.Errorf("got a row of %d tokens, cost %d", shown.Tokens, chat.TokensOf(shown))
 		}
 		if grown := r.c.Status().Used - before; grown < shown.Tokens {
 			t.Errorf("the status grew by %d tokens", grown)
@@ -69,12 +69,12 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		r.deliverMany(10, 30)
 		r.compactAndWait()
 		if len(worker.Requests()) == 0 {
-			t.Fatal("the worker was asked nothing")
+			t.Fatal("got no worker request")
 		}
 		for _, m := range worker.Requests()[0].Messages {
-			check.Len(t, "it was shown", m.Images, 0)
+			check.Len(t, "shown pictures", m.Images, 0)
 		}
-		check.Contains(t, "it reads", worker.Requests()[0].Messages[1].Text, "my cat [image: cat.png, image/png, 8 B]")
+		check.Contains(t, "material", worker.Requests()[0].Messages[1].Text, "my cat [image: cat.png, image/png, 8 B]")
 		for _, m := range r.request() {
 			check.Len(t, fmt.Sprintf("a summarized message still shows its picture: %+v", m), m.Images, 0)
 		}
@@ -100,7 +100,7 @@ func TestPicturesOnlyGrowBetweenHeadChanges(t *testing.T) {
 		before = now
 	}
 	if changes == 0 || changes > 7 {
-		t.Errorf("the beginning changed %d times in 30 turns", changes)
+		t.Errorf("got %d changes of the prefix in 30 turns", changes)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestPicturesLeaveWithHeadChange(t *testing.T) {
 		if head.Version != version {
 			changes++
 		} else if len(view) < len(last) || !reflect.DeepEqual(view[:len(last)], last) {
-			t.Fatalf("the head has not changed, and the request does not extend the one before:\n%+v\n--- became\n%+v", last, view)
+			t.Fatalf("the head is unchanged, but the request does not extend the previous one:\n%+v\n--- became\n%+v", last, view)
 		}
 		last, version = view, head.Version
 		r.answerAlone(r.said[len(r.said)-1])

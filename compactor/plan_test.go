@@ -180,7 +180,7 @@ func TestFold(t *testing.T) {
 			}
 		})
 	}
-	check.Equal(t, "the deepest level folds into", foldLevel(stackOf(MaxLevel, MaxLevel)), MaxLevel)
+	check.Equal(t, "level of the fold", foldLevel(stackOf(MaxLevel, MaxLevel)), MaxLevel)
 }
 
 func TestInsertSplitsWhatItOverlaps(t *testing.T) {

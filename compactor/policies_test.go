@@ -20,19 +20,19 @@ func TestDisabledCompactionStillHandlesEmergency(t *testing.T) {
 		r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
 		g := r.c.Status()
 		if g.Next != compactor.OnEmergency || g.NextAt != 3800 || !strings.Contains(g.Paused, "switched off") {
-			t.Fatalf("the status says %s at %d, %q", g.Next, g.NextAt, g.Paused)
+			t.Fatalf("got status %s at %d, %q", g.Next, g.NextAt, g.Paused)
 		}
 		r.waitIdle()
 		r.request()
 	}
 	if e := r.last(compactor.EventApplied); e.State == "" {
-		t.Error("nothing made room")
+		t.Error("got no room")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.events {
 		if e.Trigger == compactor.OnBackground || e.Trigger == compactor.OnAggressive {
-			t.Errorf("switched off, and yet %+v", e)
+			t.Errorf("switched off: got %+v", e)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	r.compactAndWait()
 	stack := r.c.Status().Stack
 	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
-		t.Errorf("the rows are %+v", stack)
+		t.Errorf("got rows %+v", stack)
 	}
 	// The policy stored in a row is never used as the policy.
 	r.policy.Focus = "places"
@@ -73,7 +73,7 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	hear()
 	r.compactAndWait()
 	if stack := r.c.Status().Stack; len(stack) != 3 || stack[2].Focus != "places" {
-		t.Errorf("after a restart the rows are %+v", stack)
+		t.Errorf("after a restart: got rows %+v", stack)
 	}
 	r.verify()
 }
@@ -81,11 +81,11 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 func TestTightPolicies(t *testing.T) {
 	p := compactor.DefaultPolicy()
 	tools := []llm.Tool{{Name: "look", Description: filler(1000)}}
-	check.Equal(t, "it is roomy, and yet", p.ValidateWindow("You are a test.", tools, 4096, 128_000), "")
+	check.Equal(t, "events with enough room", p.ValidateWindow("You are a test.", tools, 4096, 128_000), "")
 	p.BackgroundThreshold = 0.3
 	words := p.ValidateWindow("You are a test.", tools, 4096, 4000)
 	check.HasPrefix(t, "words", words, "background_threshold = 0.3 (1200 tokens): reached before anything is said. Of a window of 4000 tokens, 8")
 	check.Contains(t, "words", words, "500 for the reply, 400 for pins")
 	p.Enabled = false
-	check.Equal(t, "switched off it still", p.ValidateWindow("You are a test.", tools, 4096, 4000), "")
+	check.Equal(t, "events while switched off", p.ValidateWindow("You are a test.", tools, 4096, 4000), "")
 }

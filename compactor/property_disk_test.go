@@ -37,7 +37,7 @@ func newFile(t *testing.T) *file {
 	t.Cleanup(func() { f.look.Close() })
 	t.Cleanup(func() { // of all histories in the file
 		if found, err := f.look.Upkeep().Check(context.Background()); err != nil || len(found) > 0 {
-			t.Errorf("in the database there is %v, %v", found, err)
+			t.Errorf("got %v, %v in the database", found, err)
 		}
 	})
 	if f.db, err = sql.Open("sqlite3", filepath.Join(f.dir, "cairn.db")+"?_busy_timeout=20000"); err != nil {

@@ -22,7 +22,7 @@ func (m *machine) checkExpand(rt *rapid.T) {
 	check.NoError(rt, err)
 	for _, row := range rows {
 		if got, want := m.expand(rt, row.ID), m.between(row.From, row.To); !slices.Equal(got, want) || row.Messages != len(want) {
-			rt.Fatalf("row %d over %d to %d says %d messages and expands to %v, which should be %v", row.ID, row.From, row.To, row.Messages, got, want)
+			rt.Fatalf("row %d over #%d to #%d: has %d messages and expands to %v, want %v", row.ID, row.From, row.To, row.Messages, got, want)
 		}
 	}
 }
@@ -45,13 +45,13 @@ func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 	}
 	for _, child := range e.Children {
 		if child.From < e.Row.From || child.To > e.Row.To {
-			rt.Fatalf("child %d of %d reaches over it", child.ID, id)
+			rt.Fatalf("child %d of %d is outside it", child.ID, id)
 		}
 		seqs = append(seqs, m.expand(rt, child.ID)...)
 	}
 	for _, said := range e.Messages {
 		if said.Text != m.r.said[said.Seq-1].Text {
-			rt.Fatalf("message %d of row %d is %q", said.Seq, id, said.Text)
+			rt.Fatalf("message %d of row %d: got %q", said.Seq, id, said.Text)
 		}
 		seqs = append(seqs, said.Seq)
 	}

@@ -79,10 +79,10 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 		rt.Fatalf("request: %v", err)
 	}
 	if tokens+maxTokens > r.window {
-		rt.Fatalf("the request has %d tokens of %d", tokens+maxTokens, r.window)
+		rt.Fatalf("got a request of %d tokens, window %d", tokens+maxTokens, r.window)
 	}
 	if problem := strict(messages); problem != "" {
-		rt.Fatalf("a strict provider refuses the request: %s\n%s", problem, flat(messages))
+		rt.Fatalf("a strict provider rejects the request: %s\n%s", problem, flat(messages))
 	}
 	m.waitForWorker(rt)
 	if r.size > 0 {
@@ -110,7 +110,7 @@ func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed
 	}
 	m.metrics.prefixes++
 	if !strings.HasPrefix(text, was.text) {
-		rt.Fatalf("the head has not changed, and a request does not extend the one before:\n%s\n--- became\n%s", was.text, text)
+		rt.Fatalf("the head is unchanged, but a request does not extend the previous one:\n%s\n--- became\n%s", was.text, text)
 	}
 }
 
@@ -137,14 +137,14 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 	}
 	for seq, gone := range m.r.gone {
 		if gone && strings.Contains(text, fmt.Sprintf("recalled-%d.", seq)) {
-			rt.Fatalf("message %d was deleted, and a context quotes it:\n%s", seq, text)
+			rt.Fatalf("a context quotes the deleted message %d:\n%s", seq, text)
 		}
 	}
 	shown := make(map[int64]bool)
 	last := int64(0)
 	for _, seq := range namedIn(text) {
 		if seq < last {
-			rt.Fatalf("message %d stands behind %d in the view:\n%s", seq, last, text)
+			rt.Fatalf("message %d is after %d in the view:\n%s", seq, last, text)
 		}
 		last = seq
 		shown[seq] = true
@@ -157,7 +157,7 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 		seq := said.Seq
 		switch wanted := !m.r.gone[seq] && seq >= m.r.start() && !covers(seq); {
 		case wanted && !shown[seq] && said.Role != llm.RoleTool && said.Text != "":
-			rt.Fatalf("message %d is behind no row and not in the view:\n%s", seq, text)
+			rt.Fatalf("message %d is neither covered nor in the view:\n%s", seq, text)
 		case !wanted && shown[seq] && (whole || m.r.gone[seq]):
 			rt.Fatalf("message %d is in the view and should not be (deleted: %v; session from %d):\n%s", seq, m.r.gone[seq], m.r.start(), text)
 		}
@@ -178,18 +178,18 @@ func (m *machine) checkStatus(rt *rapid.T) {
 		rt.Fatalf("the status's parts do not add up: %+v", g)
 	}
 	if wrong := m.r.c.Prospect(); wrong != "" {
-		rt.Fatalf("plans are made on another view than the one to come: %s", wrong)
+		rt.Fatalf("the planned view differs from the next one: %s", wrong)
 	}
 	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSessions == 0 {
-		rt.Fatalf("%d rows of earlier sessions are shown", n)
+		rt.Fatalf("got %d rows of earlier sessions", n)
 	}
 	if most := int(g.Policy.StackBudget*float64(g.Window)) / 2; g.Past.Tokens > most {
-		rt.Fatalf("earlier sessions take %d tokens of %d", g.Past.Tokens, most)
+		rt.Fatalf("got %d tokens of earlier sessions, budget %d", g.Past.Tokens, most)
 	}
 	last := int64(0)
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
 		if row.From <= last {
-			rt.Fatalf("row %d in the view begins at %d, behind %d", row.ID, row.From, last)
+			rt.Fatalf("row %d in the view starts at #%d, before #%d", row.ID, row.From, last)
 		}
 		last = row.To
 	}
@@ -221,11 +221,11 @@ func (m *machine) checkEachMessageOnce(rt *rapid.T, g compactor.Status) {
 		}
 	}
 	if lines != g.Lines {
-		rt.Fatalf("%d messages are verbatim and behind no row %d", g.Lines, lines)
+		rt.Fatalf("got %d verbatim messages, want %d", g.Lines, lines)
 	}
 	for i, row := range g.Stack {
 		if row.Messages != covered[i] {
-			rt.Fatalf("row %d (%s by %s, %d to %d) says it holds %d messages and holds %d", row.ID, row.Kind, row.By, row.From, row.To, row.Messages, covered[i])
+			rt.Fatalf("row %d (%s by %s, #%d to #%d): has count %d, want %d", row.ID, row.Kind, row.By, row.From, row.To, row.Messages, covered[i])
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	r.c.Compact(compactor.OnManual, "")                         // and the undo hold ends
 	for still := 0; still < 2; still++ {
 		if m.now().Sub(m.clock) > 10*24*time.Hour {
-			rt.Fatal("it does not come to rest")
+			rt.Fatal("the engine does not become idle")
 		}
 		before := m.disk.newest()
 		m.advanceClock(31 * time.Minute)
@@ -259,7 +259,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	full := float64(g.Used) >= min(0.85, 0.9*g.Policy.At(g.Window).EmergencyThreshold)*float64(g.Window)
 	for _, s := range g.Past.Earlier {
 		if len(s.Rows) > 1 && !full {
-			rt.Fatalf("%d rows stand for the session from %d to %d", len(s.Rows), s.From, s.To)
+			rt.Fatalf("got %d rows for the session from #%d to #%d", len(s.Rows), s.From, s.To)
 		}
 	}
 	stack := g.Past.Tokens
@@ -291,5 +291,5 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	}
 	calls := len(r.worker.Requests())
 	r.waitIdle()
-	check.Len(rt, "a quiet conversation goes on asking the model", r.worker.Requests(), calls)
+	check.Len(rt, "model calls of an idle conversation", r.worker.Requests(), calls)
 }

@@ -112,7 +112,7 @@ func (m *machine) undo(rt *rapid.T) {
 	}
 	g := m.r.c.Status()
 	if e.State == compactor.EventUndone && float64(g.Used) >= g.Policy.AggressiveThreshold*float64(g.Window) {
-		rt.Fatalf("after an undo %d of %d tokens are used", g.Used, g.Window)
+		rt.Fatalf("after an undo: got %d of %d tokens used", g.Used, g.Window)
 	}
 	m.r.c.Check(context.Background())
 }
@@ -137,7 +137,7 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	check.NoError(rt, err)
 	if e.State != compactor.EventUndone {
 		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may differ from the current estimate
-			rt.Fatalf("%d of %d tokens were used, and the undo is refused: %s", used, r.window, e.Error)
+			rt.Fatalf("with %d of %d tokens used the undo is refused: %s", used, r.window, e.Error)
 		}
 		return
 	}

@@ -131,7 +131,7 @@ func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	text := flat(messages)
 	for _, d := range deleted {
 		if strings.Contains(text, d) {
-			rt.Fatalf("%q was deleted and stands in the view:\n%s", d, text)
+			rt.Fatalf("got deleted %q in the view:\n%s", d, text)
 		}
 	}
 }

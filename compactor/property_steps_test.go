@@ -182,7 +182,7 @@ func (m *machine) burst(rt *rapid.T) {
 	for len(r.said) < first+n {
 		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 		if err != nil || len(taken) == 0 {
-			rt.Fatalf("%d of %d messages were taken up, %v", len(r.said)-first, n, err)
+			rt.Fatalf("got %d of %d messages dequeued, %v", len(r.said)-first, n, err)
 		}
 		r.c.History().Append(taken...)
 		r.c.History().Stored()
@@ -191,7 +191,7 @@ func (m *machine) burst(rt *rapid.T) {
 		m.waitForWorker(rt)
 	}
 	if len(r.said) != first+n {
-		rt.Fatalf("%d messages were put in, %d came", n, len(r.said)-first)
+		rt.Fatalf("delivered %d messages, got %d", n, len(r.said)-first)
 	}
 }
 
@@ -200,7 +200,7 @@ func (m *machine) redeliver(rt *rapid.T) {
 	m.repeat(rt)
 	taken, err := m.r.conv.Inbox().Dequeue(context.Background(), store.All, 1<<30, time.Time{})
 	if err != nil || len(taken) != 0 {
-		rt.Fatalf("%d messages were taken up twice, %v", len(taken), err)
+		rt.Fatalf("got %d messages dequeued twice, %v", len(taken), err)
 	}
 }
 

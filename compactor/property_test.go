@@ -224,7 +224,7 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		check.NoError(rt, m.r.check())
 	}
 	if m.silent && m.r.worker != nil && len(m.r.worker.Requests()) > 0 {
-		rt.Fatal("a model was paid for talk that nobody asked about")
+		rt.Fatal("got a model call for unaddressed talk")
 	}
 }
 

@@ -177,7 +177,7 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 		c.Filled()
 	case err := <-idle:
 		if err != nil {
-			rt.Fatalf("the worker does not end: %v", err)
+			rt.Fatalf("the worker does not finish: %v", err)
 		}
 	}
 }

@@ -57,13 +57,13 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	t.Run("it is sent back and counted within the turn, and neither afterwards", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		before := prompt(r)
-		check.Equal(t, "the second request has the reasoning", reasonings(r.useReasoningModel(filler(3000))), 1)
+		check.Equal(t, "reasonings in the second request", reasonings(r.useReasoningModel(filler(3000))), 1)
 		if grown := prompt(r) - before; grown > 200 {
-			t.Errorf("after the turn %d tokens more are used", grown)
+			t.Errorf("got %d more tokens used after the turn", grown)
 		}
 		r.deliver("and?", true)
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		check.Equal(t, "the next turn's request has the reasoning", reasonings(r.request()), 0)
+		check.Equal(t, "reasonings in the next turn's request", reasonings(r.request()), 0)
 	})
 	t.Run("150 turns of it cause no more compactions than turns without", func(t *testing.T) {
 		compactions := func(reasoning string) (n int) {
@@ -84,12 +84,12 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 		before := prompt(r)
 		r.useReasoningModel("because " + filler(300))
 		if grown := prompt(r) - before; grown < 300 {
-			t.Errorf("a turn with reasoning costs %d tokens", grown)
+			t.Errorf("got %d tokens for a turn with reasoning", grown)
 		}
 		r.renderAfterRestart()
 		r.deliver("and?", true)
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		check.Equal(t, "the request has the reasoning", reasonings(r.request()), 2)
+		check.Equal(t, "reasonings in the request", reasonings(r.request()), 2)
 	})
 }
 
@@ -141,15 +141,15 @@ func TestCallsWithoutReasoningAreMarked(t *testing.T) {
 			}
 			return ids
 		}
-		check.EqualAll(t, "within the turn the calls", deprived(view), []string{"a"})
+		check.EqualAll(t, "calls within the turn", deprived(view), []string{"a"})
 		for i := range x.rows {
 			x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
 		}
 		must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 		r.c.Answered()
-		check.EqualAll(t, "after the turn the calls", deprived(r.request()), []string{"a"})
+		check.EqualAll(t, "calls after the turn", deprived(r.request()), []string{"a"})
 		r.renderAfterRestart()
-		check.EqualAll(t, "after a restart the calls", deprived(r.request()), []string{"a"})
+		check.EqualAll(t, "calls after a restart", deprived(r.request()), []string{"a"})
 	})
 }
 

@@ -86,7 +86,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 				for i := range 60 {
 					r.deliverNotes(fmt.Sprint("note ", i))
 					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
-						t.Fatalf("after %d minutes the disk was tried %d times", i, r.seen(compactor.EventFailed))
+						t.Fatalf("after %d minutes: got %d attempts to write", i, r.seen(compactor.EventFailed))
 					}
 					time.Sleep(time.Minute)
 				}
@@ -94,7 +94,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 				time.Sleep(time.Hour)
 				r.waitIdle()
 				if r.seen(compactor.EventApplied) == 0 {
-					t.Error("nothing is applied when the disk takes it again")
+					t.Error("got no applied summary after the disk recovered")
 				}
 				r.verify()
 				r.close()

@@ -30,19 +30,19 @@ func TestRepairLengthFollowsSpan(t *testing.T) {
 			r.waitIdle()
 			rows := r.c.Status().Past.Earlier[0].Rows
 			if len(rows) != 1 || rows[0].Kind != compactor.Leaf {
-				t.Fatalf("the earlier session is %+v", rows)
+				t.Fatalf("got earlier session %+v", rows)
 			}
 			want := span * 20 / 100
 			if !model {
 				if rows[0].Tokens > want*3/2+60 { // the transcript has labels, and the summary a line above it
-					t.Errorf("the summary of %d tokens has %d", span, rows[0].Tokens)
+					t.Errorf("summary of %d tokens: got %d", span, rows[0].Tokens)
 				}
 				return
 			}
 			for _, req := range worker.Requests() {
 				got, err := strconv.Atoi(aimed.FindStringSubmatch(req.Messages[1].Text)[1])
 				if err != nil || got > want*3/2 || got < want {
-					t.Errorf("of %d tokens a summary of %d was asked for, not of about %d", span, got, want)
+					t.Errorf("span of %d tokens: got a request for %d, want about %d", span, got, want)
 				}
 			}
 		})

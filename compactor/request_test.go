@@ -18,7 +18,7 @@ func (r *rig) refusal(trigger compactor.Trigger) string {
 	r.t.Helper()
 	e := r.c.Compact(trigger, "")
 	if e.State != compactor.EventNoop || e.ID != 0 || e.Error == "" {
-		r.t.Errorf("it is %+v", e)
+		r.t.Errorf("got %+v", e)
 	}
 	return e.Error
 }
@@ -28,28 +28,28 @@ func TestRequestWithoutEffectSaysWhy(t *testing.T) {
 	worker := held(release, goodSummary)
 	r := newRig(t, 100_000, worker)
 	r.talk("one turn, with a long answer", filler(300))
-	check.Contains(t, "what is short is refused", r.refusal(compactor.OnManual), "nothing old enough")
-	check.Len(t, "the model was asked for nothing", worker.Requests(), 0)
+	check.Contains(t, "refusal of a short conversation", r.refusal(compactor.OnManual), "nothing old enough")
+	check.Len(t, "model calls", worker.Requests(), 0)
 	r.chat(30)
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		t.Fatalf("it is %+v", e)
+		t.Fatalf("got %+v", e)
 	}
 	for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
-		check.Contains(t, "a second one is refused", r.refusal(trigger), "running already")
+		check.Contains(t, "refusal of a second request", r.refusal(trigger), "running already")
 	}
 	close(release)
 	r.waitIdle()
 	asked := len(worker.Requests())
 	for range 3 { // a summary of a summary would contain less and cost more
 		for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
-			check.Contains(t, "right after an applied compaction it is refused", r.refusal(trigger), "just compacted")
+			check.Contains(t, "refusal right after an applied compaction", r.refusal(trigger), "just compacted")
 		}
 	}
 	if n := len(worker.Requests()); n != asked {
 		t.Errorf("the model was asked %d times more", n-asked)
 	}
 	r.deliverNotes("something new")
-	check.Contains(t, "after one more message it is refused", r.refusal(compactor.OnManual), "too short")
+	check.Contains(t, "refusal after one more message", r.refusal(compactor.OnManual), "too short")
 	r.verify()
 }
 
@@ -57,8 +57,8 @@ func TestManualRequestIgnoresLevelLimits(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 	r.policy.Enabled = false
 	r.chat(30)
-	check.Contains(t, "a model is refused", r.refusal(compactor.OnSelf), "switched off")
-	check.Equal(t, "a person's wish ended", r.compact("").State, compactor.EventApplied)
+	check.Contains(t, "refusal of the model", r.refusal(compactor.OnSelf), "switched off")
+	check.Equal(t, "outcome of a person's request", r.compact("").State, compactor.EventApplied)
 }
 
 func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
@@ -68,7 +68,7 @@ func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 		r.chat(150)
 		r.resize(10_000) // now a level is reached, but not yet checked
 		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-			t.Fatalf("it is %+v", e)
+			t.Fatalf("got %+v", e)
 		}
 		r.c.Check(t.Context())
 		r.waitIdle()
@@ -102,7 +102,7 @@ func TestModelCompactsOncePerTurn(t *testing.T) {
 	r.chat(30)
 	r.hook = func() { events = append(events, r.c.Compact(compactor.OnSelf, "")) }
 	r.talk("third")
-	check.Len(t, "in the next turn", events, 1)
+	check.Len(t, "outcome in the next turn", events, 1)
 	check.Equal(t, "events[0].State", events[0].State, compactor.EventStarted)
 	r.waitIdle()
 	r.verify()
@@ -120,20 +120,20 @@ func TestModelSeesFailureAndMayRetry(t *testing.T) {
 		r.chat(30)
 		for range 2 {
 			if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventStarted {
-				t.Fatalf("it is %+v", e)
+				t.Fatalf("got %+v", e)
 			}
 			r.waitIdle()
 			if f := r.c.Status().Failed; f.State != compactor.EventFailed || f.Trigger != compactor.OnSelf || !strings.Contains(f.Error, "overloaded") {
-				t.Errorf("the status reports %+v", f)
+				t.Errorf("got status %+v", f)
 			}
 		}
-		check.Contains(t, "after two failures it is refused", r.refusal(compactor.OnSelf), "cooling down")
-		check.Equal(t, "the refusal has hidden the failure", r.c.Status().Failed.State, compactor.EventFailed)
+		check.Contains(t, "refusal after two failures", r.refusal(compactor.OnSelf), "cooling down")
+		check.Equal(t, "last failure", r.c.Status().Failed.State, compactor.EventFailed)
 		fails = false
 		if e := r.compact(""); e.State != compactor.EventApplied { // a person may
-			t.Errorf("it ended as %+v", e)
+			t.Errorf("got %+v", e)
 		}
-		check.Equal(t, "after an applied compaction the status reports", r.c.Status().Failed.State, "")
+		check.Equal(t, "last failure after an applied compaction", r.c.Status().Failed.State, "")
 		r.verify()
 		r.close()
 	})
@@ -147,10 +147,10 @@ func TestNothingToCut(t *testing.T) {
 	r.chat(12) // above the background level, and all of it protected
 	r.waitIdle()
 	if g := r.c.Status(); g.Used < g.Window/10 {
-		t.Fatalf("%d of %d are used", g.Used, g.Window)
+		t.Fatalf("got %d of %d tokens used", g.Used, g.Window)
 	}
 	check.Len(t, "requests, events", worker.Requests(), 0)
 	check.Len(t, "requests, events", r.events, 0)
 	check.Len(t, "r.c.Status().Stack", r.c.Status().Stack, 0)
-	check.Contains(t, "it is refused", r.refusal(compactor.OnManual), "nothing old enough")
+	check.Contains(t, "refusal", r.refusal(compactor.OnManual), "nothing old enough")
 }

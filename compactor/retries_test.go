@@ -13,17 +13,17 @@ func TestRetriesBackOffAndPause(t *testing.T) {
 	var r retries
 	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
 		r.failed(now)
-		check.Equal(t, fmt.Sprintf("after %d failures the next try waits", i+1), r.retryAt.Sub(now), want)
+		check.Equal(t, fmt.Sprintf("pause after %d failures", i+1), r.retryAt.Sub(now), want)
 	}
 	r.worked()
 	if r.failures != 0 || !r.retryAt.IsZero() {
 		t.Error("a success does not clear the failures")
 	}
 	r.freed(4, 100, false, now, time.Minute)
-	check.Equal(t, "one useless compaction pauses", r.why(now), "")
+	check.Equal(t, "paused after one useless compaction", r.why(now), "")
 	r.freed(5, 100, false, now, time.Minute)
 	r.freed(4, 100, false, now, time.Minute)
-	check.Equal(t, "useless applied compactions that do not follow each other pause", r.why(now), "")
+	check.Equal(t, "paused after separate useless compactions", r.why(now), "")
 	r.freed(90, 100, true, now, time.Minute)
 	if r.why(now) == "" || r.why(now.Add(time.Minute)) != "" {
 		t.Error("two useless applied compactions in a row do not pause for the cooldown")
@@ -55,9 +55,9 @@ func TestDecliningModelIsLeftAlone(t *testing.T) {
 	r.worked()
 	r.declined(now, 3)
 	r.declined(now, 3)
-	check.Equal(t, "a few declined spans make the model wait", r.why(now), "")
+	check.Equal(t, "pause after a few declined spans", r.why(now), "")
 	r.declined(now, 3)
-	check.Equal(t, "after three in a row there", r.failures, 3)
+	check.Equal(t, "pause after three in a row", r.failures, 3)
 	check.Equal(t, "failures", r.why(now), reasonBackoff)
 }
 
@@ -65,13 +65,13 @@ func TestVetoExpires(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var r retries
 	if r.forbids(OnRepair, now) {
-		t.Error("what nobody forbade is forbidden")
+		t.Error("a veto applies to another span")
 	}
 	r.forbid(OnRepair, "not at night", now.Add(time.Hour))
 	if !r.forbids(OnRepair, now) || r.forbids(OnRollup, now) || r.why(now) != "repair was forbidden: not at night" {
 		t.Errorf("it says %q", r.why(now))
 	}
 	if later := now.Add(time.Hour); r.forbids(OnRepair, later) || r.why(later) != "" {
-		t.Errorf("an hour later it says %q", r.why(later))
+		t.Errorf("an hour later: got %q", r.why(later))
 	}
 }

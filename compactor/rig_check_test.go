@@ -55,7 +55,7 @@ func (r *rig) repaired() {
 	r.t.Helper()
 	for _, row := range r.c.Status().Stack {
 		if row.NeedsRepair() {
-			r.t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+			r.t.Errorf("got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (r *rig) noPlaceholder() {
 	r.t.Helper()
 	for _, row := range r.c.Status().Stack {
 		if row.Kind == compactor.Placeholder {
-			r.t.Errorf("a placeholder stands for %d to %d", row.From, row.To)
+			r.t.Errorf("got a placeholder over #%d to #%d", row.From, row.To)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (r *rig) checkOnDisk(conv *store.Conversation, state transcript.Snapshot) e
 	}
 	for _, m := range r.remainingMessages() {
 		if seen[m.Seq] != 1 {
-			return fmt.Errorf("message %d stands in %d places", m.Seq, seen[m.Seq])
+			return fmt.Errorf("message %d: got %d places, want 1", m.Seq, seen[m.Seq])
 		}
 	}
 	return r.checkTranscript(conv)
@@ -155,7 +155,7 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err erro
 		rows = append(rows, s.Rows...)
 		for _, row := range s.Rows {
 			if r.session(row.From) != i {
-				return nil, fmt.Errorf("row %d, %d to %d, stands in session %d", row.ID, row.From, row.To, i)
+				return nil, fmt.Errorf("row %d, #%d to #%d: got session %d", row.ID, row.From, row.To, i)
 			}
 		}
 	}
@@ -169,11 +169,11 @@ func (r *rig) checkTranscript(conv *store.Conversation) error {
 	}
 	left := r.remainingMessages()
 	if len(page) != len(left) {
-		return fmt.Errorf("the transcript has %d messages, %d were put in", len(page), len(left))
+		return fmt.Errorf("got %d messages in the transcript, want %d", len(page), len(left))
 	}
 	for i, m := range page {
 		if m.Seq != left[i].Seq || m.Text != left[i].Text {
-			return fmt.Errorf("message %d is %q, was put in as %q", m.Seq, m.Text, left[i].Text)
+			return fmt.Errorf("message %d: got %q, want %q", m.Seq, m.Text, left[i].Text)
 		}
 	}
 	return nil

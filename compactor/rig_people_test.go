@@ -86,7 +86,7 @@ func (r *rig) notifyChanged(in store.Inbound) chat.Message {
 	check.NoError(r.t, check.ErrorOf(r.conv.Inbox().Deliver(ctx, in)))
 	taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
-		r.t.Fatalf("took up %d messages, %v", len(taken), err)
+		r.t.Fatalf("got %d dequeued messages, %v", len(taken), err)
 	}
 	r.c.History().Append(taken...)
 	r.c.History().Stored()
@@ -205,7 +205,7 @@ func (r *rig) editWithoutNotice(seq int64, text string) error {
 		return err
 	}
 	if !changed || got != seq {
-		r.t.Fatalf("edit of %d: %d, changed %v", seq, got, changed)
+		r.t.Fatalf("edit of %d: got %d, changed %v", seq, got, changed)
 	}
 	m.Text = text
 	return nil

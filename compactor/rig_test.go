@@ -197,7 +197,7 @@ func (r *rig) request() []llm.Message {
 		}
 	}
 	if tokens := count() + maxTokens; tokens > r.window {
-		r.t.Fatalf("the request has %d tokens of %d", tokens, r.window)
+		r.t.Fatalf("got a request of %d tokens, window %d", tokens, r.window)
 	}
 	if r.size > 0 {
 		r.c.Reported(llm.Usage{Prompt: count()})
@@ -233,7 +233,7 @@ func (r *rig) waitIdle() {
 	}
 	r.c.Check(ctx)
 	if err := r.c.Wait(ctx); err != nil {
-		r.t.Fatalf("the worker does not end: %v", err)
+		r.t.Fatalf("the worker does not finish: %v", err)
 	}
 }
 

@@ -59,10 +59,10 @@ func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 				}
 				r.waitIdle()
 				if g := r.c.Status(); len(g.Prepared) > 0 || g.Lines != 4 {
-					t.Errorf("%d rows are prepared, and %d messages verbatim", len(g.Prepared), g.Lines)
+					t.Errorf("got %d prepared rows and %d verbatim messages", len(g.Prepared), g.Lines)
 				}
 				if budget := int64(0.02 * 100_000); most.Load() > budget {
-					t.Errorf("the stack had %d of %d tokens", most.Load(), budget)
+					t.Errorf("got a stack of %d tokens, budget %d", most.Load(), budget)
 				}
 				r.verify()
 			})

@@ -21,10 +21,10 @@ func TestEarlierSessionsShown(t *testing.T) {
 	}
 	shows := func(seq int64) bool { return strings.Contains(r.render(), fmt.Sprintf("note-%d-", seq)) }
 	if shows(last[0]) || shows(last[1]) || !shows(last[2]) || !shows(last[3]) {
-		t.Errorf("of four sessions the newest two are to be shown:\n%s", r.render())
+		t.Errorf("want the newest two of four sessions, got:\n%s", r.render())
 	}
 	if view := r.render(); strings.Index(view, fmt.Sprintf("note-%d-", last[2])) > strings.Index(view, fmt.Sprintf("note-%d-", last[3])) {
-		t.Error("the newer stands above the older")
+		t.Error("the newer session is above the older one")
 	}
 	r.renderAfterRestart()
 	t.Run("only as many as fit half of the budget", func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestEarlierSessionsShown(t *testing.T) {
 		r.waitIdle()
 		for _, s := range r.c.Status().Past.Earlier {
 			if len(s.Rows) != 1 || s.Rows[0].NeedsRepair() {
-				t.Errorf("of messages %d to %d stands %+v", s.From, s.To, s.Rows)
+				t.Errorf("messages %d to %d: got %+v", s.From, s.To, s.Rows)
 			}
 		}
 	})
@@ -65,12 +65,12 @@ func TestStackLeavesRoomForEarlierSessions(t *testing.T) {
 			stack += row.Cost()
 		}
 		if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget || g.Past.Tokens > budget/2 {
-			t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, g.Past.Tokens)
+			t.Errorf("got a stack of %d tokens, budget %d, %d of them of earlier sessions", stack, budget, g.Past.Tokens)
 		}
 		r.startSession()
 	}
 	if r.waitIdle(); r.c.Status().Past.Tokens == 0 {
-		t.Error("nothing is shown of earlier sessions")
+		t.Error("got nothing of earlier sessions")
 	}
 	r.verify()
 }
@@ -95,7 +95,7 @@ func TestStackShrinksWhenMoreIsShown(t *testing.T) {
 	r.policy.EarlierSessions = 3
 	r.waitIdle()
 	if stack, budget := cost(); stack > budget || r.c.Status().Past.Tokens == 0 {
-		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Status().Past.Tokens)
+		t.Errorf("got a stack of %d tokens, budget %d, %d of them of earlier sessions", stack, budget, r.c.Status().Past.Tokens)
 	}
 	r.verify()
 }

@@ -25,7 +25,7 @@ func TestNewSessionHasNoTokenDeficit(t *testing.T) {
 	g := r.c.Status()
 	for _, row := range append(g.Prepared, g.Stack...) {
 		if row.From >= r.start() {
-			t.Errorf("at %.2f of the window there is a %s on %s by %s over %d to %d", r.share(), row.Kind, row.Trigger, row.By, row.From, row.To)
+			t.Errorf("at %.2f of the window: got a %s on %s by %s over #%d to #%d", r.share(), row.Kind, row.Trigger, row.By, row.From, row.To)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestRollupDoesNotCountAsSilence(t *testing.T) {
 	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })
 	r.waitIdle()
 	if rows := r.c.Status().Stack; rows[0].Kind != compactor.Rollup {
-		t.Fatalf("nothing was folded: %+v", rows)
+		t.Fatalf("got no fold: %+v", rows)
 	}
 	r.lastSpoken()
 }
@@ -55,7 +55,7 @@ func (r *rig) lastSpoken() {
 	r.t.Helper()
 	for _, when := range []string{"before", "after"} {
 		if !r.c.Spoken() {
-			r.t.Errorf("%s a restart nobody has spoken to the bot", when)
+			r.t.Errorf("%s a restart: got no message to the bot", when)
 		}
 		r.restart()
 	}

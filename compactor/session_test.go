@@ -42,21 +42,21 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 	began := time.Now()
 	r.startSession()
 	if waited := time.Since(began); waited > 5*time.Second {
-		t.Errorf("it took %v while the worker hangs", waited)
+		t.Errorf("took %v while the worker hangs", waited)
 	}
 	r.deliverNotes("anew")
 	earlier, after, ok := strings.Cut(r.render(), "began anew")
 	if !ok || strings.Contains(after, "note-") || strings.Contains(after, "question") || !strings.Contains(after, "anew") {
-		t.Errorf("the new session shows\n%s", after)
+		t.Errorf("got new session\n%s", after)
 	}
 	if !strings.Contains(earlier, "truncated") && !strings.Contains(earlier, "[Compaction Summary]") { // a placeholder, or the text that has replaced it
-		t.Errorf("nothing stands for the session before:\n%s", earlier)
+		t.Errorf("got nothing for the earlier session:\n%s", earlier)
 	}
 	close(release)
 	r.waitIdle()
 	view := r.render()
-	check.Contains(t, "the placeholder is not repaired", view, "Told of note-3- note-4- note-5- note-6- note-7-")
-	check.Lacks(t, "the placeholder is not repaired", view, "truncated")
+	check.Contains(t, "view after the repair", view, "Told of note-3- note-4- note-5- note-6- note-7-")
+	check.Lacks(t, "view after the repair", view, "truncated")
 	r.verify()
 	t.Run("the first messages shown are those of the session", func(t *testing.T) {
 		r.talk("another question")
@@ -71,7 +71,7 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 		r.deliverNotes("gone soon")
 		r.remove(int64(len(r.said)))
 		r.startSession()
-		check.Len(t, "sessions end", r.ends, 2)
+		check.Len(t, "ends of sessions", r.ends, 2)
 	})
 }
 
@@ -93,10 +93,10 @@ func TestLateSummaryAppliesInItsSession(t *testing.T) {
 	close(release)
 	r.waitIdle()
 	g := r.c.Status()
-	check.Len(t, "something applied in the new session", g.Stack, 0)
+	check.Len(t, "rows in the new session", g.Stack, 0)
 	check.Equal(t, "g.Lines", g.Lines, 3)
 	if len(g.Past.Earlier) != 1 || len(g.Past.Earlier[0].Rows) != 1 || g.Past.Earlier[0].Rows[0].NeedsRepair() {
-		t.Errorf("of the old session stands %+v", g.Past.Earlier)
+		t.Errorf("old session: got %+v", g.Past.Earlier)
 	}
 	r.verify()
 }
@@ -118,11 +118,11 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	r.waitIdle()
 	view := r.render()
 	for _, seq := range []int64{1, 3, tail} {
-		check.Contains(t, fmt.Sprintf("nothing is told of message %d", seq), view, fmt.Sprintf("note-%d-", seq))
+		check.Contains(t, fmt.Sprintf("message %d in the view", seq), view, fmt.Sprintf("note-%d-", seq))
 	}
 	rows := r.c.Status().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].From != 1 || rows[0].To != tail || rows[0].Kind != compactor.Rollup {
-		t.Errorf("the old stack did not fold into one: %+v", rows)
+		t.Errorf("got old stack %+v, want one row", rows)
 	}
 	r.verify()
 }
@@ -138,7 +138,7 @@ func TestOldSessionIsRolledUpWithoutModel(t *testing.T) {
 	r.waitIdle()
 	rows := r.c.Status().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].Kind == compactor.Placeholder || rows[0].To != 250 {
-		t.Errorf("of the old session stands %+v", rows)
+		t.Errorf("old session: got %+v", rows)
 	}
 	r.verify()
 }
@@ -173,7 +173,7 @@ func TestNewSessionExtractsNothingTwice(t *testing.T) {
 		}
 	}
 	if len(seen) != 2 || seen[1] != 1 {
-		t.Errorf("memories came from %v: each span is read for them once", seen)
+		t.Errorf("got memories from %v, want each span read once", seen)
 	}
 	r.verify()
 }
@@ -194,7 +194,7 @@ func TestUnchangedSessionIsNotSummarizedAgain(t *testing.T) {
 		r.waitIdle()
 	}
 	if len(worker.Requests()) != asked || len(r.ends) != 1 {
-		t.Errorf("%d more requests, sessions end at %v", len(worker.Requests())-asked, r.ends)
+		t.Errorf("got %d more requests, sessions end at %v", len(worker.Requests())-asked, r.ends)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestSessionEndsAfterFailedPlaceholder(t *testing.T) {
 	r.deliverNotes("anew")
 	r.waitIdle()
 	g := r.c.Status()
-	check.Len(t, "in the new session stand", g.Stack, 0)
+	check.Len(t, "rows in the new session", g.Stack, 0)
 	check.Equal(t, "r.c.Status().Lines", g.Lines, 1)
 	r.verify()
 }
@@ -258,8 +258,8 @@ func TestUndoneSpanIsSummarizedWithItsSession(t *testing.T) {
 	r.startSession()
 	r.waitIdle()
 	view := r.render()
-	check.Lacks(t, "the placeholder is not repaired", view, "truncated")
-	check.Contains(t, "the placeholder is not repaired", view, "note-3-")
-	check.Equal(t, "the new session rests", r.c.Status().Paused, "")
+	check.Lacks(t, "view after the repair", view, "truncated")
+	check.Contains(t, "view after the repair", view, "note-3-")
+	check.Equal(t, "new session idle", r.c.Status().Paused, "")
 	r.renderAfterRestart()
 }

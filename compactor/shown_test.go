@@ -32,7 +32,7 @@ func (r *rig) checkShown() error {
 		}
 	}
 	if covered+g.Lines != left {
-		return fmt.Errorf("%d messages are verbatim and %d behind rows, of %d that were said", g.Lines, covered, left)
+		return fmt.Errorf("got %d verbatim and %d covered messages of %d", g.Lines, covered, left)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 			return e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair && e.AfterTokens > e.BeforeTokens && e.AfterTokens >= line
 		})
 		if i >= 0 {
-			rt.Fatalf("a repair grew the view to an emergency, at %d of %d: %+v", line, r.window, r.events[i])
+			rt.Fatalf("a repair caused an emergency, at %d of %d: %+v", line, r.window, r.events[i])
 		}
 		check.NoError(rt, r.check())
 	})

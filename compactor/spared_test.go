@@ -106,11 +106,11 @@ func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 						want = 1
 					}
 					if !strings.Contains(shown, line) || strings.Count(view, line) != want || strings.Count(view, fmt.Sprintf("First words %d", i)) != want {
-						t.Errorf("after %d applied compactions %q stands %d times:\n%s", appliedSets+1, text, strings.Count(view, line), view)
+						t.Errorf("after %d applied compactions: %q occurs %d times:\n%s", appliedSets+1, text, strings.Count(view, line), view)
 					}
 				}
 				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
-				check.Lacks(t, "a summary stands among the copies", copies, "Summary 1 of")
+				check.Lacks(t, "copies of first messages", copies, "Summary 1 of")
 				r.renderAfterRestart()
 			}
 		})
@@ -129,7 +129,7 @@ func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
 		head := r.head()
 		for i := range 4 {
 			if n := strings.Count(head, fmt.Sprintf("First words %d.", i)); n != map[bool]int{true: 1}[i < 2] {
-				t.Errorf("question %d stands %d times:\n%s", i, n, head)
+				t.Errorf("question %d occurs %d times:\n%s", i, n, head)
 			}
 		}
 		inOrder(t, head, "First words 0.", "you, the assistant] answer to 1", "First words 1.", "you, the assistant] answer to 3")
@@ -146,7 +146,7 @@ func TestNewConversationShowsNothingTwice(t *testing.T) {
 	check.Equal(t, "r.c.Compact(compactor.OnManual, \"\").State", r.c.Compact(compactor.OnManual, "").State, compactor.EventNoop)
 	view := r.render()
 	for i := range 5 {
-		check.Equal(t, fmt.Sprintf("question %d stands", i), strings.Count(view, fmt.Sprintf("question-%d?", i)), 1)
+		check.Equal(t, fmt.Sprintf("copies of question %d", i), strings.Count(view, fmt.Sprintf("question-%d?", i)), 1)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestHeadWithoutVerbatimMessages(t *testing.T) {
 	r.applied()
 	view := r.request()
 	if r.c.Status().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
-		t.Errorf("%d messages are verbatim, the view is %+v", r.c.Status().Lines, view)
+		t.Errorf("got %d verbatim messages, view %+v", r.c.Status().Lines, view)
 	}
 	r.talk("and now?")
 	r.verify()
@@ -198,7 +198,7 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 	}
 	// A quarter of the window is some 24 of these results.
 	if changes < 1 || changes > 3 || most < 18 {
-		t.Errorf("the beginning of the view has changed %d times, at most %d results left at once", changes, most)
+		t.Errorf("got %d changes of the prefix, at most %d results removed at once", changes, most)
 	}
 	r.verify()
 	r.renderAfterRestart()

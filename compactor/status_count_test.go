@@ -37,7 +37,7 @@ func TestProviderCountAnchorsUsage(t *testing.T) {
 			counted := prompt(r)
 			change(r)
 			if got := prompt(r); got >= counted || got > estimated(r) {
-				t.Errorf("%d tokens, counted %d before, estimated %d", got, counted, estimated(r))
+				t.Errorf("got %d tokens, counted %d before, estimated %d", got, counted, estimated(r))
 			}
 		})
 		t.Run(name+" while the model answers: the count comes too late", func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestSettingsChangeKeepsCount(t *testing.T) {
 		less(r)
 		smaller := r.estimate(r.request()) - estimate
 		if got := prompt(r) - counted; smaller >= 0 || got > smaller*9/10 || got < smaller*2 {
-			t.Errorf("the status went by %d tokens, the view by an estimated %d", got, smaller)
+			t.Errorf("got a status change of %d tokens, view change estimated at %d", got, smaller)
 		}
 	})
 	t.Run("what is shown no more is not taken for dearer than it was", func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestSettingsChangeKeepsCount(t *testing.T) {
 		counted := prompt(r)
 		less(r)
 		if got, real := prompt(r), int(size*float64(r.estimate(r.request()))); got < real || got > counted {
-			t.Errorf("%d tokens of %d, and the view has %d", got, counted, real)
+			t.Errorf("got %d tokens of %d, view %d", got, counted, real)
 		}
 	})
 	t.Run("over a restart", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestCountSurvivesRestart(t *testing.T) {
 		r.deliverNotes("one more")
 		before := r.c.Status().Used
 		if r.c.Count().Prompt == 0 {
-			t.Fatal("nothing was counted")
+			t.Fatal("got no count")
 		}
 		r.restart()
 		check.Equal(t, "tokens used,  before the restart", r.c.Status().Used, before)

@@ -110,7 +110,7 @@ func TestImplausibleCountsAreIgnored(t *testing.T) {
 				t.Errorf("%d tokens, want %d of an estimated %d", got, tt.want(n), n)
 			}
 			if g := r.c.Status(); g.Frame+g.Head+g.Verbatim+g.Reserve != g.Used || g.Frame <= 0 || g.Verbatim <= 0 {
-				t.Errorf("the parts do not add up: %+v", g)
+				t.Errorf("parts do not add up: %+v", g)
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 				g := prompt(r)
 				real := int(size * float64(r.estimate(r.request())))
 				if g < real*95/100-150 || g > real*105/100+150 {
-					t.Fatalf("question %d: the status has %d tokens, there are %d", i, g, real)
+					t.Fatalf("question %d: got %d tokens in the status, want %d", i, g, real)
 				}
 			}
 			r.verify()
@@ -172,11 +172,11 @@ func TestReserveForUncertainty(t *testing.T) {
 	r := openTurn(t, nil)
 	free := func() int { return 20_000 - r.c.Status().Used }
 	if got, most := r.c.Spare(), free()-prompt(r)/8; got > most || got < most-100 {
-		t.Errorf("nothing was counted: %d tokens are spare, want at most %d of %d", got, most, free())
+		t.Errorf("without a count: got a reserve of %d tokens, want at most %d of %d", got, most, free())
 	}
 	report(r, prompt(r))
 	r.request()
 	if got, most := r.c.Spare(), free(); got >= most || got < most-100 {
-		t.Errorf("all was counted: %d tokens are spare, want a little less than %d", got, most)
+		t.Errorf("with a full count: got a reserve of %d tokens, want a little less than %d", got, most)
 	}
 }

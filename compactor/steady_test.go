@@ -41,13 +41,13 @@ func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
 		r.deliverNotes(filler(20))
 	}
 	if g := r.c.Status(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
-		t.Errorf("running was %+v, is %+v", first, g.Running)
+		t.Errorf("got running %+[2]v, want %+[1]v", first, g.Running)
 	}
 	for patience := time.Now().Add(20 * time.Second); r.seen(compactor.EventStarted) == 0 && time.Now().Before(patience); {
 		time.Sleep(time.Millisecond) // the worker's goroutine reports it
 	}
 	if n := r.seen(compactor.EventStarted); n != 1 || len(r.worker.Requests()) > 1 {
-		t.Errorf("%d jobs began, the model was asked %d times", n, len(r.worker.Requests()))
+		t.Errorf("got %d jobs and %d model calls", n, len(r.worker.Requests()))
 	}
 	close(release)
 	r.waitIdle()
@@ -97,7 +97,7 @@ func TestSummaryAppliesBetweenCallAndResult(t *testing.T) {
 	view := r.request()
 	n := len(view)
 	if n < 5 || !strings.Contains(view[1].Text, "[Compaction Summary]") || view[n-3].Role != llm.RoleAssistant || view[n-2].CallID != "a" || view[n-1].CallID != "b" {
-		t.Errorf("the view is %+v", view)
+		t.Errorf("got view %+v", view)
 	}
 	x.finish("done")
 	r.verify()
@@ -117,7 +117,7 @@ func TestBackwardClockChangesNothing(t *testing.T) {
 				n := len(r.said) + 1
 				m := r.notifyChanged(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
 				if m.Seq != int64(n) {
-					t.Fatalf("it stands at %d, not at %d", m.Seq, n)
+					t.Fatalf("got position %d, want %d", m.Seq, n)
 				}
 				r.waitIdle()
 			}
@@ -125,7 +125,7 @@ func TestBackwardClockChangesNothing(t *testing.T) {
 				hear()
 			}
 			if r.seen(compactor.EventApplied) < 2 {
-				t.Fatal("nothing applied: the test shows nothing")
+				t.Fatal("got no applied summary: the test proves nothing")
 			}
 			r.verify()
 			view, at := r.render(), 0
@@ -134,7 +134,7 @@ func TestBackwardClockChangesNothing(t *testing.T) {
 			for n := len(r.said) - g.Lines + 1; n <= len(r.said); n++ {
 				next := strings.Index(verbatim, fmt.Sprintf("note-%d- ", n))
 				if next < at {
-					t.Fatalf("message %d stands at %d, behind %d", n, next, at)
+					t.Fatalf("message %d at %d is after %d", n, next, at)
 				}
 				at = next
 			}
@@ -155,7 +155,7 @@ func TestWorkerOverflowHalvesSpan(t *testing.T) {
 	}})
 	r.chat(100)
 	if e := r.compact(""); e.State != compactor.EventApplied || e.From != 1 || e.Messages != 96 {
-		t.Fatalf("it ended as %+v", e)
+		t.Fatalf("got %+v", e)
 	}
 	var read strings.Builder
 	for _, req := range r.worker.Requests() {
@@ -164,10 +164,10 @@ func TestWorkerOverflowHalvesSpan(t *testing.T) {
 		}
 	}
 	for i := range 96 {
-		check.Contains(t, fmt.Sprintf("message %d was not read", i+1), read.String(), fmt.Sprintf("note-%d ", i))
+		check.Contains(t, fmt.Sprintf("material with message %d", i+1), read.String(), fmt.Sprintf("note-%d ", i))
 	}
 	if overflows == 0 || overflows > 10 || r.seen(compactor.EventApplied) != 1 {
-		t.Errorf("%d overflows, %d applied compactions: nothing else is to come of it", overflows, r.seen(compactor.EventApplied))
+		t.Errorf("got %d overflows, %d applied compactions", overflows, r.seen(compactor.EventApplied))
 	}
 	r.verify()
 }
@@ -195,7 +195,7 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			for j := range 6 {
 				if other := fmt.Sprintf("room%d", j); other != name && strings.Contains(req.Messages[1].Text, other) {
-					t.Errorf("the worker of %s reads what was said in %s", name, other)
+					t.Errorf("the worker of %s reads messages of %s", name, other)
 				}
 			}
 			if i == 0 {
@@ -233,7 +233,7 @@ func TestPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.c.Overflow(t.Context())
 	stack := r.c.Status().Stack
 	if len(stack) != 1 || stack[0].Kind != compactor.Placeholder {
-		t.Fatalf("the stack is %+v", stack)
+		t.Fatalf("got stack %+v", stack)
 	}
 	var hidden []int64
 	for seq := stack[0].From; seq <= stack[0].To; seq++ {
@@ -243,7 +243,7 @@ func TestPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.resize(100_000)
 	r.waitIdle()
 	check.Len(t, "the stack", r.c.Status().Stack, 0)
-	check.Len(t, "the model was asked", r.worker.Requests(), 0)
+	check.Len(t, "model calls", r.worker.Requests(), 0)
 	r.verify()
 }
 
@@ -263,6 +263,6 @@ func TestOneLogLinePerAppliedCompaction(t *testing.T) {
 	}
 	applied, lines := r.seen(compactor.EventApplied), strings.Count(log.String(), "\n")
 	if applied < 3 || lines != applied || strings.Count(log.String(), "level=INFO msg=compaction_applied ") != applied {
-		t.Errorf("%d applied compactions, and the log says\n%s", r.seen(compactor.EventApplied), log.String())
+		t.Errorf("got %d applied compactions, log\n%s", r.seen(compactor.EventApplied), log.String())
 	}
 }

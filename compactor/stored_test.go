@@ -44,7 +44,7 @@ func compareStates(told *transcript.State, conv *store.Conversation, state trans
 	}
 	told.Prepared = prepared
 	if got, want := describe(told), describe(state.State()); got != want {
-		return fmt.Errorf("decisions are made on another state than the one on disk:\n%s--- on disk\n%s", got, want)
+		return fmt.Errorf("the state for decisions differs from the disk:\n%s--- on disk\n%s", got, want)
 	}
 	return nil
 }

@@ -20,15 +20,15 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 				r.deliverMany(8, 20)
 				r.applied()
 			}
-			check.Equal(t, "the model was asked", len(model.Requests()) > 0, (name == compactor.StrategyWorker))
+			check.Equal(t, "model calls", len(model.Requests()) > 0, (name == compactor.StrategyWorker))
 			head := r.head()
 			if said := strings.Contains(head, "have left the window here, without a summary"); said != (name == compactor.StrategyWindow) {
-				t.Errorf("the head says that messages left the window: %v\n%s", said, head)
+				t.Errorf("head mentions truncated messages: %v\n%s", said, head)
 			}
 			r.waitIdle()
 			for _, row := range r.c.Status().Stack {
 				if row.NeedsRepair() && name == compactor.StrategyWorker || row.AwaitsModel && name != compactor.StrategyWorker {
-					t.Errorf("a row awaits a model: %+v", row)
+					t.Errorf("got a row that awaits a model: %+v", row)
 				}
 			}
 			r.renderAfterRestart()
@@ -48,5 +48,5 @@ func TestChangingStrategy(t *testing.T) {
 	r.set(func(p *compactor.Policy) { p.Strategy = compactor.StrategyWorker })
 	r.talk("And now?")
 	r.waitIdle()
-	check.Lacks(t, "the worker has not summarized what had left the window", r.head(), "without a summary")
+	check.Lacks(t, "view", r.head(), "without a summary")
 }

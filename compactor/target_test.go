@@ -66,14 +66,14 @@ func TestLargeSpanKeepsItsShare(t *testing.T) {
 				share := float64(row.Tokens) / float64(span)
 				t.Logf("of %d tokens %d are kept: %.1f %%; asked for %d", span, row.Tokens, 100*share, asked)
 				if budget := int(r.policy.StackBudget * float64(window)); row.Tokens > budget {
-					t.Errorf("it is larger than the stack's budget of %d", budget)
+					t.Errorf("larger than the stack's budget of %d", budget)
 				}
 				if e.State != compactor.EventApplied || share < 0.15 {
-					t.Errorf("of %d tokens %d are kept, %.1f %%: %+v", span, row.Tokens, 100*share, e.State)
+					t.Errorf("of %d tokens: got %d kept, %.1f%%: %+v", span, row.Tokens, 100*share, e.State)
 				}
 				for _, n := range asked {
 					if n > 3000 {
-						t.Errorf("%d tokens are asked for at once", n)
+						t.Errorf("got a request for %d tokens at once", n)
 					}
 				}
 			})

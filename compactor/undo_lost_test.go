@@ -44,7 +44,7 @@ func withLostUndo(t *testing.T, appliedSets int, u *undoFault) (r *rig, view str
 	u.disk = r.faultyDisk()
 	u.disk.undo = u
 	if _, err := r.c.Undo(t.Context()); err == nil {
-		t.Fatal("the failure is not told")
+		t.Fatal("the failure is not reported")
 	}
 	return r, view
 }
@@ -58,7 +58,7 @@ func TestLostUndoReplyLosesNoMessage(t *testing.T) {
 func TestNewSessionAfterFailedUndo(t *testing.T) {
 	r, _ := withLostUndo(t, 1, &undoFault{})
 	r.startSession()
-	check.Equal(t, "messages of the session that has ended are verbatim", r.c.Status().Lines, 0)
+	check.Equal(t, "verbatim messages of the ended session", r.c.Status().Lines, 0)
 	r.deliverNotes("something new")
 	check.NoError(t, r.checkShown())
 	r.verify()

@@ -32,7 +32,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 			fill(r, 0.82)
 			r.waitIdle()
 			if n := len(r.c.Status().Stack); n != 0 {
-				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Status().Used)
+				t.Fatalf("got %d rows in the view at %d tokens", n, r.c.Status().Used)
 			}
 			check.Contains(t, "paused", r.c.Status().Paused, "was undone")
 			r.restart()
@@ -41,7 +41,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		r.waitIdle()
 		g := r.c.Status()
 		if len(g.Stack) == 0 || g.Used >= 8000*80/100 || g.Paused != "" {
-			t.Errorf("aggressive left %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
+			t.Errorf("aggressive: got %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
 		}
 		r.verify()
 	})
@@ -49,7 +49,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		r := start(t)
 		r.policy.CompactAtTokens = 2000
 		r.waitIdle()
-		check.Equal(t, "rows stand in the view", len(r.c.Status().Stack), 0)
+		check.Equal(t, "rows in the view", len(r.c.Status().Stack), 0)
 	})
 	t.Run("nor does the model's own wish", func(t *testing.T) {
 		r := start(t)
@@ -60,7 +60,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	t.Run("a person's wish does", func(t *testing.T) {
 		r := start(t)
 		r.applied()
-		check.Equal(t, "rows stand in the view", len(r.c.Status().Stack), 1)
+		check.Equal(t, "rows in the view", len(r.c.Status().Stack), 1)
 	})
 	t.Run("a placeholder that is back is not repaired at once, and is after somebody's wish", func(t *testing.T) {
 		r := newRig(t, 8000, nil)
@@ -71,15 +71,15 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		}
 		r.waitIdle() // the extractive summarizer repairs it
 		if g := r.c.Status(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
-			t.Fatalf("the stack is %+v", g.Stack)
+			t.Fatalf("got stack %+v", g.Stack)
 		}
 		r.undo()
 		r.waitIdle()
-		check.Equal(t, "it is a", r.c.Status().Stack[0].Kind, compactor.Placeholder)
+		check.Equal(t, "kind", r.c.Status().Stack[0].Kind, compactor.Placeholder)
 		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
 		r.compactAndWait()
 		if kind := r.c.Status().Stack[0].Kind; kind == compactor.Placeholder {
-			t.Error("it is a placeholder after somebody's wish")
+			t.Error("got a placeholder after a request")
 		}
 		r.verify()
 	})
@@ -119,14 +119,14 @@ func TestNothingAppliesAfterUndoneSpan(t *testing.T) {
 		}
 		next := strings.Index(view, name)
 		if next < at {
-			t.Fatalf("%s stands at %d, after %d:\n%s", name, next, at, view)
+			t.Fatalf("%s is at %d, after %d:\n%s", name, next, at, view)
 		}
 		at = next
 	}
 	r.verify()
 	r.applied()
 	r.waitIdle()
-	check.Lacks(t, "after somebody's wish the view", r.render(), "old-0 ", "new-0 ")
+	check.Lacks(t, "view after a request", r.render(), "old-0 ", "new-0 ")
 	r.verify()
 	r.renderAfterRestart()
 }
@@ -179,19 +179,19 @@ func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
 	r.talk("do you hear?")
 	r.waitIdle()
 	if rows := r.c.Status().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {
-		t.Fatalf("ready is %+v", rows)
+		t.Fatalf("got prepared %+v", rows)
 	}
 	r.undo()
 	if rows := r.c.Status().Prepared; len(rows) > 0 {
-		t.Errorf("ready is %+v", rows)
+		t.Errorf("got prepared %+v", rows)
 	}
 	r.restart()
 	if rows := r.c.Status().Prepared; len(rows) > 0 {
-		t.Errorf("after a restart ready is %+v", rows)
+		t.Errorf("after a restart: got prepared %+v", rows)
 	}
 	r.applied()
 	if n := len(r.c.Status().Stack); n == 0 {
-		t.Error("nothing is summarized again")
+		t.Error("got no new summary")
 	}
 	r.verify()
 	r.renderAfterRestart()

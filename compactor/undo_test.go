@@ -43,7 +43,7 @@ func (r *rig) applied() {
 	}
 	must(r.t, r.c.Wait(r.t.Context()))
 	if r.seen(compactor.EventApplied) == applied {
-		r.t.Fatal("nothing applied")
+		r.t.Fatal("got no applied summary")
 	}
 }
 
@@ -63,7 +63,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 				views, used = append(views, view), append(used, r.c.Status().Used-contexts)
 				r.applied()
 				if r.render() == views[round] {
-					t.Fatal("the compaction changed nothing: the test shows nothing")
+					t.Fatal("the compaction changed nothing: the test proves nothing")
 				}
 			}
 			for round := 2; round >= 0; round-- {
@@ -80,7 +80,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 					t.Errorf("round %d: before the compaction\n%s\n--- after it was undone\n%s", round, want, view)
 				}
 				if round == 2 && r.c.Status().Used != used[round] {
-					t.Errorf("%d tokens are used, %d were", r.c.Status().Used, used[round])
+					t.Errorf("got %d tokens used, want %d", r.c.Status().Used, used[round])
 				}
 				r.renderAfterRestart()
 			}
@@ -98,11 +98,11 @@ func TestUndoRevertsRollupWithLeaf(t *testing.T) {
 		r.applied()
 		if !strings.Contains(fmt.Sprint(r.c.Status().Stack), string(compactor.Rollup)) {
 			if round > 20 {
-				t.Fatal("nothing was folded")
+				t.Fatal("got no fold")
 			}
 			continue
 		}
-		check.Equal(t, "undone is a", r.undo().Kind, compactor.Leaf)
+		check.Equal(t, "kind of the undone row", r.undo().Kind, compactor.Leaf)
 		check.Equal(t, "---", r.render(), before)
 		r.renderAfterRestart()
 		return
@@ -166,7 +166,7 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	}
 	r.waitIdle()
 	if undone < 3 {
-		t.Errorf("%d applied compactions were undone: the test shows little", undone)
+		t.Errorf("got %d undone compactions: the test proves little", undone)
 	}
 	r.verify()
 	r.renderAfterRestart()
@@ -205,17 +205,17 @@ func TestUndoAfterEarlierSessionApply(t *testing.T) {
 			all, err := r.conv.Compactions().Applied(t.Context())
 			must(t, err)
 			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
-				t.Fatalf("the latest compaction is %+v", rows)
+				t.Fatalf("got latest compaction %+v", rows)
 			}
 			before := r.c.Status().Past
 			if restarts {
 				r.restart()
 			}
 			if e := r.undo(); e.Kind != compactor.Leaf || e.From <= r.ends[0] || e.BeforeTokens >= e.AfterTokens {
-				t.Errorf("undone is %+v", e)
+				t.Errorf("got undone %+v", e)
 			}
 			if g := r.c.Status(); len(g.Stack) != 0 || g.Lines != lines || !reflect.DeepEqual(g.Past, before) {
-				t.Errorf("the stack is %+v, %d messages are verbatim, of before stands %+v", g.Stack, g.Lines, g.Past.Earlier)
+				t.Errorf("got stack %+v, %d verbatim messages, earlier %+v", g.Stack, g.Lines, g.Past.Earlier)
 			}
 			r.renderAfterRestart()
 			r.refused("before the beginning")

@@ -111,21 +111,21 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 		m.Native = json.RawMessage(`{"reasoning":"I think <so>"}`)
 		lines, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
 		if string(view[2].Native) != string(m.Native) || lines[1].tokens <= lineOf(calls("a"), wide).tokens {
-			t.Errorf("the view is %+v", view)
+			t.Errorf("got view %+v", view)
 		}
 	})
 	t.Run("and no summarizer reads it", func(t *testing.T) {
 		m := answer("so")
 		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
 		text := summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, 1000))
-		check.Lacks(t, "it reads", text, "I think")
-		check.Contains(t, "it reads", text, "so")
+		check.Lacks(t, "material", text, "I think")
+		check.Contains(t, "material", text, "so")
 	})
 	t.Run("there is one system message, the first, and the head stands behind it", func(t *testing.T) {
 		lines, _ := viewOf([]chat.Message{asks("one"), answer("two")}, []chat.Message{asks("three")})
 		view := rendered("system", "<kept>head</kept>", lines, "now")
 		if len(view) != 4 || view[0].Role != llm.RoleSystem || !strings.HasPrefix(view[1].Text, "<kept>head") || !strings.HasSuffix(view[3].Text, "<now>\nnow\n</now>") {
-			t.Errorf("the view is %+v", view)
+			t.Errorf("got view %+v", view)
 		}
 	})
 	t.Run("without messages the head is the user's", func(t *testing.T) {
@@ -167,11 +167,11 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 			sp := planSpan(s, need, spared{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
 			left := lines[len(sp.lines):]
 			if len(left) > 0 && left[0].Role != llm.RoleUser {
-				rt.Fatalf("what is left begins with a %s", left[0].Role)
+				rt.Fatalf("the rest starts with a %s", left[0].Role)
 			}
 			for _, l := range sp.lines {
 				if s.open != 0 && l.Turn >= s.open {
-					rt.Fatalf("the open turn %d is cut at %d", s.open, l.Seq)
+					rt.Fatalf("the cut %[2]d is inside the open turn %[1]d", s.open, l.Seq)
 				}
 			}
 			calls := 0
@@ -185,7 +185,7 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 				}
 			}
 			if results != calls {
-				rt.Fatalf("%d calls and %d results are left", calls, results)
+				rt.Fatalf("got %d calls and %d results left", calls, results)
 			}
 		}
 	})
@@ -199,7 +199,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 	}
 	check.Equal(t, "an old result", shown("look", long), "[Previous: used look (#7)]")
 	for _, tool := range summarize.NeverCleared {
-		check.Equal(t, fmt.Sprintf("a result of %s", tool), shown(tool, long), long)
+		check.Equal(t, fmt.Sprintf("result of %s", tool), shown(tool, long), long)
 	}
 	check.Equal(t, "a failure", shown("look", "Error: no such file: tea.txt\n"+long), "[Previous: used look (#7)] Error: no such file: tea.txt")
 	check.Lacks(t, "a short result", shown("look", strings.Repeat("x", sh.minChars-1)), "Previous")
@@ -215,7 +215,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 				rt.Fatalf("%+v", r)
 			}
 			if again := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh); again.text != lineOf(again.Message, sh).text {
-				rt.Fatal("the same message is shown in two ways")
+				rt.Fatal("the same message is rendered in two ways")
 			}
 		})
 	})
@@ -243,10 +243,10 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			}
 		}
 		if forms != "---bbw" || freed != -grown || grown >= 0 {
-			t.Errorf("shown are %s, freed %d, %d", forms, freed, grown)
+			t.Errorf("got shown %s, freed %d, %d", forms, freed, grown)
 		}
 		for i := range before {
-			check.Equal(t, "a stored text has changed", before[i].Text, lines[i].Text)
+			check.Equal(t, "stored text", before[i].Text, lines[i].Text)
 		}
 	})
 }
@@ -262,7 +262,7 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 			rt.Fatalf("%d tokens of %d: %s", cost, most, shrunk)
 		}
 		if tokens.Estimate(string(arguments)) <= most && shrunk != string(arguments) {
-			rt.Fatal("what fits has changed")
+			rt.Fatal("a message that fits has changed")
 		}
 	})
 }

@@ -57,7 +57,7 @@ func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 				return answer(req)
 			}})), "\n")
 			for _, fact := range facts {
-				check.Contains(t, "is not remembered, but", got, fact)
+				check.Contains(t, "memories", got, fact)
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 		got := memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}}), summarizing(text)), nil
 		}}))
-		check.Len(t, "remembered", got, 1)
+		check.Len(t, "memories", got, 1)
 	})
 }
 
@@ -129,7 +129,7 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 				if len(req.Messages) == 2 {
 					return test.first, nil
 				}
-				check.Contains(t, "it is told", req.Messages[len(req.Messages)-2].Text+req.Messages[len(req.Messages)-3].Text, "Error: ")
+				check.Contains(t, "answer", req.Messages[len(req.Messages)-2].Text+req.Messages[len(req.Messages)-3].Text, "Error: ")
 				if test.second.Message.Calls == nil {
 					return llm.Response{}, errWorker
 				}
@@ -140,11 +140,11 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 			got := memoriesOfFacts(t, r)
 			for _, want := range test.want {
 				if !strings.Contains(strings.Join(got, "\n"), want) {
-					t.Errorf("%q is not remembered, but %q", want, got)
+					t.Errorf("want memory %q, got %q", want, got)
 				}
 			}
 			if test.want != nil && len(got) != len(test.want) || len(worker.Requests()) != test.calls {
-				t.Errorf("remembered %q after %d calls", got, len(worker.Requests()))
+				t.Errorf("got memories %q after %d calls", got, len(worker.Requests()))
 			}
 		})
 	}

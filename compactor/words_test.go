@@ -48,8 +48,8 @@ func TestPlainMessageRenderingIsStable(t *testing.T) {
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
-	check.Equal(t, "a short message costs", chat.TokensOf(user(4, "one")), 4+tokens.Estimate("[#4 2026-01-01 00:04 Ada] one"))
-	check.Equal(t, "the worker reads", materialOf(user(4, "one"), 100), `<message id="4" time="2026-01-01 00:04" from="Ada" user="u1">one</message>`)
+	check.Equal(t, "cost of a short message", chat.TokensOf(user(4, "one")), 4+tokens.Estimate("[#4 2026-01-01 00:04 Ada] one"))
+	check.Equal(t, "material", materialOf(user(4, "one"), 100), `<message id="4" time="2026-01-01 00:04" from="Ada" user="u1">one</message>`)
 }
 
 func TestHeaderNamesReply(t *testing.T) {
@@ -70,7 +70,7 @@ func TestHeaderNamesReply(t *testing.T) {
 			m := user(20, "yes")
 			m.ReplyTo, m.ReplySeq, m.Quote = c.id, c.seq, c.quote
 			check.Equal(t, "got", chat.Header(m), "[#20 2026-01-01 00:20 Ada"+c.want+"] ")
-			check.Contains(t, "the worker reads", materialOf(m, 100), `user="u1"`+c.label+`>yes<`)
+			check.Contains(t, "material", materialOf(m, 100), `user="u1"`+c.label+`>yes<`)
 		})
 	}
 	t.Run("in about a hundred characters", func(t *testing.T) {
@@ -118,13 +118,13 @@ func TestFilesAreCountedAndClipped(t *testing.T) {
 	m := user(3, "my notes")
 	m.Attachments = []chat.Attachment{{Kind: "file", Name: "notes.txt", Text: "first\n" + strings.Repeat("word ", 5000) + "\nlast"}}
 	if got := chat.TokensOf(m); got < 4000 {
-		t.Errorf("it costs %d tokens", got)
+		t.Errorf("got %d tokens", got)
 	}
 	l := lineOf(m, shape{clipTo: 500})
 	if l.tokens > 500 || !strings.Contains(l.text, "[file: notes.txt]\nfirst") || !strings.HasSuffix(l.text, "last\n[end of file]") {
 		t.Errorf("%d tokens: %s", l.tokens, l.text)
 	}
-	check.Contains(t, "the worker reads", materialOf(m, 500), "\nlast\n[end of file]</message>", "[file: notes.txt]\nfirst")
+	check.Contains(t, "material", materialOf(m, 500), "\nlast\n[end of file]</message>", "[file: notes.txt]\nfirst")
 }
 
 func TestClippingCannotForgeLines(t *testing.T) {
@@ -146,7 +146,7 @@ func checkNoForgery(t *testing.T, text string, marks []string) {
 		seen := strings.TrimLeft(l, " \t\u00a0\u200b\u200e\ufeff\u3000")
 		for _, mark := range marks {
 			if strings.HasPrefix(seen, mark) {
-				t.Fatalf("a line of %q is %q", text, l)
+				t.Fatalf("%q: got line %q", text, l)
 			}
 		}
 	}
@@ -166,9 +166,9 @@ func FuzzEscape(f *testing.F) {
 		for _, marks := range [][]string{chat.Reserved, chat.InFile} {
 			got := chat.EscapeLines(text, marks)
 			checkNoForgery(t, got, marks)
-			check.Equal(t, "was escaped once more", chat.EscapeLines(got, marks), got)
+			check.Equal(t, "escaped twice", chat.EscapeLines(got, marks), got)
 			if strings.ReplaceAll(got, `\`, "") != strings.ReplaceAll(text, `\`, "") {
-				t.Errorf("%q became %q", text, got)
+				t.Errorf("%q: got %q", text, got)
 			}
 		}
 	})
@@ -191,7 +191,7 @@ func FuzzLine(f *testing.F) {
 		m.Attachments = []chat.Attachment{{Kind: name, Name: name, Caption: quote, Type: name}, {Kind: "file", Name: name, Text: contents}}
 		head := chat.Header(m)
 		if strings.ContainsAny(head[1:len(head)-2], "[]\n\r\u2028\u2029\u0085") || !strings.HasPrefix(head, "[#7 2026-01-01 00:07 ") || !strings.HasSuffix(head, "] ") {
-			t.Fatalf("the header is %q", head)
+			t.Fatalf("got header %q", head)
 		}
 		l := linesOf(m)[0]
 		checkNoForgery(t, strings.TrimPrefix(l.text, head), chat.Reserved)
@@ -209,7 +209,7 @@ func FuzzLine(f *testing.F) {
 		clipped := lineOf(m, shape{clipTo: clipTo})
 		checkNoForgery(t, strings.TrimPrefix(clipped.text, head), chat.Reserved)
 		if most := max(clipTo, chat.ShownTokens(m, head)); clipped.tokens > most {
-			t.Errorf("clipped, it costs %d tokens of %d", clipped.tokens, most)
+			t.Errorf("clipped: got %d tokens, want at most %d", clipped.tokens, most)
 		}
 	})
 }

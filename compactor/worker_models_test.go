@@ -53,7 +53,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 					check.Equal(t, fmt.Sprintf("row %d model", row.ID), row.Model, "large")
 				}
 				r.restart()
-				check.Equal(t, "on disk", r.c.Status().Stack[0].Model, "large")
+				check.Equal(t, "model on disk", r.c.Status().Stack[0].Model, "large")
 				found, err := memory.Of(r.conv).Search(t.Context(), "", 10)
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
@@ -71,7 +71,7 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 	small := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		read.WriteString(req.Messages[1].Text)
 		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
-			t.Errorf("a model of 4000 was sent %d tokens", tokens)
+			t.Errorf("a model with a window of 4000 got %d tokens", tokens)
 		}
 		return goodSummary(ctx, n, req)
 	}
@@ -82,12 +82,12 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
 	r.chat(200)
 	r.applied()
-	check.Equal(t, "the large one was asked", len(worker.Requests()), 1)
+	check.Equal(t, "calls of the large model", len(worker.Requests()), 1)
 	if n := len(other.Requests()); n < 4 {
-		t.Errorf("the small one was asked %d times", n)
+		t.Errorf("got %d calls of the small model", n)
 	}
 	for i := range 196 {
-		check.Contains(t, fmt.Sprintf("message %d was not read", i+1), read.String(), fmt.Sprintf("note-%d ", i))
+		check.Contains(t, fmt.Sprintf("material with message %d", i+1), read.String(), fmt.Sprintf("note-%d ", i))
 	}
 	r.verify()
 }
@@ -110,7 +110,7 @@ func TestRecoveredWorkerIsUsedAgain(t *testing.T) {
 		r.compact("")
 		check.Equal(t, fmt.Sprintf("row %d", i), r.c.Status().Stack[i].Model, want)
 	}
-	check.Contains(t, "the log does not know that it is back", log.String(), "worker_model_recovered")
+	check.Contains(t, "log", log.String(), "worker_model_recovered")
 }
 
 func TestFailureOfBothModelsChangesNothing(t *testing.T) {
@@ -121,10 +121,10 @@ func TestFailureOfBothModelsChangesNothing(t *testing.T) {
 	r.chat(30)
 	before := r.render()
 	e := r.compact("")
-	check.Equal(t, fmt.Sprintf("it ended as %+v", e), e.State, compactor.EventFailed)
+	check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventFailed)
 	check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "refused the key")
 	check.Lacks(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "sk-")
-	check.Equal(t, "the view is another one", r.render(), before)
+	check.Equal(t, "view", r.render(), before)
 	r.verify()
 }
 
@@ -139,10 +139,10 @@ func TestWorkerReasoningEffort(t *testing.T) {
 			r.compact("")
 			requests := r.worker.Requests()
 			if len(requests) == 0 {
-				t.Fatal("the worker asked nothing")
+				t.Fatal("got no worker request")
 			}
 			for _, req := range requests {
-				check.Equal(t, "it asks with reasoning", req.Reasoning, effort)
+				check.Equal(t, "reasoning of the request", req.Reasoning, effort)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestWorkerReasoningFitsWindow(t *testing.T) {
 			r.compact("")
 			requests := r.worker.Requests()
 			if len(requests) == 0 {
-				t.Fatal("the worker asked nothing")
+				t.Fatal("got no worker request")
 			}
 			for _, req := range requests {
 				prompt := 0

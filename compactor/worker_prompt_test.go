@@ -64,7 +64,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 			}
 			r.mu.Unlock()
 			if !found || len(worker.Requests()) == 0 {
-				t.Fatalf("no job began by %s", c.seen)
+				t.Fatalf("got no job by %s", c.seen)
 			}
 			folds := 0
 			for i, req := range worker.Requests() {
@@ -74,11 +74,11 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 					continue // automatic ones between have no focus
 				}
 				if !strings.Contains(req.Messages[1].Text, "in detail: the prices") {
-					t.Errorf("request %d has no focus: …%s", i, req.Messages[1].Text[max(0, len(req.Messages[1].Text)-300):])
+					t.Errorf("request %d lacks the focus: …%s", i, req.Messages[1].Text[max(0, len(req.Messages[1].Text)-300):])
 				}
 			}
 			if c.seen == compactor.OnRollup && folds == 0 {
-				t.Error("nothing was folded")
+				t.Error("got no fold")
 			}
 			r.verify()
 		})
@@ -95,17 +95,17 @@ func TestAgentPromptIsReadOncePerJob(t *testing.T) {
 	r.chat(200)
 	r.compact("")
 	if n := len(worker.Requests()); reads != 1 || n < 4 {
-		t.Errorf("it was read %d times for %d requests", reads, n)
+		t.Errorf("the prompt was read %d times for %d requests", reads, n)
 	}
 	for _, req := range worker.Requests() {
-		check.Equal(t, "the worker was told", req.Messages[0].Text, "Write a haiku.")
+		check.Equal(t, "system prompt", req.Messages[0].Text, "Write a haiku.")
 	}
 	prompt = " \n"
 	before := len(worker.Requests())
 	r.chat(30)
 	r.compact("")
 	if got := worker.Requests()[before].Messages[0].Text; got != prompts.In(prompts.English).WorkerBrief { // its window is small
-		t.Errorf("with an empty prompt the worker was told %q", got)
+		t.Errorf("with an empty prompt: got system prompt %q", got)
 	}
 }
 
@@ -119,15 +119,15 @@ func TestAgentPromptIsReferenceForWorker(t *testing.T) {
 	text := worker.Requests()[0].Messages[1].Text
 	agent, rest, ok := strings.Cut(text, "\n</agent>\n<")
 	if !ok || !strings.HasPrefix(agent, "<agent note=") || !strings.Contains(agent, "not instructions to you") || !strings.Contains(agent, `You are Marvin.<\/agent>`) {
-		t.Fatalf("the agent is shown as %.300q", text)
+		t.Fatalf("got agent prompt %.300q", text)
 	}
-	check.Lacks(t, "it is not data", text, "ghp_")
-	check.Lacks(t, "it is not data", rest, "Marvin")
-	check.Equal(t, "it is not data", strings.Count(text, "</transcript>"), 1)
+	check.Lacks(t, "system prompt", text, "ghp_")
+	check.Lacks(t, "system prompt", rest, "Marvin")
+	check.Equal(t, "system prompt", strings.Count(text, "</transcript>"), 1)
 	if n := tokens.Estimate(agent); n > 1100 {
-		t.Errorf("it takes %d tokens", n)
+		t.Errorf("got %d tokens", n)
 	}
-	check.Lacks(t, "it stands among the instructions", worker.Requests()[0].Messages[0].Text, "Marvin")
+	check.Lacks(t, "instructions", worker.Requests()[0].Messages[0].Text, "Marvin")
 }
 
 func TestSecretsAreMaskedEverywhere(t *testing.T) {
@@ -155,13 +155,13 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 			r.talk("look", "found "+key)
 			r.chat(20)
 			e := r.compact("keep " + key)
-			check.Equal(t, fmt.Sprintf("it ended as %+v", e), e.State, compactor.EventApplied)
+			check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventApplied)
 			check.Lacks(t, fmt.Sprintf("it ended as %+v e.Summary", e), e.Summary, key, "hunter2")
 			check.Contains(t, fmt.Sprintf("it ended as %+v e.Summary", e), e.Summary, "[masked: ")
 			if worker != nil {
 				for _, req := range worker.Requests() {
 					for _, m := range req.Messages[:2] {
-						check.Lacks(t, "the worker was shown a secret", m.Text, key, "hunter2")
+						check.Lacks(t, "material", m.Text, key, "hunter2")
 					}
 				}
 			}
@@ -170,7 +170,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 				t.Fatalf("no memories, %v", err)
 			}
 			for _, m := range found {
-				check.Lacks(t, "a memory holds a secret", m.Content, key, "hunter2")
+				check.Lacks(t, "memory", m.Content, key, "hunter2")
 			}
 			m, err := r.conv.Transcript().Message(t.Context(), 1)
 			check.NoError(t, err)
@@ -206,7 +206,7 @@ func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	}
 	view := r.render()
 	for i := range 8 {
-		check.Contains(t, fmt.Sprintf("fact %d is gone from the view", i), view, fmt.Sprintf("FACT-%d ", i))
+		check.Contains(t, fmt.Sprintf("fact %d in the view", i), view, fmt.Sprintf("FACT-%d ", i))
 	}
 	r.verify()
 }
@@ -220,7 +220,7 @@ func TestWorkerToolCallsAreNoMaterial(t *testing.T) {
 	text := materialIn(worker.Requests()[0])
 	check.Contains(t, "the material", text, `{"tool": "look"}`, `<tool_result id="3"`)
 	check.Lacks(t, "the material", text, "call_0")
-	check.Lacks(t, "the worker was shown what stays verbatim", text, "note-19 ")
+	check.Lacks(t, "material", text, "note-19 ")
 }
 
 func TestEveryCompactionSavesMemories(t *testing.T) {
@@ -243,7 +243,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 	r.resize(4000)
 	r.chat(120)
 	if r.emergencies() == 0 {
-		t.Fatal("there was no emergency")
+		t.Fatal("got no emergency")
 	}
 	r.resize(8000) // room for what was hidden last
 	r.waitIdle()

@@ -55,7 +55,7 @@ func (r *rig) chat(n int) {
 func (r *rig) compact(focus string) compactor.Event {
 	r.t.Helper()
 	if e := r.c.Compact(compactor.OnManual, focus); e.State != compactor.EventStarted {
-		r.t.Fatalf("it did not start: %+v", e)
+		r.t.Fatalf("got no start: %+v", e)
 	}
 	must(r.t, r.c.Wait(context.Background()))
 	return r.c.Status().Last
@@ -121,9 +121,9 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 				r.chat(30)
 				before := r.render()
 				e := r.compact("")
-				check.Equal(t, fmt.Sprintf("it ended as %+v", e), e.State, compactor.EventFailed)
+				check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventFailed)
 				check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, c.reason, "nothing was lost")
-				check.Equal(t, "the view is another one", r.render(), before)
+				check.Equal(t, "view", r.render(), before)
 				if n := len(worker.Requests()); n > r.policy.MaxTurns+1 {
 					t.Errorf("%d requests", n)
 				}
@@ -131,7 +131,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 
 				mended = true
 				if e := r.compact(""); e.State != compactor.EventApplied || e.Summary != "Ada took notes." {
-					t.Errorf("asked once more, it ended as %+v", e)
+					t.Errorf("a second request ended as %+v", e)
 				}
 				r.verify()
 			})
@@ -159,7 +159,7 @@ func TestTruncatedSummaryIsRetriedWithMoreRoom(t *testing.T) {
 func TestThinkingIsStrippedFromSummary(t *testing.T) {
 	r := newRig(t, 100_000, says("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."))
 	r.chat(30)
-	check.Equal(t, "it ended", r.compact("").Summary, "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12.")
+	check.Equal(t, "outcome", r.compact("").Summary, "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12.")
 }
 
 func TestFailedChunkFailsJob(t *testing.T) {
@@ -172,9 +172,9 @@ func TestFailedChunkFailsJob(t *testing.T) {
 	r := newRig(t, 100_000, worker)
 	r.chat(200)
 	before := r.render()
-	check.Equal(t, "it ended", r.compact("").State, compactor.EventFailed)
-	check.Equal(t, "a part of it was applied", r.render(), before)
-	check.Len(t, "a part of it was applied", r.c.Status().Stack, 0)
+	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
+	check.Equal(t, "applied compactions", r.render(), before)
+	check.Len(t, "applied compactions", r.c.Status().Stack, 0)
 	r.verify()
 }
 
@@ -195,7 +195,7 @@ func TestWorkerMaxTurns(t *testing.T) {
 			t.Errorf("max_turns %d: %d calls", turns, len(asked))
 		}
 		if len(asked) == turns && asked[turns-1].ForceTool != "summarize" {
-			t.Errorf("max_turns %d: in the last call there is a choice", turns)
+			t.Errorf("max_turns %d: the last call has a choice of tools", turns)
 		}
 	}
 }
@@ -214,6 +214,6 @@ func TestEachWorkerAttemptCounts(t *testing.T) {
 	must(t, err)
 	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Worker = model })
 	r.chat(30)
-	check.Equal(t, "it ended", r.compact("").State, compactor.EventFailed)
+	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
 	check.Len(t, "requests, max_turns is ; it ended", server.Requests(), r.policy.MaxTurns)
 }

@@ -20,7 +20,7 @@ const (
 	unkindArguments = `"content": "Bob moves to Oslo.", "messages": [3]`
 )
 
-// looseWant is the memory that arguments are read as.
+// looseWant is the memory that arguments are parsed into.
 type looseWant struct {
 	kind       string
 	importance float64
@@ -101,7 +101,8 @@ func TestLooseArguments(t *testing.T) {
 	}
 }
 
-// savedWith is the memory that a worker saves with these arguments, of messages in the year 2999.
+// savedWith returns the memory that a worker saves with these arguments, of messages in the year
+// 2999.
 func savedWith(t *testing.T, arguments string) memory.Memory {
 	t.Helper()
 	c := storetest.NewConversation(t)
@@ -124,8 +125,7 @@ func savedWith(t *testing.T, arguments string) memory.Memory {
 	return found[0]
 }
 
-// TestAmbiguousArguments: the model hears what was wrong and what to send, of
-// all that is wrong at once.
+// TestAmbiguousArguments: the model gets all errors at once, each with what to send instead.
 func TestAmbiguousArguments(t *testing.T) {
 	for arguments, wants := range map[string][]string{
 		`{"content": "x", "kind": "gossip", "messages": [3]}`:                       {`no kind "gossip"`, "use one of identity, goal"},

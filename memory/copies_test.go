@@ -36,9 +36,9 @@ func TestDeletionReachesToolResults(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Asking(3, "what did I play?"))
 		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
 		check.EqualAll(t, "changed", storetest.Remove(t, c, 1), []int64{1, 4})
-		check.Equal(t, "the result", check.Must(c.Transcript().Message(ctx, 5))(t).Text, found(2))
+		check.Equal(t, "answer", check.Must(c.Transcript().Message(ctx, 5))(t).Text, found(2))
 		if m, err := c.Transcript().Message(ctx, 4); err != nil || len(m.Native) > 0 {
-			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
+			t.Errorf("reasoning of a later turn: got %s, %v", m.Native, err)
 		}
 	})
 	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {

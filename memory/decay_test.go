@@ -30,7 +30,7 @@ func TestDecay(t *testing.T) {
 			more := m
 			more.Confirmed++
 			if later > worth || worth > m.Importance || later < memory.Lasting*m.Importance || more.Decayed(now) < worth {
-				t.Fatalf("%+v: %v, a day later %v, once more said %v", m, worth, later, more.Decayed(now))
+				t.Fatalf("%+v: got %v, a day later %v, after a repetition %v", m, worth, later, more.Decayed(now))
 			}
 		})
 	})
@@ -40,7 +40,7 @@ func TestDecay(t *testing.T) {
 			b := a
 			b.Importance = rapid.Float64Range(0, 1).Draw(t, "other")
 			if (a.Importance > b.Importance) != (a.Decayed(now) > b.Decayed(now)) && a.Importance-b.Importance > 1e-9 {
-				t.Fatalf("%v and %v are worth %v and %v", a.Importance, b.Importance, a.Decayed(now), b.Decayed(now))
+				t.Fatalf("%v and %v: got weights %v and %v", a.Importance, b.Importance, a.Decayed(now), b.Decayed(now))
 			}
 		})
 	})
@@ -51,7 +51,7 @@ func TestDecay(t *testing.T) {
 				m := memory.Memory{Kind: kind.Name, Importance: kind.Importance, SaidAt: storetest.Day}
 				worth := m.Decayed(storetest.Day.AddDate(0, 0, days))
 				if worth > last || worth == last && kind.Importance != summarize.MemoryKinds[max(i-1, 0)].Importance {
-					t.Fatalf("after %d days %s is worth %v, the kind before %v", days, kind.Name, worth, last)
+					t.Fatalf("after %d days %s: got weight %v, previous kind %v", days, kind.Name, worth, last)
 				}
 				last = worth
 			}
@@ -59,7 +59,7 @@ func TestDecay(t *testing.T) {
 	})
 	t.Run("who people are and what is pinned does not fade", func(t *testing.T) {
 		for _, m := range []memory.Memory{{Kind: "identity", Importance: 0.7, SaidAt: storetest.Day}, {Kind: "observation", Importance: 0.7, Pinned: true, SaidAt: storetest.Day}} {
-			check.Equal(t, fmt.Sprintf("%+v is worth", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)
+			check.Equal(t, fmt.Sprintf("weight of %+v", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)
 		}
 	})
 	t.Run("to read a thousand times changes nothing", func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestDecay(t *testing.T) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 		}
-		check.Equal(t, "something is written", storetest.Dump(t, c.Store()), before)
+		check.Equal(t, "writes", storetest.Dump(t, c.Store()), before)
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"cairn/memory"
 )
 
-// A memory says where it was said and by whom; no model has a say in that.
+// A memory records its place and author; no model can set them.
 func TestModelCannotSetOriginOrAuthor(t *testing.T) {
 	c := storetest.Imported(t, 4)
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 4 }})
@@ -30,6 +30,6 @@ func TestModelCannotSetOriginOrAuthor(t *testing.T) {
 	}
 	check.Must(memory.Of(two).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}))(t)
 	if m, _, err := memory.In(two.Store()).Get(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {
-		t.Errorf("two bear the name: %+v, %v", m, err)
+		t.Errorf("two people with the name: %+v, %v", m, err)
 	}
 }

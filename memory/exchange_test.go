@@ -25,7 +25,7 @@ func export(t *testing.T, s *store.Store) (all []memory.Exported) {
 	return all
 }
 
-// remembered is what memories say, without what is another folder's: their numbers.
+// remembered returns memories without their numbers, which belong to one folder.
 func remembered(all []memory.Exported) (lines []string) {
 	content := map[int64]string{}
 	for _, e := range all {
@@ -39,7 +39,7 @@ func remembered(all []memory.Exported) (lines []string) {
 	return lines
 }
 
-// manyMemories is a store in which memories are in all states.
+// manyMemories returns a store with memories in all states.
 func manyMemories(t *testing.T) *store.Store {
 	c := storetest.Imported(t, 9)
 	s := c.Store()
@@ -61,11 +61,11 @@ func manyMemories(t *testing.T) *store.Store {
 func TestExportAndImport(t *testing.T) {
 	s := manyMemories(t)
 	all := export(t, s)
-	check.Len(t, "memories leave", all, 7)
+	check.Len(t, "exported memories", all, 7)
 	before := storetest.Dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
-		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Known: 7}))
-		check.Equal(t, "something is written", storetest.Dump(t, s), before)
+		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Known: 7}))
+		check.Equal(t, "writes", storetest.Dump(t, s), before)
 	})
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
 		other := storetest.Imported(t, 9)
@@ -80,14 +80,14 @@ func TestExportAndImport(t *testing.T) {
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
 			check.Len(t, query, check.Must(memory.Of(other).Search(ctx, query, 9))(t), want)
 		}
-		check.Equal(t, "the result", len(check.Must(memory.In(other.Store()).Chain(ctx, 1))(t)), 3)
+		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Chain(ctx, 1))(t)), 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))
 		if m, _, err := memory.In(other.Store()).Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
 		again, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
 		check.NoError(t, err)
-		check.Equal(t, "again", again, (memory.ImportResult{Known: 7}))
+		check.Equal(t, "imported again", again, (memory.ImportResult{Known: 7}))
 	})
 	t.Run("in one that has not, their messages are counted, and another that stands in their place is not taken for them", func(t *testing.T) {
 		other := storetest.OpenStore(t, t.TempDir())
@@ -112,7 +112,7 @@ func TestExportAndImport(t *testing.T) {
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
 		check.NoError(t, memory.In(s).Purge(ctx, 4))
 		check.NoError(t, memory.In(s).Forget(ctx, 3))
-		check.Equal(t, "the result", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 6}))
+		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 6}))
 		m, _, err := memory.In(s).Get(ctx, 3)
 		check.NoError(t, err)
 		check.Equal(t, "m.State", m.State, "forgotten")
@@ -150,7 +150,7 @@ func TestInvalidImportChangesNothing(t *testing.T) {
 			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (memory.ImportResult{}) {
 				t.Errorf("%+v, %v", n, err)
 			}
-			check.Equal(t, "something is written", storetest.Dump(t, c.Store()), before)
+			check.Equal(t, "writes", storetest.Dump(t, c.Store()), before)
 		})
 	}
 	t.Run("a secret is masked as in any memory", func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 		got := fmt.Sprintf("%+v %s %s %s %s", m, saidAt, savedAt, expires, messages)
 		times := fmt.Sprintf(" %s %s %s %s", moment(want.SaidAt), moment(want.SavedAt), moment(want.Expires), strings.Join(sources, " "))
 		want.SaidAt, want.SavedAt, want.Expires, want.Sources, want.SpeakerID, want.AboutID, want.Reach = time.Time{}, time.Time{}, time.Time{}, nil, "", "", ""
-		check.Equal(t, "the result", got, fmt.Sprintf("%+v", want)+times)
+		check.Equal(t, "answer", got, fmt.Sprintf("%+v", want)+times)
 		n++
 		return nil
 	}
@@ -206,7 +206,7 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 			return err
 		})
 		if err == nil {
-			t.Errorf("%s: it can be written", statement)
+			t.Errorf("%s is writable", statement)
 		}
 	}
 }
@@ -229,12 +229,12 @@ func TestImportOfTheSameWords(t *testing.T) {
 			check.EqualAll(t, "got", states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"})
 		}
 		check.NoError(t, memory.In(s).Forget(ctx, 2))
-		check.Equal(t, "what was forgotten since is back", check.Must(memory.In(s).Import(ctx, []memory.Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
+		check.Equal(t, "a forgotten memory is back", check.Must(memory.In(s).Import(ctx, []memory.Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)
 	})
 	t.Run("nothing takes its own place, however often a file says the same", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		check.Must(memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)}))(t)
-		check.Equal(t, "lead back to themselves", storetest.Number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"), 0)
+		check.Equal(t, "cycles", storetest.Number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"), 0)
 	})
 	t.Run("an active memory is superseded by none", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())

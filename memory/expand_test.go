@@ -38,7 +38,7 @@ func expandPage(t testing.TB, c *store.Conversation, budget int, arguments strin
 			t.Fatalf("%v in %s", err, text)
 		}
 		if n := tokens.Estimate(text); n > budget {
-			t.Errorf("a budget of %d gave %d tokens", budget, n)
+			t.Errorf("budget %d: got %d tokens", budget, n)
 		}
 	}
 	return p, err
@@ -57,7 +57,7 @@ func TestExpandReturnsExactMessages(t *testing.T) {
 			for _, m := range p.Messages {
 				seqs = append(seqs, m.Seq)
 				if m.Text != fmt.Sprintf("message number %d", m.Seq) || m.Who != []string{"Ann", "Bob"}[m.Seq%2] {
-					t.Errorf("message %d is %+v", m.Seq, m)
+					t.Errorf("message %d: got %+v", m.Seq, m)
 				}
 			}
 			if p.Next == 0 {
@@ -75,7 +75,7 @@ func TestExpandReturnsExactMessages(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(seqs) != fmt.Sprint(want) || budget == 150 && pages < 3 {
-			t.Errorf("a budget of %d gave %v in %d pages", budget, seqs, pages+1)
+			t.Errorf("budget %d: got %v in %d pages", budget, seqs, pages+1)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestMemoriesMaskSecrets(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
-	check.Equal(t, "it is found by the secret", len(check.Must(memory.Of(c).Search(ctx, key, 10))(t)), 0)
+	check.Equal(t, "found by the secret", len(check.Must(memory.Of(c).Search(ctx, key, 10))(t)), 0)
 }
 
 func TestRepetitionSavesNothingTwice(t *testing.T) {

@@ -39,7 +39,7 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		if m, _, err = memory.In(c.Store()).Get(ctx, 1); err != nil || m.Expires.Sub(later.Truncate(24*time.Hour)) != 24*time.Hour {
-			t.Errorf("a day lasts until it is over: %+v, %v", m, err)
+			t.Errorf("a day ends at its end: %+v, %v", m, err)
 		}
 	})
 	t.Run("at its end it is not recalled, and is listed as expired", func(t *testing.T) {

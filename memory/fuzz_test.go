@@ -13,8 +13,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// FuzzTools gives each tool any arguments: it answers, or says what is wrong with them,
-// in valid text, and the database is as sound as before.
+// FuzzTools calls each tool with any arguments: it answers, or reports their errors, in valid text,
+// and the database stays sound.
 func FuzzTools(f *testing.F) {
 	s := storetest.OpenStore(f, f.TempDir())
 	c := storetest.Find(f, s, "terminal:general")
@@ -46,7 +46,7 @@ func FuzzTools(f *testing.F) {
 	})
 }
 
-// FuzzMoments reads any text as an end, and as how long ago.
+// FuzzMoments parses any text as an expiry and as an age.
 func FuzzMoments(f *testing.F) {
 	for _, text := range append(wordstest.Texts(), "", "3d", "-3d", "99999999999999999999w", "0w", "2999-01-01", "2026-05-08T15:00Z", "9999-12-31T23:59:59-23:59", "2562047h47m", "1ns", "never", "in 3 months", "99999999 years", "Fri, 08 May 2026 15:00:00 GMT", "May 9999") {
 		f.Add(text)
@@ -54,7 +54,7 @@ func FuzzMoments(f *testing.F) {
 	now := time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
 		if end, err := memory.EndOf(text, now, now); err == nil && !memory.Endless(strings.TrimSpace(text)) && (end < now.UnixMilli() || time.UnixMilli(end).UTC().Year() > 9999) {
-			t.Fatalf("%q ends at %d", text, end)
+			t.Fatalf("%q: got end %d", text, end)
 		}
 		if _, err := memory.Ago(text, now); err != nil && err.Error() == "" {
 			t.Fatal("no words")

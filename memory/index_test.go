@@ -81,10 +81,10 @@ func TestRecall(t *testing.T) {
 		check.EqualAll(t, "found", find("pepper", 10, 7), []int64{3})
 		check.Equal(t, "found", len(find("pepper", 1, 100)), 1)
 		if got := find("pepper", -1, 100); got != nil {
-			t.Errorf("found %v", got)
+			t.Errorf("got %v", got)
 		}
 		if got := find("pepper", 10, -5); got != nil {
-			t.Errorf("found %v", got)
+			t.Errorf("got %v", got)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestRankingIsDeterministic(t *testing.T) {
 			again[i] = again[i].As(first[i]) // the order of its words differs
 		}
 		if err != nil || !reflect.DeepEqual(first, again) {
-			t.Fatalf("another order, %v", err)
+			t.Fatalf("got another order, %v", err)
 		}
 	}
 }
@@ -127,5 +127,5 @@ func TestHostileQueries(t *testing.T) {
 		_, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})
 		return err == nil
 	}, nil))
-	check.Equal(t, "a query changed something", storetest.Dump(t, c.Store()), before)
+	check.Equal(t, "a query changed the database", storetest.Dump(t, c.Store()), before)
 }

@@ -37,7 +37,7 @@ func TestForgetCanBeUndone(t *testing.T) {
 			check.Equal(t, "state(t, c, s.ID)", state(t, c, s.ID), was)
 			check.Error(t, memory.Of(c).Restore(ctx, s.ID), store.ErrNotFound)
 		}
-		check.Equal(t, "the result", len(check.Must(memory.Of(c).Search(ctx, "dogs", 9))(t)), 1)
+		check.Equal(t, "answer", len(check.Must(memory.Of(c).Search(ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
@@ -47,7 +47,7 @@ func TestForgetCanBeUndone(t *testing.T) {
 		err := memory.Of(c).Restore(ctx, old.ID)
 		check.Error(t, err, memory.ErrSaid)
 		check.Contains(t, "memory.Of(c).Restore(ctx, old.ID).Error()", err.Error(), fmt.Sprintf("memory %d", again.ID))
-		check.Equal(t, "it is restored all the same", state(t, c, old.ID), "forgotten")
+		check.Equal(t, "the memory is restored", state(t, c, old.ID), "forgotten")
 	})
 	t.Run("another conversation decides nothing", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
@@ -99,7 +99,7 @@ func TestPurge(t *testing.T) {
 		storetest.Keep(t, c, "Ann", "Ann has a dog")
 		raw, err := exec.Command("cat", store.File(dir)+"-wal").Output()
 		if err != nil || !bytes.Contains(raw, []byte(word)) {
-			t.Fatalf("it never was there: %v", err)
+			t.Fatalf("want not found, got %v", err)
 		}
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, s.ID))
 		check.Must(c.Store().Upkeep().Vacuum(ctx))(t)
@@ -130,5 +130,5 @@ func TestEditedMemories(t *testing.T) {
 	check.NoError(t, memory.Of(c).Forget(ctx, other.ID))
 	check.Error(t, memory.In(c.Store()).Edit(ctx, other.ID, "Ann plays the oboe"), store.ErrNotFound)
 	check.NoError(t, check.ErrorOf(privacy.Of(c).Delete(ctx, []string{from[0].ID})))
-	check.Equal(t, "its message is deleted", state(t, c, s.ID), "gone")
+	check.Equal(t, "state after its message is deleted", state(t, c, s.ID), "gone")
 }

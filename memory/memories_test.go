@@ -27,7 +27,7 @@ func TestWorkerSaves(t *testing.T) {
 		check.Equal(t, "answer", check.Must(save(t, j, `{"content": "Bob likes tea", "kind": "preference", "importance": 0.25, "messages": [5, 3, 3], "about": "bob"}`))(t), "Noted.")
 		check.NoError(t, check.ErrorOf(save(t, j, `{"content": "Ann has a cat", "kind": "fact", "messages": [4]}`)))
 		if got := storetest.Contents(t, c); got != nil {
-			t.Errorf("saved before the summary was: %q", got)
+			t.Errorf("saved before the summary: %q", got)
 		}
 		fresh, err := j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})
 		want := []summarize.MemoryDraft{
@@ -48,7 +48,7 @@ func TestWorkerSaves(t *testing.T) {
 		}); !reflect.DeepEqual(m, want) {
 			t.Errorf("got  %+v\nwant %+v", m, want)
 		}
-		check.EqualAll(t, "it comes from", storetest.Seqs(from), []int64{3, 5})
+		check.EqualAll(t, "sources", storetest.Seqs(from), []int64{3, 5})
 		check.Equal(t, "saved by compaction", int64(storetest.Number(t, c.Store(), "SELECT compaction FROM memories WHERE id = 1")), j.ID())
 	})
 	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestWorkerSaves(t *testing.T) {
 			}
 		}
 		if _, err := storetest.Call(j.Tools(1), "memory_save", `{"content": "Bob swims", "kind": "fact", "messages": [9]}`); err != nil {
-			t.Errorf("the next chunk has a limit of its own: %v", err)
+			t.Errorf("the next chunk has its own limit: %v", err)
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		check.EqualAll(t, "got", storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"})
@@ -123,20 +123,20 @@ func TestRemember(t *testing.T) {
 		t.Errorf("%+v, %v, %v", m, fresh, err)
 	}
 	if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
-		t.Error("nothing was remembered")
+		t.Error("got no memory")
 	}
 	other := storetest.Find(t, c.Store(), "terminal:other")
 	check.Error(t, memory.Of(other).Forget(ctx, m.ID), store.ErrNotFound)
 	check.NoError(t, memory.Of(c).Forget(ctx, m.ID))
 	check.Error(t, memory.In(c.Store()).Forget(ctx, m.ID), store.ErrNotFound)
 	if found, err := memory.Of(c).Search(ctx, "bank", 5); err != nil || found != nil {
-		t.Errorf("found %+v, %v", found, err)
+		t.Errorf("got %+v, %v", found, err)
 	}
 	if m, _, err := memory.In(c.Store()).Get(ctx, m.ID); err != nil || m.State != "forgotten" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if _, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann"); err != nil || !fresh {
-		t.Errorf("said again after it was forgotten: %v, %v", fresh, err)
+		t.Errorf("saved again after it was forgotten: %v, %v", fresh, err)
 	}
 }
 
@@ -153,23 +153,23 @@ func TestModelSavesFromRunningTurn(t *testing.T) {
 	check.NoError(t, err)
 	check.Equal(t, "answer", answer, fmt.Sprintf("Noted; it supersedes memory %d.", old.ID))
 	if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
-		t.Errorf("told of %+v", told)
+		t.Errorf("got reported %+v", told)
 	}
 	if m, _, err := memory.In(c.Store()).Get(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
 		t.Errorf("%+v, %v", m, err)
 	}
 	answer, err = storetest.Call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
 	check.NoError(t, err)
-	check.Contains(t, "again", answer, "known already")
-	check.Len(t, "told", told, 1)
+	check.Contains(t, "imported again", answer, "known already")
+	check.Len(t, "reported", told, 1)
 	if m, _, err := memory.In(c.Store()).Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
 		t.Errorf("the same message confirms it: %+v, %v", m, err)
 	}
 	answer, err = storetest.Call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
 	check.NoError(t, err)
 	check.Contains(t, "superseding what is not there", answer, "no memory 99")
-	check.Len(t, "told", told, 2)
+	check.Len(t, "reported", told, 2)
 	if _, err := storetest.Call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
-		t.Error("a message that is not there is a source")
+		t.Error("sources")
 	}
 }

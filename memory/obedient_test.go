@@ -15,8 +15,8 @@ import (
 	"cairn/transcript"
 )
 
-// TestInjectedInstructionsGainNothing: a worker, or the model in conversation, does whatever Bob's
-// messages tell it to. All it saves is words, under Bob's name.
+// TestInjectedInstructionsGainNothing: a worker, or the model in conversation, obeys every
+// instruction in Bob's messages. All it saves is text, under Bob's name.
 func TestInjectedInstructionsGainNothing(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	other := storetest.Find(t, s, "discord:1/20")

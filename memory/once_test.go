@@ -14,7 +14,7 @@ import (
 
 func wantContents(t *testing.T, c *store.Conversation, want ...string) {
 	t.Helper()
-	check.EqualAll(t, "the result", storetest.Contents(t, c), want)
+	check.EqualAll(t, "answer", storetest.Contents(t, c), want)
 }
 
 func TestMemoriesAreSavedOnce(t *testing.T) {
@@ -48,13 +48,13 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		wantContents(t, c, "fact: first")
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 4, 9)
 		if _, err := storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [2]}`); err == nil {
-			t.Error("message 2 is outside of the span")
+			t.Error("message 2 is outside the span")
 		}
 		check.NoError(t, check.ErrorOf(storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`)))
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		wantContents(t, c, "fact: first", "fact: third")
 		m, _, _ := memory.In(c.Store()).Get(ctx, 2)
-		check.EqualAll(t, "it comes", m.Sources, []int64{8})
+		check.EqualAll(t, "sources", m.Sources, []int64{8})
 	})
 	t.Run("a worker that failed has read nothing", func(t *testing.T) {
 		c := storetest.Imported(t, 9)

@@ -32,10 +32,10 @@ func TestPassage(t *testing.T) {
 			m := storetest.Said(1, test.said.Text)
 			m.Attachments = test.said.Attachments
 			found := recallAll(t, talked(t, m), memory.Question{Text: test.question, Limit: 1})
-			check.Len(t, "nothing is found", found, 1)
+			check.Len(t, "got nothing", found, 1)
 			passage := found[0].Passage(200)
 			if n := utf8.RuneCountInString(passage); n > 500 {
-				t.Errorf("it has %d characters", n)
+				t.Errorf("got %d characters", n)
 			}
 			for _, want := range test.has {
 				check.Contains(t, "the passage", passage, want)

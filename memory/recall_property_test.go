@@ -56,14 +56,14 @@ func TestRecallProperties(t *testing.T) {
 				sum += p.Value
 			}
 			if math.Abs(sum-f.Score) > 1e-9 || !(f.Score > 0) {
-				rt.Fatalf("parts %v make %v, not %v", f.Parts, sum, f.Score)
+				rt.Fatalf("parts %v: got sum %v, want %v", f.Parts, sum, f.Score)
 			}
 			if i > 0 && (found[i-1].Score < f.Score || found[i-1].Score == f.Score && found[i-1].Seq < f.Seq) {
-				rt.Fatal("not in order")
+				rt.Fatal("not sorted")
 			}
 		}
 		if again := recallAll(t, c, q); !reflect.DeepEqual(found, again) {
-			rt.Fatal("another answer to the same question")
+			rt.Fatal("got another answer to the same question")
 		}
 	})
 }

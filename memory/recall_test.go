@@ -62,7 +62,7 @@ func TestRecallFindsOtherForms(t *testing.T) {
 			c := talked(t, append(filling(2, 8, 30), spoken(1, 0, "Ann", test.said))...)
 			found := recallAll(t, c, memory.Question{Text: test.question, Limit: 5})
 			if len(found) == 0 || found[0].Text != test.said || storetest.Part(found[0], "words") <= 0 {
-				t.Fatalf("found %+v", found)
+				t.Fatalf("got %+v", found)
 			}
 		})
 	}
@@ -125,10 +125,10 @@ func TestRecallInALongConversation(t *testing.T) {
 	c := talked(t, past...)
 	found := recallAll(t, c, memory.Question{Text: "weather balloon", Limit: 5})
 	if len(found) != 5 || found[0].Seq != 101 {
-		t.Fatalf("found %+v", found)
+		t.Fatalf("got %+v", found)
 	}
 	if found := recallAll(t, c, memory.Question{Text: "weather", Limit: 5}); len(found) != 5 || storetest.Part(found[0], "words") <= 0 {
-		t.Errorf("a frequent word alone finds %+v", found)
+		t.Errorf("got %+v for a frequent word alone", found)
 	}
 	check.Equal(t, "the newest three", len(recallAll(t, c, memory.Question{Text: "weather", Limit: 5, Since: past[n-3].Time})), 3)
 }
@@ -149,13 +149,13 @@ func TestSpellingUsesOnlyItsScope(t *testing.T) {
 	}
 	for _, query := range []string{"greyhuond", "greyhound", "Carolien", "Caroline"} {
 		if found := recallAll(t, c, memory.Question{Text: query, Limit: 9}); found != nil {
-			t.Errorf("%s finds %+v", query, found)
+			t.Errorf("%s: got %+v", query, found)
 		}
 		if found := recallAll(t, other, memory.Question{Text: query, Limit: 9}); len(found) == 0 || found[0].Seq != 2 {
-			t.Errorf("%s finds %+v where it was said", query, found)
+			t.Errorf("%s: got %+v where it was said", query, found)
 		}
 		if found, err := memory.Of(c).Search(ctx, query, 9); err != nil || found != nil {
-			t.Errorf("%s finds memories %+v, %v", query, found, err)
+			t.Errorf("%s: got memories %+v, %v", query, found, err)
 		}
 		check.Len(t, fmt.Sprintf("%s finds memories", query), check.Must(memory.Of(other).Search(ctx, query, 9))(t), 1)
 	}
@@ -171,6 +171,6 @@ func TestRecallPrefersPeopleOverBot(t *testing.T) {
 	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{answer}, Reply: "r", Pieces: []string{"white"}}))
 	found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "lighthouse", Limit: 2, Before: store.MaxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
-		t.Errorf("found %+v, %v", found, err)
+		t.Errorf("got %+v, %v", found, err)
 	}
 }

@@ -98,7 +98,7 @@ func TestRankingOfMemories(t *testing.T) {
 			sum += p.Value
 		}
 		if math.Abs(sum-found[0].Score) > 1e-9 {
-			t.Errorf("parts %v make %v, not %v", found[0].Parts, sum, found[0].Score)
+			t.Errorf("parts %v: got sum %v, want %v", found[0].Parts, sum, found[0].Score)
 		}
 		return found[0]
 	}
@@ -128,7 +128,7 @@ func TestFirstPersonIsTheAsker(t *testing.T) {
 	for asker, want := range map[string]string{"Ann": "Ann", "bob": "Bob", "": "Bob", "Zoe": "Bob"} {
 		found, _, err := memory.Of(c).List(ctx, memory.Filter{Query: question, Asker: asker})
 		if err != nil || len(found) != 2 || found[0].Speaker != want {
-			t.Errorf("%q finds %+v, %v", asker, found, err)
+			t.Errorf("%q: got %+v, %v", asker, found, err)
 		}
 	}
 	for n, name := range []string{"Ann", "Bob"} {
@@ -141,7 +141,7 @@ func TestFirstPersonIsTheAsker(t *testing.T) {
 			var answer struct{ Memories, Messages []struct{ Who string } }
 			check.NoError(t, json.Unmarshal([]byte(text), &answer))
 			if all := append(answer.Memories, answer.Messages...); len(all) < 2 || all[0].Who != name {
-				t.Errorf("asked by %s, %s answers %s", name, tool.Name, text)
+				t.Errorf("asked by %s: %s answers %s", name, tool.Name, text)
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func TestScopes(t *testing.T) {
 			}
 			for _, query := range []string{"", "meet", `meet" OR "`, "meet*", "NEAR(meet)", "meet %", "meet' OR 1=1 --"} {
 				if got := v.recalls(name, query); !slices.Equal(got, want) {
-					t.Errorf("%s recalls by %q %q, want %q", name, query, got, want)
+					t.Errorf("%s: recall of %q: got %q, want %q", name, query, got, want)
 				}
 			}
 		}
@@ -151,11 +151,11 @@ func TestSharedMemories(t *testing.T) {
 		if got := v.recalls("discord:1/10", "cake"); got != nil {
 			t.Errorf("%q", got)
 		}
-		check.EqualAll(t, "the result", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
+		check.EqualAll(t, "answer", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
 		memory.In(v.s).Share(false)
-		check.EqualAll(t, "the result", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
+		check.EqualAll(t, "answer", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 	})
 }
 
@@ -244,7 +244,7 @@ func TestThreadReadsChannelMemories(t *testing.T) {
 	answer, err = storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
 	check.NoError(t, err)
 	check.Contains(t, "answer", answer, "supersedes none")
-	check.Equal(t, "the result", check.Must(memory.Of(thread).Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
+	check.Equal(t, "answer", check.Must(memory.Of(thread).Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
 	check.Error(t, memory.Of(thread).Forget(ctx, saved.ID), store.ErrNotFound)
 }
 

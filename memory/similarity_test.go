@@ -102,12 +102,12 @@ func TestRepeatedFactIsOneRow(t *testing.T) {
 		answer, err := storetest.Call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
 		check.NoError(t, err)
 		check.Contains(t, "answer", answer, "had this forgotten")
-		check.Equal(t, "the result", len(check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
+		check.Equal(t, "answer", len(check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
 		if got := storetest.Contents(t, c); got != nil {
 			t.Errorf("%q", got)
 		}
 		if s := storetest.Keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 4); !s.Fresh {
-			t.Errorf("said once more it is not known: %+v", s)
+			t.Errorf("repeated: not recognized as known: %+v", s)
 		}
 	})
 }
@@ -137,7 +137,7 @@ func TestSaveReportsKnownFact(t *testing.T) {
 		answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
 		check.NoError(t, err)
 		check.Equal(t, "answer", answer, fmt.Sprintf("Noted; it supersedes memory %d.", old.ID))
-		check.EqualAll(t, "the result", storetest.Contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
+		check.EqualAll(t, "answer", storetest.Contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
 	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
@@ -148,11 +148,11 @@ func TestSaveReportsKnownFact(t *testing.T) {
 			answer := check.Must(storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
 			return answer
 		}
-		check.Contains(t, "the result", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
-		check.Contains(t, "the result", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
+		check.Contains(t, "answer", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
+		check.Contains(t, "answer", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
 		check.Contains(t, "got", save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)), fmt.Sprintf("supersedes memory %d now", old.ID))
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		check.EqualAll(t, "the result", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
+		check.EqualAll(t, "answer", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})
 }
 
@@ -167,7 +167,7 @@ func TestFewMemoriesAreCompared(t *testing.T) {
 		}
 		ids, err := memory.SharingTerms(c, tx, memory.Draft{MemoryDraft: summarize.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
 		if len(ids) > 150 {
-			t.Errorf("%d are", len(ids))
+			t.Errorf("got %d", len(ids))
 		}
 		return err
 	}))

@@ -115,6 +115,6 @@ func TestUntil(t *testing.T) {
 		}
 	}
 	if _, err := memory.Until("soon", now); err == nil {
-		t.Error("soon is a time")
+		t.Error("soon is accepted as a time")
 	}
 }

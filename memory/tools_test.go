@@ -29,7 +29,7 @@ func TestSearchBudget(t *testing.T) {
 		}
 		n, cost := len(answer.Messages), tokens.Estimate(text)
 		if n == 0 || n > 1 && cost > budget || n < 30 && n > 1 && cost < budget/2 {
-			t.Errorf("a budget of %d gave %d results for %d tokens", budget, n, cost)
+			t.Errorf("budget %d: got %d results for %d tokens", budget, n, cost)
 		}
 	}
 }

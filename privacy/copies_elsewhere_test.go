@@ -13,7 +13,7 @@ import (
 	"cairn/store"
 )
 
-// searched has a conversation of a server find a memory of another one with its tool.
+// searched makes a conversation of a server find another one's memory with its tool.
 func searched(t *testing.T, s *store.Store, from, to string) (a, b *store.Conversation) {
 	t.Helper()
 	memory.In(s).Share(true)
@@ -56,7 +56,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			if want := test.to + "[3]"; told != want || storetest.Version(t, b) == before {
 				t.Errorf("told %q", told)
 			}
-			check.Equal(t, "the result", check.Must(b.Transcript().Message(ctx, 3))(t).Text, store.DeletedCopyText)
+			check.Equal(t, "answer", check.Must(b.Transcript().Message(ctx, 3))(t).Text, store.DeletedCopyText)
 		})
 	}
 	t.Run("of another memory nothing changes", func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		taken := storetest.Deliver(t, c)
-		check.Len(t, "took up", taken, 1)
+		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "storetest.Deliver(t, c)[0].ID", taken[0].ID, "m2")
 		check.Equal(t, "the version", storetest.Version(t, c), before)
 	})
@@ -89,7 +89,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		other := storetest.Find(t, c.Store(), "terminal:other")
 		storetest.Deliver(t, other, storetest.Said(1, "mine"))
 		storetest.Remove(t, c, 1)
-		check.Equal(t, "the result", check.Must(other.Transcript().Message(ctx, 1))(t).Text, "mine")
+		check.Equal(t, "answer", check.Must(other.Transcript().Message(ctx, 1))(t).Text, "mine")
 	})
 	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -115,7 +115,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		storetest.Remove(t, c, 1)
 		m := storetest.Said(2, "b")
 		m.ReplyTo = "m1"
-		check.Equal(t, "took up", storetest.Deliver(t, c, m)[0].ReplySeq, 0)
+		check.Equal(t, "dequeued", storetest.Deliver(t, c, m)[0].ReplySeq, 0)
 	})
 }
 

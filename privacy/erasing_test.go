@@ -34,7 +34,7 @@ func eraseAll(t *testing.T, c *store.Conversation, author string) (all privacy.E
 	}
 }
 
-// saidBy is message n by somebody, "a" or "b", whatever name they bear.
+// saidBy returns message n by person "a" or "b", under any name.
 func saidBy(n int, id, name, text string) store.Inbound {
 	m := storetest.Said(n, text)
 	m.AuthorID, m.Author = id, name
@@ -57,12 +57,12 @@ func TestErasing(t *testing.T) {
 		storetest.Run(t, c.Store(), "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		storetest.ApplyRows(t, c, id)
 		storetest.DeliverOnly(t, c, saidBy(201, "a", "Ann", storetest.Secret), saidBy(202, "b", "Ann", "I wait"))
-		check.Equal(t, "the result", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 101, 0}))
+		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 101, 0}))
 		waiting, err := privacy.In(c.Store()).Erase(ctx, "a", c)
 		check.NoError(t, err)
 		check.Equal(t, "waited", waiting, 1)
 		storetest.Deliver(t, c, saidBy(203, "a", "Ann", "hello again"))
-		check.Equal(t, "the result", eraseAll(t, c, "a").Messages, 100)
+		check.Equal(t, "answer", eraseAll(t, c, "a").Messages, 100)
 		storetest.WantNoSecret(t, c)
 		page, err := c.Transcript().Page(ctx, 1, 500)
 		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
@@ -86,7 +86,7 @@ func TestErasing(t *testing.T) {
 		confirmed := rememberAbout(t, c, "the office moves", "", 2)
 		rememberAbout(t, c, "the office moves", "", 1)
 		m := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		check.Equal(t, "the result", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 1, 3}))
+		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 1, 3}))
 		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
 		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
 		eraseAll(t, c, "a")

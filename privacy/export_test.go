@@ -1,5 +1,5 @@
 package privacy
 
-// For the tests of other packages' kind.
+// Functions for the external tests of this package.
 
 var ErrNobody = errNobody

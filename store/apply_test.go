@@ -123,7 +123,7 @@ func TestApplyingRows(t *testing.T) {
 			check.Equal(t, "the row", applied[len(applied)-1].State, test.state)
 			raised := head.Version - before.Version
 			if changed := storetest.Shape(before.Stack) != test.want || test.state == transcript.Applied; changed != (raised == 1) {
-				t.Errorf("changed: %v, and the version went up by %d", changed, raised)
+				t.Errorf("changed: %v; got a version increase of %d", changed, raised)
 			}
 			checkCoverage(t, c)
 		})
@@ -136,7 +136,7 @@ func TestApplyAgain(t *testing.T) {
 	first, _ := storetest.ApplyRows(t, c, id)
 	again, rows := storetest.ApplyRows(t, c, id)
 	if !reflect.DeepEqual(first, again) || rows[0].State != transcript.Applied {
-		t.Errorf("compaction again: %+v, then %+v", first, again)
+		t.Errorf("got %+v, then %+v", first, again)
 	}
 	other := storetest.Find(t, c.Store(), "terminal:other")
 	check.Error(t, check.ErrorOf(other.Compactions().Ended(ctx, []int64{id})), store.ErrNotFound)
@@ -155,13 +155,13 @@ func TestRepairedRollupKeepsPlaceAndChildren(t *testing.T) {
 	check.Must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
 	head, rows := storetest.ApplyRows(t, c, j.ID())
 	if storetest.Shape(head.Stack) != "rollup worker 1-10" || rows[0].State != transcript.Applied {
-		t.Fatalf("the stack is %s, the row %s", storetest.Shape(head.Stack), rows[0].State)
+		t.Fatalf("got stack %s, row %s", storetest.Shape(head.Stack), rows[0].State)
 	}
 	if children, err = j.Children(ctx, j.ID()); err != nil || len(children) != 2 {
-		t.Errorf("its children are %+v, %v", children, err)
+		t.Errorf("got children %+v, %v", children, err)
 	}
 	if children, err = j.Children(ctx, old); err != nil || len(children) != 0 {
-		t.Errorf("the replaced one keeps %+v, %v", children, err)
+		t.Errorf("the replaced row: got %+v, %v", children, err)
 	}
 }
 
@@ -172,12 +172,12 @@ func TestPlaceholdersLeftByACompaction(t *testing.T) {
 	head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 7))
 	left := head.Stack[1]
 	if left.Messages != 2 || !left.FromTime.Equal(storetest.Said(8, "").Time) || !left.ToTime.Equal(storetest.Said(10, "").Time) {
-		t.Errorf("the placeholder says %+v", left)
+		t.Errorf("got placeholder %+v", left)
 	}
-	check.Equal(t, "it costs", left.Tokens, left.Cost())
+	check.Equal(t, "tokens", left.Tokens, left.Cost())
 }
 
-// What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
+// A deleted message leaves nothing behind, but the rows beside it stay neighbors.
 func TestPlaceholderOverDeletedMessagesHasDates(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 6))
@@ -185,17 +185,17 @@ func TestPlaceholderOverDeletedMessagesHasDates(t *testing.T) {
 	storetest.Remove(t, c, 1, 6)
 	head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 2, 5))
 	if want := "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10"; storetest.Shape(head.Stack) != want {
-		t.Fatalf("the stack is %s, want %s", storetest.Shape(head.Stack), want)
+		t.Fatalf("got stack %s, want %s", storetest.Shape(head.Stack), want)
 	}
 	for _, i := range []int{0, 2} {
 		if left := head.Stack[i]; left.Messages != 0 || !left.FromTime.Equal(storetest.Day) || !left.ToTime.Equal(storetest.Day) {
-			t.Errorf("a placeholder says %+v", left)
+			t.Errorf("got placeholder %+v", left)
 		}
 	}
 	checkCoverage(t, c)
 }
 
-// What was decided on a state that is not stored any more changes nothing.
+// A decision on a state that is no longer stored changes nothing.
 func TestCommitOfStaleState(t *testing.T) {
 	for _, test := range []struct {
 		claim     string

@@ -54,7 +54,7 @@ func TestReadBack(t *testing.T) {
 			t.Errorf("recalled %+v, %v", found, err)
 		}
 		if taken := storetest.Deliver(t, c); len(taken) != 2 || taken[0].Text != "overheard" || taken[1].Turn != 5 {
-			t.Errorf("took up %+v", taken)
+			t.Errorf("got dequeued %+v", taken)
 		}
 	})
 	t.Run("a deleted message is not read back", func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestReadBack(t *testing.T) {
 		if _, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {
 			t.Error("no error")
 		}
-		check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
 	})
 	t.Run("what was imported need not be read back", func(t *testing.T) {
 		c := storetest.Imported(t, 3)
@@ -91,7 +91,7 @@ func TestReplies(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Said(1, "shall we go?"))
 		taken := storetest.Deliver(t, c, reply(2, "m1"), reply(3, "m2"))
 		if taken[0].ReplySeq != 1 || taken[1].ReplySeq != 2 || taken[0].Quote != "" || taken[0].ReplyTo != "m1" {
-			t.Errorf("took up %+v", taken)
+			t.Errorf("got dequeued %+v", taken)
 		}
 		if page, err := c.Transcript().Page(ctx, 2, 9); err != nil || !reflect.DeepEqual(page, taken) {
 			t.Errorf("stored %+v, %v", page, err)
@@ -101,7 +101,7 @@ func TestReplies(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, storetest.Find(t, c.Store(), "terminal:other"), storetest.Said(1, "shall we go?"))
 		if taken := storetest.Deliver(t, c, reply(2, "m1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
-			t.Errorf("took up %+v", taken)
+			t.Errorf("got dequeued %+v", taken)
 		}
 	})
 	t.Run("each piece of the bot's answer leads to its last message", func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestReplies(t *testing.T) {
 		check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "reply-1", Pieces: []string{"sorry"}}))
 		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
 		if taken := storetest.Deliver(t, c, reply(1, "p1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
-			t.Errorf("took up %+v", taken)
+			t.Errorf("got dequeued %+v", taken)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func TestBackupAndRestore(t *testing.T) {
 	t.Run("another file's place is not taken", func(t *testing.T) {
 		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
 		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
-		check.Equal(t, "the result", check.Must(store.Inspect(ctx, file))(t), copied)
+		check.Equal(t, "answer", check.Must(store.Inspect(ctx, file))(t), copied)
 	})
 	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
 		_, _, err := store.Restore(ctx, dir, file)
@@ -71,7 +71,7 @@ func TestBackupAndRestore(t *testing.T) {
 	_, aside, err := store.Restore(ctx, dir, file)
 	check.NoError(t, err)
 	t.Run("what was there stays beside it", func(t *testing.T) {
-		check.Equal(t, "the result", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
+		check.Equal(t, "answer", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 	})
 	s = storetest.OpenStore(t, dir)
 	check.Equal(t, "the database", storetest.Dump(t, s), was)
@@ -82,18 +82,18 @@ func TestBackupAndRestore(t *testing.T) {
 		if _, aside, err := store.Restore(ctx, fresh, file); err != nil || aside != "" {
 			t.Fatal(aside, err)
 		}
-		check.Equal(t, "the result", storetest.Dump(t, storetest.OpenStore(t, fresh)), was)
+		check.Equal(t, "answer", storetest.Dump(t, storetest.OpenStore(t, fresh)), was)
 	})
 	t.Run("over a database that nobody can read", func(t *testing.T) {
 		check.NoError(t, os.WriteFile(filepath.Join(dir, store.DatabaseName), []byte(strings.Repeat("no database ", 1000)), 0o600))
 		if _, aside, err := store.Restore(ctx, dir, file); err != nil || aside == "" {
 			t.Fatal(aside, err)
 		}
-		check.Equal(t, "the result", storetest.Dump(t, storetest.OpenStore(t, dir)), was)
+		check.Equal(t, "answer", storetest.Dump(t, storetest.OpenStore(t, dir)), was)
 	})
 }
 
-// A log of the old database beside the new one would be played back into it.
+// The log of the old database beside the new one would be replayed into it.
 func TestRestoreRemovesOldLog(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	s := storetest.OpenStore(t, dir)
@@ -103,21 +103,21 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 	path := filepath.Join(dir, store.DatabaseName)
 	log, err := os.ReadFile(path + "-wal")
 	if err != nil || len(log) == 0 {
-		t.Fatal("there is no log", err)
+		t.Fatal("got no log", err)
 	}
 	base := check.Must(os.ReadFile(path))(t)
 	s.Close()
-	// As a kill leaves it.
+	// As left by a kill.
 	check.NoError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
 	_, aside, err := store.Restore(ctx, dir, file)
 	check.NoError(t, err)
 	check.Equal(t, "messages were restored", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
-	check.Equal(t, "aside", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
+	check.Equal(t, "old database", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 }
 
-// Of a bot that writes as fast as it can, each copy is whole, can be restored, and holds
-// what was accepted up to one moment: all of it from before the copy began, and no message
-// without those before it.
+// Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was
+// accepted up to one moment: everything from before the copy, and no message without those before
+// it.
 func TestBackupDuringWrites(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c := storetest.Find(t, s, "terminal:general")
@@ -155,11 +155,11 @@ func TestBackupDuringWrites(t *testing.T) {
 		check.Must(taken.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))(t)
 		all, err := taken.Transcript().Page(ctx, 1, 1<<20)
 		if n := int64(len(all)); err != nil || n < least || n > most {
-			t.Fatalf("%d messages, and %d to %d were accepted, %v", n, least, most, err)
+			t.Fatalf("got %d messages, want %d to %d, %v", n, least, most, err)
 		}
 		for i, m := range all {
 			if want := fmt.Sprint("message ", i+1); m.Text != want {
-				t.Fatalf("message %d is %q", i+1, m.Text)
+				t.Fatalf("message %d: got %q", i+1, m.Text)
 			}
 		}
 		if found, err := restored.Upkeep().Check(ctx); err != nil || len(found) > 0 {

@@ -13,7 +13,7 @@ import (
 	"cairn/transcript"
 )
 
-// chatter makes messages as people write them: a dozen words, common ones often.
+// chatter generates messages like people's: a dozen words, common ones often.
 func chatter(n int) []store.Inbound {
 	random := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(random, 1.2, 4, 20_000)
@@ -28,7 +28,7 @@ func chatter(n int) []store.Inbound {
 	return messages
 }
 
-// old is a conversation of n messages, all but the newest 100 behind ten rows.
+// old returns a conversation of n messages, all but the newest 100 behind ten rows.
 func old(b *testing.B, dir string, n int) *store.Conversation {
 	b.Helper()
 	c := storetest.Find(b, storetest.OpenStore(b, dir), "terminal:general")
@@ -52,7 +52,7 @@ func BenchmarkStoreRows(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			m := messages[i%len(messages)]
 			m.ID = fmt.Sprint(i)
-			check.Len(b, "not taken up", storetest.Deliver(b, c, m), 1)
+			check.Len(b, "not dequeued", storetest.Deliver(b, c, m), 1)
 		}
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	})
@@ -70,8 +70,8 @@ func BenchmarkStoreRows(b *testing.B) {
 	})
 }
 
-// BenchmarkLoad100k is a start with 100 000 messages: the file is opened, the
-// state read, the file closed.
+// BenchmarkLoad measures a start with 100 000 messages: the file is opened, the state read, the
+// file closed.
 func BenchmarkLoad100k(b *testing.B) {
 	dir := b.TempDir()
 	check.NoError(b, old(b, dir, 100_000).Store().Close())
@@ -84,7 +84,7 @@ func BenchmarkLoad100k(b *testing.B) {
 	}
 }
 
-// BenchmarkRecall is a question in one conversation of that many messages.
+// BenchmarkRecall measures a question in one conversation of that many messages.
 func BenchmarkRecall(b *testing.B) {
 	for _, size := range []int{10_000, 100_000} {
 		c := old(b, b.TempDir(), size)

@@ -11,8 +11,8 @@ import (
 	"cairn/store"
 )
 
-// busyBot takes up and answers one message after the other until it is killed,
-// and writes the number of each that it may acknowledge.
+// busyBot dequeues and answers messages until it is killed, and prints the number of each that it
+// may acknowledge.
 func busyBot(dir string) {
 	check := func(err error) {
 		if err != nil {
@@ -31,7 +31,7 @@ func busyBot(dir string) {
 		check(err)
 		fmt.Println(n)
 		if receipt.Seq > 0 {
-			continue // from an earlier life
+			continue // from an earlier process
 		}
 		taken, err := c.Inbox().Dequeue(ctx, store.All, 100, time.Time{})
 		check(err)
@@ -45,7 +45,7 @@ func busyBot(dir string) {
 	}
 }
 
-// readConcurrently writes the names of the conversations in a folder, or why it cannot.
+// readConcurrently prints the names of the conversations in a folder, or an error.
 func readConcurrently(dir string) {
 	s, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
 	if err != nil {

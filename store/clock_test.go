@@ -13,13 +13,13 @@ import (
 	"cairn/store"
 )
 
-// jumps are how far a clock is set, to and fro.
+// jumps are clock changes in both directions.
 var jumps = map[string]time.Duration{
 	"an hour and more ahead": 2 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
 	"an hour and more back": -2 * time.Hour, "a year back": -365 * 24 * time.Hour, "to 1970": -time.Since(time.Unix(0, 0)),
 }
 
-// set has everything that waits be stamped as if the clock had been set since.
+// set changes the stamps of all waiting messages as if the clock had been set since.
 func set(t *testing.T, s *store.Store, jump time.Duration) {
 	t.Helper()
 	storetest.Run(t, s, "UPDATE inbox SET received_at = max(received_at - ?, 0)", jump.Milliseconds())
@@ -35,7 +35,7 @@ func TestClockChangeWhileMessagesWait(t *testing.T) {
 			set(t, c.Store(), jump)
 			taken, err := c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(-time.Hour))
 			if err != nil || len(taken) != 1 || !taken[0].Addressed {
-				t.Errorf("one that came just now is not answered: %+v, %v", taken, err)
+				t.Errorf("a message that just arrived is not answered: %+v, %v", taken, err)
 			}
 			m = storetest.Said(2, "and an hour ago?")
 			m.Addressed = true
@@ -43,11 +43,11 @@ func TestClockChangeWhileMessagesWait(t *testing.T) {
 			set(t, c.Store(), jump)
 			taken, err = c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
 			if err != nil || len(taken) != 1 || taken[0].Addressed {
-				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
+				t.Errorf("an old message is answered: %+v, %v", taken, err)
 			}
 			check.Must(c.Inbox().Deliver(ctx, storetest.Said(3, "never mind")))(t)
 			check.Must(privacy.Of(c).Delete(ctx, []string{storetest.Said(3, "").ID}))(t)
-			check.Equal(t, "the arrivals of messages are kept that wait no more", c.Store().Arrivals(), 0)
+			check.Equal(t, "arrivals in memory", c.Store().Arrivals(), 0)
 		})
 	}
 }
@@ -60,7 +60,7 @@ func TestSeqsFollowArrivalOrder(t *testing.T) {
 		m := storetest.Said(i+1, fmt.Sprintf("message %d about tea", i+1))
 		m.Time = time.Now().Add(jump)
 		if taken := storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), m); len(taken) != 1 || taken[0].Seq != int64(i+1) {
-			t.Fatalf("took up %+v", taken)
+			t.Fatalf("got dequeued %+v", taken)
 		}
 		if i == 3 {
 			s.Close()
@@ -69,14 +69,14 @@ func TestSeqsFollowArrivalOrder(t *testing.T) {
 	}
 	c := storetest.Find(t, s, "terminal:general")
 	if got := storetest.Seqs(storetest.Load(t, c).Messages); len(got) != len(times) || got[0] != 1 || got[6] != 7 {
-		t.Errorf("the view has %v", got)
+		t.Errorf("got view %v", got)
 	}
 	found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "tea", Limit: 10})
 	check.NoError(t, err)
-	check.Len(t, "are found", found, len(times))
+	check.Len(t, "found", found, len(times))
 	for _, f := range found {
 		if f.Score != f.Score || f.Score < 0 || f.Score > 1e6 {
-			t.Errorf("message %d scores %v", f.Seq, f.Score)
+			t.Errorf("message %d: got score %v", f.Seq, f.Score)
 		}
 	}
 	if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {

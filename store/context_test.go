@@ -26,7 +26,7 @@ func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcr
 	check.NoError(t, c.Turns().Finish(ctx, outcome))
 }
 
-// contextsOf are the contexts that a restart shows, by the message they follow.
+// contextsOf returns the contexts that a restart shows, by the message they follow.
 func contextsOf(t *testing.T, c *store.Conversation) map[int64]string {
 	t.Helper()
 	shown := map[int64]string{}
@@ -45,7 +45,7 @@ func withContext(t *testing.T) (*store.Conversation, memory.Memory) {
 	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, storetest.Load(t, c).Head.Version)
 	if got := storetest.Load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
 		!slices.Equal(got[0].Messages, []int64{1}) || !slices.Equal(got[0].Memories, []int64{kept.ID}) {
-		t.Fatalf("stored are %+v", got)
+		t.Fatalf("got stored %+v", got)
 	}
 	return c, kept
 }
@@ -62,7 +62,7 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
 		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, storetest.Load(t, c).Head.Version)
 		if got := contextsOf(t, c); len(got) != 2 || got[5] != "time: later" {
-			t.Errorf("shown are %v", got)
+			t.Errorf("got shown %v", got)
 		}
 	})
 	t.Run("a summary ends it", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 			wantNoContext(t, c)
 			wantNoContext(t, other)
 			if !slices.Equal(told[other.Name()], []int64{1}) || storetest.Load(t, other).Head.Version == before {
-				t.Errorf("%s: who watches is told of %v", what, told)
+				t.Errorf("%s: got reported %v", what, told)
 			}
 		}
 	})
@@ -144,10 +144,10 @@ func TestContextsNotStored(t *testing.T) {
 		}
 		now := storetest.Load(t, c).Head.Version
 		if !answer(5, transcript.Context{Text: "time: now"}, now) {
-			t.Error("one that was stored was not told of")
+			t.Error("a stored context was not reported")
 		}
 		if answer(7, transcript.Context{Text: "time: now"}, now-1) || answer(9, transcript.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}, now) {
-			t.Error("one was told of that was not stored")
+			t.Error("a context that was not stored was reported")
 		}
 	})
 	t.Run("who watches is told if a purged memory was quoted in its own conversation", func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestContextsNotStored(t *testing.T) {
 		before := storetest.Load(t, c).Head.Version
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, kept.ID))
 		if !slices.Equal(told[c.Name()], []int64{3}) || storetest.Load(t, c).Head.Version == before {
-			t.Errorf("told of %v, version %d after %d", told, storetest.Load(t, c).Head.Version, before)
+			t.Errorf("got reported %v, version %d after %d", told, storetest.Load(t, c).Head.Version, before)
 		}
 	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestDeletionRemovesStoredReasoning(t *testing.T) {
 	storetest.Deliver(t, c, storetest.Said(1, "a secret"), storetest.Asking(2, "what did I say?"))
 	storetest.AnswerWith(t, c, 2, 3, `{"fields":{"reasoning_content":"\"she said a secret\""}}`, map[string]string{"weather": "sunny"})
 	if got := storetest.Remove(t, c, 1); !slices.Contains(got, int64(3)) {
-		t.Errorf("changed are %v", got)
+		t.Errorf("got changed %v", got)
 	}
-	check.Equal(t, "messages keep reasoning", storetest.Number(t, c.Store(), "SELECT count(*) FROM messages WHERE native <> ''"), 0)
+	check.Equal(t, "messages with reasoning", storetest.Number(t, c.Store(), "SELECT count(*) FROM messages WHERE native <> ''"), 0)
 }

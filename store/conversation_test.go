@@ -9,11 +9,11 @@ import (
 	"cairn/store"
 )
 
-// Whoever is first to name a conversation, all who name it have the same one.
+// Concurrent callers who name a conversation get the same one.
 func TestConcurrentConversationLookup(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{storetest.OpenStore(t, dir)}
-	for range 2 { // as a shell beside the bot
+	for range 2 { // like a shell beside the bot
 		s := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 		defer s.Close()
 		stores = append(stores, s)

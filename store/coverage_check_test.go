@@ -27,7 +27,7 @@ func checkCoverage(t check.Tester, c *store.Conversation) {
 	rows := active(state.Head)
 	for i, row := range rows {
 		if i > 0 && rows[i-1].To >= row.From {
-			t.Errorf("the stack is out of order or overlaps: %s", storetest.Shape(rows))
+			t.Errorf("stack out of order or overlapping: %s", storetest.Shape(rows))
 		}
 		for _, seq := range expand(t, c, row) {
 			places[seq]++
@@ -37,18 +37,18 @@ func checkCoverage(t check.Tester, c *store.Conversation) {
 	check.NoError(t, err)
 	for _, m := range all {
 		if places[m.Seq] != 1 {
-			t.Errorf("message %d is in %d places; stack %s", m.Seq, places[m.Seq], storetest.Shape(state.Head.Stack))
+			t.Errorf("message %d: got %d places, want 1; stack %s", m.Seq, places[m.Seq], storetest.Shape(state.Head.Stack))
 		}
 	}
-	check.Equal(t, "messages are in the view, there", len(places), len(all))
+	check.Equal(t, "messages in the view", len(places), len(all))
 	stored := storetest.StateOf(t, c)
-	stored.Prepared, stored.Running = nil, nil // tests begin what no engine would
+	stored.Prepared, stored.Running = nil, nil // tests start jobs that no engine would
 	if err := stored.Check(); err != nil {
-		t.Errorf("the state is wrong: %v", err)
+		t.Errorf("invalid state: %v", err)
 	}
 }
 
-// active are all rows of a head, those of earlier sessions too, each inside its session.
+// active returns all rows of a head, those of earlier sessions too, each inside its session.
 func active(head transcript.Head) (rows []transcript.Summary) {
 	for _, s := range head.Earlier {
 		for _, row := range s.Rows {
@@ -61,7 +61,7 @@ func active(head transcript.Head) (rows []transcript.Summary) {
 	return append(rows, head.Stack...)
 }
 
-// tiled reports whether children are all that stands in [from, to].
+// tiled reports whether the children cover [from, to] without gaps.
 func tiled(state transcript.Snapshot, from, to int64, children []int64) bool {
 	var rows []int64
 	for _, row := range active(state.Head) {
@@ -72,7 +72,7 @@ func tiled(state transcript.Snapshot, from, to int64, children []int64) bool {
 	return slices.Equal(rows, children) && !slices.ContainsFunc(state.Messages, func(m chat.Message) bool { return from <= m.Seq && m.Seq <= to })
 }
 
-// expand returns the seqs a row stands for, by going down to its leaves.
+// expand returns the seqs that a row covers, by descending to its leaves.
 func expand(t check.Tester, c *store.Conversation, row transcript.Summary) []int64 {
 	t.Helper()
 	if row.Kind != transcript.Rollup {
@@ -89,7 +89,7 @@ func expand(t check.Tester, c *store.Conversation, row transcript.Summary) []int
 		})
 		check.NoError(t, err)
 		if child.State != transcript.RolledUp {
-			t.Errorf("child %d of rollup %d is %s", id, row.ID, child.State)
+			t.Errorf("child %d of rollup %d: got %s", id, row.ID, child.State)
 		}
 		all = append(all, expand(t, c, child)...)
 	}
@@ -120,13 +120,13 @@ func (m *coverage) check(rt *rapid.T) {
 	}
 	counts, err := m.c.Transcript().Counts(ctx)
 	if err != nil || counts.Messages != left || counts.Waiting != m.arrived-int(m.taken) {
-		rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", m.arrived, m.taken, counts, err)
+		rt.Fatalf("%d arrived, %d dequeued, counted %+v, %v", m.arrived, m.taken, counts, err)
 	}
 	if covered+len(state.Messages) != left {
 		rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, storetest.Shape(state.Head.Stack))
 	}
 	if !slices.Equal(store.Ids(state.Prepared), m.preparedIDs()) {
-		rt.Fatalf("prepared are %v, not %v", state.Prepared, m.prepared)
+		rt.Fatalf("got prepared %v, want %v", state.Prepared, m.prepared)
 	}
 	m.memories.check(rt, m.c)
 }

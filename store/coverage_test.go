@@ -16,9 +16,9 @@ import (
 	"cairn/transcript"
 )
 
-// coverage is a conversation to which everything happens in random order: whatever is started,
-// stored, applied, hidden, edited, deleted or lost in a crash, each message is always in exactly
-// one place, or deleted, and each row knows how many it covers.
+// coverage is a conversation that changes in random order: whatever is started, stored, applied,
+// hidden, edited, deleted or lost in a crash, each message is always in exactly one place, or
+// deleted, and each row has the right count.
 type coverage struct {
 	t   *testing.T
 	dir string
@@ -33,14 +33,14 @@ type coverage struct {
 	appliedSets    []transcript.Snapshot // the states before those that an undo goes back to
 }
 
-// coverageJob is a compaction on its way.
+// coverageJob is a running compaction.
 type coverageJob struct {
 	summarize.Job
 	from, to int64
 	touched  bool // one of its messages has changed since it started
 	undone   bool // something was undone since
 	children []int64
-	drafts   map[string]int64 // what it will save, of a worker's
+	drafts   map[string]int64 // the memories that a worker's job will save
 }
 
 func TestCoverage(t *testing.T) {
@@ -109,7 +109,7 @@ func (m *coverage) deliverAgain(rt *rapid.T) {
 	}
 	n := rapid.IntRange(1, m.arrived).Draw(rt, "message")
 	if r, err := m.c.Inbox().Deliver(ctx, storetest.Said(n, "text")); err != nil || r.Fresh {
-		rt.Fatalf("message %d came again: %+v, %v", n, r, err)
+		rt.Fatalf("redelivered message %d: got %+v, %v", n, r, err)
 	}
 }
 
@@ -130,7 +130,7 @@ func (m *coverage) begin(rt *rapid.T) {
 
 func (m *coverage) beginFold(rt *rapid.T) {
 	stack := storetest.Load(m.t, m.c).Head.Stack
-	m.jobs = nil // load has failed what was running
+	m.jobs = nil // load has failed the running rows
 	if len(stack) < 2 {
 		return
 	}
@@ -164,7 +164,7 @@ func (m *coverage) store(rt *rapid.T) {
 		want = m.memories.store(j.from, j.to, j.drafts)
 	}
 	if len(fresh) != len(want) {
-		rt.Fatalf("new memories are %v, should be %v", fresh, want)
+		rt.Fatalf("got new memories %v, want %v", fresh, want)
 	}
 }
 
@@ -172,19 +172,19 @@ func (m *coverage) apply(rt *rapid.T) {
 	before := storetest.Peek(rt, m.c)
 	cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
 	if len(m.prepared) == 0 {
-		cleared = 0 // by itself it would be a change of its own
+		cleared = 0 // separately it would be a change of its own
 	}
 	mustApply := len(m.prepared) == 1 && m.prepared[0].children != nil && !m.prepared[0].undone && tiled(before, m.prepared[0].from, m.prepared[0].to, m.prepared[0].children)
 	rows := m.preparedIDs()
 	if _, applied := storetest.ApplyAndClear(rt, m.c, cleared, rows...); mustApply && applied[0].State != transcript.Applied {
-		rt.Fatalf("the fold of %d to %d is %s, and should replace %s", m.prepared[0].from, m.prepared[0].to, applied[0].State, storetest.Shape(before.Head.Stack))
+		rt.Fatalf("fold of %d to %d: got %s, want it to replace %s", m.prepared[0].from, m.prepared[0].to, applied[0].State, storetest.Shape(before.Head.Stack))
 	}
 	after := storetest.Peek(rt, m.c)
 	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { return !slices.Contains(store.Ids(after.Prepared), w.ID()) })
-	if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // what was applied before the session with it, or by itself, is not undone
+	if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // rows applied in earlier sessions are not undone
 		m.appliedSets = append(m.appliedSets, before)
 	} else if reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) && after.Head.Version != before.Head.Version {
-		rt.Fatalf("nothing applied, and the head has changed from %+v to %+v", before.Head, after.Head)
+		rt.Fatalf("nothing applied, but the head changed from %+v to %+v", before.Head, after.Head)
 	}
 }
 
@@ -200,10 +200,10 @@ func (m *coverage) undo(rt *rapid.T) {
 	for _, w := range slices.Concat(m.jobs, m.prepared) {
 		w.undone = true
 	}
-	for _, j := range m.jobs { // it would hide again what people want to see
+	for _, j := range m.jobs { // it would hide the restored messages again
 		j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= j.to && j.from <= row.To })
 	}
-	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { // they would hide it again
+	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { // they would hide the restored messages again
 		return slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= w.to && w.from <= row.To })
 	})
 	if len(m.appliedSets) == 0 {
@@ -223,7 +223,7 @@ func (m *coverage) emergency(rt *rapid.T) {
 	if len(verbatim) == 0 {
 		return
 	}
-	n := 1 // neighbours, from the oldest on
+	n := 1 // neighbors, from the oldest on
 	for n < len(verbatim) && verbatim[n].Seq == verbatim[n-1].Seq+1 {
 		n++
 	}
@@ -273,7 +273,7 @@ func (m *coverage) remove(rt *rapid.T) {
 	}
 	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
 	if deleted := storetest.Remove(rt, m.c, int(n)); (len(deleted) == 1) == m.gone[n] {
-		rt.Fatalf("deleted are %v, before: %v", deleted, m.gone)
+		rt.Fatalf("got deleted %v, before: %v", deleted, m.gone)
 	}
 	m.touch(n, !m.gone[n])
 	m.gone[n], m.appliedSets = true, nil

@@ -17,7 +17,7 @@ import (
 	"cairn/transcript"
 )
 
-// stocked is a folder with a database that holds something of all kinds, closed.
+// stocked returns a folder with a closed database that contains something of each kind.
 func stocked(t *testing.T, messages int) (dir, was string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -41,7 +41,7 @@ func stocked(t *testing.T, messages int) (dir, was string) {
 	return dir, was
 }
 
-// rootOf is where the first page of a table or index begins, and how large pages are.
+// rootOf returns the position of the first page of a table or index, and the page size.
 func rootOf(t *testing.T, dir, name string) (at, size int64) {
 	t.Helper()
 	db := store.OpenFile(store.File(dir), store.ReaderPragmas)
@@ -52,14 +52,14 @@ func rootOf(t *testing.T, dir, name string) (at, size int64) {
 	return at, size
 }
 
-// leaves are the places of the pages that hold a table's rows, in order.
+// leaves returns the positions of a table's leaf pages, in order.
 func leaves(t *testing.T, dir, table string) (file []byte, places []int) {
 	t.Helper()
 	root, size := rootOf(t, dir, table)
 	file = check.Must(os.ReadFile(store.File(dir)))(t)
 	var under func(at int)
 	under = func(at int) {
-		if file[at] == 13 { // a leaf; of the others 5 is the kind, and the newest child stands in the header
+		if file[at] == 13 { // a leaf; an inner page has kind 5, and its newest child in the header
 			places = append(places, at)
 			return
 		}
@@ -73,7 +73,7 @@ func leaves(t *testing.T, dir, table string) (file []byte, places []int) {
 	return file, places
 }
 
-// shorten takes rows off a leaf: the last n, or the first -n.
+// shorten removes rows from a leaf: the last n, or the first -n.
 func shorten(t *testing.T, dir, table string, leaf func(all []int) int, n int) {
 	t.Helper()
 	file, all := leaves(t, dir, table)
@@ -90,8 +90,8 @@ func shorten(t *testing.T, dir, table string, leaf func(all []int) int, n int) {
 	write(t, dir, store.DatabaseName, string(file))
 }
 
-// wantDamaged wants that the doctor notices what is wrong: integrity_check alone does not
-// notice rows that are missing where all indexes are partial.
+// wantDamaged fails unless the doctor notices the damage: integrity_check alone does not notice
+// missing rows if all indexes are partial.
 func wantDamaged(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := store.Inspect(ctx, store.File(dir)); errors.Is(err, store.ErrDamaged) {
@@ -100,7 +100,7 @@ func wantDamaged(t *testing.T, dir string) {
 	s := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 	defer s.Close()
 	if found, err := s.Upkeep().Check(ctx); err == nil && len(found) == 0 {
-		t.Error("nobody notices")
+		t.Error("the damage was not noticed")
 	}
 }
 
@@ -163,7 +163,7 @@ func TestLostRowsAreDetected(t *testing.T) {
 			s.Close()
 			now := check.Must(os.ReadFile(store.File(dir)))(t)
 			if slices.Equal(now[at:at+4096], before[at:at+4096]) {
-				t.Fatal("it is the same")
+				t.Fatal("the file is unchanged")
 			}
 			overwrite(t, store.File(dir), int64(at), before[at:at+4096])
 			wantDamaged(t, dir)

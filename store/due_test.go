@@ -8,7 +8,7 @@ import (
 	"cairn/store"
 )
 
-// What a conversation has to see to is told for it alone, and no longer than it is to do.
+// Due work of a conversation is reported for it alone, and only until it is done.
 func TestDue(t *testing.T) {
 	c := storetest.NewConversation(t)
 	other := storetest.Find(t, c.Store(), "terminal:other")

@@ -25,17 +25,17 @@ func TestEdit(t *testing.T) {
 		m := storetest.Said(1, "buy mlik")
 		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
 		storetest.DeliverOnly(t, c, m)
-		check.Equal(t, "the result", storetest.Edit(t, c, 1, "buy milk"), 0)
+		check.Equal(t, "answer", storetest.Edit(t, c, 1, "buy milk"), 0)
 		taken := storetest.Deliver(t, c)
 		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != chat.TokensOf(got) {
-			t.Errorf("took up %+v", taken)
+			t.Errorf("got dequeued %+v", taken)
 		}
 	})
 	t.Run("one that was taken up keeps its place; text, cost and index are new", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		taken := storetest.Deliver(t, c, storetest.Said(1, "the meeting is on Monday"), storetest.Said(2, "fine"))
 		before := storetest.Version(t, c)
-		check.Equal(t, "the result", storetest.Edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
+		check.Equal(t, "answer", storetest.Edit(t, c, 1, "the meeting is on Tuesday, in the large room"), 1)
 		want := taken[0]
 		want.Text = "the meeting is on Tuesday, in the large room"
 		want.Tokens = chat.TokensOf(want)
@@ -43,9 +43,9 @@ func TestEdit(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		if got := storetest.Recalled(t, c, "Monday"); got != nil {
-			t.Errorf("its old words find %v", got)
+			t.Errorf("got %v found by the old words", got)
 		}
-		check.EqualAll(t, "its new words find", storetest.Recalled(t, c, "large room Tuesday"), []int64{1})
+		check.EqualAll(t, "found by the new words", storetest.Recalled(t, c, "large room Tuesday"), []int64{1})
 		check.Equal(t, "version", storetest.Version(t, c), before+1)
 	})
 	t.Run("the later of two edits wins, in whichever order they come", func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestEdit(t *testing.T) {
 		storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
 		storetest.Edit(t, c, 1, "second")
 		storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
-		check.Equal(t, "took up", storetest.Deliver(t, c)[0].Text, "second")
+		check.Equal(t, "dequeued", storetest.Deliver(t, c)[0].Text, "second")
 	})
 }
 
@@ -110,9 +110,9 @@ func TestWhatNoEditChanges(t *testing.T) {
 		if seq, changed, err := other.Transcript().Edit(ctx, editedLater(1, "other words", 1)); seq != 0 || changed || err != nil {
 			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
 		}
-		check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
 		if _, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}); err == nil {
-			t.Error("one without an id is no error")
+			t.Error("no error for a message without an id")
 		}
 	})
 	t.Run("an edit starts no turn and ends none", func(t *testing.T) {

@@ -60,7 +60,7 @@ func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
 
 func (l *lock) Release() error { return l.release() }
 
-// Arrivals is how many waiting messages have the time of their arrival in memory.
+// Arrivals returns how many waiting messages have their arrival time in memory.
 func (s *Store) Arrivals() int { return len(s.arrivals.at) }
 
 // AddMigrations adds migrations until restore is called.

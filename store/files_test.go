@@ -14,7 +14,7 @@ import (
 	"cairn/store"
 )
 
-// incomplete is message n, of which its connector can find out more.
+// incomplete returns message n, which its connector can complete.
 func incomplete(n int, text string) store.Inbound {
 	m := storetest.Said(n, text)
 	m.Incomplete = true
@@ -26,10 +26,10 @@ func TestIncomplete(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, storetest.Said(1, "a"), incomplete(2, "b"), storetest.Said(3, "c"))
 		if taken := storetest.Deliver(t, c); !slices.Equal(storetest.Seqs(taken), []int64{1}) {
-			t.Fatalf("took up %+v", taken)
+			t.Fatalf("got dequeued %+v", taken)
 		}
 		if taken := storetest.Deliver(t, c); taken != nil {
-			t.Fatalf("took up %+v", taken)
+			t.Fatalf("got dequeued %+v", taken)
 		}
 		found, err := c.Inbox().Incomplete(ctx)
 		if err != nil || len(found) != 1 || found[0].ID != "m2" || !found[0].Incomplete {
@@ -42,7 +42,7 @@ func TestIncomplete(t *testing.T) {
 		taken := storetest.Deliver(t, c)
 		if len(taken) != 2 || taken[0].Author != "Beatrice" || taken[0].Text != "b @Ann" || taken[0].Quote != `Ann: "a"` || taken[1].ID != "m3" ||
 			!reflect.DeepEqual(taken[0].Attachments, full.Attachments) {
-			t.Errorf("took up %+v", taken)
+			t.Errorf("got dequeued %+v", taken)
 		}
 		if found, err = c.Inbox().Incomplete(ctx); found != nil || err != nil {
 			t.Errorf("%+v, %v", found, err)
@@ -77,7 +77,7 @@ func TestIncomplete(t *testing.T) {
 		full.Text = "second @Ann"
 		check.NoError(t, c.Inbox().Complete(ctx, again[0], full))
 		taken := storetest.Deliver(t, c)
-		check.Len(t, "took up", taken, 1)
+		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "storetest.Deliver(t, c)[0].Text", taken[0].Text, "second @Ann")
 	})
 }
@@ -107,7 +107,7 @@ func TestChangesOfIncompleteMessages(t *testing.T) {
 		full := was[0]
 		full.Attachments = []chat.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
 		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
-		check.Equal(t, "something is left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
+		check.Equal(t, "files left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
 	})
 	t.Run("whoever asks for an answer meanwhile is heard", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -118,7 +118,7 @@ func TestChangesOfIncompleteMessages(t *testing.T) {
 		storetest.DeliverOnly(t, c, again)
 		check.NoError(t, c.Inbox().Complete(ctx, was[0], was[0]))
 		if taken := storetest.Deliver(t, c); !taken[0].Addressed {
-			t.Errorf("took up %+v", taken)
+			t.Errorf("got dequeued %+v", taken)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"cairn/store"
 )
 
-// use does with a folder what a bot does, and returns the first error.
+// use uses a folder like a bot, and returns the first error.
 func use(t *testing.T, dir string) (err error) {
 	s, err := store.Open(ctx, store.Options{Dir: dir})
 	if err != nil {
@@ -44,8 +44,8 @@ func use(t *testing.T, dir string) (err error) {
 	return errors.Join(append(errs, err)...)
 }
 
-// Whatever bits change, and wherever the file ends: the store breaks in nothing but
-// errors, says that the file is damaged where it does not open, and begins no new one.
+// For any changed bits, and a file that ends anywhere: the store only returns errors, reports the
+// damage if the file does not open, and creates no new one.
 func TestBitFlips(t *testing.T) {
 	dir, _ := stocked(t, 20)
 	whole := check.Must(os.ReadFile(store.File(dir)))(t)
@@ -69,7 +69,7 @@ func TestBitFlips(t *testing.T) {
 			write(t, dir, store.DatabaseName, string(flip(whole, 0, 100))) // the header
 		case 1, 2:
 			page := random.IntN(size/4096) * 4096
-			write(t, dir, store.DatabaseName, string(flip(whole, page, page+200))) // what a page says of itself
+			write(t, dir, store.DatabaseName, string(flip(whole, page, page+200))) // the page's own header
 		case 3:
 			size = 1 + random.IntN(size-1)
 			write(t, dir, store.DatabaseName, string(whole[:size]))
@@ -83,21 +83,21 @@ func TestBitFlips(t *testing.T) {
 		case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer):
 			refused++
 		case err != nil && !strings.Contains(err.Error(), "another program"):
-			broke++ // something does not fit together: Examine, a constraint, a value
+			broke++ // an inconsistency: Examine, a constraint, a value
 		}
 		if info, err := os.Stat(store.File(dir)); err != nil || info.Size() < int64(min(size, 4096)) {
-			t.Fatalf("the file has become another: %v, %v", info, err)
+			t.Fatalf("the file was replaced: %v, %v", info, err)
 		}
 	}
 	if refused < 14 {
-		t.Errorf("only %d of them were noticed, %d otherwise", refused, broke)
+		t.Errorf("got only %d noticed, %d otherwise", refused, broke)
 	}
 	t.Logf("%d were told to be damaged, %d broke otherwise", refused, broke)
 }
 
-// A log that lies beside another database than its own, as after somebody copied a backup
-// over cairn.db by hand, is played back into it: SQLite cannot tell. What comes of it is
-// whole, or is found to be damaged.
+// A log beside another database than its own, for example after somebody copied a backup over
+// cairn.db, is replayed into it: SQLite cannot notice. The result is whole, or is reported as
+// damaged.
 func TestForeignWriteAheadLog(t *testing.T) {
 	killed, log := left(t)
 	for name, of := range map[string]func() string{
@@ -117,13 +117,13 @@ func TestForeignWriteAheadLog(t *testing.T) {
 			write(t, dir, store.DatabaseName+"-wal", string(log))
 			err := use(t, dir)
 			if _, inspected := store.Inspect(ctx, store.File(dir)); err == nil && inspected != nil || err != nil && !errors.Is(err, store.ErrDamaged) {
-				t.Errorf("it was used with %v, and the doctor says %v", err, inspected)
+				t.Errorf("used with %v, but the doctor reports %v", err, inspected)
 			}
 		})
 	}
 }
 
-// A folder that is copied while a bot runs: the copy opens whole, or is told to be damaged.
+// A copy of a running bot's folder opens whole, or is reported as damaged.
 func TestFolderCopiedFromRunningBot(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)

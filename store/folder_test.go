@@ -57,7 +57,7 @@ func TestFolder(t *testing.T) {
 			}
 			entries, err := os.ReadDir(dir)
 			if err != nil || len(entries) != 1 || mode(t, dir) != 0o755 || mode(t, path) != 0o644 || read(t, path) != before {
-				t.Errorf("version %s: it was touched: %v with %v, %v with %v, %v", version, dir, mode(t, dir), entries, mode(t, path), err)
+				t.Errorf("version %s: the file was changed: %v with %v, %v with %v, %v", version, dir, mode(t, dir), entries, mode(t, path), err)
 			}
 		}
 	})
@@ -69,7 +69,7 @@ func TestFolder(t *testing.T) {
 		chmod(t, dir, 0o555)
 		defer chmod(t, dir, 0o700)
 		reader := exec.Command(os.Args[0])
-		if os.Getuid() == 0 { // who may write everything, so somebody else must look
+		if os.Getuid() == 0 { // root may write everything, so another user must check
 			reader.Path = "/proc/self/exe"
 			reader.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
@@ -96,7 +96,7 @@ func chmod(t testing.TB, path string, mode fs.FileMode) {
 	check.NoError(t, os.Chmod(path, mode))
 }
 
-// mode is what a file allows to whom.
+// mode returns a file's permissions.
 func mode(t testing.TB, path string) fs.FileMode {
 	t.Helper()
 	info := check.Must(os.Stat(path))(t)

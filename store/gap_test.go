@@ -23,7 +23,7 @@ func away(t *testing.T, s *store.Store, connector string) []store.Gap {
 func wantGap(t *testing.T, c *store.Conversation, want string, wantOpen bool) {
 	t.Helper()
 	if after, open, err := c.Past().Gap(ctx); after != want || open != wantOpen || err != nil {
-		t.Errorf("the gap begins at %q, open %v, %v; want %q, %v", after, open, err, want, wantOpen)
+		t.Errorf("got a gap at %q, open %v, %v; want %q, %v", after, open, err, want, wantOpen)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestAway(t *testing.T) {
 		wantGap(t, empty, "", true)
 		storetest.Deliver(t, taken, storetest.Said(4, "d"))
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
-			t.Errorf("an open gap has moved: %v", got)
+			t.Errorf("the open gap moved: %v", got)
 		}
 	})
 	t.Run("where messages may come without those before them, the connector says where it begins", func(t *testing.T) {
@@ -116,19 +116,19 @@ func TestGap(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Said(1, "a"))
 		away(t, s, "slack")
 		storetest.DeliverOnly(t, c, storetest.Said(6, "live"))
-		check.Equal(t, "the result", fillGap(t, c, "m3", false, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 2)
+		check.Equal(t, "answer", fillGap(t, c, "m3", false, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 2)
 		s.Close()
 		s = storetest.OpenStore(t, dir)
 		c = storetest.Find(t, s, "slack:1/2")
 		wantGap(t, c, "m3", true)
 		storetest.DeliverOnly(t, c, storetest.Said(7, "live"))
-		check.Equal(t, "the result", fillGap(t, c, "m6", true, storetest.Said(4, "d"), storetest.Said(5, "e"), storetest.Said(6, "live")), 2)
+		check.Equal(t, "answer", fillGap(t, c, "m6", true, storetest.Said(4, "d"), storetest.Said(5, "e"), storetest.Said(6, "live")), 2)
 		wantGap(t, c, "", false)
 		var ids []string
 		for _, m := range storetest.Deliver(t, c) {
 			ids = append(ids, m.ID)
 		}
-		check.EqualAll(t, "taken up as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
+		check.EqualAll(t, "dequeued as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
 	})
 	t.Run("whoever asked while the bot was away waits for an answer", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -147,9 +147,9 @@ func TestGap(t *testing.T) {
 		storetest.DeliverOnly(t, c, storetest.Said(2, "b"))
 		storetest.Remove(t, c, 1, 2)
 		setGap(t, c, "")
-		check.Equal(t, "the result", fillGap(t, c, "m3", true, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 1)
+		check.Equal(t, "answer", fillGap(t, c, "m3", true, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 1)
 		taken := storetest.Deliver(t, c)
-		check.Len(t, "took up", taken, 1)
+		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "storetest.Deliver(t, c)[0].ID", taken[0].ID, "m3")
 	})
 }
@@ -159,7 +159,7 @@ func TestOverlappingAndFailedGaps(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "slack:1/2")
 		setGap(t, c, "m1")
-		// The last page was read, and before it is stored the bot is away once more.
+		// The last page was read, and before it is stored the bot disconnects again.
 		if got := away(t, s, "slack"); !reflect.DeepEqual(got, []store.Gap{{"slack:1/2", "m1"}}) {
 			t.Errorf("got %v", got)
 		}
@@ -171,7 +171,7 @@ func TestOverlappingAndFailedGaps(t *testing.T) {
 	t.Run("a message that is missed while it is filled is read too", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		setGap(t, c, "m1")
-		setGap(t, c, "m2") // which the last page, that was read by now, does not have
+		setGap(t, c, "m2") // which the last page, read before, lacks
 		fillGap(t, c, "m2", true, storetest.Said(2, "b"))
 		wantGap(t, c, "m2", true)
 		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
@@ -189,12 +189,12 @@ func TestOverlappingAndFailedGaps(t *testing.T) {
 		if _, err := c.Past().FillGap(ctx, []store.Inbound{storetest.Said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
 			t.Error("no error")
 		}
-		check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
 	})
 }
 
-// However live messages and pages of the past mix, the inbox ends up in the order in
-// which was spoken, and beside another conversation's, which stays as it is.
+// However live messages and history pages mix, the inbox ends up in the order of the messages, and
+// another conversation's stays as it is.
 func TestFilledGapIsInOrder(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	round := 0
@@ -229,12 +229,12 @@ func TestFilledGapIsInOrder(t *testing.T) {
 		}
 		for i, m := range storetest.Deliver(t, c) {
 			if m.ID != all[i].ID {
-				rt.Fatalf("place %d has %s", i+1, m.ID)
+				rt.Fatalf("place %d: got %s", i+1, m.ID)
 			}
 		}
 		for i, m := range storetest.Deliver(t, other) {
 			if m.ID != others[i] {
-				rt.Fatalf("the other's place %d has %s", i+1, m.ID)
+				rt.Fatalf("place %d of the other conversation: got %s", i+1, m.ID)
 			}
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"cairn/store"
 )
 
-// left is what a bot leaves that was killed: a database, and a log with what was said last.
+// left returns what a killed bot leaves: a database, and a log with the last messages.
 func left(t *testing.T) (dir string, log []byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -22,7 +22,7 @@ func left(t *testing.T) (dir string, log []byte) {
 	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(1, "I like tea"))
 	log, err := os.ReadFile(store.File(dir) + "-wal")
 	if err != nil || len(log) == 0 {
-		t.Fatal("there is no log", err)
+		t.Fatal("got no log", err)
 	}
 	base := check.Must(os.ReadFile(store.File(dir)))(t)
 	s.Close()
@@ -39,7 +39,7 @@ func wantRefused(t *testing.T, dir string, words ...string) {
 	}
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
-			t.Errorf("%q is not in %v", word, err)
+			t.Errorf("got no %q in %v", word, err)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		storetest.OpenStore(t, dir).Close()
 		write(t, dir, store.DatabaseName, "")
 		wantRefused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
-		wantRefused(t, dir, "the file is empty") // as it says whenever it is asked
+		wantRefused(t, dir, "the file is empty") // as each call reports
 		check.Equal(t, "info.Size()", check.Must(os.Stat(store.File(dir)))(t).Size(), 0)
 	})
 	t.Run("an emptied file whose log is there", func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		write(t, dir, store.DatabaseName, "")
 		check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
 		wantRefused(t, dir, "bring it back, or move the log away")
-		check.Equal(t, "the log is not what it was", string(check.Must(os.ReadFile(store.File(dir)+"-wal"))(t)) == string(log), true)
+		check.Equal(t, "log", string(check.Must(os.ReadFile(store.File(dir)+"-wal"))(t)) == string(log), true)
 	})
 	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
 		dir, _ := left(t)
@@ -67,7 +67,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		wantRefused(t, dir, "bring it back, or move the log away")
 		check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
 		write(t, dir, store.DatabaseName, string(base))
-		check.Equal(t, "brought back it has messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
+		check.Equal(t, "messages after it was restored", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("and a backup does, with what is left kept beside it", func(t *testing.T) {
 		dir, log := left(t)
@@ -79,7 +79,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		write(t, dir, store.DatabaseName+"-wal", string(log))
 		_, aside, err := store.Restore(ctx, dir, file)
 		check.NoError(t, err)
-		check.Equal(t, "the log is gone", string(check.Must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
+		check.Equal(t, "the log is missing", string(check.Must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
 		check.Equal(t, "messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 }
@@ -111,7 +111,7 @@ func TestDatabaseCreation(t *testing.T) {
 		storetest.OpenStore(t, dir).Close()
 		for _, name := range []string{store.DatabaseName, store.LockName} {
 			info := check.Must(os.Stat(dir + "/" + name))(t)
-			check.Equal(t, fmt.Sprintf("%s is of user", name), info.Sys().(*syscall.Stat_t).Uid, nobody)
+			check.Equal(t, fmt.Sprintf("owner of %s", name), info.Sys().(*syscall.Stat_t).Uid, nobody)
 		}
 	})
 	t.Run("and so is one that a kill left empty before it was made", func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 		check.Contains(t, "err.Error()", err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ")
 		s.Close()
 	}
-	// What a killed bot left names a process that lives, as numbers are given again.
+	// A killed bot's files name a live process, as process numbers are reused.
 	write(t, dir, store.LockName, strconv.Itoa(os.Getppid())+"\n"+store.HeldNote+"\n")
 	storetest.OpenStore(t, dir)
 }

@@ -19,7 +19,7 @@ import (
 	"cairn/store"
 )
 
-// hold reports a delivery as the hub does, and returns whether it was held.
+// hold delivers a message like the hub, and returns whether it was held.
 func hold(t *testing.T, s *store.Store, d store.Delivery) bool {
 	t.Helper()
 	kept, done, err := s.Held().Hold(ctx, d)
@@ -47,7 +47,7 @@ func TestHeldDeliveries(t *testing.T) {
 	s := storetest.OpenStore(t, dir)
 	const name = "terminal:new"
 	if hold(t, s, sent(name, storetest.Said(1, "first"), storetest.Said(2, "second"))) {
-		t.Fatal("it is held, and nothing is being rewritten")
+		t.Fatal("a delivery is held without a rewrite")
 	}
 	check.NoError(t, s.Rewriting(ctx))
 	picture := storetest.Said(4, "look")
@@ -60,29 +60,29 @@ func TestHeldDeliveries(t *testing.T) {
 		sent(name, storetest.Said(5, "fifth"), storetest.Said(6, "sixth")),
 		{Conversation: name, Edited: &edited},
 		{Conversation: name, Deleted: []string{storetest.Said(6, "").ID, storetest.Said(1, "").ID}},
-		sent(name, storetest.Said(6, "sixth")), // it is not taken again after it was deleted
+		sent(name, storetest.Said(6, "sixth")), // a deleted message is not dequeued again
 	} {
 		if !hold(t, s, d) {
-			t.Fatalf("%+v is not held", d)
+			t.Fatalf("%+v was not held", d)
 		}
 	}
 	if _, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"})); err == nil {
-		t.Error("a message without an id is held, and can never be delivered")
+		t.Error("a message without an id is held")
 	}
 	check.Equal(t, "info.Mode().Perm()", check.Must(os.Stat(filepath.Join(dir, store.HeldName)))(t).Mode().Perm(), 0o600)
-	s.Close() // as a process leaves it that was killed
+	s.Close() // as left by a killed process
 	s = storetest.OpenStore(t, dir)
 	check.NoError(t, s.Held().Deliver(ctx))
 	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, store.HeldName))), fs.ErrNotExist)
 	if hold(t, s, sent(name, storetest.Said(7, "seventh"))) {
-		t.Error("it is held, and nothing is being rewritten any more")
+		t.Error("a delivery is held after the rewrite")
 	}
 	taken := storetest.Deliver(t, storetest.Find(t, s, name))
-	check.EqualAll(t, "taken up", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
+	check.EqualAll(t, "dequeued", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
 	check.Equal(t, "pictures are stored", storetest.Number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
 }
 
-// heldBy returns a store that found deliveries of an earlier process.
+// heldBy returns a store that found an earlier process's deliveries.
 func heldBy(t *testing.T, deliveries ...store.Delivery) *store.Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,7 +112,7 @@ func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	check.EqualAll(t, "taken up", texts(storetest.Deliver(t, storetest.Find(t, s, name))), want)
+	check.EqualAll(t, "dequeued", texts(storetest.Deliver(t, storetest.Find(t, s, name))), want)
 }
 
 func TestUnreadableHeldDeliveryStays(t *testing.T) {
@@ -127,8 +127,8 @@ func TestUnreadableHeldDeliveryStays(t *testing.T) {
 	}
 }
 
-// TestKillWithHeldDeliveries kills processes that rewrite their database and take
-// messages. What was acknowledged is there afterwards, once and in order.
+// TestKillWithHeldDeliveries kills processes that rewrite their database and accept messages.
+// Acknowledged messages are stored afterwards, once and in order.
 func TestKillWithHeldDeliveries(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
@@ -157,22 +157,22 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 		taken := storetest.Deliver(t, storetest.Find(t, s, "terminal:held"))
 		all := storetest.Number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
 		if all < acknowledged || all > acknowledged+1 { // it may be on disk and not acknowledged yet
-			t.Fatalf("%d messages were acknowledged, and %d are there", acknowledged, all)
+			t.Fatalf("acknowledged %d messages, got %d", acknowledged, all)
 		}
 		acknowledged = all
 		if !slices.IsSortedFunc(taken, func(a, b chat.Message) int { return a.Time.Compare(b.Time) }) {
-			t.Fatalf("the order is another one: %q", texts(taken))
+			t.Fatalf("got order %q", texts(taken))
 		}
 		check.Must(store.Inspect(ctx, store.File(dir)))(t)
 		s.Close()
 	}
 	if acknowledged < 20 {
-		t.Errorf("only %d messages were taken: nothing is tried", acknowledged)
+		t.Errorf("got only %d messages: the test proves nothing", acknowledged)
 	}
 }
 
-// holdAgainAndAgain is a process that rewrites its database and takes messages until it is
-// killed. It prints the number of each once it is on disk.
+// holdAgainAndAgain rewrites its database and accepts messages until it is killed. It prints the
+// number of each once it is on disk.
 func holdAgainAndAgain(dir string, from int) {
 	s, err := store.Open(ctx, store.Options{Dir: dir})
 	if err != nil {

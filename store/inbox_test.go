@@ -27,14 +27,14 @@ func TestDeliver(t *testing.T) {
 			}
 		}
 		if r, err := c.Inbox().Deliver(ctx, storetest.Said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
-			t.Errorf("again, waiting: %+v, %v", r, err)
+			t.Errorf("redelivery while waiting: %+v, %v", r, err)
 		}
-		check.Equal(t, "taken up", len(storetest.Deliver(t, c)), 40)
+		check.Equal(t, "dequeued", len(storetest.Deliver(t, c)), 40)
 		if r, err := c.Inbox().Deliver(ctx, storetest.Said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
-			t.Errorf("again, taken up: %+v, %v", r, err)
+			t.Errorf("redelivery after dequeue: %+v, %v", r, err)
 		}
 		if taken := storetest.Deliver(t, c); taken != nil {
-			t.Errorf("taken up again: %v", taken)
+			t.Errorf("dequeued again: %v", taken)
 		}
 	})
 	t.Run("one without an id is refused", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestDeliverHostileTextAndManySenders(t *testing.T) {
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: text}}
 			taken := storetest.Deliver(t, c, m)
 			want := strings.ToValidUTF8(text, "\uFFFD")
-			check.Len(t, fmt.Sprintf("message %d came back otherwise", n), taken, 1)
+			check.Len(t, fmt.Sprintf("message %d", n), taken, 1)
 			check.Equal(t, fmt.Sprintf("message %d taken[0].Text", n), taken[0].Text, want)
 			check.Equal(t, fmt.Sprintf("message %d taken[0].Author", n), taken[0].Author, want[:min(len(want), store.MostOfName)])
 		}
@@ -107,7 +107,7 @@ func TestDeliverHostileTextAndManySenders(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		check.Equal(t, "taken up", len(storetest.Deliver(t, c)), 7*15+20)
+		check.Equal(t, "dequeued", len(storetest.Deliver(t, c)), 7*15+20)
 	})
 }
 
@@ -166,7 +166,7 @@ func TestDequeue(t *testing.T) {
 		turn, ok, err := c.Turns().Unanswered(ctx)
 		want := store.Turn{Seq: 3, Attempts: 1, Since: turn.Since, To: []string{"m3", "m5"}}
 		if age := time.Since(turn.Since); age < 0 || age > time.Minute {
-			t.Errorf("taken up %v ago", age)
+			t.Errorf("got a dequeue %v ago", age)
 		}
 		if err != nil || !ok || !reflect.DeepEqual(turn, want) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
@@ -180,7 +180,7 @@ func TestDequeue(t *testing.T) {
 			t.Fatalf("%+v, %v", taken, err)
 		}
 		if _, ok, err := c.Turns().Unanswered(ctx); ok || err != nil {
-			t.Errorf("it waits for an answer all the same, %v", err)
+			t.Errorf("got a turn that still waits, %v", err)
 		}
 	})
 	t.Run("a burst stops at its budget, and one message goes through whatever it costs", func(t *testing.T) {
@@ -230,9 +230,9 @@ func TestImport(t *testing.T) {
 		storetest.DeliverOnly(t, c, storetest.Said(9, "hello"))
 		before := storetest.Dump(t, c.Store())
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
-		check.Equal(t, "a refused import changed something", storetest.Dump(t, c.Store()), before)
+		check.Equal(t, "state after a refused import", storetest.Dump(t, c.Store()), before)
 		taken := storetest.Deliver(t, c)
-		check.Len(t, "taken up", taken, 1)
+		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "storetest.Deliver(t, c)[0].Seq", taken[0].Seq, 4)
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
 	})
@@ -242,6 +242,6 @@ func TestImport(t *testing.T) {
 		if _, err := c.Past().Import(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {
 			t.Error("no error")
 		}
-		check.Equal(t, "half a batch is left", storetest.Dump(t, c.Store()), before)
+		check.Equal(t, "rows left", storetest.Dump(t, c.Store()), before)
 	})
 }

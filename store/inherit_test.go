@@ -51,28 +51,28 @@ func TestInherit(t *testing.T) {
 	c := storetest.Find(t, s, inside)
 	before := storetest.Load(t, c).Head
 	if before.Inherited.Root != nil || len(before.Inherited.Stack) > 0 {
-		t.Error("it has inherited before anything was said")
+		t.Error("got an inheritance before the first message")
 	}
 	storetest.Deliver(t, c, storetest.Said(1, "what do you think?"))
 	head := storetest.Load(t, c).Head
 	in := head.Inherited
 	if head.Version <= before.Version || storetest.Shape(in.Stack) != "leaf  1-3, leaf  4-6" || !strings.Contains(in.Stack[1].Text, storetest.Secret) || in.Stack[0].Tokens != in.Stack[0].InheritedCost() {
-		t.Errorf("inherited are %+v", in.Stack)
+		t.Errorf("got inherited %+v", in.Stack)
 	}
 	if in.Root == nil || in.Root.Text != "I bought red bicycles in Turin." || in.Root.Author != "Ann" || !in.Root.Time.Equal(storetest.Said(8, "").Time) {
-		t.Errorf("it hangs on %+v", in.Root)
+		t.Errorf("got parent message %+v", in.Root)
 	}
-	check.Equal(t, "nobody knows whose thread it is", storetest.Number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.ID()), 1)
+	check.Equal(t, "the thread's channel is unknown", storetest.Number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.ID()), 1)
 	t.Run("once", func(t *testing.T) {
 		storetest.ApplyRows(t, above, summarizeSpan(t, above, transcript.Leaf, transcript.Worker, 7, 7, "More."))
 		storetest.Edit(t, above, 8, "I bought nothing.")
 		storetest.Edit(t, above, 2, "I bought nothing.")
 		storetest.Deliver(t, c, storetest.Said(2, "more"))
 		if !reflect.DeepEqual(storetest.Load(t, c).Head, head) {
-			t.Error("a later change reached it")
+			t.Error("a later change reached the thread")
 		}
 		if s.Close(); !reflect.DeepEqual(storetest.Load(t, storetest.Find(t, storetest.OpenStore(t, dir), inside)).Head, head) {
-			t.Error("a restart changed it")
+			t.Error("a restart changed the inheritance")
 		}
 	})
 }
@@ -88,24 +88,24 @@ func TestThreadParentMessage(t *testing.T) {
 		check.NoError(t, above.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
 		storetest.Run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
 		if root := storetest.Load(t, thread(t, s, "p1")).Head.Inherited.Root; root == nil || root.Role != "assistant" || root.Text != "half past nine" {
-			t.Errorf("it hangs on %+v", root)
+			t.Errorf("got parent message %+v", root)
 		}
 	})
 	t.Run("one that waits yet, until it is deleted", func(t *testing.T) {
 		storetest.DeliverOnly(t, above, storetest.Said(12, "waits"))
 		c := thread(t, s, "m12")
 		if root := storetest.Load(t, c).Head.Inherited.Root; root == nil || root.Text != "waits" {
-			t.Errorf("it hangs on %+v", root)
+			t.Errorf("got parent message %+v", root)
 		}
 		storetest.Remove(t, above, 12)
 		if root := storetest.Load(t, c).Head.Inherited.Root; root != nil {
-			t.Errorf("it hangs on %+v", root)
+			t.Errorf("got parent message %+v", root)
 		}
 	})
 	t.Run("none that is known", func(t *testing.T) {
 		c := thread(t, s, "m99")
 		if in := storetest.Load(t, c).Head.Inherited; in.Root != nil || len(in.Stack) != 2 {
-			t.Errorf("inherited are %+v", in)
+			t.Errorf("got inherited %+v", in)
 		}
 	})
 	t.Run("nothing where nobody was heard above", func(t *testing.T) {
@@ -121,13 +121,13 @@ func TestThreadParentMessage(t *testing.T) {
 		c := storetest.Find(t, s, general+"/m7")
 		check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "before the bot came")}))(t)
 		if in := storetest.Load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
-			t.Errorf("inherited are %+v", in)
+			t.Errorf("got inherited %+v", in)
 		}
 	})
 	t.Run("what was left behind above with /new does not come along", func(t *testing.T) {
 		startSession(t, above)
 		if in := storetest.Load(t, thread(t, s, "m9")).Head.Inherited; in.Root == nil || len(in.Stack) != 0 {
-			t.Errorf("inherited are %+v", in)
+			t.Errorf("got inherited %+v", in)
 		}
 	})
 }
@@ -147,30 +147,30 @@ func TestDeletionsReachThreads(t *testing.T) {
 		versions[one] = storetest.Load(t, one).Head.Version
 	}
 	if root := storetest.Load(t, third).Head.Inherited.Root; root == nil || !strings.Contains(root.Quote, storetest.Secret) {
-		t.Fatalf("the third hangs on %+v", root)
+		t.Fatalf("got parent message %+v of the third", root)
 	}
 	check.Must(privacy.Of(above).Delete(ctx, []string{"elsewhere"}))(t)
 	if root := storetest.Load(t, third).Head.Inherited.Root; root == nil || root.Quote != "" {
-		t.Errorf("the quote stays: %+v", root)
+		t.Errorf("got the quote %+v", root)
 	}
 	storetest.Remove(t, above, 5)
 	for one, version := range versions {
 		head := storetest.Load(t, one).Head
 		if head.Version <= version {
-			t.Errorf("%s is not told", one.Name())
+			t.Errorf("%s is not notified", one.Name())
 		}
 		row := head.Inherited.Stack[1]
 		if row.Kind != transcript.Placeholder || row.Messages != 2 || row.Tokens != row.InheritedCost() || row.Text != "" || head.Inherited.Stack[0].Text != "Bicycles were bought." {
-			t.Errorf("%s has %+v", one.Name(), head.Inherited.Stack)
+			t.Errorf("%s: got %+v", one.Name(), head.Inherited.Stack)
 		}
 	}
 	if root := storetest.Load(t, c).Head.Inherited.Root; root != nil {
-		t.Errorf("it still hangs on %+v", root)
+		t.Errorf("got parent message %+v, want none", root)
 	}
 	if root := storetest.Load(t, other).Head.Inherited.Root; root == nil {
-		t.Error("another thread has lost what it hangs on")
+		t.Error("another thread lost its parent message")
 	}
-	check.Lacks(t, "the secret is kept somewhere", storetest.Dump(t, s), storetest.Secret)
+	check.Lacks(t, "dump", storetest.Dump(t, s), storetest.Secret)
 	t.Run("quotes of the message it hangs on go, waiting or taken up", func(t *testing.T) {
 		storetest.Deliver(t, above, storetest.Said(11, "a "+storetest.Secret))
 		c := storetest.Find(t, s, general+"/m11")
@@ -184,14 +184,14 @@ func TestDeletionsReachThreads(t *testing.T) {
 		}
 		storetest.Remove(t, above, 11)
 		if all := storetest.Dump(t, s); strings.Contains(all, storetest.Secret) {
-			t.Errorf("the secret is kept somewhere:\n%s", all[strings.Index(all, storetest.Secret)-200:])
+			t.Errorf("got the secret in\n%s", all[strings.Index(all, storetest.Secret)-200:])
 		}
 	})
 	t.Run("in the same transaction", func(t *testing.T) {
 		before := storetest.Dump(t, s)
 		storetest.Run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
 		if _, err := privacy.Of(above).Delete(ctx, []string{"m4"}); err == nil || storetest.Dump(t, s) != before {
-			t.Errorf("half of a deletion was made: %v", err)
+			t.Errorf("got half a deletion: %v", err)
 		}
 		storetest.Run(t, s, "DROP TRIGGER stop")
 	})
@@ -222,9 +222,9 @@ func TestRepairReachesThreads(t *testing.T) {
 	repair("Bicycles were bought again.")
 	head := storetest.Load(t, c).Head
 	if row := head.Inherited.Stack[1]; row.Kind != transcript.Leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != row.InheritedCost() {
-		t.Errorf("the thread has %+v", row)
+		t.Errorf("got thread %+v", row)
 	}
 	if head.Version <= before {
-		t.Error("the thread has not noticed")
+		t.Error("the thread did not notice the change")
 	}
 }

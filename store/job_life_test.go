@@ -21,7 +21,7 @@ func TestJobLifecycle(t *testing.T) {
 		check.NoError(t, j.Fail(ctx, "too slow"))
 		check.Error(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "late", Tokens: 1})), store.ErrNotFound)
 		_, rows := storetest.ApplyRows(t, c, j.ID())
-		check.Equal(t, fmt.Sprintf("the row is %+v", rows[0]), rows[0].State, transcript.Failed)
+		check.Equal(t, fmt.Sprintf("got row %+v", rows[0]), rows[0].State, transcript.Failed)
 		check.Equal(t, fmt.Sprintf("the row is %+v rows[0].Error", rows[0]), rows[0].Error, "too slow")
 		check.Equal(t, fmt.Sprintf("the row is %+v rows[0].Text", rows[0]), rows[0].Text, "")
 	})
@@ -36,8 +36,8 @@ func TestJobLifecycle(t *testing.T) {
 		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 		defer shared.Close()
 		before := storetest.Dump(t, s)
-		check.EqualAll(t, "looking on: prepared", store.Ids(storetest.Load(t, storetest.Find(t, shared, c.Name())).Prepared), []int64{prepared})
-		check.Equal(t, "who looked on changed something", storetest.Dump(t, s), before)
+		check.EqualAll(t, "prepared, as a second reader sees it", store.Ids(storetest.Load(t, storetest.Find(t, shared, c.Name())).Prepared), []int64{prepared})
+		check.Equal(t, "a second reader changed the database", storetest.Dump(t, s), before)
 
 		s.Close()
 		c = storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
@@ -45,7 +45,7 @@ func TestJobLifecycle(t *testing.T) {
 		check.EqualAll(t, "loaded", store.Ids(state.Prepared), []int64{prepared})
 		check.Len(t, "storetest.Load(t, c).Messages", state.Messages, 3)
 		if _, rows := storetest.ApplyRows(t, c, running); rows[0].State != transcript.Failed || !strings.Contains(rows[0].Error, "stopped") {
-			t.Errorf("the running row is %+v", rows[0])
+			t.Errorf("got running row %+v", rows[0])
 		}
 	})
 	t.Run("what is known of a row reads back", func(t *testing.T) {

@@ -26,7 +26,7 @@ func TestIncompleteMessageDoesNotQuoteDeletedMessage(t *testing.T) {
 	full.Author = "Ann Smith"
 	check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
 	storetest.Deliver(t, c)
-	check.Lacks(t, "the deleted words are back, as a quote", storetest.Dump(t, c.Store()), "swordfish")
+	check.Lacks(t, "the deleted text is back as a quote", storetest.Dump(t, c.Store()), "swordfish")
 }
 
 func TestEarlierGapWins(t *testing.T) {
@@ -38,7 +38,7 @@ func TestEarlierGapWins(t *testing.T) {
 	// The disk failed to store message 6 earlier; its connector wants it read again.
 	check.NoError(t, c.Past().SetGap(ctx, "5"))
 	after, _, err := c.Past().Gap(ctx)
-	check.Equal(t, "the gap begins", after, "5")
+	check.Equal(t, "start of the gap", after, "5")
 	check.NoError(t, err)
 }
 
@@ -59,7 +59,7 @@ func TestSecondEditInSameSecond(t *testing.T) {
 		if waits {
 			storetest.Deliver(t, c)
 		}
-		check.Equal(t, fmt.Sprintf("waiting %v", waits), check.Must(c.Transcript().Message(ctx, 1))(t).Text, "abcd")
+		check.Equal(t, fmt.Sprintf("got waiting %v", waits), check.Must(c.Transcript().Message(ctx, 1))(t).Text, "abcd")
 	}
 }
 
@@ -79,7 +79,7 @@ func TestConnectorGapStaysOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, open, _ := c.Past().Gap(ctx); !open {
-		t.Errorf("the gap after 5 is lost (%q %v)", after, open)
+		t.Errorf("the gap after 5 is gone (%q %v)", after, open)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestRedeliveryAddsFiles(t *testing.T) {
 		check.Must(c.Inbox().Deliver(ctx, m))(t)
 	}
 	waiting := check.Must(c.Inbox().Incomplete(ctx))(t)
-	check.Len(t, "what waits", waiting, 1)
+	check.Len(t, "waiting", waiting, 1)
 	check.Len(t, "waiting[0].Attachments", waiting[0].Attachments, 1)
 }
 
@@ -109,5 +109,5 @@ func TestOutOfOrderRedeliveryIsSorted(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("message %d", i), m.ID, storetest.Said(i+1, "x").ID)
 	}
 	check.NoError(t, err)
-	check.Len(t, "taken up", taken, 3)
+	check.Len(t, "dequeued", taken, 3)
 }

@@ -66,6 +66,6 @@ func TestCompactionsAreListedByPlace(t *testing.T) {
 	}
 	check.Equal(t, "applied compactions", strings.Join(got, "|"), "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8")
 	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != transcript.Undone {
-		t.Errorf("applied compactions are %+v", all)
+		t.Errorf("got applied compactions %+v", all)
 	}
 }

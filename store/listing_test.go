@@ -30,8 +30,8 @@ func TestListingShowsPlaceNames(t *testing.T) {
 		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
 	} {
 		check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
-		check.Equal(t, fmt.Sprintf("after message %s it is called", step.id), name(), step.want)
+		check.Equal(t, fmt.Sprintf("name after message %s", step.id), name(), step.want)
 	}
 	check.NoError(t, privacy.Of(c).Purge(ctx))
-	check.Equal(t, "a deleted conversation is still called", name(), "")
+	check.Equal(t, "name of a deleted conversation", name(), "")
 }

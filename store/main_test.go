@@ -13,7 +13,7 @@ import (
 // TestMain runs the test binary as a separate bot where a test needs one to kill, and as a
 // read-only process where a test needs one.
 func TestMain(m *testing.M) {
-	time.Local = time.UTC // the program's default: what is rendered must not depend on the machine
+	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
 	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
 		busyBot(dir)
 	}

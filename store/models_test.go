@@ -46,6 +46,6 @@ func TestModels(t *testing.T) {
 	})
 	t.Run("what is learnt once more holds for another week", func(t *testing.T) {
 		keep("m@here", learnt)
-		check.Equal(t, "the result", models()["m@here"], learnt)
+		check.Equal(t, "answer", models()["m@here"], learnt)
 	})
 }

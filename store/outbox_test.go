@@ -19,10 +19,10 @@ func TestPost(t *testing.T) {
 	}
 	pieces, err := c.Outbox().Unsent(ctx)
 	if err != nil || len(pieces) != 2 || pieces[1].Text != " a minute" || !pieces[0].Failure || !slices.Equal(pieces[0].To, []string{"m1"}) {
-		t.Errorf("posted twice: %+v, %v", pieces, err)
+		t.Errorf("got two posts: %+v, %v", pieces, err)
 	}
 	check.NoError(t, storetest.Find(t, c.Store(), "terminal:other").Outbox().Post(ctx, notice))
-	check.Equal(t, "elsewhere it is another one", len(check.Must(storetest.Find(t, c.Store(), "terminal:other").Outbox().Unsent(ctx))(t)), 4)
+	check.Equal(t, "id in another conversation", len(check.Must(storetest.Find(t, c.Store(), "terminal:other").Outbox().Unsent(ctx))(t)), 4)
 }
 
 func TestDrop(t *testing.T) {
@@ -36,7 +36,7 @@ func TestDrop(t *testing.T) {
 	pieces := check.Must(c.Outbox().Unsent(ctx))(t)
 	check.Len(t, "left", pieces, 1)
 	check.Equal(t, "pieces[0].Text", pieces[0].Text, "c")
-	check.Equal(t, "the result", len(check.Must(c.Store().Unfinished(ctx))(t)), 1)
+	check.Equal(t, "answer", len(check.Must(c.Store().Unfinished(ctx))(t)), 1)
 	for name, again := range map[string]func() error{
 		"sending": func() error { return c.Outbox().Sending(ctx, 1) },
 		"sent":    func() error { return c.Outbox().Sent(ctx, 1, "p1") },
@@ -46,7 +46,7 @@ func TestDrop(t *testing.T) {
 			t.Errorf("%s after it was dropped: %v", name, err)
 		}
 	}
-	check.Equal(t, "rows keep the reason", storetest.Number(t, c.Store(), "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"), 2)
+	check.Equal(t, "rows with the reason", storetest.Number(t, c.Store(), "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"), 2)
 	check.NoError(t, c.Outbox().Sent(ctx, 3, "p3"))
 	check.Error(t, c.Outbox().Drop(ctx, 3, "late"), store.ErrNotFound)
 	check.Equal(t, "unfinished", len(check.Must(c.Store().Unfinished(ctx))(t)), 0)
@@ -90,7 +90,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 		}
 		check.Equal(t, "refusals", check.Must(c.Outbox().Refused(ctx, 2))(t), want)
 	}
-	check.Equal(t, "of another piece", check.Must(c.Outbox().Refused(ctx, 1))(t), 1)
+	check.Equal(t, "refusals of another piece", check.Must(c.Outbox().Refused(ctx, 1))(t), 1)
 	check.NoError(t, c.Outbox().Drop(ctx, 2, "no"))
 	check.Error(t, check.ErrorOf(c.Outbox().Refused(ctx, 2)), store.ErrNotFound)
 }

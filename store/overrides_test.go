@@ -45,7 +45,7 @@ func TestOverrides(t *testing.T) {
 			return no
 		})
 		if want := (map[string]string{"enabled": "false", "focus": "", "keep_first": "99"}); err != no || !reflect.DeepEqual(seen, want) {
-			t.Errorf("%v, it saw %v", err, seen)
+			t.Errorf("got %v, seen %v", err, seen)
 		}
 		holds(c, all...)
 	})
@@ -78,14 +78,14 @@ func TestThreadInheritsOverrides(t *testing.T) {
 	set(above, "keep_last_n", "9")
 	holds(thread, store.Override{Key: "keep_first", Value: "2", By: "Ann", Above: true}, store.Override{Key: "keep_last_n", Value: "9", By: "Ann", Above: true})
 	if seen := set(thread, "keep_last_n", "7"); !reflect.DeepEqual(seen, map[string]string{"keep_first": "2", "keep_last_n": "7"}) {
-		t.Errorf("asked is about %v", seen)
+		t.Errorf("got asked %v", seen)
 	}
 	holds(thread, store.Override{Key: "keep_first", Value: "2", By: "Ann", Above: true}, store.Override{Key: "keep_last_n", Value: "7", By: "Ann"})
 	holds(above, store.Override{Key: "keep_first", Value: "2", By: "Ann"}, store.Override{Key: "keep_last_n", Value: "9", By: "Ann"})
 	holds(storetest.Find(t, s, "discord:1/3"))    // another channel
 	holds(storetest.Find(t, s, "discord:1/2x/3")) // a thread of another channel
 	if seen := set(thread, "keep_last_n", ""); !reflect.DeepEqual(seen, map[string]string{"keep_first": "2", "keep_last_n": "9"}) {
-		t.Errorf("asked is about %v", seen)
+		t.Errorf("got asked %v", seen)
 	}
 	set(above, "keep_first", "")
 	holds(thread, store.Override{Key: "keep_last_n", Value: "9", By: "Ann", Above: true})

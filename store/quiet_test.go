@@ -29,7 +29,7 @@ func TestQuietestHour(t *testing.T) {
 			if test.quiet >= 0 {
 				hours[test.quiet] = 0
 			}
-			check.Equal(t, "the result", store.NextQuietHour(hours, now), test.want)
+			check.Equal(t, "answer", store.NextQuietHour(hours, now), test.want)
 		})
 	}
 	t.Run("goes by the last week, and no deletion waits longer than a day", func(t *testing.T) {

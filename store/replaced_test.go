@@ -10,8 +10,7 @@ import (
 	"cairn/store"
 )
 
-// TestMissingDatabaseRefusesWrites: what is written to an unlinked file is lost when the bot
-// stops.
+// TestMissingDatabaseRefusesWrites: writes to an unlinked file are lost when the bot stops.
 func TestMissingDatabaseRefusesWrites(t *testing.T) {
 	for claim, replace := range map[string]func(path string) error{
 		"deleted": os.Remove,
@@ -28,7 +27,7 @@ func TestMissingDatabaseRefusesWrites(t *testing.T) {
 			check.NoError(t, replace(s.Path()))
 			check.Error(t, s.Upkeep().Writable(ctx), store.ErrReplaced)
 			if r, err := c.Inbox().Deliver(ctx, storetest.Said(2, "after")); !errors.Is(err, store.ErrReplaced) {
-				t.Errorf("a message was accepted: %+v, %v", r, err)
+				t.Errorf("got an accepted message: %+v, %v", r, err)
 			}
 			check.Error(t, check.ErrorOf(s.Conversation(ctx, "terminal:new")), store.ErrReplaced)
 		})
@@ -41,6 +40,6 @@ func TestMissingDatabaseRefusesWrites(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		check.NoError(t, os.Rename(s.Path()+".away", s.Path()))
-		check.Equal(t, "took up", len(storetest.Deliver(t, c, storetest.Said(1, "hello"))), 1)
+		check.Equal(t, "dequeued", len(storetest.Deliver(t, c, storetest.Said(1, "hello"))), 1)
 	})
 }

@@ -62,7 +62,7 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 			check.EqualAll(t, "prepared", store.Ids(storetest.Load(t, c).Prepared), []int64{beside})
 			storetest.WantNoSecret(t, c)
 			_, applied := storetest.ApplyRows(t, c, over, beside)
-			check.Equal(t, "messages 7 to 9 are hidden, and older ones stand below: applied", applied[0].State, transcript.Stale)
+			check.Equal(t, "applied", applied[0].State, transcript.Stale)
 			check.Equal(t, "applied[1].State", applied[1].State, transcript.Prepared)
 			if head, applied := storetest.ApplyRows(t, c, beside, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "More.")); storetest.Shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
 				t.Errorf("applied %+v", applied)
@@ -100,7 +100,7 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, planned...)
 		children, err := job.Children(ctx, job.ID())
 		check.NoError(t, err)
-		check.Equal(t, "it reads", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-9")
+		check.Equal(t, "text", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-9")
 		storetest.WantNoSecret(t, c)
 		checkCoverage(t, c)
 	})
@@ -117,14 +117,14 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 			storetest.Remove(t, c, 5)
 			head := storetest.Load(t, c).Head
 			if storetest.Shape(head.Stack) != "placeholder emergency 1-6, leaf worker 7-9" || head.Version != before.Version+1 {
-				t.Fatalf("stack %s, version %d after %d", storetest.Shape(head.Stack), head.Version, before.Version)
+				t.Fatalf("got stack %s, version %d after %d", storetest.Shape(head.Stack), head.Version, before.Version)
 			}
 			row := head.Stack[0]
 			if row.AwaitsModel != (by == transcript.Worker) || row.Messages != 5 || row.Tokens != row.Cost() || row.Text != "" || row.Model != "" || row.Sources != nil {
-				t.Errorf("the row is %+v", row)
+				t.Errorf("got row %+v", row)
 			}
 			if !reflect.DeepEqual(head.Stack[1], before.Stack[1]) {
-				t.Error("the one beside it has changed too")
+				t.Error("the neighboring row changed too")
 			}
 			storetest.WantNoSecret(t, c)
 			checkCoverage(t, c)
@@ -144,20 +144,20 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 		checkCoverage(t, c)
 		row := storetest.Load(t, c).Head.Stack[0]
 		if storetest.Shape([]transcript.Summary{row}) != "placeholder emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
-			t.Errorf("the row is %+v", row)
+			t.Errorf("got row %+v", row)
 		}
 		for _, rolledUp := range rowsOf(t, c, transcript.RolledUp) {
 			if over := rolledUp.Covers(5); over != (rolledUp.Kind == transcript.Placeholder) || over != (rolledUp.Text == "") {
-				t.Errorf("the child over %d to %d by %s has the text %q", rolledUp.From, rolledUp.To, rolledUp.By, rolledUp.Text)
+				t.Errorf("child over %d to %d by %s: got text %q", rolledUp.From, rolledUp.To, rolledUp.By, rolledUp.Text)
 			}
 			if rolledUp.Tokens != rolledUp.Cost() && rolledUp.Covers(5) {
-				t.Errorf("the child over %d to %d costs %d", rolledUp.From, rolledUp.To, rolledUp.Tokens)
+				t.Errorf("child over %d to %d: got %d tokens", rolledUp.From, rolledUp.To, rolledUp.Tokens)
 			}
 		}
 		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 7)
 		children, err := job.Children(ctx, row.ID)
 		check.NoError(t, err)
-		check.Equal(t, "it is repaired", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-7")
+		check.Equal(t, "the row is repaired", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-7")
 	})
 }
 
@@ -167,7 +167,7 @@ func TestRowsWithoutDeletedMessage(t *testing.T) {
 		storetest.Hide(t, c, 1, 9)
 		storetest.Remove(t, c, 5, 9)
 		if row := storetest.Load(t, c).Head.Stack[0]; row.Kind != transcript.Placeholder || row.Messages != 7 || row.Text != "" || row.Tokens != row.Cost() {
-			t.Errorf("the row is %+v", row)
+			t.Errorf("got row %+v", row)
 		}
 	})
 	t.Run("one of which nothing remains ends", func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 		row, want := storetest.Load(t, c).Head.Stack[0], was
 		want.AwaitsModel = true
 		if !reflect.DeepEqual(row, want) {
-			t.Errorf("the row is %+v, was %+v", row, was)
+			t.Errorf("got row %+v, want %+v", row, was)
 		}
 	})
 	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 		storetest.ApplyRows(t, c, j.ID())
 		storetest.Edit(t, c, 5, "I bought something in Milan.")
 		if row := storetest.Load(t, c).Head.Stack[1]; row.Kind != transcript.Placeholder || row.Text != "" || row.Messages != 2 {
-			t.Errorf("the row is %+v", row)
+			t.Errorf("got row %+v", row)
 		}
 	})
 	t.Run("behind a rollup it is marked all the way, and nothing beside it", func(t *testing.T) {
@@ -259,7 +259,7 @@ func BenchmarkChange(b *testing.B) {
 		c := old(b, b.TempDir(), 10_100)
 		for i := 1; b.Loop(); i++ {
 			if len(storetest.Remove(b, c, i)) == 0 {
-				b.Fatal("no more")
+				b.Fatal("rows that await a model")
 			}
 		}
 	})

@@ -65,12 +65,12 @@ func (s *savedMemories) check(t check.Tester, c *store.Conversation) {
 		var seq int64
 		check.NoError(t, rows.Scan(&content, &seq))
 		if _, twice := found[content]; twice {
-			t.Errorf("%q is remembered twice", content)
+			t.Errorf("got two memories %q", content)
 		}
 		found[content] = seq
 	}
 	check.NoError(t, rows.Err())
 	if !maps.Equal(found, s.kept) {
-		t.Errorf("remembered are %v, should be %v", found, s.kept)
+		t.Errorf("got memories %v, want %v", found, s.kept)
 	}
 }

@@ -20,7 +20,7 @@ func TestSchemaMatchesMigrations(t *testing.T) {
 	}
 	for name := range made {
 		if _, ok := migrated[name]; !ok {
-			t.Errorf("no migration makes %s", name)
+			t.Errorf("no migration creates %s", name)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func schemaOf(t *testing.T, script string) map[string]string {
 	}
 	check.NoError(t, rows.Err())
 	if len(found) < 30 {
-		t.Fatalf("only %d parts were found", len(found))
+		t.Fatalf("got only %d parts", len(found))
 	}
 	return found
 }

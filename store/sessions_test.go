@@ -83,18 +83,18 @@ func TestNewSession(t *testing.T) {
 	t.Run("without a message there is none, twice or in an empty conversation", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		if _, started := startSession(t, c); started {
-			t.Error("an empty conversation began again")
+			t.Error("an empty conversation started a session")
 		}
 		storetest.Deliver(t, c, storetest.Said(1, "hello"))
 		startSession(t, c)
 		before := storetest.Dump(t, c.Store())
 		if head, started := startSession(t, c); started || head.Start != 2 || storetest.Dump(t, c.Store()) != before {
-			t.Errorf("it began again twice: %+v", head)
+			t.Errorf("got two sessions: %+v", head)
 		}
 		storetest.Deliver(t, c, storetest.Said(2, "hello"))
 		storetest.Remove(t, c, 2)
 		if _, started := startSession(t, c); started {
-			t.Error("a session of deleted messages was left behind")
+			t.Error("got a session of deleted messages")
 		}
 		checkCoverage(t, c)
 	})
@@ -105,7 +105,7 @@ func TestNewSession(t *testing.T) {
 		storetest.Deliver(t, c, m)
 		before := storetest.Dump(t, c.Store())
 		if _, err := tryStartSession(t, c); err == nil || storetest.Dump(t, c.Store()) != before {
-			t.Errorf("it began: %v", err)
+			t.Errorf("the session started: %v", err)
 		}
 	})
 	t.Run("whatever statement fails, nothing has changed", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestNewSession(t *testing.T) {
 			}
 			storetest.Run(t, c.Store(), "DROP TRIGGER stop")
 			if _, started := startSession(t, c); !started {
-				t.Errorf("%s: it does not begin afterwards", at)
+				t.Errorf("%s: no session starts afterwards", at)
 			}
 		}
 	})
@@ -140,7 +140,7 @@ func TestResultsApplyInTheirSession(t *testing.T) {
 	check.Must(running.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
 	head, applied := storetest.ApplyRows(t, c, prepared, running.ID())
 	if applied[0].State != transcript.Applied || applied[1].State != transcript.Applied || len(head.Stack) != 0 || head.Start != 10 {
-		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, storetest.Shape(head.Stack))
+		t.Errorf("got applied %s and %s; stack %s", applied[0].State, applied[1].State, storetest.Shape(head.Stack))
 	}
 	wantSessions(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, placeholder emergency 7-9] unsettled")
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 9))
@@ -156,7 +156,7 @@ func TestResultsApplyInTheirSession(t *testing.T) {
 	t.Run("a deletion too", func(t *testing.T) {
 		storetest.Remove(t, c, 5)
 		wantSessions(t, c, "1-9 [placeholder emergency 1-9] unsettled")
-		check.Equal(t, "it holds messages", storetest.Load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
+		check.Equal(t, "messages", storetest.Load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
 		checkCoverage(t, c)
 	})
 }
@@ -178,17 +178,17 @@ func TestThousandsOfSessions(t *testing.T) {
 	c := storetest.NewConversation(t)
 	leaveSessions(t, c, 5000)
 	if earlier := storetest.Load(t, c).Head.Earlier; len(earlier) != store.SessionsShown || earlier[0].From != 4901 || storetest.Shape(earlier[0].Rows) != "leaf worker 4901-4901" {
-		t.Errorf("%d are read, from %d on", len(earlier), earlier[0].From)
+		t.Errorf("got %d read, from %d on", len(earlier), earlier[0].From)
 	}
 	storetest.Edit(t, c, 7, "something else")
 	storetest.Edit(t, c, 9, "something else")
 	earlier := storetest.Load(t, c).Head.Earlier
 	if len(earlier) != store.SessionsShown+2 || storetest.Shape(earlier[0].Rows) != "leaf worker 7-7" || earlier[1].From != 9 || earlier[2].From != 4901 {
-		t.Fatalf("what needs work is not read: %d, %+v", len(earlier), earlier[:3])
+		t.Fatalf("unfinished sessions are not read: %d, %+v", len(earlier), earlier[:3])
 	}
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 7))
 	if earlier := storetest.Load(t, c).Head.Earlier; len(earlier) != store.SessionsShown+1 || earlier[0].From != 9 {
-		t.Errorf("what is done is still read: %d from %d on", len(earlier), earlier[0].From)
+		t.Errorf("finished sessions are still read: %d from %d on", len(earlier), earlier[0].From)
 	}
 	for _, query := range []string{
 		"SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 AND NOT settled AND from_seq < 4901 ORDER BY from_seq DESC LIMIT 20",
@@ -197,7 +197,7 @@ func TestThousandsOfSessions(t *testing.T) {
 		var n int
 		var plan string
 		check.NoError(t, c.Store().Reading().QueryRow("EXPLAIN QUERY PLAN "+query).Scan(&n, &n, &n, &plan))
-		check.HasPrefix(t, fmt.Sprintf("%s is done", query), plan, "SEARCH")
+		check.HasPrefix(t, fmt.Sprintf("%s is finished", query), plan, "SEARCH")
 	}
 }
 

@@ -19,7 +19,7 @@ func TestWantedSessions(t *testing.T) {
 	}
 	due := func(t *testing.T, c *store.Conversation, want bool) {
 		t.Helper()
-		check.Equal(t, "the result", check.Must(c.Compactions().SessionDue(ctx))(t), want)
+		check.Equal(t, "answer", check.Must(c.Compactions().SessionDue(ctx))(t), want)
 	}
 	takeUp := func(t *testing.T, c *store.Conversation) (ids []string) {
 		t.Helper()
@@ -41,18 +41,18 @@ func TestWantedSessions(t *testing.T) {
 		for i, id := range []string{"m1", "m2"} {
 			due(t, c, false)
 			if got := takeUp(t, c); !slices.Equal(got, []string{id}) {
-				t.Fatalf("taken up are %v", got)
+				t.Fatalf("got dequeued %v", got)
 			}
 			if got := takeUp(t, c); len(got) > 0 {
-				t.Fatalf("taken up before the session has ended: %v", got)
+				t.Fatalf("dequeued before the session has ended: %v", got)
 			}
 			due(t, c, true)
 			if head, started := startSession(t, c); !started || head.Start != int64(i+2) {
-				t.Fatalf("the session begins at %d", head.Start)
+				t.Fatalf("got session start %d", head.Start)
 			}
 		}
 		due(t, c, false)
-		check.EqualAll(t, "taken up", takeUp(t, c), []string{"m3"})
+		check.EqualAll(t, "dequeued", takeUp(t, c), []string{"m3"})
 		wantSessions(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
 	})
 	t.Run("a request outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestWantedSessions(t *testing.T) {
 		late.Time = time.Now().Add(time.Hour)
 		storetest.DeliverOnly(t, c, late)
 		check.Must(c.Past().FillGap(ctx, []store.Inbound{storetest.Said(2, "missed"), storetest.Said(3, "missed too")}, "m3", true))(t)
-		check.EqualAll(t, "taken up", takeUp(t, c), []string{"m2", "m3", "m4"})
+		check.EqualAll(t, "dequeued", takeUp(t, c), []string{"m2", "m3", "m4"})
 		due(t, c, true)
 	})
 }

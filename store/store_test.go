@@ -37,7 +37,7 @@ func TestOpen(t *testing.T) {
 				return err
 			}
 			if info.Mode().Perm()&0o077 != 0 {
-				t.Errorf("%s has rights %v", path, info.Mode())
+				t.Errorf("%s: got rights %v", path, info.Mode())
 			}
 			return nil
 		}))
@@ -58,9 +58,9 @@ func TestReopenWritesNothing(t *testing.T) {
 	read := func() string { return string(check.Must(os.ReadFile(filepath.Join(dir, store.DatabaseName)))(t)) }
 	before := read()
 	s = storetest.OpenStore(t, dir)
-	check.Equal(t, "opening wrote", check.Must(os.Stat(filepath.Join(dir, store.DatabaseName+"-wal")))(t).Size(), 0)
+	check.Equal(t, "writes by Open", check.Must(os.Stat(filepath.Join(dir, store.DatabaseName+"-wal")))(t).Size(), 0)
 	s.Close()
-	check.Equal(t, "the file is the same", read() == before, true)
+	check.Equal(t, "file", read() == before, true)
 }
 
 func TestOpenErrors(t *testing.T) {
@@ -102,11 +102,11 @@ func TestOpenErrors(t *testing.T) {
 			}
 		}
 		if _, err := os.Stat(filepath.Join(broken, store.DatabaseName)); err != nil {
-			t.Error("the damaged file is gone")
+			t.Error("the damaged file is missing")
 		}
 		reopened, err := store.Open(ctx, store.Options{Dir: newer})
 		if !errors.Is(err, store.ErrNewer) {
-			t.Errorf("a refused folder stays locked or opens: %v, %v", reopened, err)
+			t.Errorf("a refused folder stays locked, or opens: %v, %v", reopened, err)
 		}
 	})
 	t.Run("a message cannot stand in a conversation that is none", func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestMigration(t *testing.T) {
 		restore()
 		s := storetest.OpenStore(t, dir)
 		check.NoError(t, check.ErrorOf(s.Find(ctx, "terminal:general")))
-		check.Equal(t, "half a migration is left", storetest.Number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
+		check.Equal(t, "got half a migration", storetest.Number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
 	})
 	t.Run("who only looks on migrates nothing", func(t *testing.T) {
 		dir := t.TempDir()
@@ -174,11 +174,11 @@ func TestLock(t *testing.T) {
 			id := fmt.Sprintf("m%d", n)
 			here := storetest.Number(t, s, "SELECT (SELECT count(*) FROM inbox WHERE platform_id = ?1) + (SELECT count(*) FROM messages WHERE platform_id = ?1 AND role = 'user')", id)
 			if here != 1 {
-				t.Fatalf("message %s is %d times here", id, here)
+				t.Fatalf("message %s: got %d copies", id, here)
 			}
 		}
-		check.Equal(t, "turns are answered without an answer", storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`), 0)
-		check.Equal(t, "answers are not in the outbox", storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`), 0)
+		check.Equal(t, "answered turns without an answer", storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`), 0)
+		check.Equal(t, "answers missing in the outbox", storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`), 0)
 		check.Equal(t, "messages, the next seq follows", storetest.Number(t, s, "SELECT count(*) FROM messages"), int(storetest.Load(t, c).Next-1))
 	})
 }
@@ -196,7 +196,7 @@ func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
 		if acknowledged, err = strconv.Atoi(lines.Text()); err != nil {
-			t.Fatalf("the bot says %q", lines.Text())
+			t.Fatalf("got output %q", lines.Text())
 		}
 		if i == 0 {
 			check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrInUse)

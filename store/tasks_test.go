@@ -20,6 +20,6 @@ func TestTaskMessagesBecomeNoMemory(t *testing.T) {
 	read, err := storetest.Begin(t, child, transcript.Leaf, transcript.Worker, 1, 2).Messages(ctx, 1, 2, 9)
 	check.NoError(t, err)
 	if len(read) != 2 || !read[0].Unremembered || read[1].Unremembered {
-		t.Errorf("read %+v", read)
+		t.Errorf("got %+v", read)
 	}
 }

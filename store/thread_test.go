@@ -33,7 +33,7 @@ func TestThreads(t *testing.T) {
 	t.Run("once somebody addressed the bot in a thread, all that is said there is addressed to it", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		if r := receive(t, c, inThread(1, false)); r.Addressed {
-			t.Error("before anybody addressed it")
+			t.Error("following before a mention")
 		}
 		wantFollowing(t, c, false)
 		receive(t, c, inThread(2, true))
@@ -77,11 +77,11 @@ func TestThreadFollowing(t *testing.T) {
 		receive(t, c, inThread(1, true))
 		check.NoError(t, c.Settings().Follow(ctx, false))
 		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
-			t.Errorf("a repetition while it waits: %+v", r)
+			t.Errorf("redelivery while it waits: %+v", r)
 		}
 		storetest.Deliver(t, c)
 		if r := receive(t, c, inThread(1, true)); r.Seq != 1 || !r.Addressed {
-			t.Errorf("a repetition afterwards: %+v", r)
+			t.Errorf("redelivery afterwards: %+v", r)
 		}
 		wantFollowing(t, c, false)
 		if r := receive(t, c, inThread(2, false)); r.Addressed {
@@ -126,7 +126,7 @@ func TestTurnKeepsItsAuthor(t *testing.T) {
 		}
 		taken := storetest.Deliver(t, c)
 		if m := taken[0]; m.Addressed != (strongest > 0) || m.Optional != (strongest == 1) {
-			rt.Fatalf("strongest %d, taken up %+v", strongest, m)
+			rt.Fatalf("got strongest %d, dequeued %+v", strongest, m)
 		}
 		turn, ok, err := c.Turns().Unanswered(ctx)
 		if err != nil || ok != (strongest > 0) || turn.Optional != (strongest == 1) {

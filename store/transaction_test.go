@@ -90,11 +90,11 @@ func TestTransactionsAreAtomic(t *testing.T) {
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("got %v", err)
 			}
-			check.Equal(t, "there", len(check.Must(s.Known(ctx))(t)) == 1, test.want == "")
+			check.Equal(t, "rows", len(check.Must(s.Known(ctx))(t)) == 1, test.want == "")
 			// The connection is as good as before.
 			check.NoError(t, s.Update(ctx, func(tx *store.Tx) error { return insertConversation(tx, "y") }))
 			if err := s.View(ctx, func(tx *store.Tx) error { return insertConversation(tx, "z") }); err == nil {
-				t.Error("who only looks has written")
+				t.Error("a read transaction wrote")
 			}
 		})
 	}

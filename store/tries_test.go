@@ -22,7 +22,7 @@ func TestAttemptsSurviveRestart(t *testing.T) {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		for i, m := range found {
-			check.Equal(t, fmt.Sprintf("%s was tried", m.ID), m.Tries, want[i])
+			check.Equal(t, fmt.Sprintf("attempts of %s", m.ID), m.Tries, want[i])
 		}
 		return found
 	}

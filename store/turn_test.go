@@ -57,14 +57,14 @@ func TestTurns(t *testing.T) {
 		bad.Messages[2].Seq = turn // taken
 		before := storetest.Dump(t, c.Store())
 		if err := c.Turns().Finish(ctx, bad); err == nil {
-			t.Error("a taken seq: no error")
+			t.Error("no error for a used seq")
 		}
 		bad = fullAnswer(turn)
 		bad.Messages[1].Role = llm.RoleUser
 		if err := c.Turns().Finish(ctx, bad); err == nil {
-			t.Error("a person's message: no error")
+			t.Error("no error for a person's message")
 		}
-		check.Equal(t, "a refused outcome changed something", storetest.Dump(t, c.Store()), before)
+		check.Equal(t, "state after a refused outcome", storetest.Dump(t, c.Store()), before)
 		check.NoError(t, c.Turns().Finish(ctx, fullAnswer(turn)))
 		check.Error(t, c.Turns().Finish(ctx, fullAnswer(turn)), store.ErrNotFound)
 	})
@@ -127,13 +127,13 @@ func TestConversations(t *testing.T) {
 	for _, name := range names {
 		c := storetest.Find(t, s, name)
 		again := storetest.Find(t, s, name)
-		check.Equal(t, "two handles", *again, *c)
+		check.Equal(t, "conversations", *again, *c)
 		check.Equal(t, "storetest.Find(t, s, name).Name()", again.Name(), name)
 	}
 	check.EqualAll(t, "got", check.Must(storetest.AllNames(s))(t), names)
 	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {
 		if _, err := s.Conversation(ctx, name); err == nil {
-			t.Errorf("%q is a name", name)
+			t.Errorf("%q is accepted as a name", name)
 		}
 	}
 	check.Error(t, check.ErrorOf(s.Find(ctx, "terminal:none")), store.ErrNotFound)

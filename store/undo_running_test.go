@@ -21,7 +21,7 @@ func TestUndoEndsRunningRows(t *testing.T) {
 	_, rows := storetest.ApplyRows(t, c, over.ID(), failing.ID(), beside.ID())
 	for i, want := range []transcript.Status{transcript.Stale, transcript.Failed, transcript.Prepared} {
 		if rows[i].State != want || want == transcript.Stale && rows[i].Text != "" {
-			t.Errorf("row %d is %s, should be %s: %+v", i, rows[i].State, want, rows[i])
+			t.Errorf("row %d: got %s, want %s: %+v", i, rows[i].State, want, rows[i])
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 10, 14))
 		storetest.Edit(t, c, 3, "other words")
 		if head := undo(t, c); len(head.Stack) != 0 {
-			t.Errorf("the stack is %s", storetest.Shape(head.Stack))
+			t.Errorf("got stack %s", storetest.Shape(head.Stack))
 		}
 	})
 	t.Run("one compaction after the other", func(t *testing.T) {
@@ -67,6 +67,6 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 		for _, want := range []string{"leaf worker 10-12, leaf worker 13-15", "leaf worker 10-12", ""} {
 			check.Equal(t, "the stack", storetest.Shape(undo(t, c).Stack), want)
 		}
-		check.Equal(t, "the fold of the earlier session is undone", storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", transcript.Rollup), 0)
+		check.Equal(t, "the earlier session's fold was undone", storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", transcript.Rollup), 0)
 	})
 }

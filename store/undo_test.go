@@ -91,7 +91,7 @@ func TestUndo(t *testing.T) {
 				t.Errorf("before\n%+v\nafter\n%+v", before, after)
 			}
 			for _, id := range rows {
-				check.Equal(t, fmt.Sprintf("row %d is not undone", id), storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", id), 1)
+				check.Equal(t, fmt.Sprintf("row %d undone", id), storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", id), 1)
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func TestUndoErrors(t *testing.T) {
 			test.since(t, c)
 			before := storetest.Dump(t, c.Store())
 			check.Equal(t, "refused with", latest(t, c).Why, test.want)
-			check.Equal(t, "something has changed", storetest.Dump(t, c.Store()), before)
+			check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
 		})
 	}
 	t.Run("an edit beside it, or before it, does no harm", func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestUndoErrors(t *testing.T) {
 		land15(t, c)
 		storetest.Edit(t, c, 6, "other words")
 		if head := undo(t, c); len(head.Stack) != 0 {
-			t.Errorf("the stack is %s", storetest.Shape(head.Stack))
+			t.Errorf("got stack %s", storetest.Shape(head.Stack))
 		}
 	})
 	t.Run("if something was applied meanwhile, nothing is undone", func(t *testing.T) {
@@ -173,9 +173,9 @@ func TestRowsThatReadUndoneSummaryAreStale(t *testing.T) {
 	repair := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
 	undo(t, c)
 	_, applied := storetest.ApplyRows(t, c, repair)
-	check.Equal(t, "what was to repair", applied[0].State, transcript.Stale)
+	check.Equal(t, "state of the repair", applied[0].State, transcript.Stale)
 	if _, applied := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)); applied[0].State != transcript.Applied {
-		t.Errorf("what was begun later is %s", applied[0].State)
+		t.Errorf("the later row: got %s", applied[0].State)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestRollupIsRemadeInPlace(t *testing.T) {
 	check.Must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
 	head, applied := storetest.ApplyRows(t, c, j.ID())
 	if applied[0].State != transcript.Stale || storetest.Shape(head.Stack) != before {
-		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", applied[0].State, applied[0].Messages, storetest.Shape(head.Stack), before)
+		t.Errorf("got %s with %d messages; stack %s, before %s", applied[0].State, applied[0].Messages, storetest.Shape(head.Stack), before)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestMemoriesSurviveUndo(t *testing.T) {
 	}
 	storetest.ApplyRows(t, c, save()) // the same messages again
 	if found, err := memory.Of(c).Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
-		t.Errorf("saved twice: %+v, %v", found, err)
+		t.Errorf("got two saves: %+v, %v", found, err)
 	}
 }
 

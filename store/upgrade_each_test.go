@@ -58,8 +58,8 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 	return columns, rows
 }
 
-// wantRows checks that a database has the rows of before: the copy as they were, the upgraded
-// database with the names and values of today.
+// wantRows compares a database with the rows of before: the copy with its old names, the upgraded
+// database with the current names and values.
 func wantRows(t *testing.T, what, dir, path string, columns, before map[string][]string) {
 	t.Helper()
 	if path != store.File(dir) {
@@ -97,7 +97,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			columns, before := selected(t, store.File(dir), nil)
 			for table, rows := range before {
 				if len(rows) == 0 && table != "sqlite_sequence" {
-					t.Fatalf("%s is empty: the upgrade of it is not tried", table)
+					t.Fatalf("%s is empty: the test proves nothing about it", table)
 				}
 			}
 			s := storetest.OpenStore(t, dir)
@@ -108,7 +108,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			wantRows(t, "upgraded", dir, store.File(dir), columns, before)
 			copied := fmt.Sprintf("%s.before-%d", store.File(dir), len(store.Migrations))
 			if c, err := store.Inspect(ctx, copied); err != nil || c.Version != version {
-				t.Fatalf("the copy is %+v, %v", c, err)
+				t.Fatalf("got copy %+v, %v", c, err)
 			}
 			wantRows(t, "the copy", dir, copied, columns, before)
 			check.Equal(t, "info.Mode().Perm()", check.Must(os.Stat(copied))(t).Mode().Perm(), 0o600)
@@ -116,11 +116,11 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)
 				}
-				check.Equal(t, "the result", check.Must(store.Inspect(ctx, store.File(dir)))(t).Version, version)
+				check.Equal(t, "answer", check.Must(store.Inspect(ctx, store.File(dir)))(t).Version, version)
 				write(t, dir, store.UpgradeFolder+"1", "left by one that was killed")
 				storetest.OpenStore(t, dir).Close() // with the copy of the first upgrade still there
-				check.Equal(t, "what is kept already is kept once more", len(check.Must(filepath.Glob(copied+"-*"))(t)), 0)
-				check.Equal(t, "is left", len(check.Must(filepath.Glob(filepath.Join(dir, store.UpgradeFolder+"*")))(t)), 0)
+				check.Equal(t, "copies", len(check.Must(filepath.Glob(copied+"-*"))(t)), 0)
+				check.Equal(t, "left", len(check.Must(filepath.Glob(filepath.Join(dir, store.UpgradeFolder+"*")))(t)), 0)
 			})
 			t.Run("and what was said after that is kept too", func(t *testing.T) {
 				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
@@ -131,7 +131,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 					_, err = db.Exec("DELETE FROM memory_people")
 				}
 				if err == nil {
-					_, err = db.Exec("DELETE FROM memory_sources; DELETE FROM memories") // for example: it is not what it was
+					_, err = db.Exec("DELETE FROM memory_sources; DELETE FROM memories") // for example: it differs
 				}
 				check.NoError(t, errors.Join(err, db.Close()))
 				storetest.OpenStore(t, dir)
@@ -184,7 +184,7 @@ func TestDamagedFileIsNotUpgraded(t *testing.T) {
 	overwrite(t, store.File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
 	was := check.Must(os.ReadFile(store.File(dir)))(t)
 	check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrDamaged)
-	check.EqualAll(t, "the file is another one", check.Must(os.ReadFile(store.File(dir)))(t), was)
+	check.EqualAll(t, "the file changed", check.Must(os.ReadFile(store.File(dir)))(t), was)
 }
 
 // overwrite puts bytes at a place of a file.

@@ -89,6 +89,6 @@ func TestUpgradeErasesPurgedText(t *testing.T) {
 	}
 	var due int
 	check.NoError(t, db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due))
-	check.Equal(t, "are due", due, 1)
+	check.Equal(t, "due memories", due, 1)
 	check.NoError(t, db.Close())
 }

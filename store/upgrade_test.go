@@ -61,7 +61,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	s := storetest.OpenStore(t, dir)
 	c := storetest.Find(t, s, "terminal:general")
 	t.Run("the file is whole, and no row was lost", func(t *testing.T) {
-		check.Equal(t, "rows refer to none", storetest.Number(t, s, "SELECT count(*) FROM pragma_foreign_key_check"), 0)
+		check.Equal(t, "rows without a conversation", storetest.Number(t, s, "SELECT count(*) FROM pragma_foreign_key_check"), 0)
 		var sound string
 		check.NoError(t, s.Reading().QueryRow("PRAGMA integrity_check").Scan(&sound))
 		check.Equal(t, "sound", sound, "ok")
@@ -91,7 +91,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			check.Equal(t, word+": found[0].Seq", found[0].Seq, 1)
 		}
 		if found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "Turin", Limit: 5}); err != nil || found != nil {
-			t.Errorf("what the index had before: %+v, %v", found, err)
+			t.Errorf("got index %+v, %v", found, err)
 		}
 	})
 	t.Run("the view is what it was", func(t *testing.T) {
@@ -101,10 +101,10 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("loaded %+v", state)
 		}
 		if m := state.Messages[0]; m.ReplyTo != "m1" || m.ReplySeq != 0 || m.Quote != "" || m.Optional || m.Tokens != 10 {
-			t.Errorf("message 2 is %+v", m)
+			t.Errorf("got message 2 %+v", m)
 		}
 		head, applied := storetest.ApplyRows(t, c, 2)
-		check.Equal(t, "what was prepared is applied", storetest.Shape(head.Stack), "leaf worker 1-1, leaf worker 2-3")
+		check.Equal(t, "applied rows", storetest.Shape(head.Stack), "leaf worker 1-1, leaf worker 2-3")
 		check.Equal(t, "applied[0].State", applied[0].State, transcript.Applied)
 	})
 	t.Run("what was applied then stands in its place, and is not undone", func(t *testing.T) {
@@ -112,8 +112,8 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		if err != nil || len(all) != 2 || all[0].Next < 2 || all[0].Next > 5 || storetest.Shape(all[0].Rows) != "leaf worker 1-1" || all[1].Next != 5 {
 			t.Errorf("%+v, %v", all, err)
 		}
-		undo(t, c) // what was applied since
-		check.Equal(t, "the result", latest(t, c).Why, transcript.ErrNothingApplied.Error())
+		undo(t, c) // applied since
+		check.Equal(t, "answer", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 	})
 }
 
@@ -139,7 +139,7 @@ func TestUpgradeKeepsPendingWork(t *testing.T) {
 	t.Run("a reply to a piece that was sent then finds its message", func(t *testing.T) {
 		m := storetest.Said(9, "thanks")
 		m.ReplyTo = "p1"
-		check.Equal(t, "took up", storetest.Deliver(t, c, m)[0].ReplySeq, 3)
+		check.Equal(t, "dequeued", storetest.Deliver(t, c, m)[0].ReplySeq, 3)
 	})
 	t.Run("a full inbox is taken up, and only where nothing was said the past is wanted", func(t *testing.T) {
 		full := storetest.Find(t, s, "terminal:full")
@@ -149,7 +149,7 @@ func TestUpgradeKeepsPendingWork(t *testing.T) {
 		}
 		taken, err := full.Inbox().Dequeue(ctx, store.All, 100, time.Time{})
 		if err != nil || len(taken) != 1 || taken[0].Text != "are you there?" || taken[0].Attachments[0].URL != "https://x.test/cat" || taken[0].Optional {
-			t.Errorf("took up %+v, %v", taken, err)
+			t.Errorf("got dequeued %+v, %v", taken, err)
 		}
 		for name, want := range map[string]bool{"terminal:general": true, "terminal:empty": false} {
 			done, _, err := storetest.Find(t, s, name).Past().ReadBack(ctx)
@@ -163,6 +163,6 @@ func TestUpgradeKeepsPendingWork(t *testing.T) {
 	t.Run("what was said then can be edited and deleted", func(t *testing.T) {
 		storetest.Edit(t, c, 4, "and tomorrow?")
 		check.EqualAll(t, "deleted", storetest.Remove(t, c, 1), []int64{1})
-		check.Equal(t, "its memory stays", storetest.Number(t, s, "SELECT count(*) FROM memories"), 0)
+		check.Equal(t, "memory", storetest.Number(t, s, "SELECT count(*) FROM memories"), 0)
 	})
 }

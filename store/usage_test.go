@@ -73,9 +73,9 @@ func TestUsageIsStoredWithReply(t *testing.T) {
 	bad := answer
 	bad.Messages = []chat.Message{{Seq: turn, Turn: turn, Role: llm.RoleAssistant, Text: "taken", Time: storetest.Day}}
 	if err := c.Turns().Finish(ctx, bad); err == nil {
-		t.Fatal("a taken seq: no error")
+		t.Fatal("no error for a used seq")
 	}
-	check.Equal(t, "an answer that was not written left", len(check.Must(c.Turns().Usage(ctx))(t)), 0)
+	check.Equal(t, "usage of an answer that was not written", len(check.Must(c.Turns().Usage(ctx))(t)), 0)
 	check.NoError(t, c.Turns().Finish(ctx, answer))
 	check.Error(t, c.Turns().Finish(ctx, answer), store.ErrNotFound)
 	if got, err := c.Turns().Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {

@@ -66,11 +66,11 @@ func TestErasureFromTheFiles(t *testing.T) {
 		}
 		check.NoError(t, s.EmptyLog(ctx))
 		if found := storetest.CountBytes(t, dir, "xylophon"); found[store.DatabaseName] == 0 || len(found) != 2 {
-			t.Fatalf("secure_delete and a checkpoint leave the text in %v: nothing is tried", found)
+			t.Fatalf("secure_delete and a checkpoint leave the text in %v: the test proves nothing", found)
 		}
 		check.NoError(t, s.Upkeep().EraseFiles(ctx, backups(dir)))
 		storetest.WantNoBytes(t, dir, "xylophon")
-		check.Equal(t, "deletions are still noted", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
+		check.Equal(t, "noted deletions", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
 		made, err := backups(dir).List()
 		if err != nil || len(made) != 1 {
 			t.Fatal(made, err)
@@ -117,9 +117,9 @@ func TestErasureFromTheFiles(t *testing.T) {
 		storetest.Remove(t, c, 1)
 		write(t, dir, store.BackupsName, "a file where the folder of backups must be")
 		if err := s.Upkeep().EraseFiles(ctx, backups(dir)); err == nil {
-			t.Fatal("it made a backup")
+			t.Fatal("backups")
 		}
-		check.Equal(t, "deletions are noted", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
+		check.Equal(t, "noted deletions", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
 	})
 }
 
@@ -151,7 +151,7 @@ func TestKillDuringRewrite(t *testing.T) {
 			t.Fatalf("found %v, %v", found, err)
 		}
 		if now := storetest.Dump(t, s); now != was {
-			t.Fatalf("it holds\n%s\nand held\n%s", now, was)
+			t.Fatalf("got\n%s\nwant\n%s", now, was)
 		}
 		s.Close()
 	}

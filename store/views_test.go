@@ -83,7 +83,7 @@ func TestCompactionListMatchesView(t *testing.T) {
 	}
 	for _, state := range store.CompactionStates {
 		if _, err := s.Writing().Exec("UPDATE compactions SET state = ? WHERE id = 1", state); err != nil {
-			t.Errorf("the table does not know the state %s: %v", state, err)
+			t.Errorf("the table rejects the state %s: %v", state, err)
 		}
 	}
 }
@@ -100,8 +100,8 @@ func TestViewsShowNoDeletedText(t *testing.T) {
 	check.Contains(t, "before", viewed(t, c.Store(), both), "the "+storetest.Secret+" is mine\nand the piano")
 	storetest.Remove(t, c, 2, 3, 4)
 	after := viewed(t, c.Store(), both)
-	check.Lacks(t, "after the deletion the views show", after, storetest.Secret)
-	check.Contains(t, "after the deletion the views show", after, "and the piano")
+	check.Lacks(t, "views after the deletion", after, storetest.Secret)
+	check.Contains(t, "views after the deletion", after, "and the piano")
 	var left []string
 	for _, n := range []int{1, 5} {
 		m := storetest.Said(n, "")
@@ -110,7 +110,7 @@ func TestViewsShowNoDeletedText(t *testing.T) {
 	check.Equal(t, "messages left", viewed(t, c.Store(), "SELECT format('%s #%d %s %s', channel, seq, author, said_at) FROM messages_view ORDER BY seq"), strings.Join(left, "\n"))
 	for _, view := range []string{"messages_view", "compactions_view"} {
 		if _, err := c.Store().Writing().Exec("DELETE FROM " + view); err == nil {
-			t.Errorf("%s can be written", view)
+			t.Errorf("%s is writable", view)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestVitals(t *testing.T) {
 	}
 	for name, oldest := range map[string]time.Time{"inbox": v.InboxOldest, "outbox": v.OutboxOldest} {
 		if oldest.Before(before) || oldest.After(time.Now()) {
-			t.Errorf("the oldest of the %s is of %v", name, oldest)
+			t.Errorf("oldest of the %s: got %v", name, oldest)
 		}
 	}
 	file := check.Must(os.Stat(c.Store().Path()))(t)
@@ -54,7 +54,7 @@ func TestVitals(t *testing.T) {
 	}
 	check.NoError(t, c.Store().Close())
 	if _, err := c.Store().Upkeep().Vitals(ctx); err == nil {
-		t.Error("a closed store has vitals")
+		t.Error("vitals of a closed store")
 	}
 }
 

@@ -106,14 +106,14 @@ func (c *conversation) check() error {
 	for _, row := range c.s.Summaries {
 		want := c.between(row.Span)
 		if got := c.expand(row); !slices.Equal(got, want) || row.Messages != len(want) {
-			return fmt.Errorf("summary %d over %d to %d says %d messages and expands to %v, which should be %v", row.ID, row.From, row.To, row.Messages, got, want)
+			return fmt.Errorf("summary %d over #%d to #%d: has %d messages and expands to %v, want %v", row.ID, row.From, row.To, row.Messages, got, want)
 		}
 	}
 	for _, m := range c.messages {
 		found := slices.Collect(c.s.Messages.In(transcript.Span{From: m.Seq, To: m.Seq}))
 		verbatim := len(found) > 0
 		if verbatim == c.s.Covered(m.Seq) && m.Seq >= c.s.SessionStart || verbatim && found[0] != m {
-			return fmt.Errorf("message %d: behind a summary %v; verbatim %+v, stored %+v", m.Seq, c.s.Covered(m.Seq), found, m)
+			return fmt.Errorf("message %d: covered %v; verbatim %+v, stored %+v", m.Seq, c.s.Covered(m.Seq), found, m)
 		}
 	}
 	return nil
@@ -238,7 +238,7 @@ func (c *conversation) shown() (shown []string) {
 // wants fails the test unless the prompt shows exactly this.
 func (c *conversation) wants(shown ...string) {
 	c.t.Helper()
-	check.EqualAll(c.t, "the prompt shows", c.shown(), shown)
+	check.EqualAll(c.t, "prompt", c.shown(), shown)
 }
 
 // status fails the test unless a summary has this status in the store.

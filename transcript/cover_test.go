@@ -61,7 +61,7 @@ func TestCover(t *testing.T) {
 		c.cover(id)
 		c.wants("leaf 1-2", "placeholder 3-4", "5")
 		if len(c.s.Sets) > 0 {
-			t.Error("what was applied in an earlier session can be undone")
+			t.Error("a set of an earlier session can be undone")
 		}
 	})
 }

@@ -54,11 +54,11 @@ func bySeq(a, b transcript.Message) int { return int(a.Seq - b.Seq) }
 
 func holds(rt *rapid.T, l transcript.Log, plain []transcript.Message, sp transcript.Span) {
 	if got := slices.Collect(l.All()); !slices.Equal(got, plain) || l.Len() != len(plain) {
-		rt.Fatalf("the log has %d messages\n%v\nand should have\n%v", l.Len(), got, plain)
+		rt.Fatalf("got a log of %d messages\n%v\nwant\n%v", l.Len(), got, plain)
 	}
 	inSpan := slices.DeleteFunc(slices.Clone(plain), func(m transcript.Message) bool { return !sp.Covers(m.Seq) })
 	if got := slices.Collect(l.In(sp)); !slices.Equal(got, inSpan) || l.Count(sp) != len(inSpan) {
-		rt.Fatalf("%v in %v, should be %v", got, sp, inSpan)
+		rt.Fatalf("%v in %v: want %v", got, sp, inSpan)
 	}
 }
 

@@ -127,15 +127,15 @@ func (h *history) coverSome() {
 		return
 	}
 	if err := h.undo(); err != nil {
-		h.rt.Fatalf("what was just applied cannot be undone: %v", err)
+		h.rt.Fatalf("the set just applied cannot be undone: %v", err)
 	}
 	start := func(row transcript.Summary) bool { return row.From < before.SessionStart }
 	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
 	if !reflect.DeepEqual(then, now) && len(then)+len(now) > 0 || before.ClearedTo != h.s.ClearedTo {
-		h.rt.Fatalf("an undo gives\n%+v\nbefore it was applied there was\n%+v", now, then)
+		h.rt.Fatalf("undo: got\n%+v\nwant\n%+v", now, then)
 	}
 	if !slices.Equal(slices.Collect(before.Messages.All()), slices.Collect(h.s.Messages.All())) {
-		h.rt.Fatal("an undo gives other messages than were verbatim before")
+		h.rt.Fatal("undo: the verbatim messages differ from those before")
 	}
 }
 

@@ -86,6 +86,6 @@ func TestFail(t *testing.T) {
 	c.status(sum.ID, transcript.Failed)
 	c.wants("1", "2", "3", "4")
 	if !c.s.Fail(sum.ID, "again").Empty() {
-		t.Error("it fails twice")
+		t.Error("a row fails twice")
 	}
 }

@@ -49,7 +49,7 @@ func TestWithout(t *testing.T) {
 		c.remove(2)
 		c.wants("placeholder 1-4", "5", "6")
 		if c.summaries[a].Text != "" || c.summaries[b].Text == "" {
-			t.Errorf("the children are %+v and %+v", c.summaries[a], c.summaries[b])
+			t.Errorf("got children %+v and %+v", c.summaries[a], c.summaries[b])
 		}
 		c.summarize(job{from: 1, to: 4, trigger: transcript.OnRepair, children: []int64{a, b}})
 		c.wants("rollup 1-4", "5", "6")
@@ -65,10 +65,10 @@ func TestWithout(t *testing.T) {
 		c := said(t, 6)
 		shown, late := c.summaries[c.summarize(job{from: 1, to: 2})], c.summaries[c.prepare(job{from: 3, to: 4})]
 		if row := shown.Without([]int64{6}); row.Kind != transcript.Placeholder || row.Text != "" || row.Messages != 2 {
-			t.Errorf("the applied one is %+v", row)
+			t.Errorf("got applied %+v", row)
 		}
 		row := late.Without([]int64{6})
-		check.Equal(t, "the prepared one", row.State, transcript.Stale)
+		check.Equal(t, "prepared", row.State, transcript.Stale)
 		check.Equal(t, "late.Without([]int64{6}).Text", row.Text, "")
 	})
 }
@@ -80,7 +80,7 @@ func TestWith(t *testing.T) {
 	c.say(1)
 	defer func() {
 		if recover() == nil {
-			t.Error("a change is applied to a state that it was not made from")
+			t.Error("a change of another version was applied")
 		}
 	}()
 	c.s.With(old)

@@ -44,7 +44,7 @@ func TestClear(t *testing.T) {
 	c := said(t, 3)
 	c.apply(c.s.Clear(2))
 	if c.s.ClearedTo != 2 || c.s.HeadVersion != c.s.Version || !c.s.Clear(1).Empty() {
-		t.Errorf("the marks are %+v", c.s.Marks)
+		t.Errorf("got marks %+v", c.s.Marks)
 	}
 }
 

@@ -31,7 +31,9 @@ func Number(t testing.TB, s *store.Store, query string, args ...any) (n int) {
 	return n
 }
 
-// Dump returns the whole content of the database, to compare two states of it.
+// Dump returns the rows of the tables that store a conversation: its messages, deliveries,
+// summaries, memories and settings, to compare two states of a database. It leaves out usage, tasks,
+// quotes, opt-outs, pending erasures, and what is known about models.
 func Dump(t testing.TB, s *store.Store) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -67,7 +69,7 @@ func AllNames(s *store.Store) ([]string, error) {
 	return names, err
 }
 
-// WantNoSecret fails if a row of any table still contains it.
+// WantNoSecret fails if a row of Dump contains the secret.
 func WantNoSecret(t *testing.T, c *store.Conversation) {
 	t.Helper()
 	for line := range strings.Lines(Dump(t, c.Store())) {

@@ -32,7 +32,7 @@ func Call(tools []llm.Tool, name, arguments string) (string, error) {
 	return "", fmt.Errorf("no tool %s", name)
 }
 
-// Recalled returns the messages that contain a word of the query.
+// Recalled returns the messages that match a word of the query.
 func Recalled(t *testing.T, c *store.Conversation, query string) []int64 {
 	t.Helper()
 	found := check.Must(memory.Of(c).Recall(Ctx, memory.Question{Text: query, Limit: 10, Before: store.MaxSeq}))(t)
@@ -77,5 +77,5 @@ func Keep(t *testing.T, c *store.Conversation, person, content string, messages 
 	return s
 }
 
-// People returns the IDs of the authors in said.
+// People are the IDs of the authors in Said.
 var People = map[string]string{"Ann": "0", "Bob": "1"}

@@ -72,7 +72,7 @@ func Imported(t testing.TB, n int) *store.Conversation {
 	return c
 }
 
-// Deliver puts messages into the inbox and takes them up.
+// Deliver puts messages into the inbox and dequeues them.
 func Deliver(t testing.TB, c *store.Conversation, messages ...store.Inbound) []chat.Message {
 	t.Helper()
 	for _, m := range messages {
@@ -82,7 +82,7 @@ func Deliver(t testing.TB, c *store.Conversation, messages ...store.Inbound) []c
 	return taken
 }
 
-// Edit changes the text of message number n, as said numbers them, a day later.
+// Edit changes the text of message number n, as Said numbers them, a day later.
 func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64) {
 	t.Helper()
 	m := Said(n, text)
@@ -94,7 +94,7 @@ func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64)
 	return seq
 }
 
-// Remove deletes messages, as said numbers them.
+// Remove deletes messages, as Said numbers them.
 func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	t.Helper()
 	var ids []string

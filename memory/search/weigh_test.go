@@ -93,11 +93,11 @@ func TestRanking(t *testing.T) {
 		t.Run(test.claim, func(t *testing.T) {
 			found, err := search.Parse(test.question, test.asker, day.AddDate(0, 0, 6)).Messages(test.said, 1, int64(len(test.said)), 5)
 			if err != nil || len(found) == 0 || found[0].Seq != test.first {
-				t.Fatalf("found %+v, %v", found, err)
+				t.Fatalf("got %+v, %v", found, err)
 			}
 			lifted := slices.ContainsFunc(found[0].Parts, func(p search.Part) bool { return p.Name == test.part && p.Value > 0 })
 			if test.part != "" && !lifted {
-				t.Errorf("%s adds nothing: %+v", test.part, found[0].Parts)
+				t.Errorf("%s has no effect: %+v", test.part, found[0].Parts)
 			}
 		})
 	}
