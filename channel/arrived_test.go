@@ -11,7 +11,7 @@ import (
 	"cairn/store"
 )
 
-// acceptedLog is a connector that notes what it hears of messages.
+// acceptedLog is a connector that records its reports.
 type acceptedLog struct {
 	Connector
 	reports []string
@@ -23,7 +23,8 @@ func (p *acceptedLog) Accepted(_, id string, seq int64) {
 func (p *acceptedLog) Compaction(string, Event)                 {}
 func (p *acceptedLog) Remembered(string, int64, string, string) {}
 
-// A message may be taken up before the loop handles that it arrived: its place is the last word.
+// A message may be dequeued before the loop handles its arrival: the report with its seq comes
+// last.
 func TestMessageWithSeqIsNotReportedAsWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(c *conversation, m []Inbound)

@@ -29,7 +29,7 @@ func (r *rig) run(line string) string {
 	return r.runAsManager(line).String()
 }
 
-// finished waits until what a command started has ended, and returns its last words.
+// finished waits until the work that a command started has ended, and returns its last answer.
 func (r *rig) finished(answer channel.Answer) string {
 	r.t.Helper()
 	if answer.Then != nil {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// connector is a connector that records what reaches it.
+// connector records what reaches it.
 type connector struct {
 	mu                sync.Mutex // guards everything below
 	shown             []string
@@ -105,7 +105,7 @@ func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// countTaken counts the messages that were taken up. It is called under the lock.
+// countTaken counts the dequeued messages. It is called under the lock.
 func (d *connector) countTaken() (n int) {
 	for _, a := range d.accepted {
 		if !strings.HasSuffix(a, "=0") {

@@ -20,7 +20,7 @@ import (
 	"cairn/store"
 )
 
-// withBilledTokens is a model's answer with a server's token counts.
+// withBilledTokens returns a model's answer with a server's token counts.
 func withBilledTokens(resp llm.Response, prompt, cached, written, output int) llm.Response {
 	resp.Usage = llm.Usage{Prompt: prompt, Cached: cached, Written: written, Completion: output}
 	return resp

@@ -43,5 +43,5 @@ func TestChatAPI(t *testing.T) {
 		check.Contains(t, c.name, r.do(c.status, nil, "POST", c.path, c.body), c.says)
 	}
 	r.do(200, &list, "GET", path, "")
-	check.Len(t, fmt.Sprintf("what was refused is stored: %+v", list), list.Messages, 2)
+	check.Len(t, fmt.Sprintf("a rejected message is stored: %+v", list), list.Messages, 2)
 }

@@ -154,7 +154,7 @@ func TestActions(t *testing.T) {
 			r.do(200, nil, "POST", at(garden, action), "")
 			var one conversationAnswer
 			if r.do(200, &one, "GET", at(garden, ""), ""); one.Silent != want {
-				t.Errorf("after %s silent is %t", action, one.Silent)
+				t.Errorf("after %s: got silent %t", action, one.Silent)
 			}
 		}
 	})
@@ -164,13 +164,13 @@ func TestActions(t *testing.T) {
 			r.do(404, nil, "POST", at("terminal:nowhere", action), "")
 		}
 		if _, err := r.store.Find(t.Context(), "terminal:nowhere"); err == nil {
-			t.Error("it is there now")
+			t.Error("the conversation was created")
 		}
 	})
 }
 
-// closedConnector compacts a conversation of Discord, which is not open, and gives it a new session.
-// Its messages still wait to be answered there.
+// closedConnector compacts a conversation of Discord, which is not open, and starts a new session
+// in it. Its messages still wait for an answer.
 func closedConnector(t *testing.T, r *rig) {
 	const name = "discord:1/2"
 	c := must(r.store.Conversation(t.Context(), name))
@@ -192,7 +192,7 @@ func closedConnector(t *testing.T, r *rig) {
 	}
 	for end := time.Now().Add(20 * time.Second); !applied(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("no summary is applied")
+			t.Fatal("got no applied summary")
 		}
 	}
 	if r.do(200, &job, "POST", at(name, "/undo"), ""); job.State != string(compactor.EventUndone) {
@@ -202,7 +202,7 @@ func closedConnector(t *testing.T, r *rig) {
 	r.do(202, &done, "POST", at(name, "/new"), "")
 	due, err := c.Inbox().Due(t.Context())
 	if err != nil || due.Waiting != 1 || !due.Session {
-		t.Errorf("%+v waits, %v", due, err)
+		t.Errorf("got waiting %+v, %v", due, err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/check"
 )
 
-// asking is a rig in which a call waits to be allowed, in a conversation of the browser.
+// asking returns a rig with a pending approval in a conversation of the browser.
 func asking(t *testing.T) (*rig, *channeltest.Box, channel.Approval) {
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
@@ -22,7 +22,7 @@ func asking(t *testing.T) (*rig, *channeltest.Box, channel.Approval) {
 
 const pane = "web:general"
 
-// waits returns the first call that waits in the pane.
+// waits returns the first pending call in the pane.
 func (r *rig) waits() channel.Approval {
 	r.t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -30,7 +30,7 @@ func (r *rig) waits() channel.Approval {
 			return all[0]
 		}
 		if time.Now().After(end) {
-			r.t.Fatal("nothing waits")
+			r.t.Fatal("got no pending call")
 		}
 	}
 }
@@ -40,28 +40,28 @@ func TestApprovalAPI(t *testing.T) {
 	var d conversationAnswer
 	r.do(200, &d, "GET", at(pane, ""), "")
 	if len(d.Approvals) != 1 || d.Approvals[0].Code != waits.Code || d.Approvals[0].Tool != "calc_add" || strings.Contains(d.Approvals[0].Arguments, "a1B2a1B2") {
-		t.Errorf("it says %+v", d.Approvals)
+		t.Errorf("got %+v", d.Approvals)
 	}
 	answer := at(pane, "/approvals/"+waits.Code)
 	r.do(404, nil, "POST", at(pane, "/approvals/other"), `{"allow":true}`)
 	r.do(422, nil, "POST", answer, `{}`)
 	r.do(200, nil, "POST", answer, `{"allow":true}`)
 	check.NoError(t, r.hub.Idle(t.Context(), pane))
-	check.Len(t, "called", box.Called(), 1)
+	check.Len(t, "calls", box.Called(), 1)
 	r.do(404, nil, "POST", answer, `{"allow":true}`)
 }
 
 func TestApprovalIsDeniedOnPage(t *testing.T) {
 	r, box, waits := asking(t)
 	for _, path := range []string{pageOf(pane), "/chat/general"} {
-		check.Contains(t, fmt.Sprintf("%s does not ask", path), r.do(200, nil, "GET", path, ""), "The model wants to call <b>calc_add</b>")
+		check.Contains(t, fmt.Sprintf("%s shows no question", path), r.do(200, nil, "GET", path, ""), "The model wants to call <b>calc_add</b>")
 	}
 	r.post(pageOf(pane)+"/deny", url.Values{"code": {waits.Code}})
 	check.NoError(t, r.hub.Idle(t.Context(), pane))
-	check.Len(t, "called", box.Called(), 0)
+	check.Len(t, "calls", box.Called(), 0)
 	page := r.do(200, nil, "GET", "/chat/general", "")
-	check.Lacks(t, "the pane still asks", page, "wants to call")
-	check.Contains(t, "the pane still asks", page, "did not allow this call")
+	check.Lacks(t, "the pane still shows the question", page, "wants to call")
+	check.Contains(t, "the pane still shows the question", page, "did not allow this call")
 }
 
 func TestApprovalInBrowser(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"cairn/channel"
 )
 
-// BenchmarkAPI measures answers where there are 1 000 conversations and 100 000 messages, a tenth of
-// them in one conversation.
+// BenchmarkAPI measures answers with 1 000 conversations and 100 000 messages, a tenth of them in
+// one conversation.
 func BenchmarkAPI(b *testing.B) {
 	r := newRig(b, rigOptions{window: 64_000})
 	fillStore(b, r)

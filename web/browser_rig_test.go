@@ -22,14 +22,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// screenshots is a folder; where it is set the tests leave pictures of the pages in it.
+// screenshots is a folder; if it is set, the tests save pictures of the pages in it.
 const screenshots = "CAIRN_SCREENSHOTS"
 
 //go:embed testdata/audit.js
 var audit string
 
-// browser is a page of a headless Chromium. What goes wrong in it fails the test: an exception,
-// an error in the console, a request that fails, a dialog.
+// browser is a page of a headless Chromium. Any problem in it fails the test: an exception, an
+// error in the console, a failed request, a dialog.
 type browser struct {
 	t   *testing.T
 	url string
@@ -68,7 +68,7 @@ func newBrowser(t *testing.T, address string) *browser {
 	return b
 }
 
-// heard notes what goes wrong.
+// heard records a problem.
 func (b *browser) heard(event any) {
 	problem := ""
 	switch e := event.(type) {
@@ -95,7 +95,7 @@ func (b *browser) heard(event any) {
 	}
 }
 
-// limited is the context of a step.
+// limited returns the context of a step.
 func (b *browser) limited() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.ctx, 30*time.Second)
 }
@@ -109,7 +109,7 @@ func (b *browser) do(what string, steps ...step) {
 	b.expect(what, err)
 }
 
-// until waits until an expression of JavaScript is true.
+// until waits until a JavaScript expression is true.
 func (b *browser) until(what, expression string, args ...any) {
 	b.t.Helper()
 	ctx, cancel := b.limited()
@@ -121,7 +121,7 @@ func (b *browser) until(what, expression string, args ...any) {
 	b.expect(what, err)
 }
 
-// evaluate returns what an expression of JavaScript is.
+// evaluate returns the value of a JavaScript expression.
 func evaluate[T any](b *browser, expression string) T {
 	b.t.Helper()
 	ctx, cancel := b.limited()
@@ -131,7 +131,7 @@ func evaluate[T any](b *browser, expression string) T {
 	return value
 }
 
-// expect fails the test if a step failed, or anything else went wrong meanwhile.
+// expect fails the test if a step failed, or a problem was recorded.
 func (b *browser) expect(what string, err error) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -158,14 +158,14 @@ func (b *browser) open(path string) {
 	b.until("open "+path, "document.readyState === 'complete' && location.href === new URL(%q, location.href).href && !!document.querySelector('main')", path)
 }
 
-// shows waits until there is an element.
+// shows waits until an element exists.
 func (b *browser) shows(selector string) {
 	b.t.Helper()
 	b.until(selector+" is shown", "!!document.querySelector(%q)?.checkVisibility()", selector)
 }
 
-// click clicks an element, when it is there. Live parts are replaced at any time, so it is looked
-// up and clicked in one step.
+// click clicks an element as soon as it exists. Live parts are replaced at any time, so one step
+// finds and clicks it.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.shows(selector)
@@ -204,7 +204,7 @@ func (b *browser) submits(selector, text string) {
 	b.sees(".flash", text)
 }
 
-// audited looks at a page as people with other eyes, screens and keyboards do.
+// audited checks a page for other kinds of eyesight, screens and keyboards.
 func (b *browser) audited(name string) {
 	b.t.Helper()
 	for _, look := range []struct {

@@ -18,7 +18,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// hostileRig has a conversation with summaries, memories and text that wants to be run.
+// hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as
+// code.
 func hostileRig(t *testing.T) *rig {
 	r := newRig(t, rigOptions{model: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if last := req.Messages[len(req.Messages)-1].Text; strings.Contains(last, "think for long") {
@@ -42,8 +43,7 @@ func hostileRig(t *testing.T) *rig {
 	return r
 }
 
-// settled waits until summaries stay what they are: a repair replaces them, and their pages and
-// what was opened of them are gone then.
+// settled waits until no repair replaces a summary, which would remove its page.
 func settled(r *rig) conversationAnswer {
 	var d conversationAnswer
 	for same := 0; same < 10; time.Sleep(100 * time.Millisecond) {
@@ -66,7 +66,7 @@ func TestPagesInBrowser(t *testing.T) {
 	var memories memoryList
 	r.do(200, &memories, "GET", "/api/memories", "")
 	if len(d.Stack) == 0 || len(memories.Memories) == 0 {
-		t.Fatal("there is nothing to see")
+		t.Fatal("got an empty page")
 	}
 	p := pageOf(here)
 	paths := map[string]string{
@@ -82,7 +82,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 	for pattern := range pageTable() {
 		if strings.HasPrefix(pattern, "GET") && paths[pattern] == "" {
-			t.Errorf("%s is not opened", pattern)
+			t.Errorf("%s did not open", pattern)
 		}
 	}
 	paths["preview"] = p + "/settings/preview?background_threshold=0.6"

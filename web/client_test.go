@@ -20,7 +20,7 @@ func TestBotFirst(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		handle      http.HandlerFunc
-		read, wrote string // what is answered, or the error
+		read, wrote string // the answer, or the error
 	}{
 		{"a bot that answers", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`"bot"`)) }, `"bot"`, `"bot"`},
 		{"a bot that stops", func(w http.ResponseWriter, _ *http.Request) { _ = notNow(w) }, `"database"`, "The bot is stopping."},
@@ -79,16 +79,16 @@ func TestRefusingBotIsNotRetried(t *testing.T) {
 		for range 20 {
 			read()
 		}
-		check.Equal(t, "it was asked", asked, 1)
+		check.Equal(t, "requests", asked, 1)
 		time.Sleep(refusalPause + time.Second)
 		hangs = true
 		before := time.Now()
 		read()
 		if asked != 2 || time.Since(before) > botTimeout {
-			t.Errorf("asked %d times, after %v", asked, time.Since(before))
+			t.Errorf("got %d requests, after %v", asked, time.Since(before))
 		}
 		if _, err := api(t.Context(), "POST", "/api/memories", nil, nil); err == nil {
-			t.Error("a change was made")
+			t.Error("changes")
 		}
 	})
 }

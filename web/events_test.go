@@ -22,7 +22,7 @@ type watching struct {
 	lines chan string // closed at the end of the stream
 }
 
-// watch watches from an event on; "": from now on.
+// watch reads the stream from an event on; "": from now on.
 func (r *rig) watch(last, query string, headers ...string) *watching {
 	r.t.Helper()
 	if last != "" {
@@ -59,7 +59,7 @@ func (w *watching) until(t testing.TB, text string) string {
 			}
 			seen = append(seen, line)
 		case <-deadline:
-			t.Fatalf("no %q came: %q", text, seen)
+			t.Fatalf("timed out waiting for %q: got %q", text, seen)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestSlowWatcherIsDropped(t *testing.T) {
 	began := time.Now()
 	for n := 0; watchers() > 0; n++ {
 		if n == 5000 {
-			t.Fatal("a reader that reads nothing is kept")
+			t.Fatal("a reader that does not read is kept")
 		}
 		r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: int64(n), Content: large})
 	}
@@ -151,11 +151,11 @@ func TestTooManyWatchers(t *testing.T) {
 	e := NewEvents()
 	for range maxWatchers {
 		if _, _, _, ok := e.watch(""); !ok {
-			t.Fatal("refused")
+			t.Fatal("refused watchers")
 		}
 	}
 	if _, _, _, ok := e.watch(""); ok {
-		t.Error("one more than there may be")
+		t.Error("watcher above the limit")
 	}
 }
 

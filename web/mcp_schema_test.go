@@ -14,7 +14,7 @@ import (
 	"cairn/internal/check"
 )
 
-// Clients check what a tool answers against the schema it promised.
+// Clients check a tool's answer against its schema.
 func TestMCPAnswersMatchSchema(t *testing.T) {
 	r := newRig(t, rigOptions{mcpWrites: true})
 	s := must(r.mcpClient(""))
@@ -24,7 +24,7 @@ func TestMCPAnswersMatchSchema(t *testing.T) {
 		check.NoError(t, json.Unmarshal(must(json.Marshal(tool.OutputSchema)), &schema))
 		promised[tool.Name] = must(schema.Resolve(nil))
 		if tool.Annotations.DestructiveHint == nil && !tool.Annotations.ReadOnlyHint && tool.Name != "memory_forget" {
-			t.Errorf("%s is taken to destroy something", tool.Name)
+			t.Errorf("%s is marked destructive", tool.Name)
 		}
 	}
 	check := func(tool string, arguments map[string]any) {
@@ -84,7 +84,7 @@ func TestLongMCPAnswersAreShortened(t *testing.T) {
 	}
 	// page by page
 	if before := strings.Index(text, `"before":`); before < 0 {
-		t.Errorf("no word on the page before: %.300s", text[len(text)-300:])
+		t.Errorf("got no hint at the previous page: %.300s", text[len(text)-300:])
 	}
 }
 
@@ -109,6 +109,6 @@ func TestShorten(t *testing.T) {
 		}
 	}
 	if _, err := shorten(text, 100); err == nil {
-		t.Error("100 bytes cannot hold it")
+		t.Error("100 bytes were accepted")
 	}
 }

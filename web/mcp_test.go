@@ -40,7 +40,7 @@ func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
 	return session, err
 }
 
-// called is what a tool answers.
+// called returns a tool's answer.
 func called(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]any) (text string, failed bool) {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
@@ -76,7 +76,7 @@ func TestMCPReadTools(t *testing.T) {
 		"simulate":      {map[string]any{"conversation": here, "variants": []map[string]any{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
 	} {
 		if text, failed := called(t, s, tool, c.arguments); failed || !strings.Contains(text, c.want) || !json.Valid([]byte(text)) {
-			t.Errorf("%s says %.300s", tool, text)
+			t.Errorf("%s: got %.300s", tool, text)
 		}
 	}
 	refused := []struct {
@@ -97,7 +97,7 @@ func TestMCPReadTools(t *testing.T) {
 	}
 	for _, c := range refused {
 		if text, failed := called(t, s, c.tool, c.arguments); !failed || !strings.Contains(text, c.want) || strings.Contains(text, "GET ") {
-			t.Errorf("%s %v says %.300s", c.tool, c.arguments, text)
+			t.Errorf("%s %v: got %.300s", c.tool, c.arguments, text)
 		}
 	}
 	tools := must(s.ListTools(t.Context(), nil)).Tools
@@ -135,33 +135,33 @@ func TestMCPWriteTools(t *testing.T) {
 	r := newRig(t, rigOptions{mcpWrites: true, token: "a-long-secret-token"})
 	r.talk(here, 30)
 	if _, err := r.mcpClient("wrong"); err == nil {
-		t.Error("a wrong token connects")
+		t.Error("a wrong token is accepted")
 	}
 	s := must(r.mcpClient("a-long-secret-token"))
 	save := map[string]any{"conversation": here, "content": "Ada prefers green tea in the garden", "kind": "preference"}
 	var saved memoryAnswer
 	if text, failed := called(t, s, "memory_save", save); failed || json.Unmarshal([]byte(text), &saved) != nil || saved.Kind != "preference" {
-		t.Fatalf("it says %s", text)
+		t.Fatalf("got %s", text)
 	}
 	if text, failed := called(t, s, "memory_save", map[string]any{"conversation": here, "content": "x", "kind": "wish"}); !failed || !strings.Contains(text, "wish") {
-		t.Errorf("it says %s", text)
+		t.Errorf("got %s", text)
 	}
 	if text, failed := called(t, s, "memory_forget", map[string]any{"id": saved.ID}); failed || !strings.Contains(text, `"state":"forgotten"`) {
-		t.Errorf("it says %s", text)
+		t.Errorf("got %s", text)
 	}
 	var before, after summaryList
 	text, failed := called(t, s, "summaries", map[string]any{"conversation": here})
 	if failed || json.Unmarshal([]byte(text), &before) != nil {
-		t.Errorf("it says %s", text)
+		t.Errorf("got %s", text)
 	}
 	watch := r.watch("", "", "Authorization: Bearer a-long-secret-token")
 	if text, failed := called(t, s, "compact", map[string]any{"conversation": here, "focus": "the gate", "keep_last_n": 2}); failed || !strings.Contains(text, `"state":"started"`) {
-		t.Errorf("it says %s", text)
+		t.Errorf("got %s", text)
 	}
 	watch.until(t, `"state":"applied"`)
 	text, failed = called(t, s, "summaries", map[string]any{"conversation": here})
 	if failed || json.Unmarshal([]byte(text), &after) != nil || after.Total <= before.Total {
-		t.Errorf("%d summaries before, then it says %s", before.Total, text)
+		t.Errorf("got %d summaries before, then %s", before.Total, text)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"cairn/words/wordstest"
 )
 
-// Each route is in the description, answers, and refuses what it does not know.
+// Each route is in the description, answers, and rejects unknown input.
 func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk("terminal:garden", 1)
@@ -29,7 +29,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 		described += len(methods)
 	}
 	routes := r.server.routes()
-	check.Equal(t, "routes are described", described, len(routes))
+	check.Equal(t, "described routes", described, len(routes))
 	for _, route := range routes {
 		if doc.Paths[route.path][strings.ToLower(route.method)] == nil {
 			t.Errorf("%s is not described", route.pattern())

@@ -14,14 +14,14 @@ import (
 	"cairn/words/wordstest"
 )
 
-// get reads a page as a browser does.
+// get reads a page like a browser.
 func (r *rig) get(path string) (status int, text string) {
 	r.t.Helper()
 	resp := r.request("GET", path, "", "Accept: text/html")
 	return resp.StatusCode, string(must(io.ReadAll(resp.Body))) + resp.Header.Get("Location")
 }
 
-// post sends a form, and returns the page, or the note that it leaves and where it leads.
+// post sends a form, and returns the page, or the note of the redirect and its target.
 func (r *rig) post(path string, form url.Values) (status int, text string) {
 	r.t.Helper()
 	resp := r.request("POST", path, form.Encode(), "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin")
@@ -43,7 +43,7 @@ func must[T any](v T, err error) T {
 
 const here = "terminal:rose garden/1"
 
-// say has somebody say something, and waits for the answer.
+// say sends a message, and waits for the answer.
 func (r *rig) say(conversation, text string) {
 	r.t.Helper()
 	m := channel.Inbound{ID: fmt.Sprint(time.Now().UnixNano()), AuthorID: "ada", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
@@ -147,7 +147,7 @@ func TestForms(t *testing.T) {
 		{memory + "/restore", nil, "Restored"},
 	} {
 		if status, text := r.post(c.path, c.form); status != 303 || !strings.Contains(text, c.want) {
-			t.Errorf("%s %v: %d, %q is not in %.3000s", c.path, c.form, status, c.want, text)
+			t.Errorf("%s %v: got %d, want %q in %.3000s", c.path, c.form, status, c.want, text)
 		}
 	}
 	for path, want := range map[string]int{p + "/dance": 404, memory + "/dance": 404, "/memories/99/pin": 404, "/c/nobody/compact": 404} {

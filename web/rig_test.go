@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// place is a connector that takes every reply.
+// place is a connector that accepts every reply.
 type place struct{}
 
 func (place) Name() string                                        { return "terminal" }
@@ -39,7 +39,7 @@ func (place) Show(string)                                         {}
 func (place) Cancel()                                             {}
 func (place) Send(context.Context, channel.Piece) (string, error) { return "", nil }
 
-// rig is a bot on a scripted model, and its server on loopback.
+// rig is a bot with a scripted model, and its server on loopback.
 type rig struct {
 	t      testing.TB
 	hub    *channel.Hub
@@ -64,7 +64,7 @@ func said(text string) (llm.Response, error) {
 	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: "stop", Usage: llm.Usage{Prompt: 1000, Completion: 10}}, nil
 }
 
-// newRig starts a bot whose summaries the extractive summarizer makes.
+// newRig starts a bot with the extractive summarizer.
 func newRig(t testing.TB, o rigOptions) *rig {
 	r := &rig{t: t, events: NewEvents(), client: &http.Client{
 		Transport:     &http.Transport{},
@@ -133,7 +133,7 @@ func (r *rig) request(method, path, body string, headers ...string) *http.Respon
 	return resp
 }
 
-// do makes a request that must have a status, and reads its answer into v, if that is not nil.
+// do makes a request that must return a status, and decodes its answer into v, if v is not nil.
 func (r *rig) do(status int, v any, method, path, body string, headers ...string) string {
 	r.t.Helper()
 	resp := r.request(method, path, body, headers...)
@@ -149,7 +149,7 @@ func (r *rig) do(status int, v any, method, path, body string, headers ...string
 	return string(text)
 }
 
-// talk has somebody say n messages, which are answered.
+// talk sends n messages, which are answered.
 func (r *rig) talk(conversation string, n int) {
 	r.t.Helper()
 	for i := range n {
@@ -162,13 +162,13 @@ func (r *rig) talk(conversation string, n int) {
 	}
 }
 
-// idle waits until nothing is to be done in a conversation.
+// idle waits until a conversation has no work.
 func (r *rig) idle(conversation string) {
 	r.t.Helper()
 	check.NoError(r.t, r.hub.Idle(r.t.Context(), conversation))
 }
 
-// forgetGuesses has nobody wait for earlier wrong tokens.
+// forgetGuesses clears the delays after wrong tokens.
 func (r *rig) forgetGuesses() {
 	r.server.limits.mu.Lock()
 	defer r.server.limits.mu.Unlock()

@@ -82,7 +82,7 @@ func TestLogin(t *testing.T) {
 	t.Run("the way back stays here", func(t *testing.T) {
 		for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
 			resp := form(url.Values{"token": {"correct-horse-battery"}, "next": {next}}, origin)
-			check.Equal(t, "leads", resp.Header.Get("Location"), "/")
+			check.Equal(t, "target", resp.Header.Get("Location"), "/")
 		}
 	})
 	t.Run("https marks the session as secure", func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestGuard(t *testing.T) {
 				break
 			}
 			if n > 20*requestBurst {
-				t.Fatal("nobody stopped it")
+				t.Fatal("it was not stopped")
 			}
 		}
 	})
@@ -174,7 +174,7 @@ func FuzzLocalPath(f *testing.F) {
 		base := &url.URL{Scheme: "http", Host: "localhost"}
 		to, err := base.Parse(localPath(next))
 		if err != nil || to.Host != "localhost" || to.Scheme != "http" {
-			t.Errorf("%q leads to %v, %v", next, to, err)
+			t.Errorf("%q: got target %v, %v", next, to, err)
 		}
 	})
 }

@@ -81,12 +81,12 @@ func TestHistoryShowsProviderCounts(t *testing.T) {
 	reserve := compactor.Reserve(500, 8000)
 	counted := 0
 	for _, u := range h.Used {
-		check.Equal(t, "a window", u.Window, 8000)
+		check.Equal(t, "window", u.Window, 8000)
 		if u.Tokens == 1000+reserve {
 			counted++
 		}
 	}
 	if counted < 3 {
-		t.Errorf("%d points are where the provider counted them: %+v", counted, h.Used)
+		t.Errorf("got %d points with a provider count: %+v", counted, h.Used)
 	}
 }

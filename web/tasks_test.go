@@ -18,8 +18,8 @@ func TestTasksAreListedAndOpened(t *testing.T) {
 	if r.do(200, &list, "GET", at("terminal:garden", "/tasks"), ""); len(list.Tasks) != 1 || list.Tasks[0].Conversation != "task:terminal:garden/1" || list.Tasks[0].Text != "count the bridges" {
 		t.Errorf("%+v", list)
 	}
-	check.Contains(t, "the page does not lead to the task", r.do(200, nil, "GET", pageOf("terminal:garden"), ""), "count the bridges", `href="`+pageOf(begun.Conversation)+`"`)
-	check.Contains(t, "the agent of a task", r.do(200, nil, "GET", "/api/conversations", ""), `"channel":"task:terminal:garden/1","agent":"researcher"`)
+	check.Contains(t, "the page lacks a link to the task", r.do(200, nil, "GET", pageOf("terminal:garden"), ""), "count the bridges", `href="`+pageOf(begun.Conversation)+`"`)
+	check.Contains(t, "agent of the task", r.do(200, nil, "GET", "/api/conversations", ""), `"channel":"task:terminal:garden/1","agent":"researcher"`)
 	r.do(200, nil, "GET", at(begun.Conversation, ""), "")
 	r.do(200, nil, "GET", at(begun.Conversation, "/messages"), "")
 	r.do(200, nil, "GET", at(begun.Conversation, "/settings"), "")

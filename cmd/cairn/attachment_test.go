@@ -11,7 +11,7 @@ import (
 	"cairn/discord/discordtest"
 )
 
-// TestFileThatCrashesProgram: after two starts the message is answered without it.
+// TestFileThatCrashesProgram: after two starts the message is answered without the file.
 func TestFileThatCrashesProgram(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Here I am.")
@@ -28,8 +28,8 @@ func TestFileThatCrashesProgram(t *testing.T) {
 		r = f.background("run")
 	}
 	p.wait(r, p.onDiscord, "Here I am.")
-	check.Equal(t, "how often the file was asked for", len(p.discord.Requests(files)), 2)
-	check.Contains(t, fmt.Sprintf("the log does not say that it is given up:\n%s", r.errs), r.errs.String(), "message_given_up")
+	check.Equal(t, "requests for the file", len(p.discord.Requests(files)), 2)
+	check.Contains(t, fmt.Sprintf("the log lacks the failed download:\n%s", r.errs), r.errs.String(), "message_given_up")
 	r.signal(syscall.SIGTERM)
 	r.code()
 }

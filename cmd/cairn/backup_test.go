@@ -20,7 +20,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if len(all) != 1 || all[0].File != "b.db" || all[0].Aside == "" {
 		t.Fatalf("got %+v", all)
 	}
-	check.Equal(t, "the transcript after it", p.must("", "transcript", "--json"), was)
+	check.Equal(t, "transcript", p.must("", "transcript", "--json"), was)
 	for file, want := range map[string]string{
 		"none.db":                 "none.db: not found: name a file that `cairn backup` wrote\n",
 		p.write("a.txt", "hello"): "a.txt is damaged or no backup of cairn: nothing was changed; name another\n",
@@ -31,7 +31,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// TestRestoredBotBackfills: what was said after the backup is on the platforms still.
+// TestRestoredBotBackfills: the platforms still have the messages since the backup.
 func TestRestoredBotBackfills(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Understood.")
@@ -53,7 +53,7 @@ func TestRestoredBotBackfills(t *testing.T) {
 		return n
 	}
 	if n := since(); len(channels) != 2 || n != 0 {
-		t.Fatalf("%d of the channels %v have what came after the backup", n, channels)
+		t.Fatalf("got messages since the backup in %d of the channels %v", n, channels)
 	}
 	again := f.background("run")
 	p.until(again, "both channels have what came since", func() bool { return since() == 2 })

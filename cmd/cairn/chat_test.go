@@ -76,11 +76,11 @@ func TestUnwritableOutput(t *testing.T) {
 			check.NoError(t, cmd.Start())
 			guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 			defer guard.Stop()
-			_ = cmd.Wait() // the code tells
+			_ = cmd.Wait() // the exit code shows it
 			check.Equal(t, "exit code", cmd.ProcessState.ExitCode(), exitFailed)
 			check.Equal(t, "strings.Count(errs.String(), \"cairn: \")", strings.Count(errs.String(), "cairn: "), 1)
 			check.Contains(t, "errs.String()", errs.String(), "no space left on device")
-			check.Contains(t, "the next start said", p.must("", args...), test.answer)
+			check.Contains(t, "output of the next start", p.must("", args...), test.answer)
 		})
 	}
 }
@@ -122,7 +122,7 @@ nonsense
 		check.Equal(t, "exit code", r.code, exitInUse)
 		check.Contains(t, "r.err", r.err, "process")
 		check.Equal(t, "r.out", r.out, "")
-		check.Contains(t, "the transcript cannot be read beside it", p.must("", "transcript"), "I like tea")
+		check.Contains(t, "the transcript cannot be read while the bot runs", p.must("", "transcript"), "I like tea")
 		l.end()
 	})
 }
@@ -168,7 +168,7 @@ func TestChatWithAServer(t *testing.T) {
 	check.Contains(t, fmt.Sprint(lines), lines[len(lines)-1], `"text":"One two."`)
 	l.end()
 	if refused := server.Refusals(); len(refused) > 0 {
-		t.Errorf("a strict server refuses: %q", refused)
+		t.Errorf("a strict server rejects: %q", refused)
 	}
 	got := server.Requests()[0]
 	check.Equal(t, "asked", got.Model, "test-model")

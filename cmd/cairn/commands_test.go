@@ -55,7 +55,7 @@ func TestUsage(t *testing.T) {
 	}
 	t.Run("a mistake leaves no data folder behind", func(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-			t.Error("it does")
+			t.Error("output")
 		}
 	})
 	t.Run("help names the exit codes and examples", func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestImport(t *testing.T) {
 		}
 		rows := messagesOf(t, p.must("", "transcript", "--channel", "past", "--json"))
 		if len(rows) != 203 || rows[0].ID != "p0" || rows[202].ID != "q2" || rows[0].Author != "Ada" || rows[0].Time.Year() != 2025 {
-			t.Errorf("%d messages, the first is %+v", len(rows), rows[0])
+			t.Errorf("got %d messages, first %+v", len(rows), rows[0])
 		}
 		gauge := parse[struct {
 			Max  int     `json:"max_tokens"`
@@ -140,7 +140,7 @@ func TestImport(t *testing.T) {
 		) int {
 			return int(a.To - b.From)
 		}) {
-			t.Errorf("the stack is out of order: %+v", gauge.List)
+			t.Errorf("got a stack out of order: %+v", gauge.List)
 		}
 		check.Contains(t, "the result", p.must("", "context", "--channel", "past"), "of 4000 tokens")
 	})
@@ -157,15 +157,15 @@ func TestImport(t *testing.T) {
 			last := line.Compacted[len(line.Compacted)-1]
 			// It waits for the summaries, so no message came between.
 			if last.To > said || last.Messages == 0 || last.ID == 0 || line.Before <= line.After || line.After == 0 || line.Time.Year() < 2026 {
-				t.Errorf("behind message %d stands %+v", said, line)
+				t.Errorf("after message %d: got %+v", said, line)
 			}
 		}
 		if lines < 3 || said != 203 {
-			t.Errorf("%d landings and %d messages", lines, said)
+			t.Errorf("got %d applied compactions and %d messages", lines, said)
 		}
 		text := p.must("", "transcript", "--channel", "past")
 		if n := strings.Count(text, "  compacted "); n != lines || !regexp.MustCompile(`(?m)^--  \S+ \S+  compacted \d+→\d+ tokens: #1 to #\d+, \d+ messages \(leaf \d+ by extractive, `).MatchString(text) {
-			t.Errorf("%d lines tell of landings:\n%.3000s", n, text)
+			t.Errorf("got %d lines of applied compactions:\n%.3000s", n, text)
 		}
 	})
 	t.Run("again is harmless", func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestImport(t *testing.T) {
 		check.Equal(t, "exit code", r.code, exitInUse)
 		check.Contains(t, "r.err", r.err, "--channel")
 		if rows := parse[row](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
-			t.Errorf("%d messages stand there, the first is %q", len(rows), rows[0].Text)
+			t.Errorf("got %d messages, first %q", len(rows), rows[0].Text)
 		}
 	})
 	t.Run("memories were made, with their messages, and one can be forgotten", func(t *testing.T) { importedMemories(t, p) })
@@ -186,7 +186,7 @@ func TestImport(t *testing.T) {
 
 func importedMemories(t *testing.T, p folder) {
 	for _, m := range parse[kept](t, p.must("", "memories", "list", "--channel", "past", "--kind", "decision", "--json")) {
-		check.Equal(t, "the kind", m.Kind, "decision")
+		check.Equal(t, "kind", m.Kind, "decision")
 	}
 	found := parse[kept](t, p.must("", "memories", "search", "bread", "--json", "--limit", "5"))
 	if len(found) == 0 || !strings.Contains(found[0].Content, "bread") || found[0].Channel != "terminal:past" {
@@ -200,7 +200,7 @@ func importedMemories(t *testing.T, p folder) {
 	p.must("", "memories", "forget", id)
 	for _, m := range parse[kept](t, p.must("", "memories", "search", "bread", "--json", "--limit", "1000")) {
 		if m.ID == found[0].ID {
-			t.Error("it is found after it was forgotten")
+			t.Error("found after it was forgotten")
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestImportMistakes(t *testing.T) {
 			check.Equal(t, "exit code", r.code, exitFailed)
 			check.Contains(t, "r.err", r.err, test.want)
 			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-				t.Error("something was imported")
+				t.Error("got an import")
 			}
 		})
 	}

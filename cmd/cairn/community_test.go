@@ -20,10 +20,10 @@ import (
 
 // spot is one of the conversations of the test, on either platform.
 type spot struct {
-	name    string // as the store knows it
-	mention string // what addresses the bot; empty in a thread where it was addressed before
+	name    string // its name in the store
+	mention string // the mention; empty in a thread where the bot was addressed before
 	say     func(user int, text string)
-	replies func() []string // of the bot, oldest first, as they stand
+	replies func() []string // of the bot, oldest first, as currently shown
 }
 
 // community is a Discord and a Slack with people in them, and a model that answers
@@ -44,7 +44,7 @@ type community struct {
 
 var asked = regexp.MustCompile(`ask-[a-z]+-\d+|hold`)
 
-// answer repeats every question that no answer stands behind yet.
+// answer repeats every question without an answer.
 func (c *community) answer(x *llmtest.Exchange) {
 	for _, tool := range x.Request.Tools {
 		if tool.Function.Name == "summarize" {
@@ -58,7 +58,7 @@ func (c *community) answer(x *llmtest.Exchange) {
 	if _, after, found := strings.Cut(last, "</kept>"); found {
 		last = after
 	}
-	last, _, _ = strings.Cut(last, "\n<now>\n") // what is recalled there was answered before
+	last, _, _ = strings.Cut(last, "\n<now>\n") // recalled questions were answered before
 	questions := asked.FindAllString(last, -1)
 	if slices.Contains(questions, "hold") {
 		select {
@@ -177,7 +177,7 @@ func (c *community) people() {
 	addSlack("slack:"+slacktest.TeamID+"/"+tools+"/"+root, tools, root, "")
 }
 
-// run starts the program and returns what kills it.
+// run starts the program and returns a function that kills it.
 func (c *community) run() (kill func()) {
 	c.t.Helper()
 	cmd := c.folder.command("run", "--log-level", "debug")
@@ -222,14 +222,14 @@ func (c *community) fail(format string, args ...any) {
 	c.t.Fatalf(format+"\nthe log ends with\n%s", append(args, strings.Join(told[max(0, len(told)-40):], ""))...)
 }
 
-// logged is what the program has written so far.
+// logged returns the program's log so far.
 func (c *community) logged() []byte {
 	c.t.Helper()
 	text := check.Must(os.ReadFile(c.log.Name()))(c.t)
 	return text
 }
 
-// answered counts how often each question is repeated in a spot's replies.
+// answered counts the copies of each question in the bot's replies.
 func (s spot) answered() (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, text := range s.replies() {

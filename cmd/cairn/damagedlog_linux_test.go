@@ -9,7 +9,7 @@ import (
 	"cairn/internal/check"
 )
 
-// TestDamagedWriteAheadLog: people hear of it within seconds.
+// TestDamagedWriteAheadLog: people get a notice within seconds.
 func TestDamagedWriteAheadLog(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(file string, size int64) error{
@@ -34,7 +34,8 @@ func TestDamagedWriteAheadLog(t *testing.T) {
 			info := check.Must(os.Stat(file))(t)
 			check.NoError(t, damage(file, info.Size()))
 			p.sayOnBoth("two")
-			// What is cut off may be in the database by now, or be written anew: then people are answered.
+			// The removed part may be in the database already, or be written anew: then people are
+			// answered.
 			p.until(r, "nobody is left without a word", func() bool {
 				answered := p.answers("Understood.")
 				for i, said := range [][]string{p.onDiscord(), p.onSlack()} {

@@ -22,17 +22,17 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// first is the first group of what the form finds.
+// first returns the first group of a pattern's match.
 func first(t *testing.T, form, text string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)
 	if found == nil {
-		t.Fatalf("there is no %s", form)
+		t.Fatalf("got no %s", form)
 	}
 	return found[1]
 }
 
-// understood wants the program to know a command and its flags.
+// understood fails unless the program knows a command and its flags.
 func understood(t *testing.T, args []string) {
 	t.Helper()
 	if r := newFolder(t).run("", append(args, "--help")...); r.code != 0 {
@@ -40,7 +40,7 @@ func understood(t *testing.T, args []string) {
 	}
 }
 
-// crashed runs the program until it crashes: the runtime takes SIGQUIT as it takes a panic.
+// crashed runs the program until it crashes: the runtime treats SIGQUIT like a panic.
 func (p folder) crashed() result {
 	p.t.Helper()
 	l := p.start("chat", "--json")
@@ -65,23 +65,23 @@ func TestSystemdUnit(t *testing.T) {
 		codes := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
 		for _, code := range []int{exitUsage, exitInUse, exitDamaged} {
 			if !slices.Contains(codes, strconv.Itoa(code)) {
-				t.Errorf("%d is not among %q", code, codes)
+				t.Errorf("got %d, want one of %q", code, codes)
 			}
 		}
 	})
 	t.Run("it starts again after a crash", func(t *testing.T) {
 		r := newFolder(t).crashed()
 		if !strings.Contains(r.err, "goroutine ") {
-			t.Fatalf("it did not crash: exit code %d, %s", r.code, r.err)
+			t.Fatalf("want a crash, got exit code %d, %s", r.code, r.err)
 		}
 		for _, form := range []string{`^RestartPreventExitStatus=(.*)$`, `^SuccessExitStatus=(.*)$`} {
 			if codes := strings.Fields(first(t, form, unit)); slices.Contains(codes, strconv.Itoa(r.code)) {
-				t.Errorf("it does not after %d, with which a crash ends: %s", r.code, codes)
+				t.Errorf("no restart after %d, the exit code of a crash: %s", r.code, codes)
 			}
 		}
 		for _, code := range []int{exitFailed, exitUsage, exitInUse, exitNotFound, exitDamaged} {
 			if code == r.code {
-				t.Errorf("a crash ends with %d, which means something else", code)
+				t.Errorf("a crash exits with %d, which has another meaning", code)
 			}
 		}
 	})
@@ -107,7 +107,7 @@ func TestSystemdUnit(t *testing.T) {
 
 func TestContainerFile(t *testing.T) {
 	file := read(t, checkout+"/deploy/Containerfile")
-	check.Equal(t, "it builds with Go", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
+	check.Equal(t, "Go version of the container", first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, checkout+"/go.mod")))
 	var entry, command, probe []string
 	for form, into := range map[string]*[]string{`^ENTRYPOINT (.*)$`: &entry, `^CMD (.*)$`: &command, `^HEALTHCHECK .* CMD (.*)$`: &probe} {
 		if err := json.Unmarshal([]byte(first(t, form, file)), into); err != nil {
@@ -117,39 +117,38 @@ func TestContainerFile(t *testing.T) {
 	understood(t, command)
 	understood(t, probe[1:])
 	if probe[0] != entry[0] || probe[len(probe)-1] != command[len(command)-1] {
-		t.Errorf("%q does not ask where %q tells", probe, command)
+		t.Errorf("%q does not query the address of %q", probe, command)
 	}
 	if user := first(t, `^USER (\d+)`, file); user == "0" {
-		t.Error("it runs as root")
+		t.Error("user")
 	}
 	ignored := strings.Fields(read(t, checkout+"/.dockerignore"))
 	for _, name := range []string{".git", "data", "config.toml", "*.env"} {
 		if !slices.Contains(ignored, name) {
-			t.Errorf("%s gets into the image", name)
+			t.Errorf("%s is copied into the image", name)
 		}
 	}
 }
 
-// TestComposeFile compares the file with the container file and the program. There need be
-// no Docker.
+// TestComposeFile compares the file with the container file and the program. It needs no Docker.
 func TestComposeFile(t *testing.T) {
 	file, container := read(t, checkout+"/deploy/compose.yml"), read(t, checkout+"/deploy/Containerfile")
-	check.Equal(t, "it builds", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
+	check.Equal(t, "build", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
 	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))
 	if wait, err := time.ParseDuration(first(t, `^ +stop_grace_period: (.*)$`, file)); err != nil || wait < grace+10*time.Second {
-		t.Errorf("it waits %v for answers, %v", wait, err)
+		t.Errorf("got a grace of %v, want %v", wait, err)
 	}
 	volume := first(t, `^VOLUME (.*)$`, container)
-	check.Contains(t, "its volumes", file, "      - cairn:"+volume+"\n")
-	check.Contains(t, "its volumes", file, ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
+	check.Contains(t, "volumes", file, "      - cairn:"+volume+"\n")
+	check.Contains(t, "volumes", file, ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
 	check.Contains(t, "the file", file, "read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n")
 	if strings.Contains(file, "\t") || regexp.MustCompile(`(?m)^( {2})* \S`).MatchString(file) {
-		t.Error("its indentation is none of YAML's by two")
+		t.Error("got an indentation that is not YAML's by two")
 	}
 	source := productSource(t)
 	for _, variable := range regexp.MustCompile(`(?m)^      - ([A-Z_]+)$`).FindAllStringSubmatch(file, -1) {
 		if variable[1] != "ALL" && !strings.Contains(source, `"`+variable[1]+`"`) {
-			t.Errorf("the program does not read %s", variable[1])
+			t.Errorf("%s is unknown to the program", variable[1])
 		}
 	}
 }

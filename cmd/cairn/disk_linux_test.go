@@ -17,7 +17,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// breakDisk has the disk refuse every write of a running program, until mend is called.
+// breakDisk makes every write of a running program fail, until the returned function is called.
 func breakDisk(t *testing.T, pid int) (mend func()) {
 	t.Helper()
 	var was unix.Rlimit
@@ -28,7 +28,7 @@ func breakDisk(t *testing.T, pid int) (mend func()) {
 	}
 }
 
-// lockDatabase holds the lock of everybody who writes, as a tool that was left open does.
+// lockDatabase holds the write lock, like a tool that was left open.
 func (p folder) lockDatabase() (release func()) {
 	p.t.Helper()
 	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000"))(p.t)
@@ -36,7 +36,7 @@ func (p folder) lockDatabase() (release func()) {
 	return func() { tx.Rollback(); db.Close() }
 }
 
-// saidTo sends a line of JSON, and returns whether it was accepted, or the words why not.
+// saidTo sends a line of JSON, and returns whether it was accepted, or the reason.
 func (l *live) saidTo(id, channel string) (accepted bool, words string) {
 	l.t.Helper()
 	l.say(fmt.Sprintf(`{"text":"message %s","id":%q,"channel":%q}`, id, id, channel))
@@ -56,8 +56,8 @@ func (l *live) saidTo(id, channel string) (accepted bool, words string) {
 	}
 }
 
-// A disk that takes nothing, and is well again: what it does not take is refused in
-// words and not acknowledged, and afterwards everything goes on.
+// The disk fails and recovers: rejected messages are reported and not acknowledged, and afterwards
+// everything works.
 func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	for name, breaks := range map[string]func(folder, *live) func(){
@@ -72,7 +72,7 @@ func TestFailingDisk(t *testing.T) {
 				t.Fatal(words)
 			}
 			l.until(`"reply"`)
-			for p.waiting() > 0 { // it is still to be noted as sent
+			for p.waiting() > 0 { // it is not yet recorded as sent
 				time.Sleep(10 * time.Millisecond)
 			}
 			mend := breaks(p, l)
@@ -117,7 +117,7 @@ func TestBrieflyLockedDatabase(t *testing.T) {
 	}
 }
 
-// heard is what people said in a channel, as the transcript has it.
+// heard returns people's messages in a channel, from the transcript.
 func (p folder) heard(channel string) string {
 	p.t.Helper()
 	var said []string
@@ -153,12 +153,11 @@ func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	if code != 0 || strings.Contains(strings.Join(rest, ""), `"reply"`) {
 		t.Errorf("exit code %d; it went on with %q", code, rest)
 	}
-	check.Equal(t, "how often the answer is stored", strings.Count(p.must("", "transcript", "--json"), "Here I am."), 1)
+	check.Equal(t, "stored copies of the answer", strings.Count(p.must("", "transcript", "--json"), "Here I am."), 1)
 }
 
-// On the platforms nothing is acknowledged that is not on disk, and what was said
-// meanwhile is answered when the disk is well again: without a restart, and with one
-// warning of each connector.
+// On the platforms only stored messages are acknowledged, and messages from the failure are
+// answered once the disk works: without a restart, and with one warning per connector.
 func TestFailingDiskOnPlatforms(t *testing.T) {
 	t.Parallel()
 	p, f, r := answering(t, "Here I am.")
@@ -174,7 +173,7 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	p.sayOnBoth("three")
 	for _, d := range p.slack.Deliveries() {
 		if !d.Acked.IsZero() && (strings.Contains(string(d.Payload), "two") || strings.Contains(string(d.Payload), "three")) {
-			t.Error("Slack was told that a message is kept which is not on disk")
+			t.Error("Slack got an acknowledgement of a message that is not on disk")
 		}
 	}
 	mend()
@@ -186,19 +185,19 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	said := r.errs.String()
 	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
 		if n := strings.Count(said, warning); n != 1 {
-			t.Errorf("%q stands %d times in\n%s", warning, n, said)
+			t.Errorf("got %[2]d copies of %[1]q in\n%[3]s", warning, n, said)
 		}
 	}
 }
 
-// database is the one in the folder, as a tool opens it.
+// database opens the folder's database as a tool does.
 func (p folder) database() *sql.DB {
 	p.t.Helper()
 	db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_busy_timeout=5000"))(p.t)
 	return db
 }
 
-// count is the number that a query finds in the database.
+// count returns the result of a query in the database.
 func (p folder) count(query string) (n int) {
 	p.t.Helper()
 	db := p.database()
@@ -207,7 +206,7 @@ func (p folder) count(query string) (n int) {
 	return n
 }
 
-// waiting counts messages to be taken up, and answers to be given and sent.
+// waiting counts messages to dequeue, and replies to create and send.
 func (p folder) waiting() int {
 	p.t.Helper()
 	return p.count("SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM messages WHERE answered = 0) + (SELECT count(*) FROM outbox WHERE state <> 'sent')")

@@ -19,7 +19,7 @@ func TestMemoriesPage(t *testing.T) {
 	page := read(t, checkout+"/docs/memories.md")
 	for _, k := range summarize.MemoryKinds {
 		if !strings.Contains(page, fmt.Sprintf("| %s | %.1f", k.Name, k.Importance)) {
-			t.Errorf("it does not say that the importance of %s is %.1f", k.Name, k.Importance)
+			t.Errorf("the page lacks: the importance of %s is %.1f", k.Name, k.Importance)
 		}
 	}
 }
@@ -41,12 +41,13 @@ func TestQueriesPage(t *testing.T) {
 			var view, columns string
 			check.NoError(t, rows.Scan(&view, &columns))
 			if !regexp.MustCompile("(?m)^\\| `" + view + "` \\| .* \\| " + regexp.QuoteMeta(columns) + " \\|$").MatchString(page) {
-				t.Errorf("it does not say that %s has the columns %s", view, columns)
+				t.Errorf("the page lacks: %s has the columns %s", view, columns)
 			}
 		}
 		check.Equal(t, "views", n, strings.Count(page, "_view` |"))
 	})
-	// What the sample has none of: a decision, a task, a superseded fact, an emergency, and messages of this year.
+	// What the sample lacks: a decision, a task, a superseded fact, an emergency, and messages of
+	// this year.
 	for _, change := range []string{
 		"UPDATE memories SET kind = 'decision', said_at = unixepoch() * 1000 WHERE id = 2", "UPDATE memories SET kind = 'todo' WHERE id = 3",
 		"UPDATE memories SET state = 'superseded', superseded_by = 5 WHERE id = 4", "UPDATE compactions SET trigger = 'emergency' WHERE id = 2",

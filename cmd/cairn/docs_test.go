@@ -24,7 +24,7 @@ import (
 	"cairn/compactor"
 )
 
-// pages are all pages for people, by their path from the root.
+// pages returns all pages for people, by their path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	files := check.Must(filepath.Glob(checkout + "/docs/*.md"))(t)
@@ -38,13 +38,13 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-// lengths are the most lines of a page that is to stay short.
+// lengths are the largest line counts of pages that must stay short.
 var lengths = map[string]int{"README.md": 160, "ARCHITECTURE.md": 200}
 
 func TestPagesStayShort(t *testing.T) {
 	for name, most := range lengths {
 		if n := strings.Count(read(t, checkout+"/"+name), "\n"); n > most {
-			t.Errorf("%s has %d lines, at most %d are allowed", name, n, most)
+			t.Errorf("%s has %d lines, want at most %d", name, n, most)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are the names that GitHub gives to the headings of a page.
+// anchors returns the names that GitHub gives to the headings of a page.
 func anchors(text string) (all []string) {
 	dropped := regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 	for line := range strings.Lines(text) {
@@ -107,7 +107,7 @@ func TestCommandsPage(t *testing.T) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("docs/commands.md shows\n%s\nthere are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("docs/commands.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -166,12 +166,12 @@ func TestDiscordInvitePermissions(t *testing.T) {
 	}
 	var want int64
 	for name, bit := range named {
-		check.Contains(t, "the names", strings.Join(strings.Fields(text), " "), name)
+		check.Contains(t, "names", strings.Join(strings.Fields(text), " "), name)
 		want |= bit
 	}
 	number := regexp.MustCompile(`scope=bot%20applications\.commands&permissions=(\d+)\n`).FindStringSubmatch(text)
 	if number == nil || number[1] != strconv.FormatInt(want, 10) {
-		t.Errorf("it asks for %q, want %d", number, want)
+		t.Errorf("got permissions %q, want %d", number, want)
 	}
 }
 
@@ -203,16 +203,16 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 		}
 		for part := range strings.FieldsFuncSeq(strings.ReplaceAll(cell, " / ", "…"), func(r rune) bool { return r == '…' }) {
 			if quoted++; !strings.Contains(source, strings.TrimSpace(part)) {
-				t.Errorf("the program never says %q", part)
+				t.Errorf("the sources lack %q", part)
 			}
 		}
 	}
 	if quoted < 20 {
-		t.Errorf("only %d messages were found", quoted)
+		t.Errorf("got only %d messages", quoted)
 	}
 }
 
-// productSource is the text of all Go files but tests.
+// productSource returns the text of all Go files except tests.
 func productSource(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

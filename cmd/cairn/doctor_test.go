@@ -36,8 +36,8 @@ func TestDoctor(t *testing.T) {
 		p := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, failing["a wrong key"].do).URL, "OPENAI_MODEL=m")
 		p.write("config.toml", "workers = 0")
 		r := p.run("", "doctor")
-		check.Equal(t, "the exit code", r.code, exitFailed)
-		check.Contains(t, "it says", r.out, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
+		check.Equal(t, "exit code", r.code, exitFailed)
+		check.Contains(t, "output", r.out, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
 	})
 	t.Run("the intent is off", func(t *testing.T) {
 		t.Parallel()
@@ -93,7 +93,7 @@ func TestDoctorFindsDamage(t *testing.T) {
 		}
 		defer os.Chmod(data, 0o700)
 		cmd := p.command("doctor")
-		if os.Getuid() == 0 { // who may write everything, so somebody else must look
+		if os.Getuid() == 0 { // root may write everything, so another user must check
 			cmd.Path = "/proc/self/exe"
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
@@ -117,7 +117,7 @@ func (p folder) damage(name string) {
 	check.Must(file.WriteAt(bytes.Repeat([]byte{0xee}, int(size)), at))(p.t)
 }
 
-// doctored is a folder with tokens for both platforms and a model.
+// doctored returns a folder with tokens for both platforms and a model.
 func doctored(t *testing.T, o discordtest.Options) (folder, *llmtest.Server) {
 	d := discordtest.New(o)
 	t.Cleanup(d.Close)

@@ -13,21 +13,21 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// connectorStep is where the program dies that talks on a platform.
+// connectorStep is where a program on a platform is killed.
 type connectorStep struct {
 	name  string
 	death killStep
-	half  bool // it is killed when people see half of the answer
-	stuck bool // it is killed when it posts, before that takes effect
+	half  bool // killed when half of the answer is shown
+	stuck bool // killed when it posts, before the post takes effect
 }
 
 // side is one of the platforms.
 type side struct {
 	name   string
 	say    func(p *platforms, text string)
-	shown  func(p *platforms) []string // what the bot's messages there say
-	delay  func(p *platforms)          // has posts wait before they take effect
-	posted func(p *platforms) int      // how many posts have begun
+	shown  func(p *platforms) []string // texts of the bot's messages there
+	delay  func(p *platforms)          // delays posts before they take effect
+	posted func(p *platforms) int      // number of started posts
 }
 
 var sides = []side{
@@ -57,8 +57,8 @@ var connectorSteps = []connectorStep{
 	{name: "a reply was posted, and that is not noted", death: killStep{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atRow}},
 }
 
-// TestKillAtEveryStepOfAConnector has the program die while it talks on a platform. The next
-// process looks up what may have been said, and says it once.
+// TestKillAtEveryStepOfAConnector kills the program while it sends to a platform. The next process
+// looks up what may have been sent, and sends it once.
 func TestKillAtEveryStepOfAConnector(t *testing.T) {
 	check.SkipUnderRace(t)
 	if testing.Short() {
@@ -113,7 +113,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 		t.Errorf("exit code %d\n%s", code, r.errs)
 	}
 	if said := on.shown(p); !slices.Equal(said, []string{begin + end, begin + end, begin + end}) {
-		t.Errorf("it says %q\n%s", said, r.errs)
+		t.Errorf("got %q\n%s", said, r.errs)
 	}
 	w := &recorder{folder: f}
 	w.examined()
@@ -130,8 +130,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 	}
 }
 
-// killed has the program die at the step, while it answers a second message, and proves
-// that it did.
+// killed kills the program at the step, while it answers a second message, and checks that it did.
 func (s connectorStep) killed(p *platforms, f folder, on side) {
 	p.t.Helper()
 	if s.death != (killStep{}) {
@@ -146,15 +145,15 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 	on.say(p, "Where do we stand?")
 	if s.half || s.stuck {
 		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && on.posted(p) > posted })
-		_ = r.cmd.Process.Kill() // the exit tells
+		_ = r.cmd.Process.Kill() // the exit code shows it
 	}
 	r.code()
 	if status := r.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		p.t.Fatalf("it did not come to that: %v\n%s", r.cmd.ProcessState, r.errs)
+		p.t.Fatalf("the step was not reached: %v\n%s", r.cmd.ProcessState, r.errs)
 	}
 }
 
-// again tells whether both connectors have been opened a second time.
+// again reports whether both connectors were opened a second time.
 func (p *platforms) again() bool {
 	identified := 0
 	for _, c := range p.discord.Connections() {

@@ -15,16 +15,16 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// killStep is where the program dies by SIGKILL, by its own hand: at a change of the
-// database. The program itself knows nothing of it; SQLite tells.
+// killStep is where the program kills itself with SIGKILL: at a change of the database. Only hooks
+// of SQLite know of it, not the program.
 type killStep struct {
 	On   string // the change: "INSERT ON main.inbox"
 	When string // of which row; empty: of any
 	At   string // atRow, atCommit or after
 
-	// Of a migration: before so many tables, columns, indexes and views have been made.
+	// In a migration: before this many tables, columns, indexes and views are created.
 	Schema int
-	Copy   bool // they are those of the copy that an upgrade makes first
+	Copy   bool // those are of the copy that an upgrade makes first
 }
 
 const (
@@ -35,14 +35,14 @@ const (
 
 const dies = "CAIRN_TEST_DIES" // the variable that tells of a death
 
-// env has the program die.
+// env returns the environment that makes the program die.
 func (d killStep) env(t *testing.T) string {
 	t.Helper()
 	text := check.Must(json.Marshal(d))(t)
 	return dies + "=" + string(text)
 }
 
-// armKill has this process die as its environment says, if it does.
+// armKill makes this process die as its environment says.
 func armKill() error {
 	text := os.Getenv(dies)
 	if text == "" {
@@ -68,8 +68,8 @@ func armKill() error {
 	return nil
 }
 
-// is tells whether a connection is the one that writes, or the one that copies: that one
-// may write, and has no foreign keys.
+// is reports whether a connection is the writing one, or the one that copies, which may write and
+// has no foreign keys.
 func is(conn *sqlite3.SQLiteConn, copies bool) (bool, error) {
 	rows, err := conn.Query("SELECT query_only, foreign_keys FROM pragma_query_only, pragma_foreign_keys", nil)
 	if err != nil {
@@ -81,7 +81,7 @@ func is(conn *sqlite3.SQLiteConn, copies bool) (bool, error) {
 	return err == nil && value[0] == int64(0) && (value[1] == int64(0)) == copies, err
 }
 
-// killableModel is how far a process is on the way to its death.
+// killableModel counts a process's steps until it is killed.
 type killableModel struct {
 	reached, committed atomic.Bool
 	made               atomic.Int64 // tables, columns and indexes

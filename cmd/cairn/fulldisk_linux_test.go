@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A disk without room, where a small one may be mounted.
+// A full disk, if a small one can be mounted.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	small := t.TempDir()
@@ -33,20 +33,20 @@ func TestFullDisk(t *testing.T) {
 	}
 	file.Close()
 	refused := 0
-	for i := range 100 { // what SQLite has reserved may take a few
+	for i := range 100 { // SQLite's reserved space may hold a few
 		ok, words := l.saidTo(fmt.Sprint("full", i), "a")
 		if ok {
 			continue
 		}
 		if refused++; words != "The disk is full. Your message was not taken; make room and send it again." {
-			t.Errorf("told %q", words)
+			t.Errorf("got %q", words)
 		}
 		if refused == 3 {
 			break
 		}
 	}
 	if refused != 3 {
-		t.Fatalf("%d messages were refused", refused)
+		t.Fatalf("got %d rejected messages", refused)
 	}
 	check.NoError(t, os.Remove(filler))
 	deadline := time.Now().Add(30 * time.Second)

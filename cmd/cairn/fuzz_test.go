@@ -29,9 +29,9 @@ func FuzzRecord(f *testing.F) {
 		case err != nil && err.Error() == "":
 			t.Fatal("no words")
 		case err == nil && (m.ID == "" || strings.TrimSpace(m.Author) == "" || m.Time.IsZero() || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
-			t.Fatalf("%q is taken as %+v", line, m)
+			t.Fatalf("%q: got %+v", line, m)
 		case err == nil && !utf8.ValidString(m.Text+m.Author+m.ID):
-			t.Fatalf("%q is no text: %+v", line, m)
+			t.Fatalf("%q: invalid text: %+v", line, m)
 		}
 	})
 }

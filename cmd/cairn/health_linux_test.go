@@ -18,7 +18,7 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// telling returns the address where a program tells how it is.
+// telling returns the address of a program's health checks.
 func (p *platforms) telling(r *running) (address string) {
 	p.t.Helper()
 	form := regexp.MustCompile(`"health":"([^"]+)"`)
@@ -63,7 +63,7 @@ func TestHealth(t *testing.T) {
 			return code == want && strings.Contains(said, words)
 		})
 		for _, secret := range []string{"hush", slacktest.BotToken, slacktest.AppToken, "Where are you", "Here I am"} {
-			check.Lacks(t, "said", said, secret)
+			check.Lacks(t, "health answer", said, secret)
 		}
 	}
 	p.open(r)
@@ -77,7 +77,7 @@ func TestHealth(t *testing.T) {
 		mend := breakDisk(t, r.cmd.Process.Pid)
 		ready(503, `"database","ok":false,"why":"cannot be written; the log says why"`)
 		if code, said := get(t, url+"/healthz"); code != 200 {
-			t.Errorf("it does not live: %s", said)
+			t.Errorf("not alive: %s", said)
 		}
 		mend()
 		ready(200, `{"part":"database","ok":true}`)
@@ -132,10 +132,10 @@ func metricsOfHealth(t *testing.T, url string) {
 		}
 	}
 	if !strings.Contains(said, "\ncairn_outbox_pieces ") { // the last answer may be on its way
-		t.Errorf("there is no outbox in\n%s", said)
+		t.Errorf("got no outbox in\n%s", said)
 	}
 	for _, typed := range []string{"Where are you", "And now", slacktest.BotToken, "hush"} {
-		check.Lacks(t, "said", said, typed)
+		check.Lacks(t, "health answer", said, typed)
 	}
 }
 

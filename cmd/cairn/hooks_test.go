@@ -13,7 +13,7 @@ import (
 	"cairn/internal/check"
 )
 
-// hookSettings has a small window, and hooks that note what they get in files of dir.
+// hookSettings are settings with a small window, and hooks that write their input to files in dir.
 func hookSettings(dir, before string) string {
 	script := func(text string) string { return fmt.Sprintf("[\"sh\", \"-c\", %q]", text) }
 	return fmt.Sprintf(`[[agents]]
@@ -28,7 +28,7 @@ on_reply = %s
 		script("cat >> "+dir+"/memory; echo >> "+dir+"/memory"), script("cat >> "+dir+"/reply; echo >> "+dir+"/reply"))
 }
 
-// notes are the events that a hook noted.
+// notes returns the events that a hook wrote.
 func notes(t *testing.T, dir, hook string) (all []map[string]any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, hook))
@@ -59,16 +59,16 @@ func TestHooksAreCalled(t *testing.T) {
 	} {
 		told := notes(t, dir, c.hook)
 		if len(told) == 0 {
-			t.Errorf("%s was told nothing", c.hook)
+			t.Errorf("%s got no event", c.hook)
 			continue
 		}
 		if told[0][c.has] == nil || told[0]["conversation"] != "terminal:general" || told[0]["time"] == nil {
-			t.Errorf("%s was told %v", c.hook, told[0])
+			t.Errorf("%s got %v", c.hook, told[0])
 		}
 	}
 	after := notes(t, dir, "after")
 	if len(after) > 0 && !strings.HasPrefix(after[0]["path"].(string), "/api/conversations/terminal:general/summaries/") {
-		t.Errorf("after was told %v", after[0])
+		t.Errorf("hook after got %v", after[0])
 	}
 }
 
@@ -84,8 +84,8 @@ func TestHookCannotVetoEmergencies(t *testing.T) {
 	out := p.must(input.String()+"/compact\n/context\n", "chat")
 	check.Contains(t, "/compact", out, "not at night")
 	list := p.must("", "compactions", "--json")
-	check.Lacks(t, "the compactions", list, `"trigger":"background"`)
-	check.Contains(t, "the compactions", list, `"trigger":"emergency"`)
+	check.Lacks(t, "compactions", list, `"trigger":"background"`)
+	check.Contains(t, "compactions", list, `"trigger":"emergency"`)
 }
 
 func TestHookEditsApplyWhileRunning(t *testing.T) {
@@ -94,7 +94,7 @@ func TestHookEditsApplyWhileRunning(t *testing.T) {
 	s.edit("[hooks]\non_reply = [\"sh\", \"-c\", \"cat > " + dir + "/reply\"]\n")
 	for end := time.Now().Add(20 * time.Second); !s.hooks.Has("on_reply"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the edit is not in force\n%s", s.log)
+			t.Fatalf("the edit is not applied\n%s", s.log)
 		}
 	}
 }

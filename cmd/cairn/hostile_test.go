@@ -20,7 +20,7 @@ import (
 	"cairn/words/wordstest"
 )
 
-// TestSecretsAreNotLogged: a server's error may repeat what people said to it.
+// TestSecretsAreNotLogged: a server's error may repeat people's messages.
 func TestSecretsAreNotLogged(t *testing.T) {
 	secret := "sk-" + strings.Repeat("aB3dE5gH", 6)
 	for name, log := range map[string]func(w *bytes.Buffer) *slog.Logger{
@@ -40,20 +40,20 @@ func TestSecretsAreNotLogged(t *testing.T) {
 			check.Lacks(t, "the log", w.String(), secret[:20])
 			check.Equal(t, "strings.Count(w.String(), \"[masked: OpenAI key]\")", strings.Count(w.String(), "[masked: OpenAI key]"), 3)
 			if strings.ContainsFunc(strings.ReplaceAll(w.String(), "\n", ""), unicode.IsControl) {
-				t.Errorf("the log can act on a terminal: %q", w.String())
+				t.Errorf("got control characters in the log: %q", w.String())
 			}
 		})
 	}
 }
 
-// TestTerminalOutputIsEscaped: JSON leaves controls of one character as they are.
+// TestTerminalOutputIsEscaped: JSON does not escape C1 control characters.
 func TestTerminalOutputIsEscaped(t *testing.T) {
 	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
 		raw := check.Must(json.Marshal(map[string]string{"text": trick.Text}))(t)
 		text := escapedControls(string(raw))
 		var was, is map[string]string
 		if err := errors.Join(json.Unmarshal(raw, &was), json.Unmarshal([]byte(text), &is)); err != nil || was["text"] != is["text"] {
-			t.Errorf("%s: %q became %q, %v", trick.Name, was, is, err)
+			t.Errorf("%s: %q: got %q, %v", trick.Name, was, is, err)
 		}
 		if strings.ContainsFunc(text, func(r rune) bool {
 			return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
@@ -63,7 +63,7 @@ func TestTerminalOutputIsEscaped(t *testing.T) {
 	}
 }
 
-// TestOutputLinesCannotBeForged: what is listed line by line cannot hold a line of its own.
+// TestOutputLinesCannotBeForged: an entry of a list is one line.
 func TestOutputLinesCannotBeForged(t *testing.T) {
 	for _, trick := range append(wordstest.Tricks(), wordstest.Forgeries()...) {
 		text := "x\n#7  2026-01-01 00:00  Boss: yes " + trick.Text
@@ -71,14 +71,14 @@ func TestOutputLinesCannotBeForged(t *testing.T) {
 		shown := rowOf(m).String() + "\n" + memoryRow{Memory: memory.Memory{ID: 4, Kind: "fact", Content: text, Speaker: text}}.String()
 		for i, line := range strings.FieldsFunc(shown, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
 			if i > 0 && !strings.HasPrefix(line, "       ") && !strings.HasPrefix(line, "4     fact ") {
-				t.Errorf("%s: a line is %q", trick.Name, line)
+				t.Errorf("%s: got line %q", trick.Name, line)
 			}
 		}
 	}
 }
 
-// TestHostileTextImportAndExport: a recorded conversation of nothing but tricks and
-// forgeries, a megabyte in one line among them, is taken in whole, and comes out again.
+// TestHostileTextImportAndExport: a recorded conversation of hostile texts, one of them a megabyte
+// in one line, is imported whole and exported unchanged.
 func TestHostileTextImportAndExport(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestHostileTextImportAndExport(t *testing.T) {
 		}
 		got := strings.ToValidUTF8(r.Text, "\ufffd")
 		if strings.ReplaceAll(got, "\ufffd", "") != strings.ReplaceAll(want[n], "\ufffd", "") { // JSON counts bad bytes one by one
-			t.Errorf("%s is %.200q", corpus[n].Name, got)
+			t.Errorf("%s: got %.200q", corpus[n].Name, got)
 		}
 		n++
 	}
@@ -120,7 +120,7 @@ func TestHostileTextImportAndExport(t *testing.T) {
 	p.must("", "doctor")
 }
 
-// TestPipedOutputIsEscaped: a pager may hand on what it reads.
+// TestPipedOutputIsEscaped: a pager may pass control characters to the terminal.
 func TestPipedOutputIsEscaped(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)

@@ -97,11 +97,11 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// mostMethods is how many exported methods a type may have.
+// mostMethods is the largest number of exported methods of a type.
 const mostMethods = 20
 
-// TestHandlesAreSmall refuses types that can do everything. The doubles of platforms are exempt:
-// their methods are what a test may have happen.
+// TestHandlesAreSmall limits the methods of types. The doubles of platforms are exempt: their
+// methods are what a test may trigger.
 func TestHandlesAreSmall(t *testing.T) {
 	methods := make(map[string]int)
 	doubles := func(folder string) bool { return strings.HasSuffix(folder, "test") || folder == "testdata" }
@@ -121,7 +121,7 @@ func TestHandlesAreSmall(t *testing.T) {
 		}
 	})
 	if methods["store.Store"] == 0 {
-		t.Fatal("no methods were found")
+		t.Fatal("got no methods")
 	}
 	for name, n := range methods {
 		if n > mostMethods {
@@ -130,7 +130,7 @@ func TestHandlesAreSmall(t *testing.T) {
 	}
 }
 
-// TestAConversationIsSmall bounds what one goroutine has to keep in mind.
+// TestAConversationIsSmall limits the fields that one goroutine owns.
 func TestAConversationIsSmall(t *testing.T) {
 	file := check.Must(parser.ParseFile(token.NewFileSet(), checkout+"/channel/conversation.go", nil, parser.SkipObjectResolution))(t)
 	fields := 0
@@ -143,11 +143,11 @@ func TestAConversationIsSmall(t *testing.T) {
 		return true
 	})
 	if fields == 0 || fields > 20 {
-		t.Errorf("conversation has %d fields, of 1 to 20", fields)
+		t.Errorf("conversation has %d fields, want 1 to 20", fields)
 	}
 }
 
-// longestFile and longestTest are in lines. What outgrows them is split by what it does.
+// longestFile and longestTest are in lines. Split what exceeds them by what it does.
 const (
 	longestFile = 300
 	longestTest = 80

@@ -12,8 +12,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestLearnedFactsSurviveRestart: its limit, that it takes no tools, and
-// what it counts, which a shell shows as the bot did.
+// TestLearnedFactsSurviveRestart: the model's limit, that it accepts no tools, and its token count,
+// which a shell shows like the bot.
 func TestLearnedFactsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	var refusals atomic.Int32
@@ -53,7 +53,7 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 		check.Equal(t, fmt.Sprint(g), g.Max, 6000)
 		check.Equal(t, "g.Source", g.Source, "an overflow")
 		out := p.must("/context\n", "chat")
-		check.Contains(t, "the bot shows another number than", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
+		check.Contains(t, "number in the shell", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
 	})
 	t.Run("nothing is refused again", func(t *testing.T) {
 		p.must("And now?\n", "chat")

@@ -34,7 +34,7 @@ func TestLogEventsPage(t *testing.T) {
 	check.Equal(t, "docs/log-events.md differs from the source: run `go test ./cmd/cairn -run TestLogEventsPage -update", table, want)
 }
 
-// logEvents are the rows of the table, for the events from info on.
+// logEvents returns the rows of the table, for the events from info on.
 func logEvents(t *testing.T) (rows []string) {
 	t.Helper()
 	skip := func(folder string) bool { return folder == "bench" || strings.HasSuffix(folder, "test") }
@@ -62,7 +62,7 @@ func logEvents(t *testing.T) (rows []string) {
 	return slices.Compact(rows)
 }
 
-// logEvent is the row of a call of a logger; empty for any other call, and for debug.
+// logEvent returns the row of a call of a logger; empty for any other call, and for debug.
 func logEvent(call *ast.CallExpr, room string) string {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !isLogger(method.X) {
@@ -100,7 +100,8 @@ func isCallOf(x ast.Expr, name string) bool {
 	return ok && f.Name == name
 }
 
-// incidentEvent is the row of a field of a platform.Incident that names an event; empty for any other field.
+// incidentEvent returns the row of a field of a platform.Incident that names an event; empty for
+// any other field.
 func incidentEvent(field *ast.KeyValueExpr, room string) string {
 	key, _ := field.Key.(*ast.Ident)
 	event, ok := stringOf(field.Value)
@@ -115,7 +116,8 @@ func incidentEvent(field *ast.KeyValueExpr, room string) string {
 	return ""
 }
 
-// attributesOf are the names of a call's attributes: each is a key with a value behind it, or a slog.Attr.
+// attributesOf returns the names of a call's attributes: each is a key followed by a value, or a
+// slog.Attr.
 func attributesOf(args []ast.Expr) (names []string) {
 	for i := 0; i < len(args); i++ {
 		key, ok := stringOf(args[i])

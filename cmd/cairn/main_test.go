@@ -18,7 +18,7 @@ import (
 	"cairn/internal/check"
 )
 
-// asProgram makes the test binary be the program itself.
+// asProgram makes the test binary run as the program.
 const asProgram = "CAIRN_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("USER", "Ada"); err != nil {
 		panic(err)
 	}
-	time.Local = time.UTC                                  // as the program's default has it: what is rendered must not depend on the machine
+	time.Local = time.UTC                                  // the program's default: rendered text must not depend on the machine
 	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for processes, not for a core
 		panic(err)
 	}
@@ -58,7 +58,7 @@ func isOurs(variable string) bool {
 	return slices.ContainsFunc([]string{"OPENAI_", "ANTHROPIC_", "DISCORD_", "SLACK_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 }
 
-// checkout is the project's root, wherever a command works: see folder.run.
+// checkout is the project's root, whatever the working folder is: see folder.run.
 var checkout = func() string {
 	path, err := filepath.Abs("../..")
 	if err != nil {
@@ -91,7 +91,7 @@ func (p folder) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// result is what a run left.
+// result is the result of a run.
 type result struct {
 	out, err string
 	code     int
@@ -203,33 +203,33 @@ func (l *live) until(text string) (lines []string) {
 		select {
 		case line, ok := <-l.lines:
 			if !ok {
-				l.t.Fatalf("the output ended before %s; there was %q", text, lines)
+				l.t.Fatalf("the output ended before %s; got %q", text, lines)
 			}
 			lines = append(lines, line)
 			if strings.Contains(line, text) {
 				return lines
 			}
 		case <-patience:
-			l.t.Fatalf("%s never came; there was %q", text, lines)
+			l.t.Fatalf("timed out waiting for %s; got %q", text, lines)
 		}
 	}
 }
 
-// rest returns what still comes until the program ends, and its exit code.
+// rest returns the remaining output until the program ends, and its exit code.
 func (l *live) rest() (lines []string, code int) {
 	for line := range l.lines {
 		lines = append(lines, line)
 	}
-	_ = l.cmd.Wait() // the code tells
+	_ = l.cmd.Wait() // the exit code shows it
 	return lines, l.cmd.ProcessState.ExitCode()
 }
 
-// end ends the input, and wants the program to do so with exit code 0. It returns what still comes.
+// end ends the input, checks that the program exits with code 0, and returns the remaining output.
 func (l *live) end() (lines []string) {
 	l.t.Helper()
 	_ = l.in.Close()
 	lines, code := l.rest()
-	check.Equal(l.t, "the exit code", code, 0)
+	check.Equal(l.t, "exit code", code, 0)
 	return lines
 }
 

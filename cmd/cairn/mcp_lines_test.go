@@ -33,7 +33,7 @@ func TestInvalidMCPLinesAreAnswered(t *testing.T) {
 			in := c.line + "\r\n\n" + ping + " \n" + c.line
 			passed, err := io.ReadAll(newMessageLines(strings.NewReader(in), &answers))
 			check.NoError(t, err)
-			check.Equal(t, "passed", string(passed), ping+"\n")
+			check.Equal(t, "passed messages", string(passed), ping+"\n")
 			lines := strings.Split(strings.TrimSpace(answers.String()), "\n")
 			check.Len(t, "answered", lines, 2)
 			check.Contains(t, "strings.Split(strings.TrimSpace(answers.String()), \"\\n\")[1]", lines[1], c.want)
@@ -67,7 +67,7 @@ func FuzzMessageLines(f *testing.F) {
 		check.NoError(t, err)
 		for line := range strings.Lines(string(passed)) {
 			if _, err := jsonrpc.DecodeMessage([]byte(line)); err != nil {
-				t.Errorf("passed on %q: %v", line, err)
+				t.Errorf("passed %q: %v", line, err)
 			}
 		}
 		for line := range strings.Lines(answers.String()) {
@@ -80,8 +80,8 @@ func FuzzMessageLines(f *testing.F) {
 	})
 }
 
-// What the log says goes to standard error: a line of it between the messages would end the session
-// of most clients.
+// The log goes to standard error: a line of it between the messages would end the session of most
+// clients.
 func TestStandardOutputIsProtocolOnly(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -121,6 +121,6 @@ func TestRequestsBeforeEOFAreAnswered(t *testing.T) {
 	}, "\n")
 	said := p.must(asked, "mcp")
 	for _, id := range []string{`"id":1`, `"id":2`, `"id":3`} {
-		check.Contains(t, "said", said, id)
+		check.Contains(t, "health answer", said, id)
 	}
 }

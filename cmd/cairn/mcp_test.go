@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asks runs `cairn mcp` as a client does, and calls its tools.
+// asks runs `cairn mcp` like a client, and calls its tools.
 func (p folder) asks(args ...string) *sdk.ClientSession {
 	p.t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
@@ -42,8 +42,8 @@ func TestMCPReadsMatchShell(t *testing.T) {
 	s := p.asks()
 	check.Contains(t, "recall", answered(t, s, "recall", map[string]any{"conversation": "terminal:general", "query": "cello"}), "Ada plays the cello")
 	check.Contains(t, "writing", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "x"}), "Error: ")
-	p.must("/remember Bob plays the flute\n", "chat") // it does not keep the folder from a bot
-	check.Contains(t, "what was said meanwhile", answered(t, s, "memory_list", nil), "Bob plays the flute")
+	p.must("/remember Bob plays the flute\n", "chat") // it does not lock the folder against a bot
+	check.Contains(t, "message in between", answered(t, s, "memory_list", nil), "Bob plays the flute")
 }
 
 func TestMCPWritesWithoutBot(t *testing.T) {
@@ -53,13 +53,13 @@ func TestMCPWritesWithoutBot(t *testing.T) {
 	s := p.asks("--write")
 	check.Contains(t, "saving", answered(t, s, "memory_save", map[string]any{"conversation": "terminal:general", "content": "Ada plays the cello", "about": "Ada"}), `"id":1`)
 	if r := p.run("hello\n", "chat"); r.code != exitInUse {
-		t.Errorf("a bot starts meanwhile: %d, %s", r.code, r.err)
+		t.Errorf("a bot started meanwhile: got %d, %s", r.code, r.err)
 	}
 	check.NoError(t, s.Close())
-	check.Contains(t, "the memory", p.must("", "memories", "list"), "Ada plays the cello")
+	check.Contains(t, "memory", p.must("", "memories", "list"), "Ada plays the cello")
 }
 
-// freeAddress is one on which nobody listens.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,10 +97,10 @@ func TestMCPOutlivesTheBot(t *testing.T) {
 		}
 	}
 	check.Contains(t, "a change without a bot", answered(t, s, "memory_save", save("Eve plays the harp")), `Error: nothing was changed`)
-	check.Contains(t, "what to do", answered(t, s, "memory_save", save("Eve plays the harp")), `start it with "cairn run"`)
+	check.Contains(t, "remedy", answered(t, s, "memory_save", save("Eve plays the harp")), `start it with "cairn run"`)
 
 	l = chat(`{"text":"/remember Cid plays the drums","id":"2"}`) // the client has not locked the data
-	check.Contains(t, "what the new bot knows", answered(t, s, "memory_list", nil), "Cid plays the drums")
+	check.Contains(t, "memories of the new bot", answered(t, s, "memory_list", nil), "Cid plays the drums")
 	check.Contains(t, "a change through the new bot", answered(t, s, "memory_save", save("Eve plays the harp")), "Eve plays the harp")
 	_ = l.in.Close()
 	l.rest()
@@ -134,7 +134,7 @@ func TestMCPWritesThroughRunningBot(t *testing.T) {
 			check.Contains(t, "saving", said, "Ada plays the cello")
 			l.say(`{"text":"/memories cello","id":"2"}`)
 			lines := l.until(`"reply"`)
-			check.Contains(t, "the bot knows", lines[len(lines)-1], "Ada plays the cello")
+			check.Contains(t, "memories of the bot", lines[len(lines)-1], "Ada plays the cello")
 		}
 		_ = l.in.Close()
 		l.rest()

@@ -39,10 +39,10 @@ func TestMemoriesExportToFile(t *testing.T) {
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
 		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")
 		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
-		check.HasPrefix(t, "blank lines stand between channels alone", out, "# terminal:")
+		check.HasPrefix(t, "blank lines", out, "# terminal:")
 		check.Equal(t, "strings.Count(out, \"\\n\\n# \")", strings.Count(out, "\n\n# "), strings.Count(out, "# terminal:")-1)
 		check.Contains(t, "the result", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
-		check.Lacks(t, "what was forgotten", out, "coffee")
+		check.Lacks(t, "forgotten memories", out, "coffee")
 	})
 	t.Run("a filter holds for files too", func(t *testing.T) {
 		got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden"))
@@ -76,7 +76,7 @@ func TestMemoriesImportFromFile(t *testing.T) {
 			check.Equal(t, "exit code", r.code, exitFailed)
 			check.Contains(t, "r.err", r.err, c.want)
 			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-				t.Error("something was imported")
+				t.Error("got an import")
 			}
 		})
 	}
@@ -97,8 +97,7 @@ func TestMemoriesImportFromFile(t *testing.T) {
 	})
 }
 
-// FuzzReadMemories holds the reader to this: whatever stands in a file, it is refused
-// with its line, or can be imported, twice.
+// FuzzReadMemories checks that any file is rejected with its line, or can be imported, twice.
 func FuzzReadMemories(f *testing.F) {
 	f.Add([]byte(`{"id":1,"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","superseded_by":2}
 {"id":2,"channel":"terminal:general","kind":"goal","content":"Ada swims","said_at":"2023-05-08T13:56:00+02:00","state":"expired","expires_at":"2024-05-08T13:56:00Z","messages":[{"seq":1,"id":"m1","time":"2023-05-08T13:56:00Z"}]}`))
@@ -114,7 +113,7 @@ func FuzzReadMemories(f *testing.F) {
 		all, err := readMemories(file)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), file+":") {
-				t.Fatalf("the error names no line: %v", err)
+				t.Fatalf("the error lacks the line: %v", err)
 			}
 			return
 		}

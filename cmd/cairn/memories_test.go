@@ -26,7 +26,7 @@ type kept struct {
 	Chain        []kept
 }
 
-// filled is a folder in which somebody had things remembered.
+// filled returns a folder with some memories.
 func filled(t *testing.T) folder {
 	p := newFolder(t)
 	p.must("/remember the standup is at 9:30\n/remember Ada drinks green tea\n/remember Ada drinks black coffee\n", "chat")
@@ -125,7 +125,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 	})
 	t.Run("purged they are gone", func(t *testing.T) {
 		if r := p.run("y\n", "memories", "purge", "2"); r.code != exitUsage {
-			t.Errorf("through a pipe nobody is asked: exit code %d, %q", r.code, r.err)
+			t.Errorf("through a pipe: exit code %d, %q", r.code, r.err)
 		}
 		got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json"))
 		check.Len(t, "got", got, 1)

@@ -21,19 +21,19 @@ import (
 	"cairn/store"
 )
 
-// measured are metrics with prices that are easy to reckon with.
+// measured are metrics with round prices.
 func measured() *metrics {
 	return newMetrics(func() prices.List { return prices.List{"m": {Input: 1000, Cached: 100, Write: 2000, Output: 10_000}} })
 }
 
-// has wants lines in what Prometheus would read.
+// has fails unless a scrape contains the lines.
 func (m *metrics) has(t *testing.T, lines ...string) {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	text := answer.Body.String()
 	for _, line := range lines {
-		check.Contains(t, fmt.Sprintf("%s is not", line), text, line+"\n")
+		check.Contains(t, fmt.Sprintf("metric %s", line), text, line+"\n")
 	}
 }
 
@@ -63,13 +63,13 @@ type onlineConnector struct{ outerConnector }
 func (onlineConnector) Name() string    { return "discord" }
 func (onlineConnector) Connected() bool { return true }
 
-// metricsOf serves the metrics of a bot; once for each.
+// metricsOf serves the metrics of a bot; call it once per bot.
 func metricsOf(t *testing.T, b *bot) http.Handler {
 	h := &health{bot: b, connectors: []outerConnector{onlineConnector{}}, ctx: t.Context(), seen: map[string]checkedState{}}
 	return h.handler()
 }
 
-// scrape is what Prometheus reads of a bot that has said nothing yet.
+// scrape returns what Prometheus reads from a bot without any messages.
 func scrape(t *testing.T, b *bot) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -119,13 +119,13 @@ func TestOperationsPageListsEveryMetric(t *testing.T) {
 		got[row[1]] = family{row[2], append([]string{}, labels...)}
 	}
 	if !maps.EqualFunc(got, want, func(a, b family) bool { return a.kind == b.kind && slices.Equal(a.labels, b.labels) }) {
-		t.Errorf("docs/operations.md lists\n%v\na scrape has\n%v", got, want)
+		t.Errorf("docs/operations.md lists\n%v\nwant\n%v", got, want)
 	}
 }
 
 func TestOperationsPageListsEveryClassOfErrors(t *testing.T) {
 	page := read(t, checkout+"/docs/operations.md")
 	for _, class := range channel.FailureClasses() {
-		check.Contains(t, "the page", page, "`"+class+"`")
+		check.Contains(t, "page", page, "`"+class+"`")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"cairn/store"
 )
 
-// left is a file as the first version left it: a turn that waits for its answer, a
-// message that waits to be taken up, and a reply that waits to be sent.
+// left is a file of the first version: an unanswered turn, a message to dequeue, and a reply to
+// send.
 const left = `
 INSERT INTO conversations (id, name, origin, next_seq, created_at) VALUES (1, 'terminal:general', 'live', 4, 10);
 INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) VALUES
@@ -28,7 +28,7 @@ INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, st
   (1, 'reply-2', 0, 1, '["m1"]', 'I see.', 0, 'waiting', '', %[1]d);
 PRAGMA user_version = 1`
 
-// leave makes a file of an earlier version.
+// leave creates a file of an earlier version.
 func leave(t *testing.T, dir string, version int) {
 	t.Helper()
 	check.NoError(t, os.MkdirAll(dir, 0o700))
@@ -44,9 +44,9 @@ func leave(t *testing.T, dir string, version int) {
 	}
 }
 
-// TestKillInAMigration has the program die while it brings the file of each earlier
-// version up to date: it is of the earlier version still, a copy of it is whole or not
-// there, and the next process does it.
+// TestKillInAMigration kills the program while it upgrades the file of each earlier version: the
+// file still has the earlier version, its copy is whole or missing, and the next process upgrades
+// it.
 func TestKillInAMigration(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
@@ -67,13 +67,13 @@ func TestKillInAMigration(t *testing.T) {
 				leave(t, filepath.Join(p.dir, "data"), version)
 				w := newRecorder(t, p)
 				w.killed(step{death: d}, `{"text":"/help"}`)
-				check.Equal(t, "the file is of version", w.count("PRAGMA user_version"), version)
+				check.Equal(t, "version of the file", w.count("PRAGMA user_version"), version)
 				copied := fmt.Sprintf("%s.before-%d", store.File(filepath.Join(p.dir, "data")), len(versions))
-				check.Equal(t, "the copy of what", errors.Is(check.ErrorOf(os.Stat(copied)), fs.ErrNotExist), d.Copy)
+				check.Equal(t, "copy", errors.Is(check.ErrorOf(os.Stat(copied)), fs.ErrNotExist), d.Copy)
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
-				check.Equal(t, "the file is of version", w.count("PRAGMA user_version"), len(versions))
-				check.Equal(t, "the copy has version", check.Must(store.Inspect(t.Context(), copied))(t).Version, version)
+				check.Equal(t, "version of the file", w.count("PRAGMA user_version"), len(versions))
+				check.Equal(t, "version of the copy", check.Must(store.Inspect(t.Context(), copied))(t).Version, version)
 				w.examined()
 				w.judge()
 			})

@@ -14,7 +14,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// failing are the ways in which a scripted server answers every request.
+// failing are failures of a scripted server, which answers every request with one.
 var failing = map[string]struct {
 	do   func(x *llmtest.Exchange)
 	want []string // in its message
@@ -26,7 +26,7 @@ var failing = map[string]struct {
 	}, []string{"set model to one that the server has: mm, test-model"}},
 }
 
-// modelServer is a scripted one that lists two models.
+// modelServer is a scripted server that lists two models.
 func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
 	s := llmtest.NewServer(script)
@@ -49,7 +49,7 @@ func waitForFile(t *testing.T, text func() string, want ...string) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%q never came; there was %s", missing, text())
+			t.Fatalf("timed out waiting for %q; got %s", missing, text())
 		}
 	}
 }
@@ -64,9 +64,9 @@ func TestStartCheckReportsProblems(t *testing.T) {
 			l := p.start("chat", "--json")
 			waitForFile(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
 			if len(server.Requests()) != 1 || len(server.Requests()[0].Tools) == 0 || server.Requests()[0].MaxTokens > 16 {
-				t.Errorf("it asked %d times, with tools and for at most 16 tokens was to be once", len(server.Requests()))
+				t.Errorf("got %d requests, want one with tools and at most 16 tokens", len(server.Requests()))
 			}
-			check.Lacks(t, "it shows the key", l.errs.String(), "hush")
+			check.Lacks(t, "the key is shown", l.errs.String(), "hush")
 			l.end()
 		})
 	}
@@ -124,13 +124,13 @@ func TestStartCheckIsQuiet(t *testing.T) {
 		turned := false
 		for _, r := range server.Requests() { // where the machine is slow, the check comes before the turn
 			if check := r.MaxTokens > 0 && r.MaxTokens <= 16; check && turned {
-				t.Error("the check asked a model that a turn had asked")
+				t.Error("the check called a model that a turn had called")
 			} else {
 				turned = turned || !check
 			}
 		}
 		if !turned {
-			t.Error("no turn asked the model")
+			t.Error("got no turn that called the model")
 		}
 	})
 	t.Run("a server that is silent delays no end", func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestFailedTurnsLogRemedy(t *testing.T) {
 				check.Contains(t, "the log", r.err, want)
 			}
 			for _, inner := range []string{server.URL, "hush", "invalid_api_key", "test-model"} {
-				check.Lacks(t, "people read", r.out, inner)
+				check.Lacks(t, "sent", r.out, inner)
 			}
 		})
 	}

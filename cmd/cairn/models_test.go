@@ -18,7 +18,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// environment sets the variables that select a model, and empties the others.
+// environment sets the variables that select a model, and clears the others.
 func environment(t *testing.T, set map[string]string) {
 	t.Helper()
 	for _, v := range []config.Variables{config.OpenAI, config.Anthropic} {
@@ -40,9 +40,9 @@ func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
 	server := modelServer(t, failing["a wrong key"].do)
 	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
 	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
-		t.Errorf("the log says %s", r.err)
+		t.Errorf("got log %s", r.err)
 	}
-	check.Lacks(t, "with one, the log", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
+	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
 }
 
@@ -53,18 +53,18 @@ func TestKeyInFileWarns(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %q\napi_key = \"hush-hush-2\"\n", server.URL, server.URL))
 	s := check.Must(config.Load(filepath.Join(p.dir, "config.toml")))(t)
 	at, _, err := s.Target(s.Agents[0])
-	check.Equal(t, "the key", at.Key, "hush-hush-1")
+	check.Equal(t, "key", at.Key, "hush-hush-1")
 	check.NoError(t, err)
 	for _, command := range [][]string{{"config", "check"}, {"config", "check", "--json"}, {"chat"}, {"doctor"}} {
 		r := p.run("", command...)
 		all := r.out + r.err
 		for _, want := range []string{"file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers] number 1"} {
 			if !strings.Contains(strings.ReplaceAll(all, `\"`, `"`), want) {
-				t.Errorf("cairn %s does not tell %q: %s", strings.Join(command, " "), want, all)
+				t.Errorf("cairn %s: want %q in %s", strings.Join(command, " "), want, all)
 			}
 		}
 		if strings.Contains(all, "hush") {
-			t.Errorf("cairn %s shows the key: %s", strings.Join(command, " "), all)
+			t.Errorf("cairn %s: the key is shown: %s", strings.Join(command, " "), all)
 		}
 	}
 }
@@ -81,16 +81,16 @@ func TestModelsAreCreatedOnce(t *testing.T) {
 		t.Fatal(errA, errB)
 	}
 	if a.Model != b.Model || b.Worker != b.Model || b.Fallback != nil {
-		t.Error("two agents of one model do not share it")
+		t.Error("two agents with the same model do not share it")
 	}
 	if a.Worker == a.Model || a.Fallback != a.Model || a.Worker.Name() != "small" {
-		t.Errorf("the worker is %s", a.Worker.Name())
+		t.Errorf("got worker %s", a.Worker.Name())
 	}
-	check.Equal(t, "they think as hard", a.Reasoning, "high")
+	check.Equal(t, "reasoning efforts", a.Reasoning, "high")
 	check.Equal(t, "b.Reasoning", b.Reasoning, "")
 	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
 	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
-		t.Errorf("a model with another cache_ttl is the same: %v", err)
+		t.Errorf("a model with another cache_ttl is shared: %v", err)
 	}
 	var _ llm.Lister = a.Model.(*located)
 }
@@ -128,15 +128,15 @@ func TestModelsLists(t *testing.T) {
 		} {
 			check.Equal(t, "the result", got[name].String(), want)
 		}
-		check.Equal(t, "it lists models", len(got), 7)
+		check.Equal(t, "listed models", len(got), 7)
 	})
 	t.Run("for people", func(t *testing.T) {
 		out := p.must("", "models")
 		check.Contains(t, "out", out, "or/acme/large")
 		check.Lacks(t, "out", out, "MODEL")
 		screen := p.onScreen("models")
-		check.HasPrefix(t, "on a terminal it shows", screen, "MODEL")
-		check.Contains(t, "on a terminal it shows", screen, "USED")
+		check.HasPrefix(t, "output on a terminal", screen, "MODEL")
+		check.Contains(t, "output on a terminal", screen, "USED")
 	})
 	t.Run("it fails only if no server answers", func(t *testing.T) {
 		r := newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").run("", "models")

@@ -22,7 +22,7 @@ import (
 	"cairn/internal/check"
 )
 
-// tool returns where a tool of Debian's package prometheus is.
+// tool returns the path of a tool of Debian's package prometheus.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -44,12 +44,12 @@ func TestAlertsPassPromtool(t *testing.T) {
 	}
 }
 
-// TestEachAlertIsTested wants each alert to fire in alerts_test.yml, and to say what to do.
+// TestEachAlertIsTested checks that each alert fires in alerts_test.yml, and says what to do.
 func TestEachAlertIsTested(t *testing.T) {
 	rules, tests := read(t, checkout+"/deploy/alerts.yml"), read(t, checkout+"/deploy/alerts_test.yml")
 	alerts := strings.Split(rules, "- alert: ")[1:]
 	if len(alerts) < 10 {
-		t.Fatalf("only %d alerts were found", len(alerts))
+		t.Fatalf("got only %d alerts", len(alerts))
 	}
 	for _, alert := range alerts {
 		name, rest, _ := strings.Cut(alert, "\n")
@@ -79,7 +79,7 @@ func queries(t *testing.T) (all map[string][]string) {
 		all[annotation.Name] = append(all[annotation.Name], annotation.Expr)
 	}
 	if len(all) < 20 {
-		t.Fatalf("only %d panels were found", len(all))
+		t.Fatalf("got only %d panels", len(all))
 	}
 	return all
 }
@@ -90,8 +90,8 @@ var (
 	grouping    = regexp.MustCompile(`\b(?:by|without) \(([\w, ]*)\)`)
 )
 
-// TestAlertsAndDashboardUseExistingMetrics looks for each metric, label and value of a label
-// in what a bot says that was just started.
+// TestAlertsAndDashboardUseExistingMetrics looks for each metric, label and label value in the
+// metrics of a bot that has just started.
 func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
 	text := read(t, checkout+"/deploy/alerts.yml")
 	for _, list := range queries(t) {
@@ -113,7 +113,7 @@ func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
 		}
 		f, found := there[name]
 		if asked[name] = true; !found {
-			t.Errorf("there is no metric %s", use[1])
+			t.Errorf("got no metric %s", use[1])
 		}
 		for _, m := range matcher.FindAllStringSubmatch(use[2], -1) {
 			if m[1] == "instance" || m[1] == "job" {
@@ -132,19 +132,19 @@ func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
 	for _, group := range grouping.FindAllStringSubmatch(text, -1) {
 		for label := range strings.FieldsFuncSeq(group[1], func(r rune) bool { return r == ',' || r == ' ' }) {
 			if !slices.Contains(labels, label) {
-				t.Errorf("%s: there is no label %s", group[0], label)
+				t.Errorf("%s: got no label %s", group[0], label)
 			}
 		}
 	}
 	for name := range there {
 		if strings.HasPrefix(name, "cairn_") && !asked[name] {
-			t.Errorf("neither an alert nor the dashboard asks for %s", name)
+			t.Errorf("neither an alert nor the dashboard uses %s", name)
 		}
 	}
-	check.Contains(t, "the page", docs, "deploy/grafana.json")
+	check.Contains(t, "page", docs, "deploy/grafana.json")
 }
 
-// TestPrometheusAnswersEachQueryOfTheDashboard has Prometheus read a bot, and asks it.
+// TestPrometheusAnswersEachQueryOfTheDashboard lets Prometheus scrape a bot, and queries it.
 func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 	prometheus := tool(t, "prometheus")
 	all := queries(t)
@@ -155,7 +155,7 @@ func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 	ask := runPrometheus(t, prometheus, rules, strings.TrimPrefix(server.URL, "http://"))
 	for end := time.Now().Add(30 * time.Second); len(ask(`count_over_time(up{job="cairn"}[1m]) >= 3`)) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("Prometheus reads nothing")
+			t.Fatal("Prometheus scrapes nothing")
 		}
 	}
 	inGrafana := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m", "$__interval", "1m", "24h", "1m")
@@ -163,13 +163,13 @@ func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 		for _, query := range list {
 			result := ask(inGrafana.Replace(query))
 			if quiet := strings.HasSuffix(query, "> 0"); len(result) == 0 && !quiet {
-				t.Errorf("%s: nothing answers %s", title, query)
+				t.Errorf("%s: got no result for %s", title, query)
 			}
 		}
 	}
 }
 
-// runPrometheus runs Prometheus on the metrics at an address, and returns what asks it.
+// runPrometheus runs Prometheus on the metrics at an address, and returns a query function.
 func runPrometheus(t *testing.T, program, rules, at string) (ask func(query string) []any) {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// platforms are a Discord and a Slack on which somebody sits with the bot.
+// platforms are a Discord and a Slack with a person and the bot.
 type platforms struct {
 	t       *testing.T
 	ctx     context.Context
@@ -43,7 +43,7 @@ func newPlatforms(t *testing.T) *platforms {
 	return p
 }
 
-// folder has the tokens in its environment and the addresses in its settings.
+// folder returns a folder with the tokens in its environment and the addresses in its settings.
 func (p *platforms) folder(settings string, env ...string) folder {
 	f := newFolder(p.t, append([]string{
 		"DISCORD_TOKEN=token", "SLACK_BOT_TOKEN=" + slacktest.BotToken, "SLACK_APP_TOKEN=" + slacktest.AppToken,
@@ -52,7 +52,7 @@ func (p *platforms) folder(settings string, env ...string) folder {
 	return f
 }
 
-// answering starts a program there whose model says one thing to everybody.
+// answering starts a program whose model gives everybody the same reply.
 func answering(t *testing.T, text string, args ...string) (p *platforms, f folder, r *running) {
 	t.Helper()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say(text) })
@@ -64,7 +64,7 @@ func answering(t *testing.T, text string, args ...string) (p *platforms, f folde
 	return p, f, r
 }
 
-// sayOnBoth says something to the bot on Discord and on Slack.
+// sayOnBoth sends a message to the bot on Discord and on Slack.
 func (p *platforms) sayOnBoth(text string) {
 	p.sayOnDiscord(text)
 	p.sayOnSlack(text)
@@ -78,7 +78,7 @@ func (p *platforms) sayOnSlack(text string) {
 	p.slack.Say(slacktest.Post{Channel: p.lab, User: p.ben, Text: "<@" + slacktest.BotUserID + "> " + text})
 }
 
-// onDiscord is what the bot's messages there say now.
+// onDiscord returns the current texts of the bot's messages on Discord.
 func (p *platforms) onDiscord() (texts []string) {
 	for _, m := range p.discord.Sent(p.square) {
 		if !m.Deleted {
@@ -88,7 +88,7 @@ func (p *platforms) onDiscord() (texts []string) {
 	return texts
 }
 
-// onSlack is what the bot's messages there say now.
+// onSlack returns the current texts of the bot's messages on Slack.
 func (p *platforms) onSlack() (texts []string) {
 	for _, m := range p.slack.Posted() {
 		if m.Channel == p.lab && !m.Deleted {
@@ -108,12 +108,12 @@ func (p *platforms) until(r *running, what string, holds func() bool) {
 	p.t.Helper()
 	for ; !holds(); time.Sleep(10 * time.Millisecond) {
 		if p.ctx.Err() != nil {
-			p.t.Fatalf("never came: %s; on Discord there is %q, on Slack %q, on standard error\n%s", what, p.onDiscord(), p.onSlack(), r.errs)
+			p.t.Fatalf("timed out waiting for %s; Discord has %q, Slack %q, standard error\n%s", what, p.onDiscord(), p.onSlack(), r.errs)
 		}
 	}
 }
 
-// open waits until the connectors are open: what is said from now on is heard at once.
+// open waits until the connectors are open: messages from now on are received at once.
 func (p *platforms) open(r *running) {
 	p.t.Helper()
 	p.until(r, "both connectors are open", func() bool {
@@ -122,7 +122,7 @@ func (p *platforms) open(r *running) {
 	})
 }
 
-// answers counts the messages that say just this, on Discord and on Slack.
+// answers counts the messages with exactly this text, on Discord and on Slack.
 func (p *platforms) answers(text string) (n [2]int) {
 	for i, said := range [][]string{p.onDiscord(), p.onSlack()} {
 		for _, one := range said {
@@ -142,7 +142,7 @@ type running struct {
 	ended chan struct{}
 }
 
-// lines is what a program wrote so far.
+// lines is a program's output so far.
 type lines struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -167,7 +167,7 @@ func (p folder) background(args ...string) *running {
 	check.NoError(p.t, r.cmd.Start())
 	go func() {
 		defer close(r.ended)
-		_ = r.cmd.Wait() // the code tells
+		_ = r.cmd.Wait() // the exit code shows it
 	}()
 	p.t.Cleanup(func() {
 		_ = r.cmd.Process.Kill() // it may have ended
@@ -188,7 +188,7 @@ func (r *running) code() int {
 	case <-r.ended:
 		return r.cmd.ProcessState.ExitCode()
 	case <-time.After(time.Minute):
-		r.t.Fatalf("the program does not end; it said\n%s", r.errs)
+		r.t.Fatalf("the program does not end; output:\n%s", r.errs)
 		return 0
 	}
 }

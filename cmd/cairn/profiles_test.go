@@ -8,8 +8,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestCommonModels has doctor, a turn and the list go to a server that behaves
-// like each model: whatever it refuses, somebody who names it gets answers.
+// TestCommonModels sends doctor, a turn and the list to a server that behaves like each model:
+// whatever it rejects, a person who configures it gets answers.
 func TestCommonModels(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
@@ -31,8 +31,8 @@ func TestCommonModels(t *testing.T) {
 			p := newFolder(t, env...)
 			check.Contains(t, "a turn", p.must("Where are you?\n", "chat"), "Here I am.")
 			r := p.run("", "doctor")
-			check.Equal(t, "the exit code", r.code, 0)
-			check.Contains(t, "it says", r.out, name+", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in ")
+			check.Equal(t, "exit code", r.code, 0)
+			check.Contains(t, "output", r.out, name+", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in ")
 			check.Contains(t, "models", p.must("", "models"), name, "128000", "agent cairn")
 		})
 	}

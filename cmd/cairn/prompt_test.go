@@ -35,28 +35,28 @@ func TestPromptFile(t *testing.T) {
 			_, err := config.Load(file)
 			switch {
 			case c.want == "" && err != nil:
-				t.Errorf("the settings say %v", err)
+				t.Errorf("got settings error %v", err)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), ":5") || !strings.Contains(err.Error(), "prompt_file")):
-				t.Errorf("the settings say %v, want %q, the key and its line", err, c.want)
+				t.Errorf("got settings error %v, want %q, the key and its line", err, c.want)
 			}
 
 			var log bytes.Buffer
 			read := promptFile(func() string { return prompt }, slog.New(slog.NewTextHandler(&log, nil)))
 			for range 3 {
-				check.Equal(t, "at run time it reads", read(), c.reads)
+				check.Equal(t, "log at run time", read(), c.reads)
 			}
 			warnings := 1
 			if c.want == "" {
 				warnings = 0
 			}
 			if n := strings.Count(log.String(), "level=WARN"); n != warnings {
-				t.Errorf("%d warnings: %s", n, log.String())
+				t.Errorf("got %d warnings: %s", n, log.String())
 			}
 
-			if err := os.WriteFile(prompt, []byte("Be kind."), 0o600); err != nil { // an edit counts at once
+			if err := os.WriteFile(prompt, []byte("Be kind."), 0o600); err != nil { // an edit applies at once
 				t.Fatal(err)
 			}
-			check.Equal(t, "after an edit it reads", read(), "Be kind.")
+			check.Equal(t, "log after an edit", read(), "Be kind.")
 			check.NoError(t, os.Remove(prompt))
 			read()
 			check.Equal(t, "warnings after the next incident", strings.Count(log.String(), "level=WARN"), warnings+1)
@@ -70,9 +70,9 @@ func TestAgentModelIsFallbackForNamedWorker(t *testing.T) {
 	bot := &bot{log: slog.New(slog.DiscardHandler), models: newModelSet(slog.New(slog.DiscardHandler))}
 	agents := check.Must(bot.agents(&s))(t)
 	if a := agents["a"]; a.Worker != a.Model || a.Fallback != nil {
-		t.Error("without a model of its own the worker has a stand-in")
+		t.Error("fallback of a worker without its own model")
 	}
 	if b := agents["b"]; b.Worker.Name() != "small" || b.Fallback != b.Model || b.Model.Name() != "large" {
-		t.Errorf("the worker is %s, its stand-in %v", b.Worker.Name(), b.Fallback)
+		t.Errorf("got worker %s, fallback %v", b.Worker.Name(), b.Fallback)
 	}
 }

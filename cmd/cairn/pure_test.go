@@ -13,10 +13,10 @@ import (
 	"cairn/internal/check"
 )
 
-// pure are the packages that decide about summaries: values in, values out.
+// pure lists the packages that decide about summaries: values in, values out.
 var pure = []string{"transcript", "compactor", "compactor/summarize", "chat", "memory/search"}
 
-// impureImports reach other goroutines, the disk or the network.
+// impureImports are imports that reach other goroutines, the disk or the network.
 var impureImports = []string{"database/sql", "io/ioutil", "math/rand", "math/rand/v2", "net", "net/http", "os", "os/exec", "sync", "sync/atomic"}
 
 // clocks are functions that read a clock, or wait for one, by package. A context with a deadline,
@@ -26,8 +26,9 @@ var clocks = map[string][]string{
 	"context": {"AfterFunc"},
 }
 
-// TestPurePackages refuses goroutines, locks, files, clocks, the machine's time zone and changed
-// variables of the package where summaries are decided on. A time is shown in the zone it has. Options.Now may have time.Now as its default.
+// TestPurePackages allows no goroutines, locks, files, clocks, local time zone or changed package
+// variables where summaries are decided. A time is shown in its own zone. Options.Now may have
+// time.Now as its default.
 func TestPurePackages(t *testing.T) {
 	for _, dir := range pure {
 		for _, name := range check.Must(filepath.Glob(filepath.Join(checkout, dir, "*.go")))(t) {
@@ -41,7 +42,7 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
-// TestPurityCheckFindsViolations shows TestPurePackages one of each.
+// TestPurityCheckFindsViolations gives TestPurePackages one of each.
 func TestPurityCheckFindsViolations(t *testing.T) {
 	source := `package p
 import ("context"; "sync"; "time")
@@ -60,10 +61,10 @@ func f(ctx context.Context, now func() time.Time) {
 }`
 	found := impurities(t, "p.go", source)
 	want := []string{`imports "sync"`, "changes seen", "changes count", "changes elsewhere", "starts a goroutine", "calls time.Now", "calls context.AfterFunc", "reads the time zone"}
-	check.EqualAll(t, "found", found, want)
+	check.EqualAll(t, "violations", found, want)
 }
 
-// impurities returns what a file has that a pure package may not have. source is as for
+// impurities returns what a pure package may not contain, of a file. source is as for
 // parser.ParseFile.
 func impurities(t *testing.T, name string, source any) (found []string) {
 	file := check.Must(parser.ParseFile(token.NewFileSet(), name, source, 0))(t)
@@ -96,7 +97,7 @@ func impurities(t *testing.T, name string, source any) (found []string) {
 	return found
 }
 
-// clockCall is the name of the clock that a call reads; "" for other calls.
+// clockCall returns the name of the clock that a call reads; "" for other calls.
 func clockCall(call *ast.CallExpr) string {
 	function, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -108,8 +109,8 @@ func clockCall(call *ast.CallExpr) string {
 	return ""
 }
 
-// changed names the package's variable that an assignment to left changes; nothing for
-// variables of functions.
+// changed returns the package variable that an assignment to left changes; "" for variables of
+// functions.
 func changed(file *ast.File, left ast.Expr) []string {
 	for {
 		switch e := left.(type) {

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/check"
 )
 
-// typing runs the program at a pseudo-terminal on which somebody types a line.
+// typing runs the program at a pseudo-terminal on which a person types a line.
 func (p folder) typing(line string, args ...string) result {
 	p.t.Helper()
 	pty, tty := pseudoTerminal(p.t)
@@ -16,7 +16,7 @@ func (p folder) typing(line string, args ...string) result {
 	cmd := p.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, &out, &errs
-	_ = cmd.Run() // its exit code is looked at
+	_ = cmd.Run() // the caller checks its exit code
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
@@ -29,11 +29,11 @@ func TestPurgeAsksForConfirmation(t *testing.T) {
 		t.Errorf("exit code %d, %q", r.code, r.err)
 	}
 	if p.holds("weather of 3") == 0 {
-		t.Error("it is gone without a yes")
+		t.Error("copies without a confirmation")
 	}
 	r = p.typing("yes", "purge", "--channel", "discord:2/20")
 	if r.code != 0 || !strings.HasPrefix(r.out, "Deleted: 2 messages and 1 memory\n") {
 		t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
 	}
-	check.Equal(t, "how often it is left", p.holds("weather of 3"), 0)
+	check.Equal(t, "copies left", p.holds("weather of 3"), 0)
 }

@@ -18,8 +18,8 @@ import (
 	"cairn/store"
 )
 
-// community fills a data folder with two servers, a thread and the terminal. Everywhere
-// Ada says what is secret, and Bo what is known.
+// community fills a data folder with two servers, a thread and the terminal. Ada writes the secret
+// in each, and Bo known text.
 func (p folder) community() {
 	p.t.Helper()
 	db := check.Must(store.Open(p.t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(p.t)
@@ -44,7 +44,7 @@ func (p folder) community() {
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
 }
 
-// holds counts how often the files of the data folder hold a text, in whatever case.
+// holds counts the copies of a text in the data folder's files, ignoring case.
 func (p folder) holds(text string) (n int) {
 	p.t.Helper()
 	err := filepath.WalkDir(filepath.Join(p.dir, "data"), func(path string, entry fs.DirEntry, err error) error {
@@ -84,7 +84,7 @@ func TestPurge(t *testing.T) {
 			}
 		}
 		if got := p.holds("xylophon"); got != before || before == 0 {
-			t.Errorf("the files held it %d times, and %d times now", before, got)
+			t.Errorf("got %d copies before and %d now", before, got)
 		}
 		check.Error(t, check.ErrorOf(os.Stat(filepath.Join(p.dir, "none"))), fs.ErrNotExist)
 	})
@@ -107,27 +107,27 @@ func TestPurgeOfChannels(t *testing.T) {
 		out := p.must("", "purge", "--channel", "discord:1/10", "--yes", "--json")
 		check.Equal(t, "out", out, `{"channels":[{"channel":"discord:1/10","messages":2,"memories":1}],"messages":2,"memories":1,"deleted":true}`+"\n")
 		for _, text := range []string{"xylophone of 0", "weather of 0", "ada: the xylophone"} {
-			check.Equal(t, fmt.Sprintf("%q is left", text), p.holds(text), 0)
+			check.Equal(t, fmt.Sprintf("got %q left", text), p.holds(text), 0)
 		}
 		for _, text := range []string{"xylophone of 1", "weather of 1", "weather of 2"} {
 			if p.holds(text) == 0 {
-				t.Errorf("%q is gone", text)
+				t.Errorf("got %q deleted", text)
 			}
 		}
 		db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 		defer db.Close()
 		c := check.Must(db.Find(t.Context(), "discord:1/10"))(t)
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
-			t.Errorf("delivered again: %+v, %v", r, err)
+			t.Errorf("redelivered: %+v, %v", r, err)
 		}
 		if done, _, err := c.Past().ReadBack(t.Context()); err != nil || !done {
-			t.Errorf("its past is wanted: %v, %v", done, err)
+			t.Errorf("backfill is due: %v, %v", done, err)
 		}
 		if r, err := c.Inbox().Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
 		taken := check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
-		check.Len(t, "taken", taken, 1)
+		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "taken[0].Seq", taken[0].Seq, 3)
 		check.Equal(t, "the result", len(check.Must(c.Compactions().Load(t.Context()))(t).Messages), 1)
 	})
@@ -139,7 +139,7 @@ func TestPurgeOfChannels(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("of channel %d", i), p.holds(fmt.Sprintf("weather of %d", i))+p.holds(fmt.Sprintf("xylophone of %d", i)), 0)
 		}
 		if p.holds("xylophone of 3") == 0 || p.holds("weather of 4") == 0 {
-			t.Error("others are gone")
+			t.Error("messages of others")
 		}
 	})
 }
@@ -154,14 +154,14 @@ func TestPurgeOfPeople(t *testing.T) {
 		for i := range 4 {
 			check.Equal(t, fmt.Sprintf("of channel %d", i), p.holds(fmt.Sprintf("xylophone of %d", i)), 0)
 			if p.holds(fmt.Sprintf("weather of %d", i)) == 0 {
-				t.Errorf("what others said in %d is gone", i)
+				t.Errorf("messages of others in channel %d are deleted", i)
 			}
 		}
 		if p.holds("xylophone of 4") == 0 {
-			t.Error("another platform's person of that name is gone")
+			t.Error("another platform's person of the same name was deleted")
 		}
 		p.must("", "purge", "--user", "terminal:ada", "--yes")
-		check.Equal(t, "how often it is left", p.holds("xylophon"), 0)
+		check.Equal(t, "copies left", p.holds("xylophon"), 0)
 	})
 	t.Run("beside a running bot it says so", func(t *testing.T) {
 		p := newFolder(t)

@@ -45,13 +45,13 @@ func TestWordsAfterSchemeNameAreNotMasked(t *testing.T) {
 	} {
 		scheme, key, _ := strings.Cut(strings.TrimPrefix(secret, "Authorization: "), " ")
 		if got := r.mask("it said " + secret + " there"); strings.Contains(got, key) || !strings.Contains(got, scheme) || !strings.HasSuffix(got, " there") {
-			t.Errorf("%q is shown as %q", secret, got)
+			t.Errorf("%q: got %q", secret, got)
 		}
 	}
 }
 
-// A busy bot at debug level, with secrets everywhere and a provider that repeats what it
-// was sent: none of them, nor anything people say, is in the log.
+// A busy bot at debug level, with secrets everywhere and a provider that repeats its input: the log
+// has no secret, and no message of a person.
 func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	t.Parallel()
 	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
@@ -80,7 +80,7 @@ func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	r.code()
 	said := r.errs.String()
 	for _, secret := range append(pasted, key, password, "token\"", slacktest.BotToken, slacktest.AppToken, "eagle", "cuckoo", "mine too") {
-		check.Lacks(t, "said", said, secret)
+		check.Lacks(t, "health answer", said, secret)
 	}
-	check.Contains(t, "it says", said, "[masked")
+	check.Contains(t, "output", said, "[masked")
 }

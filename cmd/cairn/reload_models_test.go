@@ -26,20 +26,20 @@ func TestAgentEditsApply(t *testing.T) {
 		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
 	s.told(taken, 1)
 	now := s.current.Load()
-	check.Equal(t, "who answers first", now.settings.AgentFor("terminal:x"), "b")
-	check.Equal(t, "is bound", now.settings.AgentFor("terminal:garden"), "a")
+	check.Equal(t, "first agent", now.settings.AgentFor("terminal:x"), "b")
+	check.Equal(t, "bound agent", now.settings.AgentFor("terminal:garden"), "a")
 	check.Equal(t, "s.rules(&now.settings).Respond(\"terminal:garden\")", s.rules(&now.settings).Respond("terminal:garden"), channel.RespondAll)
 	if a := now.agents["a"]; a.Instructions != "new" || a.Model.Window(t.Context()).Tokens != 12_000 || a.Worker.Name() != "small" {
-		t.Errorf("the agent is %+v", a)
+		t.Errorf("got agent %+v", a)
 	}
-	check.Equal(t, "what the model of the other agent has learnt is lost", now.agents["b"].Model, old.agents["b"].Model)
-	check.Contains(t, "the log does not name", s.log.String(), `agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents ")
+	check.Equal(t, "learned facts of the other agent's model were lost", now.agents["b"].Model, old.agents["b"].Model)
+	check.Contains(t, "log", s.log.String(), `agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents ")
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
 	check.Equal(t, "tokens are recalled after the edit", now.agents["b"].Recall, 600)
 	check.Equal(t, "tokens are recalled after the edit,  before", s.current.Load().agents["b"].Recall, 50)
 	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
-		t.Error("an agent that is gone has no policy for those it still answers")
+		t.Error("a removed agent has no policy for its open conversations")
 	}
 }
 
@@ -47,19 +47,19 @@ func TestProviderEditsApply(t *testing.T) {
 	s := startBot(t, "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n")
 	at := func() llm.Where { return s.current.Load().agents["cairn"].Model.(*located).where }
 	if at().Address != "http://127.0.0.1:9/v1" {
-		t.Fatalf("it begins at %+v", at())
+		t.Fatalf("got %+v at the start", at())
 	}
 	provider := "[[providers]]\nid = \"p\"\nwire = \"messages\"\nbase_url = \"http://127.0.0.1:9\"\napi_key = \"hush-hush\"\n"
 	s.edit(provider + "[llm]\nmodel = \"p/other\"\n[defaults.compaction]\nworker_reasoning = \"high\"\n")
 	s.told(taken, 1)
 	now := s.current.Load().agents["cairn"]
 	if at().Key != `api_key of provider "p"` || now.Model.Name() != "other" || now.Model.(*located).Wire() != llm.WireMessages || now.Policy().Reasoning != "high" {
-		t.Errorf("after the edit it is %s at %+v", now.Model.Name(), at())
+		t.Errorf("after the edit: got %s at %+v", now.Model.Name(), at())
 	}
 	s.told("setting_should_change", 1)
 	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
 	s.told("did you mean messages?", 1)
-	check.Equal(t, "a mistake changed the model", s.current.Load().agents["cairn"].Model, now.Model)
+	check.Equal(t, "an invalid edit changed the model", s.current.Load().agents["cairn"].Model, now.Model)
 	check.Lacks(t, "the log shows the key", s.log.String(), "hush")
 }
 

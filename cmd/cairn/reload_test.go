@@ -19,8 +19,8 @@ import (
 	"cairn/config"
 )
 
-// runningBot is a bot in this process, with a terminal's connector nobody sits at, that
-// follows its settings file.
+// runningBot is a bot in this process that follows its settings file, with a terminal connector
+// without a person.
 type runningBot struct {
 	*bot
 	t    *testing.T
@@ -45,7 +45,7 @@ func startBot(t *testing.T, text string) *runningBot {
 	return s
 }
 
-// edit puts another text in the file's place, as editors do.
+// edit replaces the file, as editors do.
 func (s *runningBot) edit(text string) {
 	s.t.Helper()
 	other := s.file + "~"
@@ -53,12 +53,12 @@ func (s *runningBot) edit(text string) {
 	check.NoError(s.t, os.Rename(other, s.file))
 }
 
-// told waits until the log has said something n times.
+// told waits until the log contains a text n times.
 func (s *runningBot) told(what string, n int) {
 	s.t.Helper()
 	for end := time.Now().Add(20 * time.Second); strings.Count(s.log.String(), what) < n; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("the log does not say %q %d times:\n%s", what, n, s.log.String())
+			s.t.Fatalf("want %q %d times in the log:\n%s", what, n, s.log.String())
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (s *runningBot) policy(conversation string) compactor.Policy {
 	return now.agents[now.settings.AgentFor(conversation)].Policy()
 }
 
-// settle is how long a watcher waits for the end of an edit.
+// settle is the time that the watcher waits for the end of an edit.
 const settle = 150 * time.Millisecond
 
 const taken = "settings_applied"
@@ -76,16 +76,16 @@ const taken = "settings_applied"
 func TestSettingsEditsApply(t *testing.T) {
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
 	before := s.current.Load()
-	policy := before.agents["cairn"].Policy // as an open conversation holds it
+	policy := before.agents["cairn"].Policy // as seen by an open conversation
 
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
 	s.told(taken, 1)
 	p := policy()
-	check.Equal(t, "an open conversation still", p.KeepLastN, 6)
+	check.Equal(t, "policy of an open conversation", p.KeepLastN, 6)
 	check.Equal(t, "policy().KeepFirst", p.KeepFirst, 0)
-	check.Contains(t, "the log does not name them", s.log.String(), "defaults.compaction.keep_last_n", "discord.deny")
+	check.Contains(t, "log", s.log.String(), "defaults.compaction.keep_last_n", "discord.deny")
 	o := s.current.Load().agents["cairn"].Origin
-	check.Equal(t, "their origins", o("keep_first"), "[defaults.compaction]")
+	check.Equal(t, "origins", o("keep_first"), "[defaults.compaction]")
 	check.Equal(t, "s.current.Load().agents[\"cairn\"].Origin(\"pin_budget\")", o("pin_budget"), "")
 
 	t.Run("a mistake is told once, whole, and changes nothing", func(t *testing.T) {
@@ -97,16 +97,16 @@ func TestSettingsEditsApply(t *testing.T) {
 		check.Contains(t, "the log", text, "config.toml:3: [defaults.compaction]: keep_first = 99: must be from 0 to 20", "write 0.80 for 80 %")
 		s.edit(bad) // the same once more
 		time.Sleep(3 * settle)
-		check.Equal(t, "how often it is told", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
-		check.Equal(t, "something changed", s.current.Load(), standing)
-		check.Equal(t, "something changed", policy().KeepLastN, 6)
+		check.Equal(t, "log lines", strings.Count(s.log.String(), "settings_have_mistakes"), 1)
+		check.Equal(t, "settings", s.current.Load(), standing)
+		check.Equal(t, "settings", policy().KeepLastN, 6)
 		s.edit(bad + "max_turns = 0\n")
 		s.told("settings_have_mistakes", 2)
 	})
 	t.Run("a file that goes away changes nothing, and one that comes back counts", func(t *testing.T) {
 		check.NoError(t, os.Remove(s.file))
 		s.told("read_settings_failed", 1)
-		check.Equal(t, "something changed", policy().KeepLastN, 6)
+		check.Equal(t, "settings", policy().KeepLastN, 6)
 		s.edit("[defaults.compaction]\nkeep_last_n = 8\n")
 		s.told(taken, 2)
 		check.Equal(t, "keep_last_n", policy().KeepLastN, 8)
@@ -114,7 +114,7 @@ func TestSettingsEditsApply(t *testing.T) {
 	t.Run("a file that was emptied lets nobody in", func(t *testing.T) {
 		check.NoError(t, os.WriteFile(s.file, nil, 0o600))
 		s.told("it is empty", 1)
-		check.Equal(t, "something changed", policy().KeepLastN, 8)
+		check.Equal(t, "settings", policy().KeepLastN, 8)
 	})
 	t.Run("many writes are one edit", func(t *testing.T) {
 		for n := range 20 {
@@ -123,15 +123,15 @@ func TestSettingsEditsApply(t *testing.T) {
 		}
 		s.told(taken, 3)
 		time.Sleep(2 * settle)
-		check.Equal(t, "taken up", strings.Count(s.log.String(), taken), 3)
-		check.Equal(t, "times, keep_last_n", policy().KeepLastN, 29)
+		check.Equal(t, "applied edits", strings.Count(s.log.String(), taken), 3)
+		check.Equal(t, "keep_last_n", policy().KeepLastN, 29)
 	})
 	t.Run("what stands in the folder beside it is no edit", func(t *testing.T) {
 		for i := range 10 {
 			check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(s.file), fmt.Sprint("other", i)), nil, 0o600))
 		}
 		time.Sleep(3 * settle)
-		check.Equal(t, "how often taken up", strings.Count(s.log.String(), taken), 3)
+		check.Equal(t, "edits applied", strings.Count(s.log.String(), taken), 3)
 	})
 	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
 		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
@@ -196,12 +196,12 @@ func TestSettingsWatcherLeaksNothing(t *testing.T) {
 	}
 	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+1; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d goroutines, there were %d", runtime.NumGoroutine(), before)
+			t.Fatalf("got %d goroutines, want %d", runtime.NumGoroutine(), before)
 		}
 	}
 }
 
-// The whole program: somebody edits the file between two lines of a chat.
+// The whole program: the file is edited between two lines of a chat.
 func TestEditBetweenTurns(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -217,7 +217,7 @@ func TestEditBetweenTurns(t *testing.T) {
 			break
 		}
 		if i > 200 {
-			t.Fatalf("it is never taken up: %q", shown)
+			t.Fatalf("the edit was never applied: %q", shown)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

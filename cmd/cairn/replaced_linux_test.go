@@ -8,8 +8,8 @@ import (
 	"cairn/internal/check"
 )
 
-// TestMovedDatabase: nothing is accepted that would be lost, and it goes on when
-// the file is back.
+// TestMovedDatabase: no message is accepted that would be lost, and the bot continues when the file
+// is back.
 func TestMovedDatabase(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -31,5 +31,5 @@ func TestMovedDatabase(t *testing.T) {
 		t.Error(words)
 	}
 	l.end()
-	check.Equal(t, "it heard", p.heard("a"), "message 1|message 3")
+	check.Equal(t, "messages", p.heard("a"), "message 1|message 3")
 }

@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 		p.sayOnSlack("What do I prefer?")
 		p.wait(r, p.onSlack, "I prefer coffee.")
 		if strings.Contains(strings.Join(p.onSlack(), ""), "tea") || strings.Contains(strings.Join(p.onDiscord(), ""), "coffee") {
-			t.Errorf("Discord says %q, Slack says %q", p.onDiscord(), p.onSlack())
+			t.Errorf("got Discord %q, Slack %q", p.onDiscord(), p.onSlack())
 		}
 	})
 	t.Run("the transcript can be read beside it", func(t *testing.T) {
@@ -38,15 +38,15 @@ func TestRun(t *testing.T) {
 		r.signal(syscall.SIGTERM)
 		check.Equal(t, "exit code", r.code(), 143)
 		said := r.errs.String()
-		check.Contains(t, "it said", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
-		check.Lacks(t, "it showed a token", said, slacktest.BotToken, slacktest.AppToken)
+		check.Contains(t, "output", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
+		check.Lacks(t, "output", said, slacktest.BotToken, slacktest.AppToken)
 	})
 	if complaints := p.slack.Complaints(); len(complaints) > 0 {
-		t.Errorf("Slack complains: %q", complaints)
+		t.Errorf("Slack reports: %q", complaints)
 	}
 }
 
-// A list of an earlier version lacks the commands that are newer.
+// A list from an earlier version lacks newer commands.
 func TestRunListsUnrestrictedCommands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ settings, want string }{
@@ -59,7 +59,7 @@ func TestRunListsUnrestrictedCommands(t *testing.T) {
 		r.signal(syscall.SIGTERM)
 		r.code()
 		if said := r.errs.String(); test.want == "" && strings.Contains(said, "for everybody") || !strings.Contains(said, test.want) {
-			t.Errorf("%q: it said\n%s", test.settings, said)
+			t.Errorf("%q: got output\n%s", test.settings, said)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
 			check.HasPrefix(t, "reason", reason, "cairn: ")
 			check.Contains(t, "reason", reason, test.word)
-			check.Lacks(t, "said", said, "hush")
+			check.Lacks(t, "health answer", said, "hush")
 		})
 	}
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 		p.wait(r, p.onSlack, "#1")
 		r.signal(syscall.SIGINT)
 		check.Equal(t, "exit code", r.code(), 130)
-		check.Lacks(t, fmt.Sprintf("it showed a token\n%s", r.errs), r.errs.String(), "hush")
+		check.Lacks(t, fmt.Sprintf("got a token in the output\n%s", r.errs), r.errs.String(), "hush")
 	})
 }
 

@@ -32,12 +32,12 @@ func TestBillOfMaterials(t *testing.T) {
 	for line := range strings.Lines(read(t, checkout+"/go.mod")) {
 		name, version, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if name == "github.com/mattn/go-sqlite3" && found[name] != version {
-			t.Errorf("%s is %q, go.mod wants %q", name, found[name], version)
+			t.Errorf("%s: got %q, go.mod has %q", name, found[name], version)
 		}
 	}
 	t.Run("of a program that is named", func(t *testing.T) {
 		program := check.Must(os.Executable())(t)
-		check.Equal(t, "the bill", p.must("", "version", "--sbom", program), out)
+		check.Equal(t, "bill of materials", p.must("", "version", "--sbom", program), out)
 	})
 	t.Run("of another one it is refused", func(t *testing.T) {
 		goTool := check.Must(exec.LookPath("go"))(t)

@@ -17,8 +17,7 @@ import (
 	"cairn/store"
 )
 
-// onScreen runs the program with a pseudo-terminal as its output and returns what
-// stood on that.
+// onScreen runs the program with a pseudo-terminal as its output, and returns the screen.
 func (p folder) onScreen(args ...string) string {
 	p.t.Helper()
 	pty, tty := pseudoTerminal(p.t)
@@ -26,7 +25,7 @@ func (p folder) onScreen(args ...string) string {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = screen.ReadFrom(pty) // ends with an error when nobody holds the other end
+		_, _ = screen.ReadFrom(pty) // fails when the other end is closed
 	}()
 	cmd := p.command(args...)
 	cmd.Stdout = tty

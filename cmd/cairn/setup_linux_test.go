@@ -22,7 +22,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// screen is the program at a pseudo-terminal, and a person who reads and types.
+// screen is the program at a pseudo-terminal, with a person who reads and types.
 type screen struct {
 	t    *testing.T
 	pty  *os.File
@@ -58,14 +58,14 @@ func (p folder) atScreen(args ...string) *screen {
 	return s
 }
 
-// shown is all that was shown so far.
+// shown returns everything shown so far.
 func (s *screen) shown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text
 }
 
-// until reads until text was shown, behind what was read before.
+// until reads until text is shown, after what was read before.
 func (s *screen) until(text string) {
 	s.t.Helper()
 	for patience := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -80,7 +80,7 @@ func (s *screen) until(text string) {
 			return
 		}
 		if time.Now().After(patience) {
-			s.t.Fatalf("%q never came; there is\n%s", text, shown)
+			s.t.Fatalf("timed out waiting for %q; got\n%s", text, shown)
 		}
 	}
 }
@@ -96,18 +96,18 @@ func (s *screen) answer(question, line string) {
 	check.NoError(s.t, err)
 }
 
-// stop sends a signal and returns the exit code and all that was shown.
+// stop sends a signal, and returns the exit code and everything shown.
 func (s *screen) stop(signal os.Signal) (code int, text string) {
 	s.t.Helper()
 	check.NoError(s.t, s.cmd.Process.Signal(signal))
-	_ = s.cmd.Wait() // the code tells
+	_ = s.cmd.Wait() // the exit code shows it
 	<-s.done
 	return s.cmd.ProcessState.ExitCode(), s.text
 }
 
 const keyOfModel = "hush-hush-4711"
 
-// strictModel is the address of a server that answers whoever has the key.
+// strictModel returns the address of a server that answers any request with the key.
 func strictModel(t *testing.T) string {
 	model := modelServer(t, func(x *llmtest.Exchange) { x.Say("Here I am.") })
 	behind := httputil.NewSingleHostReverseProxy(check.Must(url.Parse(strings.TrimSuffix(model.URL, "/v1")))(t))
@@ -122,7 +122,8 @@ func strictModel(t *testing.T) string {
 	return server.URL + "/v1"
 }
 
-// written wants the secrets in files of their owner alone, nowhere else and never shown.
+// written checks that the secrets are in files only their owner can read, nowhere else, and never
+// shown.
 func (p folder) written(screen string, secrets map[string]string) {
 	p.t.Helper()
 	for name, secret := range secrets {
@@ -131,11 +132,11 @@ func (p folder) written(screen string, secrets map[string]string) {
 		if err != nil || info.Mode().Perm() != 0o600 || strings.TrimSpace(read(p.t, file)) != secret {
 			p.t.Errorf("%s: %v, %v", name, info, err)
 		}
-		check.Lacks(p.t, fmt.Sprintf("the secret %s is shown, or in the settings", name), screen, secret)
+		check.Lacks(p.t, fmt.Sprintf("secret %s", name), screen, secret)
 		check.Lacks(p.t, fmt.Sprintf("the secret %s read(p.t, filepath.Join(p.dir, \"config.toml\"))", name), read(p.t, filepath.Join(p.dir, "config.toml")), secret)
 	}
 	if info, err := os.Stat(filepath.Join(p.dir, "secrets")); len(secrets) > 0 && (err != nil || info.Mode().Perm() != 0o700) {
-		p.t.Errorf("the folder: %v, %v", info, err)
+		p.t.Errorf("folder: got %v, %v", info, err)
 	}
 	p.must("", "config", "check")
 }
@@ -146,7 +147,7 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 		"by a signal, while a secret is typed": func(s *screen) int {
 			s.answer("Which model answers?", "openai")
 			s.until("(hidden): ")
-			for echo := true; echo; time.Sleep(time.Millisecond) { // the prompt stands there a moment before
+			for echo := true; echo; time.Sleep(time.Millisecond) { // the prompt appears a moment earlier
 				state, err := unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS)
 				check.NoError(s.t, err)
 				echo = state.Lflag&unix.ECHO != 0
@@ -173,10 +174,10 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			p := newFolder(t)
 			s := p.atScreen("setup")
 			if code := leave(s); code != 0 {
-				t.Errorf("the exit code is off by %d\n%s", code, s.shown())
+				t.Errorf("got exit code off by %d\n%s", code, s.shown())
 			}
 			if left := check.Must(os.ReadDir(p.dir))(t); len(left) > 0 || strings.Contains(s.shown(), "half-a-key") {
-				t.Errorf("left is %v, shown is %s", left, s.shown())
+				t.Errorf("got files %v, shown %s", left, s.shown())
 			}
 		})
 	}
@@ -187,6 +188,6 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 		s.answer("Replace it?", "")
 		s.until("left: nothing was written")
 		_ = s.cmd.Wait()
-		check.Equal(t, "the settings", read(t, filepath.Join(p.dir, "config.toml")), "# mine\n")
+		check.Equal(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "# mine\n")
 	})
 }

@@ -53,16 +53,16 @@ func TestSetupForDiscord(t *testing.T) {
 	d.Say(square, ann.ID, "<@"+d.Bot.ID+"> hello")
 	for start := time.Now(); len(d.Sent(square)) == 0 || d.Sent(square)[0].Content != "Here I am."; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 30*time.Second {
-			t.Fatalf("no answer: %+v\n%s", d.Sent(square), s.shown())
+			t.Fatalf("got no answer: %+v\n%s", d.Sent(square), s.shown())
 		}
 	}
 	code, text := s.stop(syscall.SIGINT)
-	check.Equal(t, "the exit code", code, 130)
+	check.Equal(t, "exit code", code, 130)
 	p.written(text, map[string]string{"model-key": keyOfModel, "discord-token": token})
 	check.Contains(t, "docs/discord.md", read(t, checkout+"/docs/discord.md"), discord.InviteURL("APPLICATION_ID")+"\n")
 }
 
-// discordOf is the connector with a token.
+// discordOf returns the connector with a token.
 func discordOf(t *testing.T, d *discordtest.Server, token string) *discord.Discord {
 	return check.Must(discord.New(discord.Options{Token: token, APIBase: d.URL}))(t)
 }
@@ -82,7 +82,7 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	s.answer("Press Enter when it is on", "without")
 	s.until("Start the bot with `cairn run`")
 	_ = s.cmd.Wait()
-	check.Contains(t, "the settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
+	check.Contains(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
 }
 
 func TestSetupForSlack(t *testing.T) {
@@ -108,19 +108,19 @@ func TestSetupForSlack(t *testing.T) {
 	s.until("/invite @")
 	for start := time.Now(); len(w.Sockets()) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 30*time.Second {
-			t.Fatal("it never connects")
+			t.Fatal("the bot never connects")
 		}
 	}
 	w.Say(slacktest.Post{Channel: lab, User: ben, Text: "<@" + slacktest.BotUserID + "> hello"})
 	for start := time.Now(); len(w.Posted()) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > 30*time.Second {
-			t.Fatalf("no answer\n%s", s.shown())
+			t.Fatalf("got no answer\n%s", s.shown())
 		}
 	}
 	code, text := s.stop(syscall.SIGTERM)
-	check.Equal(t, "the exit code", code, 143)
+	check.Equal(t, "exit code", code, 143)
 	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})
 	kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
-	check.Len(t, "the former settings", kept, 1)
+	check.Len(t, "previous settings", kept, 1)
 	check.Equal(t, "read(t, kept[0])", read(t, kept[0]), "# mine\n")
 }

@@ -15,7 +15,7 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// tree is what is in a folder: names, and what files hold.
+// tree returns the content of a folder: names and files.
 func tree(t *testing.T, dir string) (all string) {
 	t.Helper()
 	check.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -70,7 +70,7 @@ func TestSetupByAScript(t *testing.T) {
 				t.Errorf("%s: exit code %d, %s%s", args, r.code, r.out, r.err)
 			}
 			if now := tree(t, p.dir); now != before {
-				t.Fatalf("%s: there is now %s", args, now)
+				t.Fatalf("%s: got %s", args, now)
 			}
 		}
 	})
@@ -78,9 +78,9 @@ func TestSetupByAScript(t *testing.T) {
 		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", w.APIURL, "--no-run", "--data", "elsewhere")
-		check.Contains(t, "the output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a channel of Slack")
+		check.Contains(t, "output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a channel of Slack")
 		settings := read(t, filepath.Join(p.dir, "config.toml"))
-		check.Contains(t, "the settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
+		check.Contains(t, "settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
 		check.Contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")
 	})
 	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSetupByAScript(t *testing.T) {
 		if r := p.run("", args...); r.code != exitUsage || !strings.Contains(r.err, "config.toml exists: use --force") || read(t, filepath.Join(p.dir, "config.toml")) != "workers = 2\n" {
 			t.Errorf("exit code %d, %s", r.code, r.err)
 		}
-		check.Contains(t, "the output", p.must("", append(args, "--force")...), "Kept: config.toml.")
+		check.Contains(t, "output", p.must("", append(args, "--force")...), "Kept: config.toml.")
 		kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.*")))(t)
 		check.Len(t, "kept", kept, 1)
 		check.Equal(t, "read(t, kept[0])", read(t, kept[0]), "workers = 2\n")
@@ -125,7 +125,7 @@ func TestUnwritableSetupChangesNothing(t *testing.T) {
 			if written, err := s.write(target); err == nil || !strings.Contains(err.Error(), "nothing was written") {
 				t.Errorf("%q, %v", written, err)
 			}
-			check.Equal(t, "the folder", tree(t, dir), before)
+			check.Equal(t, "folder", tree(t, dir), before)
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"cairn/simulate"
 )
 
-// recorded is a talk of two people, one object a line.
+// recorded is a conversation of two people, one object a line.
 func recorded(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -42,9 +42,9 @@ func TestSimulate(t *testing.T) {
 		before := check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)
 		r := simulatedReport(t, p, "--channel", "garden")
 		if len(r.Variants) != 1 || r.Variants[0].Name != simulate.InForce || r.Happened == 0 || r.Equal != r.Happened || len(r.Variants[0].Compactions) != r.Happened {
-			t.Errorf("%d of %d compactions are equal, in %d variants", r.Equal, r.Happened, len(r.Variants))
+			t.Errorf("got %d of %d compactions equal, in %d variants", r.Equal, r.Happened, len(r.Variants))
 		}
-		check.Equal(t, "the database has changed", string(check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)), string(before))
+		check.Equal(t, "database", string(check.Must(os.ReadFile(filepath.Join(p.dir, "data", "cairn.db")))(t)), string(before))
 	})
 	t.Run("each --vs begins a variant, and --set is of the last one", func(t *testing.T) {
 		r := simulatedReport(t, p, "talk.jsonl", "--vs", "--set", "background_threshold=0.5", "--vs", "--set", "context_window=6000", "--set", "keep_last_n=2", "--svg", "out.svg", "--html", "out.html")
@@ -71,7 +71,7 @@ func TestSimulate(t *testing.T) {
 	t.Run("the messages of --bot make turns", func(t *testing.T) {
 		r := simulatedReport(t, p, "talk.jsonl", "--bot", "helper", "--set", "stack_budget=0.1")
 		if len(r.Variants) != 2 || r.Variants[0].Turns.Requests != 300 || r.Variants[0].Turns.Cached == 0 || r.Variants[0].Turns.Cached >= r.Variants[0].Turns.Input {
-			t.Errorf("turns %+v of %d variants", r.Variants[0].Turns, len(r.Variants))
+			t.Errorf("got turns %+v of %d variants", r.Variants[0].Turns, len(r.Variants))
 		}
 	})
 	t.Run("questions beside the file are asked", func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestSimulateRefuses(t *testing.T) {
 		})
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-		t.Error("a data folder was made")
+		t.Error("a data folder was created")
 	}
 }
 
@@ -146,14 +146,14 @@ func TestConfigExplain(t *testing.T) {
 	last := all[0].Settings[0].Tokens
 	for _, s := range all[0].Settings {
 		if s.Tokens > last {
-			t.Errorf("%s, of %d tokens, stands behind one of %d", s.Key, s.Tokens, last)
+			t.Errorf("got %s, of %d tokens, after one of %d", s.Key, s.Tokens, last)
 		}
 		last = s.Tokens
 		if text, known := want[s.Key]; known {
 			check.Equal(t, s.Key, fmt.Sprintf("%d %s", s.Tokens, s.Origin), text)
 		}
 		if s.Key == "background_threshold" {
-			check.Contains(t, "what background_threshold moves", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
+			check.Contains(t, "effect of background_threshold", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
 		}
 	}
 	check.Contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold moves")

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/check"
 )
 
-// step is where the program dies in a scene, and what is to be found then.
+// step is where the program is killed in a scene, and the expected result.
 type step struct {
 	name   string
 	scene  string
@@ -19,8 +19,8 @@ type step struct {
 	death  killStep // zero: the model's server kills it
 	server string   // the request at which it does: "asked", "half", "summary"
 
-	full    bool // the window is full by other settings, which hold from here on
-	applied bool // the stack on disk differs from before
+	full    bool // other settings, from here on, make the window full
+	applied bool // the stack on disk has changed
 }
 
 const (
@@ -69,9 +69,9 @@ var steps = []step{
 	{name: "an emergency has hidden messages", scene: "talk", full: true, death: killStep{On: planned, When: "new.made_by = 'emergency'", At: after}, applied: true},
 }
 
-// TestKillAtEveryStep has the program die by SIGKILL at each step of its work: what is
-// found is what was before or what was to be, and the next process goes on from there.
-// Nothing accepted is lost, and nobody is answered twice.
+// TestKillAtEveryStep kills the program with SIGKILL at each step of its work: the folder has the
+// state before or after the step, and the next process continues. No accepted message is lost, and
+// none is answered twice.
 func TestKillAtEveryStep(t *testing.T) {
 	check.SkipUnderRace(t)
 	if testing.Short() {
@@ -89,7 +89,7 @@ func TestKillAtEveryStep(t *testing.T) {
 	})
 }
 
-// scenes are folders in which something was said, made when they are first wanted.
+// scenes are folders with conversations, created on first use.
 type scenes struct {
 	mu   sync.Mutex // guards made
 	made map[string]string
@@ -146,7 +146,7 @@ func (s step) die(t *testing.T, prepared string) {
 	w.killed(s, line)
 
 	if applied := before != w.stack(); applied != s.applied {
-		t.Errorf("the stack was\n%s\nand is\n%s", before, w.stack())
+		t.Errorf("got the stack changed from\n%s\nto\n%s", before, w.stack())
 	}
 	w.examined()
 	again := []string{w.line("And then?")}
@@ -160,10 +160,10 @@ func (s step) die(t *testing.T, prepared string) {
 	w.examined()
 	w.judge()
 	if said == "use memory_save" {
-		check.Equal(t, "memories were saved", w.count("SELECT count(*) FROM memories"), 1)
+		check.Equal(t, "memories", w.count("SELECT count(*) FROM memories"), 1)
 	}
 	if n := w.count("SELECT count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'"); n > 0 {
-		t.Errorf("%d compactions are unfinished", n)
+		t.Errorf("got %d unfinished compactions", n)
 	}
 	if s.scene != "" && w.count("SELECT count(*) FROM compactions WHERE state = 'applied'") == 0 {
 		t.Error("nothing is summarized")

@@ -20,7 +20,7 @@ import (
 	"cairn/store"
 )
 
-// stubConnector is a connector that is open until its context ends.
+// stubConnector is a connector that stays open until its context ends.
 type stubConnector struct {
 	mu   sync.Mutex // guards sent
 	sent []string
@@ -49,13 +49,13 @@ func (w stubWriter) Send(_ context.Context, piece channel.Piece) (string, error)
 	return fmt.Sprint(piece.Row), nil
 }
 
-// TestStopWithinTheGrace stops a bot in the middle of an answer and of a summary.
+// TestStopWithinTheGrace stops a bot during an answer and a summary.
 func TestStopWithinTheGrace(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		grace   time.Duration
-		hangs   bool // answer and summary never come
+		hangs   bool // answer and summary never arrive
 		sent    int
 		applied int
 	}{
@@ -104,17 +104,17 @@ func TestStopWithinTheGrace(t *testing.T) {
 			}
 			check.Len(t, "connector.sent", connector.sent, test.sent)
 			if _, waits, err := conv.Turns().Unanswered(t.Context()); err != nil || waits != test.hangs {
-				t.Errorf("the turn waits: %v, %v", waits, err)
+				t.Errorf("got waiting turn: %v, %v", waits, err)
 			}
 			check.NoError(t, db.Close())
 			w := &recorder{folder: p}
-			check.Equal(t, "summaries were applied", w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"), test.applied)
-			check.Equal(t, "rows left half done", w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"), 0)
+			check.Equal(t, "applied summaries", w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"), test.applied)
+			check.Equal(t, "unfinished rows", w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"), 0)
 		})
 	}
 }
 
-// talkedIn is a conversation in which there is something to be summarized.
+// talkedIn is a conversation with messages to summarize.
 func talkedIn(t *testing.T, db *store.Store) *store.Conversation {
 	t.Helper()
 	conv := check.Must(db.Conversation(t.Context(), "test:server/general"))(t)
@@ -140,7 +140,7 @@ func TestSecondStopSignal(t *testing.T) {
 				case <-again:
 					x.Say("Here I am.")
 				default:
-					if strings.Contains(x.Request.Last().Text(), "Where are you?") { // else it is the check at the start
+					if strings.Contains(x.Request.Last().Text(), "Where are you?") { // otherwise it is the start check
 						asked <- struct{}{}
 					}
 					x.Wait(time.Minute) // until the client is gone
@@ -160,7 +160,7 @@ func TestSecondStopSignal(t *testing.T) {
 			<-r.ended
 			status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
 			if !status.Signaled() || 128+int(status.Signal()) != test.code || time.Since(start) > grace/2 {
-				t.Errorf("it ended with %v after %v", r.cmd.ProcessState, time.Since(start))
+				t.Errorf("got exit %v after %v", r.cmd.ProcessState, time.Since(start))
 			}
 			close(again)
 			r = f.background("run")
@@ -169,7 +169,7 @@ func TestSecondStopSignal(t *testing.T) {
 			if code := r.code(); code != test.code {
 				t.Errorf("exit code %d\n%s", code, r.errs)
 			}
-			check.Equal(t, "it says", len(p.onDiscord()), 1)
+			check.Equal(t, "output", len(p.onDiscord()), 1)
 			(&recorder{folder: f}).examined()
 		})
 	}

@@ -64,9 +64,9 @@ func TestMemoriesAsATable(t *testing.T) {
 		first := func(args ...string) int64 {
 			return parse[kept](t, p.must("", append([]string{"memories"}, args...)...))[0].ID
 		}
-		check.Equal(t, "the first by id", first("list", "--sort", "id", "--json"), 1)
-		check.Equal(t, "the first said", first("list", "--json"), 5)
-		check.Equal(t, "the first that speaks of drinks", first("search", "drinks", "--sort", "id", "--json"), 2)
+		check.Equal(t, "first by id", first("list", "--sort", "id", "--json"), 1)
+		check.Equal(t, "oldest", first("list", "--json"), 5)
+		check.Equal(t, "first about drinks", first("search", "drinks", "--sort", "id", "--json"), 2)
 	})
 	t.Run("a spreadsheet gets text where a stranger wrote a formula", func(t *testing.T) {
 		records := check.Must(csv.NewReader(strings.NewReader(p.must("", "memories", "list", "--csv", "--sort", "id"))).ReadAll())(t)
@@ -76,7 +76,7 @@ func TestMemoriesAsATable(t *testing.T) {
 	})
 	t.Run("they are counted", func(t *testing.T) {
 		out := p.must("", "memories", "stats")
-		check.Contains(t, "the counts", out, "5 memories\n\nKIND\nfact  5  100 %\n", "ORIGIN\nperson  5  100 %\n", "CONVERSATION\nterminal:general  4  80 %\nterminal:garden   1  20 %\n", "PERSON\nAda     5  100 %\n")
+		check.Contains(t, "counts", out, "5 memories\n\nKIND\nfact  5  100 %\n", "ORIGIN\nperson  5  100 %\n", "CONVERSATION\nterminal:general  4  80 %\nterminal:garden   1  20 %\n", "PERSON\nAda     5  100 %\n")
 		var s memory.Statistics
 		check.NoError(t, json.Unmarshal([]byte(p.must("", "memories", "stats", "--json", "--channel", "garden")), &s))
 		check.Equal(t, fmt.Sprint(s), s.Total, 1)
@@ -86,7 +86,7 @@ func TestMemoriesAsATable(t *testing.T) {
 	})
 }
 
-// fillGarden is a folder with the sample conversation, in which there were compactions.
+// fillGarden returns a folder with the sample conversation, which has compactions.
 func fillGarden(t *testing.T) folder {
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\ncontext_window = 3000\nmax_output_tokens = 200\n")
@@ -100,7 +100,7 @@ func TestCompactionsCommand(t *testing.T) {
 	p := fillGarden(t)
 	all := parse[store.ListedCompaction](t, p.must("", "compactions", "--json"))
 	if len(all) < 5 {
-		t.Fatalf("there are %d compactions", len(all))
+		t.Fatalf("got %d compactions", len(all))
 	}
 	t.Run("each has what a simulation says of one", func(t *testing.T) {
 		for line := range strings.Lines(p.must("", "compactions", "--json")) {

@@ -10,7 +10,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// taskSteps are where the program dies while a task begins, works and ends.
+// taskSteps are where the program is killed while a task starts, works and ends.
 var taskSteps = []struct {
 	name  string
 	death killStep
@@ -30,7 +30,7 @@ var taskSteps = []struct {
 	{"its result is in the conversation", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after}},
 }
 
-// bridgeCounter is a model's server: the agent that counts looks twice, and then knows.
+// bridgeCounter is a model server: the counting agent calls a tool twice, and then answers.
 func bridgeCounter(x *llmtest.Exchange) {
 	var looked int
 	for _, m := range x.Request.Messages {
@@ -48,8 +48,8 @@ func bridgeCounter(x *llmtest.Exchange) {
 	}
 }
 
-// TestKillAtEveryStepOfATask has the program die at each step of a task. The next process goes on
-// with it: its result enters the conversation once, and is answered once.
+// TestKillAtEveryStepOfATask kills the program at each step of a task. The next process continues
+// it: its result enters the conversation once, and is answered once.
 func TestKillAtEveryStepOfATask(t *testing.T) {
 	check.SkipUnderRace(t)
 	if testing.Short() {
@@ -70,7 +70,7 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			_ = l.in.Close()
 			l.rest()
 			if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-				t.Fatalf("it did not come to that: %v\n%s", l.cmd.ProcessState, l.errs)
+				t.Fatalf("the step was not reached: %v\n%s", l.cmd.ProcessState, l.errs)
 			}
 			w := &recorder{folder: p}
 			w.examined()

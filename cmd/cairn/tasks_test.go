@@ -9,7 +9,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// Whoever pipes a task into the program gets its result, and sees it as it was made.
+// A task from a pipe prints its progress and its result.
 func TestPipedChatWaitsForTasks(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
@@ -33,6 +33,6 @@ keep_last_n = 33
 		t.Errorf("code %d, %s, %s", r.code, r.out, r.err)
 	}
 	check.Contains(t, "the policy of a task", p.must("", "context", "--json", "--channel", "task:terminal:general/1"), `"agent":"counter"`)
-	check.Contains(t, "what it would have cost otherwise", p.must("", "simulate", "--json", "--channel", "task:terminal:general/1"), `"keep_last_n":"33"`)
-	check.Contains(t, "the words of a task", p.must("", "transcript", "--channel", "task:terminal:general/1"), "how many bridges?")
+	check.Contains(t, "default cost", p.must("", "simulate", "--json", "--channel", "task:terminal:general/1"), `"keep_last_n":"33"`)
+	check.Contains(t, "output of a task", p.must("", "transcript", "--channel", "task:terminal:general/1"), "how many bridges?")
 }

@@ -85,12 +85,12 @@ func TestModelUsesServerTools(t *testing.T) {
 	for _, r := range server.Requests() {
 		for _, tool := range r.Tools {
 			if tool.Function.Name == "calc_erase" {
-				t.Error("a tool that nobody allowed is offered")
+				t.Error("a tool without an approval setting is offered")
 			}
 		}
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
-		t.Errorf("a strict server refuses: %q", refused)
+		t.Errorf("a strict server rejects: %q", refused)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
 	answers := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Hello.") })
 	defer answers.Close()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then it is known when the client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it known when the client disconnects
 		<-r.Context().Done()
 	}))
 	defer silent.Close()
@@ -132,7 +132,7 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 	check.Contains(t, "p.must(\"\", \"doctor\")", p.must("", "doctor"), "calc: may be called: add, forge; not allowed: erase")
 	p.write("config.toml", strings.Replace(settings, `"forge"]`, `"subtract"]`, 1))
 	r := p.run("", "doctor")
-	check.Equal(t, "a tool that is missing", r.code, 1)
+	check.Equal(t, "missing tool", r.code, 1)
 	check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "tools that the server does not have: subtract")
 }
 
@@ -151,7 +151,7 @@ func TestToolEditsApplyWhileRunning(t *testing.T) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); names() != want; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("the tools are %q, not %q\n%s", names(), want, s.log)
+				t.Fatalf("got tools %q, want %q\n%s", names(), want, s.log)
 			}
 		}
 	}

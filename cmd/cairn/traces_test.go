@@ -60,7 +60,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// values are attributes as text.
+// values returns attributes as text.
 func values(attrs []*commonpb.KeyValue) map[string]string {
 	all := map[string]string{}
 	for _, a := range attrs {
@@ -89,12 +89,12 @@ func (c *collector) find(t *testing.T, name string, attrs map[string]string) *tr
 			return s
 		}
 	}
-	t.Fatalf("there is no span %q with %v among %q", name, attrs, seen)
+	t.Fatalf("got no span %q with %v among %q", name, attrs, seen)
 	return nil
 }
 
-// traced runs a conversation of two turns with a tool, a failed turn and a summary somebody
-// asks for. The program must end with code 0.
+// traced runs a conversation of two turns with a tool, a failed turn and a requested summary. The
+// program must exit with code 0.
 func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
 	t.Helper()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
@@ -153,20 +153,20 @@ func TestTraces(t *testing.T) {
 			}
 		}
 		if want := map[string]int{"turn": 1, "chat m": 2, "execute_tool recall": 1}; !maps.Equal(parts, want) || turn.GetName() != "turn" {
-			t.Fatalf("the trace has %v, want %v", parts, want)
+			t.Fatalf("got trace %v, want %v", parts, want)
 		}
 		has := values(turn.GetAttributes())
 		if has["cairn.outcome"] != "answered" || has["gen_ai.conversation.id"] != "terminal:general" || has["gen_ai.request.model"] != "m" || !slices.Equal(tool.GetParentSpanId(), turn.GetSpanId()) {
-			t.Errorf("the turn has %v", has)
+			t.Errorf("got turn %v", has)
 		}
 		if request := values(c.find(t, "chat m", nil).GetAttributes()); request["gen_ai.usage.input_tokens"] == "" || request["gen_ai.usage.output_tokens"] != "7" {
-			t.Errorf("the request has %v", request)
+			t.Errorf("got request %v", request)
 		}
 	})
 	t.Run("a failed turn has the class of its error, and no words", func(t *testing.T) {
 		turn := c.find(t, "turn", map[string]string{"cairn.outcome": "failed", "error.type": "auth"})
 		if turn.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || turn.GetStatus().GetMessage() != "" {
-			t.Errorf("the status is %v", turn.GetStatus())
+			t.Errorf("got status %v", turn.GetStatus())
 		}
 	})
 	t.Run("a compaction has the worker's request, and what it freed", func(t *testing.T) {
@@ -174,14 +174,14 @@ func TestTraces(t *testing.T) {
 		if !slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool {
 			return s.GetName() == "chat m" && slices.Equal(s.GetParentSpanId(), made.GetSpanId())
 		}) {
-			t.Error("no request is part of it")
+			t.Error("got no request in the span")
 		}
 		applied := c.find(t, "apply compaction", nil).GetEvents()
 		if len(applied) != 1 || applied[0].GetName() != "context.compaction" {
-			t.Fatalf("the events are %v", applied)
+			t.Fatalf("got events %v", applied)
 		}
 		if has := values(applied[0].GetAttributes()); has["trigger"] != "manual" || has["before"] == "" || has["after"] == "" || has["id"] != values(made.GetAttributes())["cairn.id"] {
-			t.Errorf("the event has %v", has)
+			t.Errorf("got event %v", has)
 		}
 	})
 	t.Run("nothing that was written is in it", func(t *testing.T) {
@@ -191,8 +191,8 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-// A collector that is not there, refuses everything, or never answers costs nobody an answer
-// and the end of the program at most two seconds.
+// A collector that is missing, rejects everything, or never answers delays no reply, and the exit
+// by at most two seconds.
 func TestTracesToDeadCollector(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, and reads nothing
@@ -214,7 +214,7 @@ func TestTracesToDeadCollector(t *testing.T) {
 			t.Parallel()
 			stderr, took := traced(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+test.url)
 			if took < test.least || took > test.most || strings.Count(stderr, "send_traces_failed") != 1 || strings.Contains(stderr, "hush") {
-				t.Errorf("the end took %v, the log says\n%s", took, stderr)
+				t.Errorf("the exit took %v, log\n%s", took, stderr)
 			}
 		})
 	}

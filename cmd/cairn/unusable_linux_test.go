@@ -12,7 +12,7 @@ import (
 	"cairn/internal/check"
 )
 
-// A database that cannot be used is never written over, and the words say what to do.
+// An unusable database is never overwritten, and the message says what to do.
 func TestUnusableDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -42,16 +42,16 @@ func TestUnusableDatabase(t *testing.T) {
 				check.Equal(t, fmt.Sprintf("%q: exit code", args), r.code, c.code)
 				check.Equal(t, fmt.Sprintf("%q: output", args), r.out, "")
 				for _, word := range c.words {
-					check.Contains(t, fmt.Sprintf("%q: is not", args), r.err, word)
+					check.Contains(t, fmt.Sprintf("%q", args), r.err, word)
 				}
 			}
-			check.Equal(t, "it is another file than it was", read(t, file), was)
+			check.Equal(t, "the file has changed", read(t, file), was)
 			r := p.run("", "doctor")
 			check.Equal(t, "doctor: exit code", r.code, exitFailed)
 			check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "WRONG  data")
 			p.must("", "restore", "b.db")
 			if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
-				t.Errorf("restored is %s, after %s", out, backup)
+				t.Errorf("got restored %s, want %s", out, backup)
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func (p folder) execute(query string) {
 	check.Must(db.Exec(query))(p.t)
 }
 
-// One that may not be written, by somebody who is not root.
+// A read-only folder, for a user who is not root.
 func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -86,7 +86,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// A bot that was killed holds nobody out, and one that runs is named.
+// A killed bot leaves no lock, and a running one is named.
 func TestLockAfterKill(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
@@ -99,6 +99,6 @@ func TestLockAfterKill(t *testing.T) {
 	check.NoError(t, l.cmd.Process.Kill())
 	l.rest()
 	if out := p.must("and now?\n", "chat"); out == "" {
-		t.Error("it has no answer")
+		t.Error("got no answer")
 	}
 }

@@ -18,13 +18,13 @@ import (
 	"cairn/store"
 )
 
-// backups are the files of the backups that bots made by themselves.
+// backups returns the files of automatic backups.
 func (p folder) backups() []string {
 	p.t.Helper()
 	return check.Must(filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db")))(p.t)
 }
 
-// chatUntil keeps a bot running until something has happened.
+// chatUntil runs a bot until a condition is true.
 func (p folder) chatUntil(happened func() bool) {
 	p.t.Helper()
 	l := p.start("chat", "--json")
@@ -32,7 +32,7 @@ func (p folder) chatUntil(happened func() bool) {
 	l.until(`"reply"`)
 	for start := time.Now(); !happened(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(start) > 20*time.Second {
-			p.t.Fatal("it did not happen")
+			p.t.Fatal("timed out")
 		}
 	}
 	l.in.Close()
@@ -58,12 +58,12 @@ func TestUpkeep(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes.Contains(text, []byte("kangaroo")) {
-			t.Errorf("%s holds what was deleted", file)
+			t.Errorf("%s contains the deleted text", file)
 		}
 	}
 }
 
-// TestUpkeepFails is logged once, and told to whoever watches, until it works again.
+// TestUpkeepFails: a failure is logged once, and reported to watchers, until upkeep works again.
 func TestUpkeepFails(t *testing.T) {
 	dir := t.TempDir()
 	data := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
@@ -76,7 +76,7 @@ func TestUpkeepFails(t *testing.T) {
 	b.upkeepOnce()
 	b.upkeepOnce()
 	if n := strings.Count(log.String(), "upkeep_failed"); n != 1 || !b.upkeepFailure.On() {
-		t.Errorf("it was logged %d times: %s", n, &log)
+		t.Errorf("got %d log lines: %s", n, &log)
 	}
 	check.NoError(t, os.Remove(blocked))
 	b.upkeepOnce()

@@ -15,8 +15,8 @@ import (
 	"cairn/store"
 )
 
-// counting is a server that counts 1000 tokens of prompt, 400 of them cached and 100
-// written to the cache, and 10 of answer; summaries are its work too.
+// counting is a server that counts 1000 prompt tokens, 400 of them cached and 100 written to the
+// cache, and 10 of the answer; it also writes summaries.
 func counting(t *testing.T) *llmtest.Server {
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		x.Piece("Fine.")
@@ -121,7 +121,7 @@ func usageForPrograms(t *testing.T, p folder) {
 	}
 }
 
-// TestBudgetSurvivesRestart: each message is said to another process.
+// TestBudgetSurvivesRestart: each message goes to a new process.
 func TestBudgetSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	server := counting(t)
@@ -136,8 +136,8 @@ func TestBudgetSurvivesRestart(t *testing.T) {
 		}
 	}
 	settings(0.0025)
-	check.Contains(t, "a budget that was raised", p.must("hello\n", "chat"), "Fine.")
-	check.Equal(t, "what people said is not kept", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
+	check.Contains(t, "reply with a raised budget", p.must("hello\n", "chat"), "Fine.")
+	check.Equal(t, "transcript", strings.Count(p.must("", "transcript", "--json"), `"hello"`), 4)
 }
 
 func TestPriceEditAppliesAtOnce(t *testing.T) {
@@ -161,5 +161,5 @@ func TestPriceEditAppliesAtOnce(t *testing.T) {
 	check.Lacks(t, "with a price", said, "no price")
 	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
 	s.told("settings_have_mistakes", 1)
-	check.Contains(t, "after a mistake", context(), "0 out: 3.00\n")
+	check.Contains(t, "after an invalid edit", context(), "0 out: 3.00\n")
 }

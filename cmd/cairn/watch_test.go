@@ -19,8 +19,8 @@ import (
 	"cairn/store"
 )
 
-// Two channels and a thread on each platform, 2 000 messages, and everything goes
-// wrong: each message to the bot is answered once, in order, and nothing is lost.
+// Two channels and a thread on each platform, 2 000 messages, and every kind of failure: each
+// message to the bot is answered once, in order, and nothing is lost.
 func TestCommunityOnBothPlatforms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -29,7 +29,7 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 	c.questions, c.said = make([][]string, len(c.spots)), make([]int, len(c.spots))
 	kill := c.run()
 	c.wait("both connectors to open", time.Minute, func() bool {
-		identified := func(one discordtest.Connection) bool { return one.Identify } // an earlier message is not heard
+		identified := func(one discordtest.Connection) bool { return one.Identify } // earlier messages are not received
 		return slices.ContainsFunc(c.discord.Connections(), identified) && len(c.slack.Sockets()) > 0
 	})
 	c.greet()
@@ -51,7 +51,7 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 	c.wantEachAnsweredOnce()
 	c.checkStore(c.said)
 	if complaints := c.slack.Complaints(); len(complaints) > 0 {
-		t.Errorf("Slack complains: %q", complaints[:min(len(complaints), 10)])
+		t.Errorf("Slack reports: %q", complaints[:min(len(complaints), 10)])
 	}
 	if t.Failed() {
 		c.fail("see above")
@@ -75,7 +75,7 @@ func (c *community) answeredAll() bool {
 	return true
 }
 
-// greet addresses the bot everywhere: from here on the threads need no mention.
+// greet addresses the bot everywhere: from then on the threads need no mention.
 func (c *community) greet() {
 	for i := range c.spots {
 		mention := c.spots[i].mention
@@ -87,7 +87,7 @@ func (c *community) greet() {
 	c.wait("the first answers", time.Minute, c.answeredAll)
 }
 
-// holdOneBack checks that no channel waits for another.
+// holdOneBack checks that channels do not wait for each other.
 func (c *community) holdOneBack() {
 	for _, i := range []int{0, 3} { // one on each platform
 		c.questions[i] = append(c.questions[i], "hold")
@@ -106,13 +106,13 @@ func (c *community) holdOneBack() {
 	})
 	for _, i := range []int{0, 3} {
 		_, count := c.spots[i].answered()
-		check.Equal(c.t, "what was held back was answered", count["hold"], 0)
+		check.Equal(c.t, "answers to delayed messages", count["hold"], 0)
 	}
 	close(c.held)
 	c.wait("what was held back", time.Minute, c.answeredAll)
 }
 
-// breakStreams checks that an answer that is streamed while everything breaks is whole in the end.
+// breakStreams checks that an answer streamed during failures is whole in the end.
 func (c *community) breakStreams() {
 	for i := range c.spots {
 		c.ask(i, 2, "ask-slowly-1", c.spots[i].mention)
@@ -144,7 +144,7 @@ func (c *community) breakStreams() {
 	})
 }
 
-// burst has people write in all conversations together.
+// burst sends messages in all conversations at once.
 func (c *community) burst(from, to int) {
 	var all sync.WaitGroup
 	for i := range c.spots {
@@ -165,8 +165,8 @@ func (c *community) burst(from, to int) {
 	all.Wait()
 }
 
-// inTrouble is a burst of n messages in each conversation while both platforms fail in every way,
-// until a compaction is in flight.
+// inTrouble sends n messages in each conversation while both platforms fail in every way, until a
+// compaction runs.
 func (c *community) inTrouble(n int) {
 	c.burst(0, 60)
 	c.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Times: 3, Status: 429, RetryAfter: 300 * time.Millisecond})
@@ -203,7 +203,7 @@ func (c *community) wantEachAnsweredOnce() {
 	}
 }
 
-// checkStore wants every message of the burst in the transcript, once and in order.
+// checkStore checks that the transcript has every message of the burst, once and in order.
 func (c *community) checkStore(said []int) {
 	c.t.Helper()
 	ctx := context.Background()
@@ -221,7 +221,7 @@ func (c *community) checkStore(said []int) {
 		}
 		for n, text := range numbers {
 			if text != fmt.Sprint(n) {
-				c.t.Errorf("%s: message %s stands in place %d", s.name, text, n)
+				c.t.Errorf("%s: got message %s in place %d", s.name, text, n)
 				break
 			}
 		}

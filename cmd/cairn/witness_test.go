@@ -21,11 +21,11 @@ import (
 	"cairn/store"
 )
 
-// recorder talks to the program in a folder, and remembers what it said.
+// recorder sends messages to the program in a folder, and records the replies.
 type recorder struct {
 	folder
 	server *llmtest.Server
-	kill   atomic.Pointer[func(at string) bool] // asked by the model's server at each point of its work
+	kill   atomic.Pointer[func(at string) bool] // called by the model's server at each step
 
 	said     []string // ids of messages
 	accepted map[string]bool
@@ -63,14 +63,14 @@ func (w *recorder) model(x *llmtest.Exchange) {
 	x.Say("see.")
 }
 
-// line is something said under an id of its own.
+// line is a message with its own id.
 func (w *recorder) line(text string) string {
 	id := fmt.Sprintf("%s-%d", filepath.Base(w.dir), len(w.said))
 	w.said = append(w.said, id)
 	return fmt.Sprintf(`{"text":%q,"id":%q}`, text, id)
 }
 
-// hear notes what the program said.
+// hear records the program's output.
 func (w *recorder) hear(lines []string) {
 	for _, line := range parse[struct {
 		Type, Text string
@@ -91,7 +91,7 @@ func (w *recorder) hear(lines []string) {
 	}
 }
 
-// killed has the program die at a step, and proves that it did.
+// killed kills the program at a step, and checks that it did.
 func (w *recorder) killed(s step, line string) {
 	w.t.Helper()
 	dying := w.folder
@@ -107,40 +107,40 @@ func (w *recorder) killed(s step, line string) {
 		defer w.kill.Store(nil)
 	}
 	l.say(line)
-	_ = l.in.Close() // what does not die comes to its end
+	_ = l.in.Close() // an unkilled program ends normally
 	lines, _ := l.rest()
 	if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		w.t.Fatalf("it did not come to that: %v; it said %q", l.cmd.ProcessState, lines)
+		w.t.Fatalf("the step was not reached: %v; output %q", l.cmd.ProcessState, lines)
 	}
 	w.hear(lines)
 }
 
-// goOn has a process hear these lines, and end.
+// goOn sends these lines to a process, and ends it.
 func (w *recorder) goOn(lines []string) {
 	w.t.Helper()
 	w.hear(strings.Split(strings.TrimSpace(w.must(strings.Join(lines, "\n")+"\n", "chat", "--json")), "\n"))
 }
 
-// judge wants everything that was said to be there once, and answered once.
+// judge checks that every message is stored once, and answered once.
 func (w *recorder) judge() {
 	w.t.Helper()
 	there := map[string]int{}
 	for i, m := range messagesOf(w.t, w.must("", "transcript", "--json")) {
 		if m.Seq != int64(i+1) {
-			w.t.Errorf("message %d follows %d", m.Seq, i)
+			w.t.Errorf("got message %d after %d", m.Seq, i)
 		}
 		there[m.ID]++
 	}
 	for _, id := range w.said {
-		check.Equal(w.t, fmt.Sprintf("%s stands there", id), there[id], 1)
-		check.Equal(w.t, fmt.Sprintf("%s times, and was answered", id), len(w.answers[id]), 1)
+		check.Equal(w.t, fmt.Sprintf("copies of %s", id), there[id], 1)
+		check.Equal(w.t, fmt.Sprintf("answers to %s", id), len(w.answers[id]), 1)
 	}
 	if refused := w.server.Refusals(); len(refused) > 0 {
-		w.t.Errorf("a strict server refuses: %q", refused)
+		w.t.Errorf("a strict server rejects: %q", refused)
 	}
 }
 
-// examined looks at a copy of the files: the next process shall find them as they were left.
+// examined examines a copy of the files: the next process must find them unchanged.
 func (w *recorder) examined() {
 	w.t.Helper()
 	dir := w.copied()
@@ -153,7 +153,7 @@ func (w *recorder) examined() {
 	}
 }
 
-// copied is a copy of the database, log and all.
+// copied returns a copy of the database with its log.
 func (w *recorder) copied() string {
 	w.t.Helper()
 	dir := filepath.Join(w.dir, fmt.Sprint("copy", time.Now().UnixNano()))
@@ -164,7 +164,7 @@ func (w *recorder) copied() string {
 	return dir
 }
 
-// stack is what of the past is shown as summaries.
+// stack returns the applied summaries.
 func (w *recorder) stack() (rows string) {
 	w.ask("SELECT coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'applied' ORDER BY from_seq)", &rows)
 	return rows
@@ -182,7 +182,7 @@ func (w *recorder) ask(query string, into any) {
 	check.NoError(w.t, db.QueryRow(query).Scan(into))
 }
 
-// talk has stories told, each answered before the next.
+// talk sends stories, each after the previous answer.
 func (w *recorder) talk(n int) {
 	w.t.Helper()
 	l := w.start("chat", "--json")

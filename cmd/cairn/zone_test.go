@@ -10,7 +10,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// In Tokyo it is nine hours later than in Greenwich.
+// Tokyo is nine hours ahead of UTC.
 func TestTimesUseConfiguredZone(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
@@ -20,20 +20,20 @@ func TestTimesUseConfiguredZone(t *testing.T) {
 	p.write("config.toml", settings)
 	p.must(`{"text":"we meet tomorrow","id":"1","time":"2026-01-31T20:30:00Z"}`+"\n", "chat", "--json")
 	for _, r := range server.Requests() {
-		check.Contains(t, "the model is told", r.Last().Text(), " 2026-02-01 05:30 Ada] we meet tomorrow", " JST;")
+		check.Contains(t, "turn context", r.Last().Text(), " 2026-02-01 05:30 Ada] we meet tomorrow", " JST;")
 	}
 	if len(server.Requests()) == 0 {
-		t.Error("the model was not asked")
+		t.Error("got no model request")
 	}
-	check.Contains(t, "people are shown", p.must("", "transcript"), "2026-02-01 05:30")
-	check.Contains(t, "programs are given", p.must("", "transcript", "--json"), `"2026-01-31T20:30:00Z"`)
+	check.Contains(t, "output for people", p.must("", "transcript"), "2026-02-01 05:30")
+	check.Contains(t, "output for programs", p.must("", "transcript", "--json"), `"2026-01-31T20:30:00Z"`)
 	if r := p.run("", "recall", "meet", "--since", "2026-02-01"); r.code != 0 || !strings.Contains(r.out, "meet tomorrow") {
 		t.Errorf("since that day: exit code %d, %s%s", r.code, r.out, r.err)
 	}
 	check.Lacks(t, "since the next day", p.run("", "recall", "meet", "--since", "2026-02-02").out, "meet tomorrow")
 }
 
-// A summary is of the days that people see, as are the messages below it and what a search finds.
+// A summary, the messages below it and search results use the configured zone's days.
 func TestSummariesUseConfiguredZone(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
@@ -54,7 +54,7 @@ func TestSummariesUseConfiguredZone(t *testing.T) {
 			prompt += m.Text() + "\n"
 		}
 	}
-	check.Contains(t, "the first message", prompt, "[#1 2026-02-01 05:30 Ada]")
-	check.Contains(t, "the summary", prompt, "yesterday (31 January) we bought")
-	check.Lacks(t, "some day is Greenwich's", prompt, "2026-01-31", "(30 January)")
+	check.Contains(t, "first message", prompt, "[#1 2026-02-01 05:30 Ada]")
+	check.Contains(t, "summary", prompt, "yesterday (31 January) we bought")
+	check.Lacks(t, "days", prompt, "2026-01-31", "(30 January)")
 }
