@@ -16,7 +16,7 @@ import (
 func TestConnectorSettingsMistakes(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
-		want       []string // as refused takes them
+		want       []string // in the form that refused expects
 	}{
 		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be one of "mention", "all", "never"`}},
 		{"too many calls", `calls_per_hour = 100001`, []string{`:1: calls_per_hour = 100001: must be from 0 to 100000`}},
@@ -147,7 +147,7 @@ allow = [
 	t.Run("without a list, those restricted by declaration are", func(t *testing.T) {
 		defaults := Default()
 		for _, c := range channel.Commands {
-			check.Equal(t, fmt.Sprintf("%s is not as it is declared", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
+			check.Equal(t, fmt.Sprintf("%s differs from its declaration", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
 		}
 	})
 	t.Run("what differs is shown as it is written", func(t *testing.T) {
@@ -240,10 +240,10 @@ agent = "librarian"
 }
 
 func TestSlackChoices(t *testing.T) {
-	check.EqualAll(t, "the connector knows", SlackWorking, slack.Workings)
+	check.EqualAll(t, "choices of the connector", SlackWorking, slack.Workings)
 	check.EqualAll(t, "SlackReplyIn", SlackReplyIn, slack.ReplyPlaces)
 	if terminalName != terminal.Name {
-		t.Errorf("the terminal is called %q", terminal.Name)
+		t.Errorf("got terminal name %q", terminal.Name)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestOldNamesOfKeys(t *testing.T) {
 		check.Equal(t, "s.Warnings[0].Line", s.Warnings[0].Line, 2)
 		check.Equal(t, "s.Warnings[0].Text", s.Warnings[0].Text, "door is called connector now")
 		if s.respondIn("slack:T1/C1") != channel.RespondAll || s.respondIn("discord:1/2") == channel.RespondAll {
-			t.Error("the binding applies elsewhere")
+			t.Error("the binding applies to another place")
 		}
 	})
 	t.Run("a mistake in its value is found in its line", func(t *testing.T) {

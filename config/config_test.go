@@ -36,7 +36,7 @@ func TestShippedSettings(t *testing.T) {
 	})
 	t.Run("they are the defaults", func(t *testing.T) {
 		if !reflect.DeepEqual(s, want) {
-			t.Errorf("config.toml says\n%+v\nthe defaults are\n%+v", s, want)
+			t.Errorf("config.toml has\n%+v\nwant\n%+v", s, want)
 		}
 	})
 }
@@ -85,12 +85,12 @@ func TestReference(t *testing.T) {
 			}
 			_, err := Parse("f", []byte(text))
 			if err == nil || !strings.Contains(err.Error(), " to "+found[2]) || found[1] != "" && !strings.Contains(err.Error(), "from "+found[1]+" to") {
-				t.Errorf("%s is described as %q, and %s gives %v", setting.Key, setting.Description, text, err)
+				t.Errorf("%s: described as %q, but %s gives %v", setting.Key, setting.Description, text, err)
 			}
 			checked++
 		}
 		if checked < 20 {
-			t.Errorf("only %d ranges were found", checked)
+			t.Errorf("got only %d ranges", checked)
 		}
 	})
 	t.Run("what needs a restart says so", func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("got %+v", s)
 		}
 		if known["respond"].Restart || known["agents.model"].Restart {
-			t.Error("so does what needs none")
+			t.Error("settings that need none")
 		}
 	})
 }
@@ -121,7 +121,7 @@ func keysOf(path string, table reflect.Type) (keys []string) {
 
 func TestEveryPolicyFieldHasAKey(t *testing.T) {
 	policy := reflect.TypeFor[compactor.Policy]()
-	check.Equal(t, "of  fields of the policy can be set", len(keysOf("", policy)), policy.NumField())
+	check.Equal(t, "settable fields of the policy", len(keysOf("", policy)), policy.NumField())
 }
 
 func TestInheritance(t *testing.T) {
@@ -162,11 +162,11 @@ extract_memories = true
 	})
 	t.Run("one agent's values do not reach another", func(t *testing.T) {
 		if s.Agents[1].ContextWindow != 0 || s.Agents[0].MaxOutputTokens == 100 {
-			t.Error("they do")
+			t.Error("result")
 		}
 	})
 	t.Run("the first agent answers", func(t *testing.T) {
-		check.Equal(t, "does", s.AgentFor("discord:1/2"), "small")
+		check.Equal(t, "result", s.AgentFor("discord:1/2"), "small")
 	})
 }
 
@@ -195,10 +195,10 @@ func TestSettingsFiles(t *testing.T) {
 		s, err := Load(file)
 		must(t, err)
 		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
-			t.Errorf("the key is %q, %v", key, err)
+			t.Errorf("got key %q, %v", key, err)
 		}
 		got, _ := ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile))
-		check.Equal(t, "the prompt", got, "Be brief.")
+		check.Equal(t, "prompt", got, "Be brief.")
 	})
 }
 
@@ -215,7 +215,7 @@ func TestChangedSettings(t *testing.T) {
 	check.Equal(t, "got", got, want)
 }
 
-// shown is what `cairn config check` shows of changes.
+// shown returns the changes as `cairn config check` shows them.
 func shown(changes []Change) string {
 	text := ""
 	for _, c := range changes {
@@ -239,7 +239,7 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 			field.SetInt(field.Int() + 1)
 		}
 		changed := s.Changed()
-		check.Len(t, "changed, it shows", changed, 1)
+		check.Len(t, "changes", changed, 1)
 		check.Equal(t, "changed[0].Key", changed[0].Key, key)
 		check.Equal(t, "changed[0].Table", changed[0].Table, "[defaults.compaction]")
 	}

@@ -9,8 +9,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// FuzzSettings reads any settings: they are refused, each fault with words and a line
-// that is there, or they are as valid as the defaults.
+// FuzzSettings parses any settings: they are rejected, each error with a message and an existing
+// line, or they are as valid as the defaults.
 func FuzzSettings(f *testing.F) {
 	whole, err := os.ReadFile("../config.toml")
 	must(f, err)
@@ -26,7 +26,7 @@ func FuzzSettings(f *testing.F) {
 		f.Add("[[agents]]\nid = \"" + text + "\"\ninstructions = '''" + text + "'''")
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if strings.Contains(text, "file:") || strings.Contains(text, "_file") { // what it names is read
+		if strings.Contains(text, "file:") || strings.Contains(text, "_file") { // named files are read
 			return
 		}
 		s, err := Parse("config.toml", []byte(text))
@@ -35,7 +35,7 @@ func FuzzSettings(f *testing.F) {
 		case err == nil:
 			for _, a := range s.Agents {
 				if faults := a.Compaction.Validate(); len(faults) > 0 {
-					t.Fatalf("%q is taken, and %v", text, faults[0])
+					t.Fatalf("%q: accepted, but %v", text, faults[0])
 				}
 			}
 			_ = s.Changed()

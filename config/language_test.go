@@ -31,11 +31,11 @@ language = "zh"
 		{"an agent without a language has that of the settings", "slack:T1/C1", "auto"},
 	} {
 		if got := LanguageIn(&s, test.conversation); got != test.language {
-			t.Errorf("%s: %s is in %q, want %q", test.name, test.conversation, got, test.language)
+			t.Errorf("%s: %s: got %q, want %q", test.name, test.conversation, got, test.language)
 		}
 	}
 	if defaults := Default(); LanguageIn(&defaults, "terminal:x") != "en" {
-		t.Errorf("the default is %q", LanguageIn(&defaults, "terminal:x"))
+		t.Errorf("got default %q", LanguageIn(&defaults, "terminal:x"))
 	}
 }
 

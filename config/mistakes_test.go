@@ -89,18 +89,18 @@ func TestSettingsMistakes(t *testing.T) {
 	}
 }
 
-// refused wants these faults of a settings file, in this order; each is the beginning
-// of a line, without the file's name. No text that holds "hush" may be shown.
+// refused checks for these errors of a settings file, in this order; each is the beginning of a
+// line, without the file's name. No text that contains "hush" may be shown.
 func refused(t *testing.T, text string, want ...string) {
 	t.Helper()
 	file := writeSettings(t, text)
 	_, err := Load(file)
 	if err == nil {
-		t.Fatal("the settings were taken")
+		t.Fatal("the settings were accepted")
 	}
 	var wrong *Error
 	if !errors.As(err, &wrong) {
-		t.Errorf("it is a %T", err)
+		t.Errorf("got a %T", err)
 	}
 	got := strings.Split(err.Error(), "\n")
 	check.Len(t, "got", got, len(want))

@@ -26,7 +26,7 @@ func TestConfigurationPage(t *testing.T) {
 	must(t, err)
 	intro, tables, found := strings.Cut(string(page), generatedBelow)
 	if !found {
-		t.Fatalf("%s has lost the line %q", configurationPage, generatedBelow)
+		t.Fatalf("%s lacks the line %q", configurationPage, generatedBelow)
 	}
 	want := settingsTables()
 	if *update {
@@ -102,7 +102,7 @@ func defaultOf(s Setting) string {
 	return "`" + s.Default + "`"
 }
 
-// validValues says in Validate's words what values a setting of the policy may have.
+// validValues returns in Validate's words which values a setting of the policy may have.
 func validValues(key string) string {
 	for _, impossible := range []string{"-3", "-1s", "nonsense"} {
 		p, unread := compactor.Patch{key: impossible}.Over(compactor.DefaultPolicy())

@@ -23,7 +23,7 @@ func environment(t *testing.T, set map[string]string) {
 	}
 }
 
-// aim is where a model is asked, in one line.
+// aim formats a model's server in one line.
 func aim(t Target, ok bool) string {
 	if !ok {
 		return "offline"
@@ -65,7 +65,7 @@ func TestEnvironmentSelectsProvider(t *testing.T) {
 			at, ok, err := s.Target(s.newAgent())
 			check.Equal(t, "aim(at, ok)", aim(at, ok), want)
 			check.NoError(t, err)
-			check.Equal(t, "that both are there is told", s.Ambiguous(), i&3 != 0 && i&12 != 0)
+			check.Equal(t, "warning about both", s.Ambiguous(), i&3 != 0 && i&12 != 0)
 		})
 	}
 }
@@ -125,7 +125,7 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 				return
 			}
 			at, err = s.Worker(at, agent.Compaction.Model)
-			check.Equal(t, "the worker", aim(at, true), test.worker)
+			check.Equal(t, "worker", aim(at, true), test.worker)
 			check.NoError(t, err)
 		})
 	}

@@ -40,13 +40,13 @@ tools = ["far", "calc"]
 	check.Equal(t, fmt.Sprint(servers), servers[1].Headers["Authorization"], "hush-hush")
 	check.Equal(t, fmt.Sprintf("got %+v servers[1].Timeout.String()", servers), servers[1].Timeout.String(), "5s")
 	check.Equal(t, fmt.Sprintf("got %+v servers[0].MaxResultTokens", servers), servers[0].MaxResultTokens, 4000)
-	check.EqualAll(t, "tools elsewhere", s.ToolsFor("a", "terminal:general"), []string{"calc"})
-	check.EqualAll(t, "tools where a binding applies", s.ToolsFor("a", "terminal:lab"), []string{"calc", "far"})
+	check.EqualAll(t, "tools of other places", s.ToolsFor("a", "terminal:general"), []string{"calc"})
+	check.EqualAll(t, "tools with the binding", s.ToolsFor("a", "terminal:lab"), []string{"calc", "far"})
 	if !slices.Contains(s.Secrets(), "hush-hush") {
-		t.Error("a secret is not known as one")
+		t.Error("a secret is not marked as one")
 	}
 	if shown := shown(s.Changed()); strings.Contains(shown, "plain") || !strings.Contains(shown, "env:CALC_KEY") {
-		t.Errorf("shown as %s", shown)
+		t.Errorf("got %s", shown)
 	}
 }
 
@@ -101,6 +101,6 @@ task_time = "10m"
 	}
 	_, err = Parse("f", []byte("[[agents]]\nid = \"cairn\"\nspawn = [\"resercher\"]\ntask_calls = 0\n[[agents]]\nid = \"researcher\"\ntask_time = \"25h\"\n"))
 	for _, want := range []string{`spawn: there is no agent "resercher", did you mean researcher?`, "task_calls", "task_time"} {
-		check.ErrorContains(t, "does not say", err, want)
+		check.ErrorContains(t, "message", err, want)
 	}
 }

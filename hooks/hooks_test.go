@@ -19,7 +19,7 @@ import (
 	"cairn/internal/check"
 )
 
-// fates are outcomes by hook, and what was logged.
+// fates are outcomes by hook, and the log.
 type fates struct {
 	mu  sync.Mutex // guards everything below
 	all []string
@@ -87,7 +87,7 @@ func TestAProgramDecides(t *testing.T) {
 			began := time.Now()
 			check.Equal(t, "h.Ask(t.Context(), Before, one)", h.Ask(t.Context(), Before, one), c.want)
 			if took := time.Since(began); f.String() != Before+" "+c.fate || took > 20*time.Second {
-				t.Errorf("fate %q after %v", f, took)
+				t.Errorf("got outcome %q after %v", f, took)
 			}
 		})
 	}
@@ -108,10 +108,10 @@ func TestAProgramGetsTheEventAndNoSecrets(t *testing.T) {
 		event
 	}
 	if err := json.Unmarshal([]byte(body+"}"), &got); err != nil || got.Hook != After || got.event != one || time.Since(got.Time) > time.Minute {
-		t.Errorf("it got %s: %v", body, err)
+		t.Errorf("got event %s: %v", body, err)
 	}
-	check.Lacks(t, "its environment", env, "sk-secret")
-	check.Contains(t, "its environment", env, "PATH=")
+	check.Lacks(t, "environment", env, "sk-secret")
+	check.Contains(t, "environment", env, "PATH=")
 }
 
 func TestAnAddressDecides(t *testing.T) {
@@ -120,7 +120,7 @@ func TestAnAddressDecides(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Header.Get("X-Cairn-Signature") != "sha256="+Signature("a secret", body) || r.Header.Get("X-Cairn-Hook") != Before || !bytes.Contains(body, []byte(`"terminal:x"`)) {
-			t.Errorf("it got %s with %v", body, r.Header)
+			t.Errorf("got event %s with %v", body, r.Header)
 		}
 		if status == http.StatusFound {
 			w.Header().Set("Location", "http://127.0.0.1:1/")
@@ -150,12 +150,12 @@ func TestAnAddressDecides(t *testing.T) {
 	} {
 		status, said = c.status, c.said
 		if v := h.Ask(t.Context(), Before, one); v != c.want || !strings.HasSuffix(f.String(), " "+c.fate) {
-			t.Errorf("%d: it says %+v, %s", c.status, v, f)
+			t.Errorf("%d: got %+v, %s", c.status, v, f)
 		}
 	}
 	text := f.log.String()
-	check.Lacks(t, "the log", text, "a secret")
-	check.Contains(t, "the log", text, "outcome=timeout")
+	check.Lacks(t, "log", text, "a secret")
+	check.Contains(t, "log", text, "outcome=timeout")
 }
 
 func TestAHookThatHangsDelaysNobody(t *testing.T) {
@@ -166,7 +166,7 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 	}
 	h.Tell(OnMemory, one)
 	if took := time.Since(began); took > time.Second {
-		t.Errorf("telling took %v", took)
+		t.Errorf("Tell took %v", took)
 	}
 	for end := time.Now().Add(20 * time.Second); !strings.Contains(f.String(), OnMemory+" "+OK); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -174,7 +174,7 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 		}
 	}
 	if n := strings.Count(f.String(), OnReply+" "+Dropped); n < 9 {
-		t.Errorf("%d were dropped", n)
+		t.Errorf("got %d dropped", n)
 	}
 }
 
@@ -189,9 +189,9 @@ func TestHooksEndWithTheBot(t *testing.T) {
 		t.Errorf("%s\n%s", f, f.log.String())
 	}
 	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("closing took %v", took)
+		t.Errorf("Close took %v", took)
 	}
-	check.Equal(t, "nobody is asked", h.Ask(context.Background(), Before, one), (Verdict{}))
+	check.Equal(t, "asked", h.Ask(context.Background(), Before, one), (Verdict{}))
 }
 
 func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
@@ -208,7 +208,7 @@ func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 	}
 	for end := time.Now().Add(10 * time.Second); runs(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("its child still runs")
+			t.Fatal("its child is still running")
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"cairn/llm/openai"
 )
 
-// FuzzAnswer sends whatever a server may send through the whole way of an answer, on every wire: it
-// becomes an answer or an *llm.Error, and what is kept goes back in valid JSON.
+// FuzzAnswer sends any server response through each protocol: it becomes an answer or an
+// *llm.Error, and what is stored is sent back as valid JSON.
 func FuzzAnswer(f *testing.F) {
 	for wire, bodies := range [][]string{{
 		"data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n",
@@ -53,11 +53,11 @@ func FuzzAnswer(f *testing.F) {
 		resp, err := model.Generate(context.Background(), req, func(delta string) { shown += delta })
 		var e *llm.Error
 		if err == nil && (resp.FinishReason == "" || resp.Message.Text != shown) || err != nil && (!errors.As(err, &e) || e.Kind == "") {
-			t.Errorf("%q became %+v and was shown as %q, %v", body, resp, shown, err)
+			t.Errorf("%q: got %+v, shown as %q, %v", body, resp, shown, err)
 		}
 		m := resp.Message
 		if !utf8.ValidString(m.Text) || strings.Contains(m.Text, "\x00") || len(m.Native) > 0 && !(json.Valid(m.Native) && utf8.Valid(m.Native)) {
-			t.Errorf("%q is kept as %q, %q", body, m.Text, m.Native)
+			t.Errorf("%q: stored as %q, %q", body, m.Text, m.Native)
 		}
 		if err != nil {
 			return
@@ -66,11 +66,12 @@ func FuzzAnswer(f *testing.F) {
 		for _, call := range m.Calls {
 			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID})
 		}
-		_, _ = model.Generate(context.Background(), req, nil) // sameAnswer looks at what is sent
+		_, _ = model.Generate(context.Background(), req, nil) // sameAnswer checks the requests
 	})
 }
 
-// sameAnswer answers every request with one body, without a network, and wants valid JSON.
+// sameAnswer answers every request with one body, without a network, and fails unless the request
+// is valid JSON.
 type sameAnswer struct {
 	t    *testing.T
 	body string
@@ -78,7 +79,7 @@ type sameAnswer struct {
 
 func (a sameAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if sent, err := io.ReadAll(req.Body); err != nil || !json.Valid(sent) {
-		a.t.Errorf("behind %q was sent %s, %v", a.body, sent, err)
+		a.t.Errorf("after %q: got request %s, %v", a.body, sent, err)
 	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,

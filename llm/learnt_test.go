@@ -35,7 +35,7 @@ func TestFactor(t *testing.T) {
 		}
 		check.Equal(t, "high.Factor()", high.Factor(), 2.5)
 		check.Equal(t, "low.Factor()", low.Factor(), 0.5)
-		check.Equal(t, "in steps", high.Scale(), 225)
+		check.Equal(t, "steps", high.Scale(), 225)
 		check.Equal(t, "low.Scale()", low.Scale(), 100)
 	})
 	t.Run("in steps, it does not go to and fro", func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestFactor(t *testing.T) {
 	})
 }
 
-// memoryShelf is where a notebook's pages are kept.
+// memoryShelf stores a notebook's pages.
 type memoryShelf struct {
 	facts  map[string]llm.Facts
 	writes int
@@ -88,7 +88,7 @@ func TestNotebook(t *testing.T) {
 		must(t, page.Keep(t.Context()))
 		want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
 		check.Equal(t, "open(s).Page(\"m@here\").Facts()", open(s).Page("m@here").Facts(), want)
-		check.Equal(t, "another server's model knows", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
+		check.Equal(t, "facts of another server's model", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
 	})
 	t.Run("what hardly changes is not written", func(t *testing.T) {
 		s := &memoryShelf{}
@@ -101,7 +101,7 @@ func TestNotebook(t *testing.T) {
 			t.Errorf("%d writes for 500 calls", s.writes)
 		}
 		if f := s.facts["m"].Factor; math.Abs(f-1.2) > 0.031 {
-			t.Errorf("%v is kept, 1.2 is right", f)
+			t.Errorf("got factor %v, want 1.2", f)
 		}
 	})
 	t.Run("what could not be written is written later", func(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// script answers the n-th request with the n-th response, and the last for ever.
+// script answers the n-th request with the n-th response, and later ones with the last.
 func script(responses ...llm.Response) *llmtest.Model {
 	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return responses[min(n, len(responses))-1], nil
 	}}
 }
 
-// exchangeRecord is what a Loop told its Record.
+// exchangeRecord is what a Loop passed to its Record.
 type exchangeRecord struct {
 	calls   llm.Message
 	results []llm.Message
@@ -64,7 +64,7 @@ func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
 		{Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`},
 	} {
 		if got := records[0].results[i]; got.Role != want.Role || got.CallID != want.CallID || got.Tool != want.Tool || got.Text != want.Text {
-			t.Errorf("result %d is %+v, want %+v", i, got, want)
+			t.Errorf("result %d: got %+v, want %+v", i, got, want)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func TestLoopGivesEachCallAnIDOfItsOwn(t *testing.T) {
 			seen := map[string]bool{}
 			for i, call := range records[0].calls.Calls {
 				if call.ID == "" || seen[call.ID] || records[0].results[i].CallID != call.ID {
-					t.Errorf("call %d has the id %q, its result %q, seen before: %v", i, call.ID, records[0].results[i].CallID, seen[call.ID])
+					t.Errorf("call %d: got id %q, its result %q, seen before: %v", i, call.ID, records[0].results[i].CallID, seen[call.ID])
 				}
 				seen[call.ID] = true
 			}
@@ -112,11 +112,11 @@ func TestLoopReportsToolFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			resp, records, err := run(t, script(llmtest.Use(c.call), llmtest.Say("sorry")), 2, c.tools...)
 			if err != nil || resp.Message.Text != "sorry" {
-				t.Fatalf("the loop did not go on: %q, %v", resp.Message.Text, err)
+				t.Fatalf("the loop did not continue: %q, %v", resp.Message.Text, err)
 			}
 			got := records[0].results[0].Text
-			check.HasPrefix(t, "the model is told", got, "Error: ")
-			check.Contains(t, "the model is told", got, c.want)
+			check.HasPrefix(t, "tool result", got, "Error: ")
+			check.Contains(t, "tool result", got, c.want)
 		})
 	}
 }
@@ -135,7 +135,7 @@ func TestLoopEndsWithFinalTool(t *testing.T) {
 	if err != nil || len(resp.Message.Calls) != 1 || len(records) != 1 {
 		t.Fatalf("got %+v, recorded %d, %v", resp, len(records), err)
 	}
-	check.Equal(t, "the model was called", len(model.Requests()), 1)
+	check.Equal(t, "model calls", len(model.Requests()), 1)
 }
 
 func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
@@ -177,7 +177,7 @@ func TestLoopRetriesWithNewRequest(t *testing.T) {
 				Model: failing(c.failures), MaxCalls: 1,
 				Request: func(_ context.Context, left int) (llm.Request, error) {
 					made++
-					check.Equal(t, "a retry counts as a call: left", left, 1)
+					check.Equal(t, "calls left after a retry", left, 1)
 					return llm.Request{}, nil
 				},
 				Retry: func(_ context.Context, err error) bool {

@@ -12,7 +12,7 @@ import (
 	"cairn/llm"
 )
 
-// lookup is a tool that answers as the store's do, and notes what it was asked.
+// lookup is a tool that answers like the store's, and records its arguments.
 func lookup(name, result string, asked *[]string) llm.Tool {
 	return llm.Tool{Name: name, Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
 		var a struct{ Query string }
@@ -38,7 +38,7 @@ const (
 	noMemories, noTranscript = `{"memories":[],"total":0}`, `{"messages":[]}`
 )
 
-// talk asks the offline model through the loop every turn runs, after earlier messages.
+// talk calls the offline model through the loop of every turn, after earlier messages.
 func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Message) (answer string, asked []string) {
 	t.Helper()
 	req := llm.Request{
@@ -57,7 +57,7 @@ func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Messag
 	}.Run(t.Context())
 	must(t, err)
 	if shown.String() != resp.Message.Text || pieces < 2 {
-		t.Errorf("showed %q in %d pieces, answered %q", shown.String(), pieces, resp.Message.Text)
+		t.Errorf("got %q shown in %d pieces, answer %q", shown.String(), pieces, resp.Message.Text)
 	}
 	return resp.Message.Text, asked
 }
@@ -65,14 +65,14 @@ func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Messag
 func holds(t *testing.T, answer string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		check.Contains(t, "is not in the answer", answer, part)
+		check.Contains(t, "answer", answer, part)
 	}
 }
 
 func lacks(t *testing.T, answer string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		check.Lacks(t, "is in the answer", answer, part)
+		check.Lacks(t, "answer", answer, part)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestOfflineModelQuotes(t *testing.T) {
 		_, asked := talk(t, said, memories, transcript)
 		want := []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"}
 		if !reflect.DeepEqual(asked, want) {
-			t.Errorf("asked %q, want %q", asked, want)
+			t.Errorf("got question %q, want %q", asked, want)
 		}
 	})
 	t.Run("it quotes what it found with who, when and where, once", func(t *testing.T) {

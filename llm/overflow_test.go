@@ -45,7 +45,7 @@ func TestOverflowIsRecognised(t *testing.T) {
 			check.Equal(t, "with limit", err.Limit, c.limit)
 			check.Equal(t, "and a prompt", PromptOf(err), c.prompt)
 			if err.Temporary() {
-				t.Error("it would be tried again unchanged")
+				t.Error("retried unchanged")
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func TestRetryAfterForms(t *testing.T) {
 func TestClipKeepsValidText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x80", 900), strings.Repeat("語", 900), strings.Repeat("a", 499) + "語語"} {
 		if got := Clip(text); len(got) > 510 || !utf8.ValidString(got) {
-			t.Errorf("%q… became %d bytes, valid %v", text[:6], len(got), utf8.ValidString(got))
+			t.Errorf("%q…: got %d bytes, valid %v", text[:6], len(got), utf8.ValidString(got))
 		}
 	}
 }
@@ -86,7 +86,7 @@ func FuzzRefusal(f *testing.F) {
 	})
 }
 
-// TestLongRefusalIsClassifiedByItsStart: each was looked for among all before it.
+// TestLongRefusalIsClassifiedByItsStart: only the start is searched.
 func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	var many []string
 	for i := range 50_000 {
@@ -95,6 +95,6 @@ func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	body, err := json.Marshal(map[string]any{"error": many})
 	check.NoError(t, err)
 	if n := len(strings.Join(parseComplaint(body).words, " ")); n > maxExamined+10 {
-		t.Errorf("%d bytes of words are looked at", n)
+		t.Errorf("got %d bytes searched", n)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"cairn/internal/check"
 )
 
-// failures are servers' refusals as they come, and what each must mean. want is a part
-// of the sentence for the person and a part of the log line.
+// failures are real refusals of servers, and their meanings. want is a part of the sentence for the
+// person and a part of the log line.
 var failures = []struct {
 	name       string
 	err        error
@@ -67,11 +67,11 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			err := fmt.Errorf("turn 7: %w", Located(f.err, where))
 			if kind := KindOf(err); kind != "" && kind != f.kind {
-				t.Errorf("its kind is %q, want %q", kind, f.kind)
+				t.Errorf("got kind %q, want %q", kind, f.kind)
 			}
 			r, ok := RemedyOf(err)
 			if !ok || !strings.Contains(r.Person, f.said) || r.Reason == "" {
-				t.Errorf("people read %q, want %q in it", r.Person, f.said)
+				t.Errorf("got %q for people, want it to contain %q", r.Person, f.said)
 			}
 			for _, inner := range []string{where.Address, where.Model, "there.test", "HTTP", "near"} {
 				check.Lacks(t, "r.Person", r.Person, inner)
@@ -80,7 +80,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 			slog.New(slog.NewTextHandler(&line, nil)).Warn("turn_failed", LogAttrs(err)...)
 			for _, want := range []string{"model=test-model", "address=http://there.test/v1", f.todo, string(f.kind)} {
 				if !strings.Contains(strings.ReplaceAll(line.String(), `\"`, `"`), want) {
-					t.Errorf("the log line is without %q: %s", want, line.String())
+					t.Errorf("the log line lacks %q: %s", want, line.String())
 				}
 			}
 			var e *Error
@@ -95,7 +95,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 	}
 	for i, c := range causes {
 		if !used[i] {
-			t.Errorf("no test reaches the row %q", c.reason)
+			t.Errorf("no test covers the row %q", c.reason)
 		}
 	}
 }
@@ -115,10 +115,10 @@ func TestAFailureIsLocatedOnce(t *testing.T) {
 	second := Located(first, Where{Model: "b", Address: "http://b"})
 	var e *Error
 	if errors.As(second, &e); e.Where.Model != "a" {
-		t.Errorf("it comes from %q", e.Where.Model)
+		t.Errorf("got location %q", e.Where.Model)
 	}
 	if errors.As(refused, &e); e.Where.Model != "" {
-		t.Error("the error that came in was changed")
+		t.Error("the input error was changed")
 	}
 	other := errors.New("other")
 	check.Equal(t, "another error was changed", Located(other, Where{Model: "a"}), other)

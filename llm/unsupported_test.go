@@ -9,7 +9,7 @@ import (
 	"cairn/internal/check"
 )
 
-// unsupported are servers' refusals as they come, and what they do not take: "tools", "images", or "" for
+// unsupported are real refusals of servers, and what they reject: "tools", "images", or "" for
 // other failures.
 var unsupported = []struct {
 	name   string
@@ -115,22 +115,22 @@ func TestUnsupportedFieldsAreRecognized(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
 			wrapped := fmt.Errorf("the turn failed: %w", err)
 			tools, images := RefusesTools(wrapped), RefusesImages(wrapped)
-			check.Equal(t, fmt.Sprintf("%q is taken for a refusal of tools", err), tools, (c.says == "tools"))
-			check.Equal(t, fmt.Sprintf("%q of pictures", err), images, (c.says == "images"))
+			check.Equal(t, fmt.Sprintf("%q: classified as a refusal of tools", err), tools, (c.says == "tools"))
+			check.Equal(t, fmt.Sprintf("%q: classified as a refusal of pictures", err), images, (c.says == "images"))
 			if c.says != "" && err.Temporary() {
-				t.Errorf("%q would be tried again unchanged", err)
+				t.Errorf("%q: retried unchanged", err)
 			}
 		})
 	}
 	for _, err := range []error{nil, errors.New("it does not support tools"), errors.New("it does not support images")} {
 		if RefusesTools(err) || RefusesImages(err) || WantsReasoning(err) {
-			t.Errorf("%v is no provider's refusal", err)
+			t.Errorf("%v: not classified as a refusal", err)
 		}
 	}
 	if !RefusesTools(&Error{Kind: KindOverloaded, Message: "it does not support tools"}) {
-		t.Error("not seen when it is sorted as overloaded")
+		t.Error("not recognized when it is classified as overloaded")
 	}
-	check.Equal(t, "a failing server is sorted", Refused(500, nil, []byte("a tool server failed")).Kind, KindOverloaded)
+	check.Equal(t, "a failing server is classified", Refused(500, nil, []byte("a tool server failed")).Kind, KindOverloaded)
 }
 
 func TestRequiredFieldsAreRecognized(t *testing.T) {
@@ -161,6 +161,6 @@ func TestRequiredFieldsAreRecognized(t *testing.T) {
 		}
 	}
 	if WantsReasoning(Refused(503, nil, []byte("reasoning_content is missing"))) || RefusesForced(Refused(500, nil, []byte("tool_choice crashed"))) {
-		t.Error("what may pass counts as a refusal")
+		t.Error("a temporary failure counts as a refusal")
 	}
 }

@@ -1,4 +1,4 @@
-// What may go wrong, on every wire.
+// Failures, on every protocol.
 
 package llm_test
 
@@ -59,7 +59,7 @@ func TestErrorInStream(t *testing.T) {
 			requests++
 			x.Piece("half ")
 			x.Fail("the engine crashed")
-			x.Wait(2 * time.Second) // what is not seen at once is never seen
+			x.Wait(2 * time.Second) // an answer that is not seen at once is never seen
 		}), openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, func(string) {})
 		check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindOverloaded)
 		check.Contains(t, "after  requests", err.Error(), "the engine crashed")
@@ -161,7 +161,7 @@ func TestOversizedResponseIsRefused(t *testing.T) {
 				}
 			},
 			"comments without end": func(x *llmtest.Exchange) {
-				for range 2 * 64 { // twice what a stream may be: more than that would show nothing more
+				for range 2 * 64 { // twice the limit of a stream
 					x.Write(":" + strings.Repeat("\n:", 50_000))
 				}
 			},
@@ -183,7 +183,7 @@ func TestOversizedResponseIsRefused(t *testing.T) {
 				check.Len(t, "server.Requests()", server.Requests(), 1)
 				byStream := name == "comments without end" || name == "unknown events without end" // which may be longer than an answer
 				if strings.HasSuffix(name, "without end") && !byStream && !strings.Contains(err.Error(), "longer than 100000 bytes") {
-					t.Errorf("it was cut late: %v", err)
+					t.Errorf("it was cut off late: %v", err)
 				}
 			})
 		}

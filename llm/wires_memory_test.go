@@ -10,8 +10,8 @@ import (
 	"cairn/llm/openai"
 )
 
-// TestManySmallPartsUseLittleMemory holds what a few megabytes may take when they are read:
-// before, these took up to 1.6 GB.
+// TestManySmallPartsUseLittleMemory limits the memory for reading a few megabytes: these once took
+// up to 1.6 GB.
 func TestManySmallPartsUseLittleMemory(t *testing.T) {
 	many := "[" + strings.Repeat("{},", 1_200_000) + "{}]"
 	bodies := map[string]map[string]string{
@@ -44,7 +44,7 @@ func TestManySmallPartsUseLittleMemory(t *testing.T) {
 					_, err := model.Generate(t.Context(), hello, nil)
 					runtime.ReadMemStats(&after)
 					if took := (after.TotalAlloc - before.TotalAlloc) >> 20; err == nil || took > 150 {
-						t.Errorf("%v; it took %d MiB", err, took)
+						t.Errorf("%v; got %d MiB used", err, took)
 					}
 				})
 			}

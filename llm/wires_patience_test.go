@@ -1,4 +1,4 @@
-// How long a model waits, how often it tries again, and when it does not, on every wire.
+// How long a model waits, how often it retries, and when it does not, on every protocol.
 
 package llm_test
 
@@ -87,7 +87,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		})
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil)))
 		if got := time.Duration(back.Load() - refused.Load()); got < 300*time.Millisecond {
-			t.Errorf("came back after %v, was asked to wait 300ms", got)
+			t.Errorf("got a retry after %v, want 300ms", got)
 		}
 	})
 }
@@ -175,7 +175,7 @@ func TestSlowServer(t *testing.T) {
 			t.Fatalf("got %q, %v", resp.Message.Text, err)
 		}
 		if time.Since(begun) < patience {
-			t.Error("the answer was too fast to show anything")
+			t.Error("the answer was too fast: the test proves nothing")
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// What a prompt may hold, on every wire.
+// What a prompt may contain, on every protocol.
 
 package llm_test
 
@@ -20,11 +20,11 @@ func TestPicturesAreSent(t *testing.T) {
 			t.Fatal(err, server.Refusals())
 		}
 		got := server.Requests()[0].Last()
-		check.Len(t, "the server read", got.Images, 1)
+		check.Len(t, "text at the server", got.Images, 1)
 		check.Equal(t, "string(got.Images[0].Data)", string(got.Images[0].Data), string(png))
 		check.Equal(t, "got.Images[0].Type", got.Images[0].Type, "image/png")
 		for _, want := range []string{"image of #1: cat.png", "a drawing, not shown", "look"} {
-			check.Contains(t, "is not", got.Text(), want)
+			check.Contains(t, "stored text", got.Text(), want)
 		}
 	})
 }
@@ -67,11 +67,11 @@ func TestUnsetFieldsAreOmitted(t *testing.T) {
 			"thinking", "output_config", "system", "instructions",
 		} {
 			if raw, ok := server.Requests()[0].Body[name]; ok {
-				t.Errorf("%s is sent as %s", name, raw)
+				t.Errorf("%s: got %s in the request", name, raw)
 			}
 		}
 		if raw, ok := server.Requests()[0].Body["max_tokens"]; ok != (w.name == llm.WireMessages) { // which demands it
-			t.Errorf("max_tokens is sent as %s", raw)
+			t.Errorf("got max_tokens %s", raw)
 		}
 	})
 }
@@ -84,6 +84,6 @@ func TestUnusualTextArrivesWhole(t *testing.T) {
 		check.NoError(t, err)
 		check.Equal(t, "resp.Message.Text", resp.Message.Text, odd+"!")
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil)))
-		check.Equal(t, "what is no UTF-8 was sent", server.Requests()[1].Last().Text(), "a\uFFFDb\x01")
+		check.Equal(t, "invalid UTF-8 was sent", server.Requests()[1].Last().Text(), "a\uFFFDb\x01")
 	})
 }

@@ -1,4 +1,4 @@
-// One suite of conversations for every wire, over strict servers.
+// One suite of conversations for every protocol, on strict servers.
 
 package llm_test
 
@@ -18,10 +18,10 @@ import (
 	"cairn/llm/openai"
 )
 
-// wire is one way to speak to a model.
+// wire is one protocol for a model.
 type wire struct {
 	name string
-	// connect returns the model of a server on this wire.
+	// connect returns the model of a server with this protocol.
 	connect func(o openai.Options) (llm.Model, error)
 }
 
@@ -37,14 +37,14 @@ var wires = []wire{
 	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
 }
 
-// forEveryProtocol runs a test on each wire.
+// forEveryProtocol runs a test on each protocol.
 func forEveryProtocol(t *testing.T, test func(t *testing.T, w wire)) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) { test(t, w) })
 	}
 }
 
-// open starts a server that speaks this wire alone.
+// open starts a server with only this protocol.
 func (w wire) open(t *testing.T, answer func(*llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
 	server := llmtest.Serve(t, answer)
@@ -75,17 +75,17 @@ var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Text: "be
 
 var look = llm.Tool{Name: "lookup", Description: "looks up a word", Parameters: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}}}`)}
 
-// ask sends hello to a server that answers so.
+// ask sends hello to a server with this answer.
 func (w wire) ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
 	return w.model(t, w.open(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
 }
 
-// withoutRefusals fails if the server refused anything.
+// withoutRefusals fails if the server rejected a request.
 func withoutRefusals(t *testing.T, server *llmtest.Server) {
 	t.Helper()
 	if got := server.Refusals(); len(got) > 0 {
-		t.Errorf("the server refused %q", got)
+		t.Errorf("the server rejected %q", got)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestTextIsStreamed(t *testing.T) {
 		server := w.open(t, func(x *llmtest.Exchange) {
 			x.Counted = llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}
 			x.Piece("first ")
-			check.Equal(t, "the first piece was shown", <-seen, "first ")
+			check.Equal(t, "first piece", <-seen, "first ")
 			x.Say("last")
 		})
 		var shown []string
@@ -105,7 +105,7 @@ func TestTextIsStreamed(t *testing.T) {
 			}
 		})
 		if err != nil || resp.Message.Text != "first last" || strings.Join(shown, "|") != "first |last" || resp.FinishReason != llm.FinishStop || resp.Message.Role != llm.RoleAssistant {
-			t.Errorf("got %+v shown as %q, %v", resp, shown, err)
+			t.Errorf("got %+v, shown as %q, %v", resp, shown, err)
 		}
 		check.Equal(t, "usage", resp.Usage, (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}))
 		withoutRefusals(t, server)
@@ -143,10 +143,10 @@ func TestParallelToolCalls(t *testing.T) {
 		sent := server.Requests()[1].Messages
 		calls := sent[2]
 		if calls.Text() != "I look. " || len(calls.ToolCalls) != 2 || calls.ToolCalls[1].ID != "b" || calls.ToolCalls[1].Arguments != `{"word":"pier"}` {
-			t.Errorf("the calls went back as %+v", calls)
+			t.Errorf("got calls sent back as %+v", calls)
 		}
 		if len(sent) != 5 || sent[3].ToolCallID != "a" || sent[3].Text() != `found {"word":"tea"}` || sent[4].ToolCallID != "b" {
-			t.Errorf("the results were sent as %+v", sent[3:])
+			t.Errorf("got results sent as %+v", sent[3:])
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestForcedTool(t *testing.T) {
 			t.Errorf("got %+v, %v", resp, err)
 		}
 		if got := server.Requests()[0]; got.MaxTokens < 500 || len(got.Tools) != 1 || got.Tools[0].Function.Description != look.Description {
-			t.Errorf("sent %+v", got)
+			t.Errorf("got sent %+v", got)
 		}
 		withoutRefusals(t, server)
 	})
@@ -178,7 +178,7 @@ func TestForcedTool(t *testing.T) {
 			check.Len(t, "a server that takes no forced tool", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Calls, 1)
 		}
 		if n := len(server.Requests()); n != 3 || !llm.LearntOf(model, nil).Facts().RefusesForced {
-			t.Errorf("%d requests: the refusal was not learnt", n)
+			t.Errorf("got %d requests: the refusal was not learned", n)
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 		if err != nil || len(resp.Message.Native) == 0 || resp.Message.Text != "" {
 			t.Fatalf("got %+v, %v %q", resp, err, server.Refusals())
 		}
-		stored, err := json.Marshal(resp.Message) // it lives in the transcript between two requests
+		stored, err := json.Marshal(resp.Message) // the transcript stores it between two requests
 		must(t, err)
 		var again llm.Message
 		must(t, json.Unmarshal(stored, &again))
@@ -223,13 +223,13 @@ func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 			all := server.Requests()
 			return string(all[len(all)-1].Raw)
 		}
-		check.Contains(t, "the reasoning is missing", sent(model), "they ask for tea")
-		check.Lacks(t, "another model was sent", sent(w.model(t, server, openai.Options{Model: "other-model"})), "they ask for tea")
+		check.Contains(t, "got no reasoning", sent(model), "they ask for tea")
+		check.Lacks(t, "another model was called", sent(w.model(t, server, openai.Options{Model: "other-model"})), "they ask for tea")
 		other := w.open(t, func(x *llmtest.Exchange) { x.Say("done") })
 		if _, err := w.model(t, other, openai.Options{}).Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err, other.Refusals())
 		}
-		check.Lacks(t, "another server was sent", string(other.Requests()[0].Raw), "they ask for tea")
+		check.Lacks(t, "another server was called", string(other.Requests()[0].Raw), "they ask for tea")
 		withoutRefusals(t, server)
 	})
 }
@@ -246,8 +246,8 @@ func TestConnectionReuse(t *testing.T) {
 		for range 10 {
 			check.NoError(t, check.ErrorOf(model.Generate(ctx, hello, nil)))
 		}
-		if opened > 3 { // the end of a body that comes late costs a connection
-			t.Errorf("%d connections for 10 requests", opened)
+		if opened > 3 { // a late end of a body costs a connection
+			t.Errorf("got %d connections for 10 requests", opened)
 		}
 	})
 }
@@ -256,7 +256,7 @@ func TestProtocolIsReported(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		model := w.model(t, w.open(t, nil), openai.Options{})
 		if wired, ok := model.(llm.Wired); !ok || wired.Wire() != w.name {
-			t.Error("it is not")
+			t.Error("protocol")
 		}
 	})
 }

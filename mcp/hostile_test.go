@@ -22,17 +22,17 @@ import (
 	"cairn/store"
 )
 
-// The safety suite: a bot with a model that obeys whatever a tool's result tells it, and a server
-// of tools that means harm, over standard input and output and over HTTP. Whatever the server says,
-// it gets no call that nobody allowed, reads nothing of another conversation, and passes for nobody
-// else; the turn ends with an answer.
+// The safety suite: a bot with a model that obeys every tool result, and a malicious tool server,
+// over standard input and output and over HTTP. Whatever the server sends, it gets no call that was
+// not allowed, reads nothing of another conversation, and cannot impersonate anyone; the turn ends
+// with an answer.
 
-// hostileTools are those that the settings allow. It has others.
+// hostileTools are the tools that the settings allow. The server has others.
 var hostileTools = []string{
 	"inject", "forge", "roles", "unseen", "thieves", "huge", "nothing", "hang", "asks", "notify", "grow", "broken", "a.b", "a_b", "endless", "die",
 }
 
-// obedient calls the tool that is named after "call", and then what the results tell it to.
+// obedient calls the tool that is named after "call", and then whatever the results request.
 type obedient struct {
 	mu   sync.Mutex // guards seen
 	seen []llm.Request
@@ -61,7 +61,7 @@ func (o *obedient) answer(_ context.Context, n int, req llm.Request) (llm.Respon
 	return llmtest.Say("Done."), nil
 }
 
-// requests are those so far, and forgets them.
+// requests returns the requests so far, and clears them.
 func (o *obedient) requests() []llm.Request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,7 +84,7 @@ func (b box) Tools(servers []string) (all []channel.Tool) {
 	return all
 }
 
-// room is a connector that notes replies.
+// room is a connector that records replies.
 type room struct {
 	mu   sync.Mutex // guards said
 	said []string
@@ -175,24 +175,24 @@ func (s *suite) say(conversation, text string) {
 	}
 }
 
-// connected waits until the server is there, again after it died.
+// connected waits until the server is connected, again after it died.
 func (s *suite) connected() {
 	s.Helper()
 	for end := time.Now().Add(20 * time.Second); !s.host.Status()[0].Connected; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.Fatalf("the server is not reached again: %+v", s.host.Status())
+			s.Fatalf("the server was not reconnected: %+v", s.host.Status())
 		}
 	}
 }
 
-// called are the tools that the server ran.
+// called returns the tools that the server ran.
 func (s *suite) called() []string {
 	text, _ := os.ReadFile(s.journal)
 	return strings.Fields(string(text))
 }
 
-// check looks at what the model was sent in a turn: how much of it read as Cairn's own words, and
-// how often it held what stands in another conversation.
+// check examines the model's requests of a turn: how many lines looked like Cairn's own, and how
+// often they contained another conversation's text.
 func (s *suite) check(tool string, requests []llm.Request) (unescaped, foreign int) {
 	s.Helper()
 	for _, req := range requests {
@@ -204,11 +204,11 @@ func (s *suite) check(tool string, requests []llm.Request) (unescaped, foreign i
 		for _, m := range req.Messages {
 			if strings.Contains(m.Text, "4711") && !strings.Contains(m.Text, "CALL ") {
 				foreign++
-				s.Errorf("%s: the model reads of another conversation: %.300s", tool, m.Text)
+				s.Errorf("%s: got text of another conversation: %.300s", tool, m.Text)
 			}
 			if m.Role == llm.RoleTool && chat.Escape(m.Text) != m.Text {
 				unescaped++
-				s.Errorf("%s: a result reads as something else: %.300q", tool, m.Text)
+				s.Errorf("%s: got a forged result: %.300q", tool, m.Text)
 			}
 		}
 	}
@@ -237,24 +237,24 @@ func TestServersGetOnlyTheirArguments(t *testing.T) {
 				answered := s.room.count()
 				s.say("test:here", "please call "+ToolName("evil", tool)[len("evil_"):])
 				if s.room.count() != answered+1 {
-					t.Errorf("%s: the turn ends with %d replies", tool, s.room.count()-answered)
+					t.Errorf("%s: got %d replies", tool, s.room.count()-answered)
 				}
 				u, f := s.check(tool, s.model.requests())
 				unescaped, foreign = unescaped+u, foreign+f
 			}
 			called := s.called()
 			refused := slices.DeleteFunc(slices.Clone(called), func(tool string) bool { return slices.Contains(hostileTools, tool) })
-			// A server that is just dying is not called, more often so on a busy machine.
+			// A dying server is not called, more often so on a busy machine.
 			if len(refused) > 0 || len(called) < len(hostileTools)/2 {
-				t.Errorf("the server ran %q, of which nobody allowed %q", called, refused)
+				t.Errorf("the server ran %q, without approval %q", called, refused)
 			}
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			grown := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
 			if grown > 50 {
-				t.Errorf("%d MiB more are in use", grown)
+				t.Errorf("got %d MiB more in use", grown)
 			}
-			check.Lacks(t, "the log has a secret of the settings", s.log.String(), secretOfServer)
+			check.Lacks(t, "log", s.log.String(), secretOfServer)
 			t.Logf("%d turns, %d calls, %d that nobody allowed, %d reads across conversations, %d unescaped, %d MiB more in use", len(hostileTools), len(called), len(refused), foreign, unescaped, grown)
 		})
 	}

@@ -38,7 +38,7 @@ func TestToolsOfBothTransports(t *testing.T) {
 					t.Errorf("%s(%s) = %.200q, %v; want %q, %q", c.tool, c.arguments, got, err, c.want, c.wantError)
 				}
 				if len(got) > 8*DefaultResultTokens {
-					t.Errorf("%s answers with %d bytes", c.tool, len(got))
+					t.Errorf("%s: got %d bytes", c.tool, len(got))
 				}
 			}
 		})
@@ -54,10 +54,10 @@ func TestOnlyAllowedToolsAreOffered(t *testing.T) {
 	if n := len(tools[0].Description); n == 0 || n > 2000 {
 		t.Errorf("a description of %d bytes", n)
 	}
-	check.Len(t, "an agent without servers has tools", h.Tools(nil), 0)
+	check.Len(t, "tools of an agent without servers", h.Tools(nil), 0)
 	status := h.Status()[0]
 	if !status.Connected || !slices.Equal(status.Missing, []string{"no_such_tool"}) || !slices.Contains(status.Refused, "delete_everything") {
-		t.Errorf("status is %+v", status)
+		t.Errorf("got status %+v", status)
 	}
 	if !strings.Contains(log.String(), "tool_server_connected") {
 		t.Error(log)
@@ -69,36 +69,36 @@ func TestProgramSeesNoBotSecrets(t *testing.T) {
 	h, _ := start(t, calculatorProgram(t))
 	got, err := h.run(t, "calc_secret", `{"A":1,"B":2}`)
 	check.NoError(t, err)
-	check.Lacks(t, "it sees", got, "hush")
-	check.Contains(t, "it sees", got, "own value")
+	check.Lacks(t, "environment of the program", got, "hush")
+	check.Contains(t, "environment of the program", got, "own value")
 }
 
 func TestHangingCallEndsWithTimeoutOrTurn(t *testing.T) {
 	s := calculatorProgram(t)
 	s.Timeout = 200 * time.Millisecond
 	h, _ := start(t, s)
-	check.ErrorContains(t, "a hanging call ends", check.ErrorOf(h.run(t, "calc_hang", `{"A":1,"B":2}`)), "did not answer within 200ms")
+	check.ErrorContains(t, "error of a hanging call", check.ErrorOf(h.run(t, "calc_hang", `{"A":1,"B":2}`)), "did not answer within 200ms")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	tools := h.Tools([]string{"calc"})
 	i := slices.IndexFunc(tools, func(tool Tool) bool { return tool.Original == "hang" })
 	check.Error(t, check.ErrorOf(tools[i].Run(ctx, json.RawMessage(`{"A":1,"B":2}`))), context.Canceled)
 	if got, err := h.run(t, "calc_add", `{"A":1,"B":2}`); got != "3" {
-		t.Errorf("the next call gives %q, %v", got, err)
+		t.Errorf("next call: got %q, %v", got, err)
 	}
 }
 
 func TestDeadServerFailsOneCall(t *testing.T) {
 	h, log := start(t, calculatorProgram(t))
 	before := h.Tools([]string{"calc"})
-	check.ErrorContains(t, "a call of a server that dies ends", check.ErrorOf(h.run(t, "calc_die", `{"A":1,"B":2}`)), "died during the call")
+	check.ErrorContains(t, "error of a call to a dying server", check.ErrorOf(h.run(t, "calc_die", `{"A":1,"B":2}`)), "died during the call")
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		got, err := h.run(t, "calc_add", `{"A":1,"B":2}`)
 		if got == "3" {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it does not come back: %v\n%s", err, log)
+			t.Fatalf("it does not reconnect: %v\n%s", err, log)
 		}
 	}
 	check.Len(t, "tools,  before", h.Tools([]string{"calc"}), len(before))
@@ -113,7 +113,7 @@ func TestOversizedAnswerIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, _ := start(t, s)
 			if got, err := h.run(t, "calc_huge", `{"A":1,"B":2}`); err == nil {
-				t.Errorf("it answers with %d bytes", len(got))
+				t.Errorf("got an answer of %d bytes", len(got))
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func TestToolName(t *testing.T) {
 		}
 	}
 	if a, b := ToolName("calc", long+"a"), ToolName("calc", long+"b"); a == b || len(a) != maxName || len(b) != maxName {
-		t.Errorf("long names are %q and %q", a, b)
+		t.Errorf("got long names %q and %q", a, b)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestUpdateKeepsUnchangedServers(t *testing.T) {
 	two.Allow = []string{"add", "fail"}
 	h.Update([]Server{two, one})
 	ready()
-	check.Equal(t, "the connection to a server that stayed was made anew", h.all()[1], kept)
+	check.Equal(t, "the unchanged server was reconnected", h.all()[1], kept)
 	var names []string
 	for _, tool := range h.Tools([]string{"one", "two"}) {
 		names = append(names, tool.Name)
@@ -177,6 +177,6 @@ func TestUpdateKeepsUnchangedServers(t *testing.T) {
 	check.Equal(t, "changes.Load()", changes.Load(), 3)
 	h.Update(nil)
 	if tools := h.Tools([]string{"one", "two"}); len(tools) > 0 {
-		t.Errorf("there are tools of servers that are gone: %v", tools)
+		t.Errorf("got tools of removed servers: %v", tools)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"cairn/internal/check"
 )
 
-// serveDeaf is a server that reads no more once its tool "deaf" was called; with "flood" it asks
-// the client for things meanwhile, without an end. "floods the list" says all the time that its
-// tools changed, and redefines them; "lists for ever" has always one more page of no tools.
+// serveDeaf is a server that stops reading once its tool "deaf" is called; "flood" also sends
+// endless requests to the client. "floods the list" keeps reporting changed tools and redefining
+// them; "lists for ever" always has one more empty page of tools.
 func serveDeaf(mode string) {
 	out := bufio.NewWriter(os.Stdout)
 	say := func(format string, values ...any) {
@@ -55,7 +55,7 @@ func serveDeaf(mode string) {
 	}
 }
 
-// deaf is such a server.
+// deaf returns such a server.
 func deaf(t *testing.T, mode string) Server {
 	s := calculatorProgram(t)
 	s.Env[serverVariable], s.Allow, s.Timeout = "deaf: "+mode, []string{"deaf", "flood", "hear"}, time.Second
@@ -74,14 +74,14 @@ func TestProgramThatDoesNotReadFailsOneCall(t *testing.T) {
 			for _, call := range calls {
 				began := time.Now()
 				if _, err := h.run(t, call[0], call[1]); err == nil || time.Since(began) > 2*writeTimeout {
-					t.Errorf("%s ends with %v after %v", call[0], err, time.Since(began))
+					t.Errorf("%s: got %v after %v", call[0], err, time.Since(began))
 				}
 			}
 			for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 				if got, err := h.run(t, "calc_hear", `{}`); got == "heard" {
 					break
 				} else if time.Now().After(end) {
-					t.Fatalf("it does not come back: %v\n%s", err, log)
+					t.Fatalf("it does not reconnect: %v\n%s", err, log)
 				}
 			}
 		})
@@ -94,12 +94,12 @@ func TestProgramThatDoesNotReadDelaysNoShutdown(t *testing.T) {
 			t.Parallel()
 			h, _ := start(t, deaf(t, ""))
 			if _, err := h.run(t, tool, `{}`); err == nil {
-				t.Error("it answers")
+				t.Error("answer")
 			}
 			began := time.Now()
 			h.Close()
 			if took := time.Since(began); took > 4*endTimeout {
-				t.Errorf("the end takes %v", took)
+				t.Errorf("the shutdown took %v", took)
 			}
 		})
 	}
@@ -110,10 +110,10 @@ func TestChangingListIsReadAtIntervals(t *testing.T) {
 	h, log := start(t, deaf(t, "floods the list"))
 	time.Sleep(relistPause + relistPause/2)
 	if n := strings.Count(log.String(), "tools_changed"); n < 1 || n > 2 {
-		t.Errorf("it is read %d times\n%s", n, log)
+		t.Errorf("the list was read %d times\n%s", n, log)
 	}
 	if got, err := h.run(t, "calc_hear", `{}`); got != "heard" {
-		t.Errorf("a call meanwhile: %q, %v", got, err)
+		t.Errorf("call during it: got %q, %v", got, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestChildProcessesEndWithProgram(t *testing.T) {
 	t.Parallel()
 	note := t.TempDir() + "/child"
 	s := calculatorProgram(t)
-	// The child keeps the standard error and outlives the end of its parent's input.
+	// The child keeps standard error open and outlives its parent's input.
 	s.Command = []string{"sh", "-c", fmt.Sprintf(`sleep 600 & echo $! > %s; exec "$0" "$@"`, note), s.Command[0], s.Command[1]}
 	h, _ := start(t, s)
 	text, err := os.ReadFile(note)
@@ -137,7 +137,7 @@ func TestChildProcessesEndWithProgram(t *testing.T) {
 	h.Close()
 	for end := time.Now().Add(10 * time.Second); running(strings.TrimSpace(string(text))); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("its child still runs")
+			t.Fatal("its child is still running")
 		}
 	}
 }

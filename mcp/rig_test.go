@@ -97,7 +97,7 @@ func overHTTP(t *testing.T, s *sdk.Server) string {
 	return server.URL
 }
 
-// calculatorProgram is the calculator as a program of its own.
+// calculatorProgram is the calculator as a separate program.
 func calculatorProgram(t *testing.T) Server {
 	t.Helper()
 	exe, err := os.Executable()
@@ -143,7 +143,7 @@ func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
 			return one.Run(t.Context(), json.RawMessage(arguments))
 		}
 	}
-	t.Fatalf("there is no tool %s", tool)
+	t.Fatalf("got no tool %s", tool)
 	return "", nil
 }
 

@@ -54,7 +54,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			test.do(t, a)
 			storetest.WantNoSecret(t, b)
 			if want := test.to + "[3]"; told != want || storetest.Version(t, b) == before {
-				t.Errorf("told %q", told)
+				t.Errorf("got %q", told)
 			}
 			check.Equal(t, "answer", check.Must(b.Transcript().Message(ctx, 3))(t).Text, store.DeletedCopyText)
 		})
@@ -118,7 +118,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		}
 		answer := save(2, "Bob plays the loud drum at home")
 		if !strings.Contains(answer, storetest.Secret) {
-			t.Fatalf("it answers %q", answer)
+			t.Fatalf("got answer %q", answer)
 		}
 		storetest.AnswerWith(t, c, 2, 3, "", map[string]string{"memory_save": answer})
 		storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'")

@@ -27,14 +27,14 @@ func TestDelete(t *testing.T) {
 			t.Errorf("seqs %v", got)
 		}
 		storetest.WantNoSecret(t, c)
-		check.Equal(t, "its picture stays", storetest.Number(t, c.Store(), "SELECT count(*) FROM files"), 0)
+		check.Equal(t, "the picture is still stored", storetest.Number(t, c.Store(), "SELECT count(*) FROM files"), 0)
 		if r, err := c.Inbox().Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 		taken := storetest.Deliver(t, c)
 		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "storetest.Deliver(t, c)[0].ID", taken[0].ID, "m2")
-		check.Equal(t, "the version", storetest.Version(t, c), before)
+		check.Equal(t, "version", storetest.Version(t, c), before)
 	})
 	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -46,9 +46,9 @@ func TestDelete(t *testing.T) {
 		check.EqualAll(t, "seqs", storetest.Remove(t, c, 2), []int64{2})
 		storetest.WantNoSecret(t, c)
 		if got := storetest.Recalled(t, c, storetest.Secret); got != nil {
-			t.Errorf("its words find %v", got)
+			t.Errorf("got %v found by its words", got)
 		}
-		check.EqualAll(t, "the transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 9))(t)), []int64{1, 3})
+		check.EqualAll(t, "transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 9))(t)), []int64{1, 3})
 		var author, id string
 		err := c.Store().View(ctx, func(tx *store.Tx) error {
 			return tx.QueryRow("SELECT author, platform_id FROM messages WHERE seq = 2 AND deleted_at > 0").Scan(&author, &id)
@@ -108,7 +108,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != chat.TokensOf(m) || m.Tokens > taken[0].Tokens {
 			t.Errorf("%+v, %v", m, err)
 		}
-		check.EqualAll(t, "its own words find", storetest.Recalled(t, c, "disagree"), []int64{1})
+		check.EqualAll(t, "found by its words", storetest.Recalled(t, c, "disagree"), []int64{1})
 	})
 	t.Run("a reply to it that comes later finds no place", func(t *testing.T) {
 		c := storetest.Imported(t, 1)
@@ -130,19 +130,19 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 		turn, ok, err := c.Turns().Unanswered(ctx)
 		check.NoError(t, err)
 		state := storetest.Load(t, c)
-		check.Equal(t, "the view has turn", ok, (state.Open != 0))
-		check.Equal(t, "the view has turn", state.Open, turn.Seq)
+		check.Equal(t, "turn in the view", ok, (state.Open != 0))
+		check.Equal(t, "turn in the view", state.Open, turn.Seq)
 		return turn.Seq
 	}
 	t.Run("the only question of a turn closes it", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, ask(1), storetest.Said(2, "by the way"))
 		storetest.Remove(t, c, 1)
-		check.Equal(t, "the open turn", open(t, c), 0)
+		check.Equal(t, "open turn", open(t, c), 0)
 		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, 1)), store.ErrNotFound)
 		check.Error(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), store.ErrNotFound)
 		if pieces, _ := c.Outbox().Unsent(ctx); pieces != nil {
-			t.Errorf("the outbox has %+v", pieces)
+			t.Errorf("got outbox %+v", pieces)
 		}
 	})
 	t.Run("one of two leaves it open, whichever it is", func(t *testing.T) {
@@ -155,14 +155,14 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 			check.NoError(t, err)
 			check.EqualAll(t, fmt.Sprintf("without message %d it answers", n), turn.To, []string{fmt.Sprint("m", 4-n)})
 			storetest.Remove(t, c, 4-n)
-			check.Equal(t, "the open turn", open(t, c), 0)
+			check.Equal(t, "open turn", open(t, c), 0)
 		}
 	})
 	t.Run("both at once close it", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, ask(1), ask(2))
 		storetest.Remove(t, c, 1, 2)
-		check.Equal(t, "the open turn", open(t, c), 0)
+		check.Equal(t, "open turn", open(t, c), 0)
 	})
 	t.Run("a turn that was answered stays so", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -170,7 +170,7 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 		storetest.Finish(t, c, 1, 2, "reply-2", "nine")
 		storetest.Remove(t, c, 1)
 		check.Equal(t, "answered", storetest.Number(t, c.Store(), "SELECT answered FROM messages WHERE seq = 1"), 1)
-		check.EqualAll(t, "the transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 9))(t)), []int64{2})
+		check.EqualAll(t, "transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 9))(t)), []int64{2})
 	})
 }
 

@@ -66,12 +66,12 @@ func TestErasing(t *testing.T) {
 		storetest.WantNoSecret(t, c)
 		page, err := c.Transcript().Page(ctx, 1, 500)
 		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
-			t.Errorf("%d messages are left, %v", len(page), err)
+			t.Errorf("got %d messages left, %v", len(page), err)
 		}
-		check.Equal(t, "tombstones say whose they", storetest.Number(t, c.Store(), "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')"), 0)
-		check.Equal(t, "it is not done", storetest.Number(t, c.Store(), "SELECT count(*) FROM erasures"), 0)
+		check.Equal(t, "authors in tombstones", storetest.Number(t, c.Store(), "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')"), 0)
+		check.Equal(t, "the erasure is not finished", storetest.Number(t, c.Store(), "SELECT count(*) FROM erasures"), 0)
 		if n := storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Ann'"); n == 0 {
-			t.Error("the name of who stays is gone")
+			t.Error("the other person's name was erased")
 		}
 		check.HasPrefix(t, "the stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-100")
 		if r, err := c.Inbox().Deliver(ctx, saidBy(1, "a", "Ann", storetest.Secret)); err != nil || r.Fresh {
@@ -101,8 +101,8 @@ func TestErasing(t *testing.T) {
 		if m, _, err := memory.In(c.Store()).Get(ctx, later); err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
-		check.Equal(t, "rows name them", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
-		check.Equal(t, "words of none are left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
+		check.Equal(t, "rows with the name", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
+		check.Equal(t, "words left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
 	})
 }
 
@@ -137,7 +137,7 @@ func TestErasingEverywhere(t *testing.T) {
 		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"))
 		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
 		eraseAll(t, c, "a")
-		check.Equal(t, "the name stays", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
+		check.Equal(t, "the name is still stored", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
 		check.Equal(t, "names of others", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
 	})
 	t.Run("nobody has an empty id", func(t *testing.T) {
@@ -177,10 +177,10 @@ func TestOptingOut(t *testing.T) {
 			}
 		}
 		if _, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
-			t.Errorf("their own wish: %v", err)
+			t.Errorf("own request: %v", err)
 		}
 		if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
-			t.Errorf("somebody else: %v", err)
+			t.Errorf("another person's request: %v", err)
 		}
 	})
 	t.Run("a worker is told, refused, and drops what it had noted", func(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 	"cairn/words"
 )
 
-// mostTokens is how many tokens a translation may have for one of the English text: a file, and
-// all files of a language together.
+// mostTokens is the largest ratio of a translation's tokens to the English text's: for a file, and
+// for all files of a language.
 const mostTokens, mostTokensOfAll = 2.1, 1.8
 
-// What a translation must keep as it is. Order counts for the verbs of fmt alone.
+// What a translation must keep unchanged. Order counts only for fmt verbs.
 var (
 	verb   = regexp.MustCompile(`%[a-z]`)
 	fixed  = regexp.MustCompile("`[^`]+`|</?[a-z]+>|\\[(?:#|image|end|masked)[^]]*\\]|\\(#[^)]*\\)|[a-z]+=\"[^\"]*\"|\"(?:compact|replying to)\"|\\b[A-Za-z]+_[A-Za-z_]+\\b|/[a-z]{4,}\\b|\\bCairn\\b|\\b(?:op|focus)\\b")
@@ -27,7 +27,7 @@ var (
 	month  = regexp.MustCompile(`([0-9]{4})年[0-9]+月([0-9]+)日`)
 )
 
-// numbersOf are the numbers of a text, sorted. English writes months as words.
+// numbersOf returns the numbers of a text, sorted. English writes months as words.
 func numbersOf(text string) []string {
 	found := number.FindAllString(month.ReplaceAllString(text, "$1 / $2"), -1)
 	for i, n := range found {
@@ -42,7 +42,7 @@ func numbersOf(text string) []string {
 	return found
 }
 
-// linesOf is what each line of a text is: a heading as it is written, an item of a list, text.
+// linesOf returns the kind of each line: a heading with its marks, an item of a list, text.
 func linesOf(text string) (kinds []string) {
 	for line := range strings.Lines(text) {
 		switch {
@@ -64,7 +64,7 @@ func set(found []string) []string {
 	return slices.Compact(found)
 }
 
-// wrong is what differs between a text and its translation that must not.
+// wrong returns the forbidden differences between a text and its translation.
 func wrong(english, text string) (all []string) {
 	for what, pair := range map[string][2][]string{
 		"placeholders":    {verb.FindAllString(english, -1), verb.FindAllString(text, -1)},
@@ -83,7 +83,7 @@ func wrong(english, text string) (all []string) {
 	return all
 }
 
-// ratio is how many tokens a text has for one of the English text.
+// ratio returns a text's tokens per token of the English text.
 func ratio(english, text string) float64 {
 	return float64(tokens.Estimate(text)) / float64(tokens.Estimate(english))
 }
@@ -107,14 +107,14 @@ func TestTranslationsSayTheSame(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			texts := filesOf(t, language)
 			if got, want := slices.Sorted(maps.Keys(texts)), slices.Sorted(maps.Keys(english)); !slices.Equal(got, want) {
-				t.Fatalf("the files are %v, in English %v", got, want)
+				t.Fatalf("got files %v, want %v as in English", got, want)
 			}
 			for name, text := range texts {
 				for _, what := range wrong(english[name], text) {
 					t.Errorf("%s: %s", name, what)
 				}
 				if code, sure := words.Language(text); sure && code != language || code == English {
-					t.Errorf("%s is in %q", name, code)
+					t.Errorf("%s: got language %q", name, code)
 				}
 			}
 		})
@@ -124,7 +124,7 @@ func TestTranslationsSayTheSame(t *testing.T) {
 		for _, language := range Languages {
 			all := whole(filesOf(t, language))
 			if code, sure := words.Language(all); code != language || !sure {
-				t.Errorf("%s: told as %q, sure: %v", language, code, sure)
+				t.Errorf("%s: detected as %q, sure: %v", language, code, sure)
 			}
 			if r := ratio(whole(english), all); r > mostTokensOfAll {
 				t.Errorf("%s has %.2f of the tokens", language, r)
@@ -133,12 +133,12 @@ func TestTranslationsSayTheSame(t *testing.T) {
 	})
 }
 
-// TestTheCheckFindsMistakes breaks a good translation in each way that the check is for.
+// TestTheCheckFindsMistakes breaks a good translation in each way that the check must find.
 func TestTheCheckFindsMistakes(t *testing.T) {
 	const english = "# memory\nCall `recall` with %d and %s in <kept>, as (#12), by 9 May 2026 for 1,200 EUR.\n- one\n"
 	const good = "# memory\nRufe `recall` mit %d und %s in <kept> auf, als (#12), bis 9. Mai 2026 für 1.200 EUR.\n- eins\n"
 	if found := wrong(english, good); found != nil {
-		t.Fatalf("a good one: %q", found)
+		t.Fatalf("a good translation: got %q", found)
 	}
 	for _, change := range [][2]string{
 		{"%d und %s", "%s und %d"},
@@ -173,6 +173,6 @@ func TestTextsOfALanguage(t *testing.T) {
 		}
 	}
 	if In("xx").System != In(English).System || In("de").System == In(English).System {
-		t.Error("a language without texts has those of English, and no other has")
+		t.Error("fallback to English")
 	}
 }

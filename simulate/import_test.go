@@ -16,7 +16,7 @@ import (
 	"cairn/store"
 )
 
-// talk makes n messages of people, the same for the same seed.
+// talk generates n messages of people from a seed.
 func talk(n int, seed uint64) (said []store.Inbound) {
 	dice := rand.New(rand.NewPCG(seed, 1))
 	words := strings.Fields("garden water plot harvest spring compost meeting budget lamp kettle train ticket Thursday Berlin invoice server backup deploy tea coffee I decided we should prefer never always")
@@ -33,7 +33,7 @@ func talk(n int, seed uint64) (said []store.Inbound) {
 	return said
 }
 
-// agentOf is one whose model nobody asks.
+// agentOf returns an agent whose model is never called.
 func agentOf(window int, change func(*compactor.Policy)) channel.Agent {
 	p := compactor.DefaultPolicy()
 	if change != nil {
@@ -52,7 +52,7 @@ func must(t *testing.T, err error) {
 	check.NoError(t, err)
 }
 
-// imported imports messages into a store as `cairn import` does.
+// imported imports messages into a store like `cairn import`.
 func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Conversation {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir()})
@@ -98,19 +98,19 @@ func TestSimulationMatchesImport(t *testing.T) {
 	}
 }
 
-// expectEqual holds the settings in force to what happened.
+// expectEqual compares the current settings' simulation with what happened.
 func expectEqual(t *testing.T, report simulate.Report, rec simulate.Recording) {
 	t.Helper()
 	expectNearly(t, report, rec, 0)
 }
 
-// expectNearly allows so many compactions to differ.
+// expectNearly allows this many compactions to differ.
 func expectNearly(t *testing.T, report simulate.Report, rec simulate.Recording, differ int) {
 	t.Helper()
 	made := report.Variants[0].Compactions
 	t.Logf("%d of %d compactions are equal, %d were simulated; levels %+v", report.Equal, report.Happened, len(made), report.Variants[0].Levels)
 	if report.Happened == 0 || report.Equal < report.Happened-differ || max(len(made)-report.Happened, report.Happened-len(made)) > differ {
-		t.Errorf("%d of %d compactions are equal, %d were simulated", report.Equal, report.Happened, len(made))
+		t.Errorf("got %d of %d compactions equal, %d simulated", report.Equal, report.Happened, len(made))
 		for i, s := range applied(rec) {
 			line := "—"
 			if i < len(made) {

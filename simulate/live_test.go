@@ -20,7 +20,7 @@ import (
 	"cairn/store"
 )
 
-// live has a conversation with a hub and a scripted model, one message after the other.
+// live runs a conversation on a hub with a scripted model, one message after the other.
 func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Dir: dir})
@@ -50,9 +50,8 @@ var wanted = regexp.MustCompile(`in about (\d+) tokens`)
 
 func second[T any](_ T, err error) error { return err }
 
-// scripted answers turns, and as a worker sums up in words of what it reads.
-// It counts a prompt as counts says; nil: it reports no usage.
-// Each failing-th attempt at a summary fails; 0: none.
+// scripted answers turns, and as a worker summarizes in words of its input. It counts a prompt as
+// counts does; nil: it reports no usage. Each failing-th attempt at a summary fails; 0: none.
 func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Model {
 	attempts := 0
 	return &llmtest.Model{Tokens: window, Delay: 2 * time.Second, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -122,7 +121,7 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
 			must(t, err)
 			differ := 0
-			if c.failing > 0 { // whether an attempt failed before or behind a turn of the same moment is not on record
+			if c.failing > 0 { // the order of a failed attempt and a turn of the same moment is not recorded
 				differ = 2
 			}
 			expectNearly(t, report, rec, differ)

@@ -24,7 +24,7 @@ const name = "terminal:test"
 
 var discard = slog.New(slog.DiscardHandler)
 
-// applied are the summaries that were applied, in that order.
+// applied returns the applied summaries, in order.
 func applied(rec simulate.Recording) (all []simulate.Summary) {
 	for _, s := range rec.Summaries {
 		if s.Version > 0 {
@@ -37,7 +37,7 @@ func applied(rec simulate.Recording) (all []simulate.Summary) {
 	return all
 }
 
-// connector is a place where replies arrive.
+// connector accepts replies.
 type connector struct{ replies chan string }
 
 func newConnector() *connector { return &connector{make(chan string, 1000)} }

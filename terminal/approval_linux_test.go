@@ -15,6 +15,6 @@ func TestApprovalByYes(t *testing.T) {
 	k.typed(t, "add all the same\r")
 	k.screen.until(t, "the second question", func(screen string) bool { return strings.Count(screen, "[y/n]") == 2 })
 	k.shows(t, "y\r", "The tool says: five")
-	k.typed(t, "y\r") // nothing is asked any more: it is a message
+	k.typed(t, "y\r") // no question is open: it is a message
 	k.screen.wait(t, "Hello.")
 }

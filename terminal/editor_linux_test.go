@@ -16,7 +16,7 @@ import (
 	"cairn/llm/openai"
 )
 
-// private are sequences of newer terminals, of which the emulator takes some for others.
+// private are sequences of newer terminals, some of which the emulator misreads.
 var private = regexp.MustCompile(`\x1b\[[<>=?][0-9;]*\$?[a-z]`)
 
 const (
@@ -55,7 +55,7 @@ func TestEditorShowsReplies(t *testing.T) {
 			k.screen.wait(t, "One two three four five six seven eight")
 			k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 			_, _ = k.connector.Notes().Write([]byte("a log line\n"))
-			k.screen.wait(t, "a log line") // it waits in sight
+			k.screen.wait(t, "a log line") // it is shown as waiting
 			inOrder(t, k.screen.String(), "nine", "a log line")
 			x.Say(" ten")
 		})
@@ -98,7 +98,7 @@ func TestEditorCommands(t *testing.T) {
 		k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })
 		k.typed(t, "\x03")
 		check.NoError(t, k.end(t))
-		check.Equal(t, "the cleared line was sent", len(model.Requests()), 1)
+		check.Equal(t, "requests", len(model.Requests()), 1)
 	})
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
@@ -158,7 +158,7 @@ func TestEditorKeys(t *testing.T) {
 		k.shows(t, "one\x1b\rtwo", "> one\n  two")
 		k.shows(t, "\r", "you said one\n")
 		told := model.Requests()[0].Messages
-		check.Contains(t, "the model was told", told[len(told)-1].Text, "one\ntwo")
+		check.Contains(t, "prompt", told[len(told)-1].Text, "one\ntwo")
 		k.typed(t, "\x1b[A")
 		k.screen.until(t, "both lines", func(screen string) bool { return strings.HasSuffix(screen, "\n> one\n  two") })
 	})
@@ -182,11 +182,11 @@ func TestEditorKeys(t *testing.T) {
 	t.Run("a message that could not be written is told in a sentence, and the next may be sent", func(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(echo))
 		k.typed(t, "hi\r")
-		k.screen.wait(t, "you said hi\n") // the start has read the store
+		k.screen.wait(t, "you said hi\n") // the store was read at the start
 		k.lose(t)
 		k.shows(t, "hello\r", "was not accepted. Send it again later.")
 		k.shows(t, "/context\r", "That could not be done just now.")
-		k.typed(t, "\x03") // leaves: nothing waits for an answer
+		k.typed(t, "\x03") // exits: no answer is pending
 		check.NoError(t, k.end(t))
 		k.logged.wait(t, "database is closed")
 		check.Lacks(t, fmt.Sprintf("internal words on the terminal: %q", k.screen), k.screen.String(), "database")

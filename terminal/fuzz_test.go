@@ -9,8 +9,8 @@ import (
 	"cairn/words/wordstest"
 )
 
-// FuzzRequest reads any line of the protocol: it is refused in words, or is a message
-// with all that a message needs.
+// FuzzRequest parses any line of the protocol: it is rejected with a message, or has everything a
+// message needs.
 func FuzzRequest(f *testing.F) {
 	for _, text := range append(wordstest.Texts(), "hello", "/stop", " ") {
 		quoted, _ := json.Marshal(text)
@@ -30,13 +30,13 @@ func FuzzRequest(f *testing.F) {
 			m := r.inbound()
 			if m.ID == "" || m.Author == "" || strings.TrimSpace(m.Text) == "" || m.Time.IsZero() || !strings.HasPrefix(r.conversation, prefix) ||
 				checkName("", m.ID) != nil || checkName("", m.Author) != nil || checkName("", r.Channel) != nil {
-				t.Fatalf("%q is %+v", text, r)
+				t.Fatalf("%q: got %+v", text, r)
 			}
 		}
 	})
 }
 
-// FuzzPrintable holds Printable to what it promises of any text.
+// FuzzPrintable checks Printable's promises for any text.
 func FuzzPrintable(f *testing.F) {
 	for _, text := range wordstest.Texts() {
 		f.Add(text, 40)
@@ -45,7 +45,7 @@ func FuzzPrintable(f *testing.F) {
 		width = 1 + max(width, 0)%200
 		shown := printable(text)
 		if Printable(shown) != shown || strings.ContainsAny(shown, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
-			t.Fatalf("%q is shown as %q", text, shown)
+			t.Fatalf("%q: got %q", text, shown)
 		}
 		for _, rows := range []string{renderMarkdown(readable(text), width), wrap(shown, width)} {
 			for _, style := range [][2]string{bold, italic, struck, code} {

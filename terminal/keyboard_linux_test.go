@@ -16,22 +16,21 @@ import (
 	"cairn/llm"
 )
 
-// keyboard is the outer end of a pseudo-terminal: what is typed goes in, what the
-// screen gets comes out.
+// keyboard is the outer end of a pseudo-terminal: keys go in, and the screen's output comes out.
 type keyboard struct {
 	*session
 	pty    *os.File
-	raw    *buffer // what was written
+	raw    *buffer // output so far
 	screen display
 	ended  chan error
 }
 
-// display is what a person sees.
+// display is the visible screen.
 type display struct{ terminal vt10x.Terminal }
 
 func newDisplay() display { return display{vt10x.New(vt10x.WithSize(screenColumns, screenRows))} }
 
-// String is the rows from the top, without blanks at their ends.
+// String returns the rows from the top, without trailing blanks.
 func (d display) String() string {
 	var rows []string
 	for row := range strings.SplitSeq(d.terminal.String(), "\n") {
@@ -40,7 +39,7 @@ func (d display) String() string {
 	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
 }
 
-// wait returns once text stands on the display.
+// wait returns once the display shows text.
 func (d display) wait(t *testing.T, text string) {
 	t.Helper()
 	d.until(t, text, func(screen string) bool { return strings.Contains(screen, text) })
@@ -53,7 +52,7 @@ func (d display) until(t *testing.T, what string, ok func(screen string) bool) {
 			return
 		}
 	}
-	t.Errorf("waited in vain for %q; there is\n%s", what, d)
+	t.Errorf("timed out waiting for %q; got\n%s", what, d)
 }
 
 func (k *keyboard) typed(t *testing.T, keys string) {
@@ -61,7 +60,7 @@ func (k *keyboard) typed(t *testing.T, keys string) {
 	check.Must(k.pty.WriteString(keys))(t)
 }
 
-// shows types keys, and returns once text stands on the display.
+// shows types keys, and returns once the display shows text.
 func (k *keyboard) shows(t *testing.T, keys, text string) {
 	t.Helper()
 	k.typed(t, keys)
@@ -74,12 +73,12 @@ func (k *keyboard) end(t *testing.T) error {
 	case err := <-k.ended:
 		return err
 	case <-time.After(20 * time.Second):
-		t.Fatalf("the terminal did not end; on it stands\n%s", k.screen)
+		t.Fatalf("the terminal did not end; screen\n%s", k.screen)
 		return nil
 	}
 }
 
-// sit opens a pseudo-terminal of 40 columns and runs a terminal on it.
+// sit opens a pseudo-terminal of 40 columns, and runs a terminal on it.
 func sit(t *testing.T, o Options, model llm.Model) *keyboard {
 	t.Helper()
 	pty, tty := pseudoTerminal(t)
@@ -148,14 +147,14 @@ func pseudoTerminal(t *testing.T) (pty, tty *os.File) {
 	return pty, tty
 }
 
-// inOrder checks that texts stand on the screen, each behind the one before.
+// inOrder checks that the screen shows texts in this order.
 func inOrder(t *testing.T, screen string, texts ...string) {
 	t.Helper()
 	rest := screen
 	for _, text := range texts {
 		_, behind, found := strings.Cut(rest, text)
 		if !found {
-			t.Fatalf("%q does not stand where it should: %q", text, screen)
+			t.Fatalf("%q is out of place: %q", text, screen)
 		}
 		rest = behind
 	}

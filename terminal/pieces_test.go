@@ -24,7 +24,7 @@ func TestPieces(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel) // as the bot does when the run has ended
 		if _, err := s.connector.Reply("terminal:x", nil).Send(ctx, channel.Piece{}); err == nil {
-			t.Error("it was")
+			t.Error("source")
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestPlain(t *testing.T) {
 	t.Run("replies stand alone on the output, in order", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n\n   \ntwo\nthree", echo)
 		check.Equal(t, "got", s.out.String(), "you said one\nyou said two\nyou said three\n")
-		check.Equal(t, fmt.Sprintf("on the error stream: %q", s.err), s.err.String(), "")
+		check.Equal(t, fmt.Sprintf("got %q on the error stream", s.err), s.err.String(), "")
 	})
 	t.Run("a line is answered before the next is said", func(t *testing.T) {
 		var s *session
@@ -44,7 +44,7 @@ func TestPlain(t *testing.T) {
 		s := talk(t, Options{}, "hello\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"), nil
 		})
-		check.Equal(t, "the result", s.out.String(), "]52;c;xred 2Jok\tend\n")
+		check.Equal(t, "result", s.out.String(), "]52;c;xred 2Jok\tend\n")
 	})
 	t.Run("a failure is told on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -68,7 +68,7 @@ func TestPlainEnds(t *testing.T) {
 		conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript().Page(t.Context(), 1, 10)
 		if err != nil || len(messages) != 4 || strings.TrimSpace(messages[0].Text) != strings.TrimSpace(long) {
-			t.Errorf("%d messages, %v", len(messages), err)
+			t.Errorf("got %d messages, %v", len(messages), err)
 		}
 	})
 	t.Run("output that cannot be written ends the run", func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestUnacceptedMessages(t *testing.T) {
 	check.Equal[error](t, "a disk that takes nothing", new(disk).deliveryError(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notSaved)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	check.Equal(t, "an ending run", new(disk).deliveryError(ctx, log, ctx.Err()), context.Canceled)
+	check.Equal(t, "error of an ending run", new(disk).deliveryError(ctx, log, ctx.Err()), context.Canceled)
 }
 
 func TestStatus(t *testing.T) {

@@ -25,13 +25,13 @@ func person(name string) channel.Person { return channel.Person{ID: name, Name: 
 
 var asJSON = Options{JSON: true}
 
-// of returns the output's lines of one type.
+// of returns the output lines of one type.
 func (s *session) of(t *testing.T, kind string) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(s.out.String()) {
 		var head struct{ Type string }
 		if err := json.Unmarshal([]byte(line), &head); err != nil {
-			t.Errorf("a line that is no JSON: %q", line)
+			t.Errorf("got a line that is not JSON: %q", line)
 		}
 		if head.Type == kind {
 			lines = append(lines, strings.TrimSuffix(line, "\n"))
@@ -79,7 +79,7 @@ func TestProtocol(t *testing.T) {
 		}, 4000)
 		notices := s.of(t, "notice")
 		if len(notices) != 1 || !strings.Contains(notices[0], `"to":[]`) || !strings.Contains(notices[0], "of 28000 characters") || len(s.of(t, "error")) > 0 {
-			t.Errorf("notices %q, all %q", notices, s.out)
+			t.Errorf("got notices %q, all %q", notices, s.out)
 		}
 	})
 	t.Run("a message without id is given one that is told", func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestProtocolFailures(t *testing.T) {
 		conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript().Page(t.Context(), 2, 1)
 		if err != nil || messages[0].Author != "Bo" || !messages[0].Time.Equal(time.Date(2026, 1, 31, 14, 4, 5, 0, time.UTC)) {
-			t.Errorf("kept %+v, %v", messages, err)
+			t.Errorf("got stored %+v, %v", messages, err)
 		}
 	})
 	t.Run("a failed turn is an error for the message, without internal words", func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestProtocolOrder(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
-		check.Equal(t, "the result", len(s.of(t, "reply")), 3)
+		check.Equal(t, "result", len(s.of(t, "reply")), 3)
 	})
 	t.Run("a channel's messages keep their order", func(t *testing.T) {
 		var input strings.Builder
@@ -245,7 +245,7 @@ func TestProtocolOrder(t *testing.T) {
 		for _, text := range s.of(t, "accepted") {
 			var line acceptedLine
 			check.NoError(t, json.Unmarshal([]byte(text), &line))
-			if line.Seq == 0 { // it waits, and will be told its place
+			if line.Seq == 0 { // it waits, and gets its seq later
 				continue
 			}
 			if line.ID < last[line.Channel] {
@@ -282,7 +282,7 @@ func TestProtocolOrder(t *testing.T) {
 			got := s.of(t, "reply")
 			check.Len(t, "s.of(t, \"reply\")", got, 1)
 			check.Contains(t, "s.of(t, \"reply\")[0]", got[0], `"to":["s"],"text":"`+want)
-			check.Equal(t, "what ran then", len(s.of(t, "error")), 0)
+			check.Equal(t, "state afterwards", len(s.of(t, "error")), 0)
 		})
 	}
 }

@@ -42,7 +42,7 @@ func TestProtocolRefusals(t *testing.T) {
 			accepted := s.of(t, "accepted")
 			check.Len(t, "accepted", accepted, 1)
 			check.Contains(t, "s.of(t, \"accepted\")[0]", accepted[0], `"id":"z","seq":1`)
-			check.Equal(t, "the run did not go on", len(s.of(t, "reply")), 1)
+			check.Equal(t, "the run did not continue", len(s.of(t, "reply")), 1)
 		})
 	}
 }

@@ -23,19 +23,19 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k.shows(t, "half a li", "> half a li")
 		k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 		k.screen.wait(t, "· summarizing messages 1 to 9\n> half a li")
-		check.Contains(t, fmt.Sprintf("it is not dim: %q", k.raw), k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m")
+		check.Contains(t, fmt.Sprintf("not dim: %q", k.raw), k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m")
 		k.shows(t, "ne\r", "you said half a line")
 	})
 	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {
 		model := scripted(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("yes"), nil })
 		k := sit(t, Options{}, model)
-		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark what is pasted
+		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark pasted text
 		k.typed(t, "\x1b[200~one\r\ttwo\r"+strings.Repeat("x", 5000)+"\x1b[201~")
 		k.screen.wait(t, "[pasted 1: 5009 characters, 3 lines]")
 		k.shows(t, " three\r", "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
 		told := model.Requests()[0].Messages
 		text := told[len(told)-1].Text
-		check.Contains(t, "the model was told", text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three")
+		check.Contains(t, "prompt", text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three")
 	})
 	t.Run("Markdown is shown as what it means", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -88,7 +88,7 @@ func TestEditorEnds(t *testing.T) {
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the file is open to others: %v, %v", info.Mode(), err)
+			t.Errorf("the file is readable by others: %v, %v", info.Mode(), err)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func TestPrintable(t *testing.T) {
 		"a\u202eb\u202cc\u2066d\u2069\u200e": "abcd\u200e",
 		"\xff\x9b2J":                         "\ufffd\ufffd2J",
 	} {
-		check.Equal(t, "became", Printable(text), want)
+		check.Equal(t, "text", Printable(text), want)
 	}
 }
 
@@ -94,9 +94,9 @@ func TestHistory(t *testing.T) {
 	again := check.Must(openHistory(file))(t)
 	defer again.Close()
 	if again.Len() != maxHistory || again.At(0) != "line 1004" || again.At(maxHistory-1) != "line 5" {
-		t.Errorf("%d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))
+		t.Errorf("got %d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))
 	}
 	text, err := os.ReadFile(file)
 	check.NoError(t, err)
-	check.Equal(t, "the file", strings.Count(string(text), "\n"), maxHistory)
+	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)
 }

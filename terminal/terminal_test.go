@@ -22,7 +22,7 @@ import (
 
 type buffer struct{ check.Buffer }
 
-// wait returns once text stands in the buffer.
+// wait returns once the buffer contains text.
 func (b *buffer) wait(t *testing.T, text string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -30,10 +30,10 @@ func (b *buffer) wait(t *testing.T, text string) {
 			return
 		}
 	}
-	t.Errorf("%q never came; there is %q", text, b)
+	t.Errorf("timed out waiting for %q; got %q", text, b)
 }
 
-// session is a terminal on a hub of its own, with a real store and a scripted model.
+// session is a terminal on its own hub, with a real store and a scripted model.
 type session struct {
 	connector *Terminal
 	hub       *channel.Hub
@@ -44,8 +44,8 @@ type session struct {
 	lost      bool // the store is closed already
 }
 
-// lose makes the store refuse everything, once nothing is left to be written: that a
-// reply was sent is noted after it stands on the screen.
+// lose makes the store fail once nothing is left to write: a reply is recorded as sent after it is
+// shown.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
 	check.NoError(t, s.hub.Drain(t.Context()))
@@ -55,7 +55,7 @@ func (s *session) lose(t *testing.T) {
 
 type answer = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
-// echo answers with what was said last, without the line's stamp.
+// echo answers with the last message, without its time stamp.
 func echo(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say("you said " + lastWords(req)), nil
 }
@@ -77,7 +77,7 @@ func open(t *testing.T, o Options, f answer) *session {
 func openWith(t *testing.T, o Options, model llm.Model) *session {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	// The reader of keys sends its last event to nobody when the screen goes meanwhile.
+	// The key reader's last event has no receiver if the screen closes meanwhile.
 	reader := goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents")
 	s := &session{out: &buffer{}, err: &buffer{}, logged: &buffer{}}
 	s.log = slog.New(slog.NewTextHandler(s.logged, nil))
@@ -112,7 +112,7 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 	return s
 }
 
-// talk runs the terminal over input to its end.
+// talk runs the terminal on input until its end.
 func talk(t *testing.T, o Options, input string, model answer, window ...int) *session {
 	t.Helper()
 	o.In = strings.NewReader(input)
@@ -125,7 +125,7 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 	return s
 }
 
-// ends runs the terminal and returns what it returned, which must not take long.
+// ends runs the terminal and returns its error; it must not take long.
 func (s *session) ends(t *testing.T) error {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -139,7 +139,7 @@ func (s *session) ends(t *testing.T) error {
 	}
 }
 
-// endless is input that goes on until it is closed.
+// endless is input that continues until it is closed.
 func endless(input string) (in io.Reader, end func()) {
 	read, write := io.Pipe()
 	return io.MultiReader(strings.NewReader(input), read), func() { _ = write.Close() }
@@ -156,7 +156,7 @@ func TestNames(t *testing.T) {
 		{Channel: "general", User: "A\x1b[2J"},
 	} {
 		if _, err := New(o); err == nil {
-			t.Errorf("%+v was taken", o)
+			t.Errorf("%+v was accepted", o)
 		}
 	}
 	for _, name := range []string{"general", "terminal:general"} {

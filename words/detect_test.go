@@ -41,7 +41,7 @@ func FuzzLanguage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if code, sure := Language(text); sure && len(code) != 2 {
-			t.Errorf("%q is surely in %q", text, code)
+			t.Errorf("%q: detected as certain %q", text, code)
 		}
 	})
 }

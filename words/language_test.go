@@ -9,8 +9,7 @@ import (
 	"cairn/internal/check"
 )
 
-// In each language a sentence with a word, and the same word in another form and in a
-// sentence of its own.
+// In each language a sentence with a word, and the word in another form in its own sentence.
 func TestStemsByLanguage(t *testing.T) {
 	for _, c := range []struct{ code, one, other, stem string }{
 		{"de", "Die Häuser sind alle aus Holz", "Wo ist das Haus?", "de:haus"},
@@ -30,10 +29,10 @@ func TestStemsByLanguage(t *testing.T) {
 	} {
 		t.Run(c.code, func(t *testing.T) {
 			if stems := Stems(c.one); !slices.Contains(stems, c.stem) {
-				t.Errorf("%s gives %q, not %s", c.one, stems, c.stem)
+				t.Errorf("%s: got %q, want %s", c.one, stems, c.stem)
 			}
 			if stems := Stems(c.other); !slices.Contains(stems, c.stem) {
-				t.Errorf("%s gives %q, not %s", c.other, stems, c.stem)
+				t.Errorf("%s: got %q, want %s", c.other, stems, c.stem)
 			}
 		})
 	}
@@ -41,7 +40,7 @@ func TestStemsByLanguage(t *testing.T) {
 		"The houses are all made of wood", "I can see him in the garden", "docker compose up", "Häuser? No, houses: I have them all", "Собаки были дома", "猫が好き", "",
 	} {
 		if stems := Stems(text); stems != nil {
-			t.Errorf("%q gives %q", text, stems)
+			t.Errorf("%q: got %q", text, stems)
 		}
 	}
 	spoken := func() ([]string, error) { return []string{"de", "fr"}, nil }

@@ -8,12 +8,12 @@ func TestIsQuestion(t *testing.T) {
 		"أين تسكن؟", "Πού μένεις;", "tell me about the lighthouse", "Wo wohnst du?",
 	} {
 		if !IsQuestion(text) {
-			t.Errorf("%q is a question", text)
+			t.Errorf("%q: classified as a question", text)
 		}
 	}
 	for _, text := range []string{"", "I moved to Turin.", "first this; then that", "thanks", "whatever you say"} {
 		if IsQuestion(text) {
-			t.Errorf("%q is no question", text)
+			t.Errorf("%q: not classified as a question", text)
 		}
 	}
 }

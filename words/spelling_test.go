@@ -22,12 +22,12 @@ func TestRespell(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			if want := Terms(c.meant)[0]; !slices.Contains(Respell(c.typo), want) {
-				t.Errorf("%q is not taken for %q", c.typo, want)
+				t.Errorf("%q: not corrected to %q", c.typo, want)
 			}
 		})
 	}
 	if got := Respell("aple"); got[0] != stem("pale") {
-		t.Errorf("the likeliest comes first: %q", got[:3])
+		t.Errorf("got %q, want the likeliest first", got[:3])
 	}
 	for _, word := range []string{"", "tea", "猫猫猫猫", "1234", "x100y", strings.Repeat("a", 100), "\xff\xff\xff\xff"} {
 		if got := Respell(word); got != nil {
@@ -37,7 +37,7 @@ func TestRespell(t *testing.T) {
 	terms := Respell("harbour")
 	slices.Sort(terms)
 	if len(slices.Compact(terms)) != len(terms) || slices.Contains(terms, stem("harbour")) {
-		t.Error("each other term once")
+		t.Error("other terms")
 	}
 }
 

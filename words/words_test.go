@@ -82,7 +82,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// hostile are texts that made tokenizers of this world slow or crash.
+// hostile are texts that made known tokenizers slow or crash.
 func hostile(n int) map[string]string {
 	return map[string]string{
 		"one letter":       strings.Repeat("a", n),
@@ -145,7 +145,7 @@ func FuzzTerms(f *testing.F) {
 	})
 }
 
-// checkSentences fails unless the sentences of text are all of it but blanks.
+// checkSentences fails unless the sentences are the whole text, except for blanks.
 func checkSentences(t *testing.T, text string) {
 	t.Helper()
 	sentences := Sentences(text)

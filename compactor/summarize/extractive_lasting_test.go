@@ -10,8 +10,8 @@ import (
 	"cairn/internal/check"
 )
 
-// TestDurableFacts holds what is remembered without a model against invented sentences that
-// people marked: what lasts, and chatter.
+// TestDurableFacts compares memories made without a model with invented sentences marked by people:
+// durable facts, and chatter.
 func TestDurableFacts(t *testing.T) {
 	marked, err := os.ReadFile("testdata/lasting.txt")
 	check.NoError(t, err)
@@ -38,11 +38,11 @@ func TestDurableFacts(t *testing.T) {
 	precision, recall := float64(right)/float64(kept), float64(right)/float64(lasting)
 	t.Logf("%d remembered, %.1f %% of them last; of what lasts %.1f %% are remembered", kept, 100*precision, 100*recall)
 	if precision < 0.93 || recall < 0.93 {
-		t.Errorf("precision %.3f, must 0.93; recall %.3f, must 0.93", precision, recall)
+		t.Errorf("got precision %.3f and recall %.3f, want 0.93", precision, recall)
 	}
 }
 
-// Where no blank parts the words, somebody's own words and numbers are found all the same.
+// In text without blanks between words, a person's own words and numbers are found all the same.
 func TestDurableFactsWithoutSpaces(t *testing.T) {
 	for text, want := range map[string]bool{
 		"私は犬を預けないといけない":    true,
@@ -55,7 +55,7 @@ func TestDurableFactsWithoutSpaces(t *testing.T) {
 	}
 }
 
-// People tell one thing in several messages: one memory has them all.
+// People state one fact in several messages: one memory has them all.
 func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 	const boat, dock, trip = "Ines: I bought a wooden sailing boat from my uncle.", "Ines: My uncle keeps it in a dock near Lisbon.", "Ines: We want to sail to Madeira in August."
 	for name, tt := range map[string]struct {
@@ -74,7 +74,7 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 			for _, m := range Extract(said(tt.said...), 100, 20, "").Memories {
 				got = append(got, m.Messages)
 				if content := strings.TrimPrefix(m.Content, m.About+": "); content == m.Content || strings.Contains(content, m.About+": ") {
-					t.Errorf("the speaker is not named exactly once: %q", m.Content)
+					t.Errorf("want the speaker named once: %q", m.Content)
 				}
 			}
 			slices.SortFunc(got, slices.Compare)

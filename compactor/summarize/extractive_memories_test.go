@@ -53,6 +53,6 @@ func TestExtractMemories(t *testing.T) {
 	t.Run("there are at most as many as wanted, and one for two messages", func(t *testing.T) {
 		check.Equal(t, "len(Extract(harbour, 100, 2, \"\").Memories)", len(Extract(harbour, 100, 2, "").Memories), 2)
 		check.Equal(t, "len(Extract(harbour, 100, 0, \"\").Memories)", len(Extract(harbour, 100, 0, "").Memories), 0)
-		check.Equal(t, "of two messages", len(Extract(said("Ines: I live in Faro, Portugal.", "Paul: I live in Braga, Portugal."), 100, 20, "").Memories), 1)
+		check.Equal(t, "memories of two messages", len(Extract(said("Ines: I live in Faro, Portugal.", "Paul: I live in Braga, Portugal."), 100, 20, "").Memories), 1)
 	})
 }

@@ -17,8 +17,8 @@ import (
 
 var monday = time.Date(2024, 3, 4, 9, 30, 0, 0, time.UTC)
 
-// said makes a conversation of lines "Name: text", a minute apart, from monday on.
-// A line "+3" leaves so many days.
+// said returns a conversation of lines "Name: text", a minute apart, from monday on. A line "+3"
+// skips this many days.
 func said(lines ...string) []chat.Message {
 	var messages []chat.Message
 	at := monday
@@ -94,10 +94,10 @@ Ines: I met Clara in Sintra.`
 		for target := 1; target < 150; target++ {
 			got := Extract(harbour, target, 0, "").Text
 			if tokens.Estimate(got) > target {
-				t.Errorf("%d tokens for a target of %d:\n%s", tokens.Estimate(got), target, got)
+				t.Errorf("got %d tokens for a target of %d:\n%s", tokens.Estimate(got), target, got)
 			}
 			if got == "" && target >= 4 {
-				t.Errorf("nothing for a target of %d", target)
+				t.Errorf("got nothing for a target of %d", target)
 			}
 		}
 	})
@@ -130,7 +130,7 @@ func TestExtractTextOfUnusualSpans(t *testing.T) {
 	})
 	t.Run("small talk alone still leaves a text", func(t *testing.T) {
 		for _, text := range []string{"Wow!", "Hi", "?", "👍", "Thanks, Paul!"} {
-			check.Contains(t, "became", Extract(said("Ines: "+text), 50, 0, "").Text, text)
+			check.Contains(t, "text", Extract(said("Ines: "+text), 50, 0, "").Text, text)
 		}
 	})
 	t.Run("no text gives none", func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestExtractTakesTextAsData(t *testing.T) {
 	}
 }
 
-// containsLines reports whether each line of want stands in got, in that order.
+// containsLines reports whether got contains each line of want, in that order.
 func containsLines(got, want string) bool {
 	for line := range strings.SplitSeq(want, "\n") {
 		at := strings.Index(got, line)

@@ -9,7 +9,8 @@ import (
 	"cairn/llm"
 )
 
-// translations are a talk in each language, and the summary of a model that translates the headings too.
+// translations are a conversation in each language, and a summary by a model that also translates
+// the headings.
 var translations = []struct{ language, said, more, summary, heading string }{
 	{
 		"de", "Wir verschieben den Start der Garten-App auf den 9. Mai, weil die Druckerei im Verzug ist.", "Wer bringt den Beamer zur Probe mit?",
@@ -45,12 +46,12 @@ func TestSummariesWithTranslatedHeadings(t *testing.T) {
 				{Seq: 2, Role: llm.RoleUser, Author: "Tom", Text: c.more},
 			}
 			if err := Judge(c.summary, said); err != nil {
-				t.Errorf("it is refused: %v", err)
+				t.Errorf("got rejection %v", err)
 			}
 			joined := JoinParts([]string{"## Decisions\n- Eins (#3).\n## Open questions\n- Zwei (#4).", c.summary})
-			check.Equal(t, "with another one", strings.Count(joined, "\n## Open questions\n"), 1)
-			check.Lacks(t, "with another one", joined, c.heading)
-			check.HasPrefix(t, "with another one", joined, "## Decisions\n- Eins (#3).\n- ")
+			check.Equal(t, "with another heading", strings.Count(joined, "\n## Open questions\n"), 1)
+			check.Lacks(t, "with another heading", joined, c.heading)
+			check.HasPrefix(t, "with another heading", joined, "## Decisions\n- Eins (#3).\n- ")
 			bare := withoutHeadings(c.summary)
 			check.Lacks(t, "without headings", bare, c.heading)
 			check.Contains(t, "without headings", bare, "(#2)")
@@ -58,7 +59,7 @@ func TestSummariesWithTranslatedHeadings(t *testing.T) {
 	}
 }
 
-// TestRefusalsInEachLanguage: a worker that declines does so in the language it was asked in.
+// TestRefusalsInEachLanguage: a worker declines in the language of its request.
 func TestRefusalsInEachLanguage(t *testing.T) {
 	for language, text := range map[string]string{
 		"de": "Es tut mir leid, aber ich kann diese Unterhaltung nicht zusammenfassen.",

@@ -28,10 +28,10 @@ func TestLeastImportantSectionIsShortenedFirst(t *testing.T) {
 	for limit := whole - 1; limit > 40; limit -= 13 {
 		short := ShortenSummary(text, limit)
 		if n := tokens.Estimate(short); n > limit || n < limit-60 && limit > 100 {
-			t.Fatalf("%d tokens of at most %d", n, limit)
+			t.Fatalf("got %d tokens, want at most %d", n, limit)
 		}
 		if !utf8.ValidString(short) || !strings.Contains(short, shortened) {
-			t.Fatalf("at %d tokens it is %q", limit, short)
+			t.Fatalf("at %d tokens: got %q", limit, short)
 		}
 		gone := true // a section loses something only if those before it have nothing left
 		for _, section := range before {
@@ -62,7 +62,7 @@ func TestSummaryWithoutHeadingsIsShortenedInMiddle(t *testing.T) {
 		short := ShortenSummary(text, tokens.Estimate(text)/2)
 		got := words.Sentences(strings.ReplaceAll(short, shortened, "\n"+shortened+"\n"))
 		if got[0] != all[0] || got[len(got)-1] != all[59] || strings.Count(short, shortened) != 1 || tokens.Estimate(short) > tokens.Estimate(text)/2 {
-			t.Errorf("it became %q", short)
+			t.Errorf("got %q", short)
 		}
 		for _, s := range got {
 			if s != shortened && !strings.Contains(text, s) {
@@ -79,7 +79,7 @@ func TestLongSentenceIsShortenedInMiddle(t *testing.T) {
 	}
 	short := ShortenSummary(strings.Join(long, " "), 100)
 	if tokens.Estimate(short) > 100 || !strings.HasPrefix(short, "übergroß0 ") || !strings.HasSuffix(short, " übergroß299") || strings.Count(short, shortened) != 1 {
-		t.Errorf("it became %q", short)
+		t.Errorf("got %q", short)
 	}
 	for _, word := range strings.Fields(short) {
 		if word != shortened && !strings.Contains(" "+strings.Join(long, " ")+" ", " "+word+" ") {

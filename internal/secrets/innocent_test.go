@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// innocent makes a sentence of a chat that holds no secret, though it may speak of keys,
-// tokens and passwords and quote hashes, identifiers, addresses and code.
+// innocent generates a chat sentence without a secret, which may mention keys, tokens and
+// passwords, and contain hashes, identifiers, addresses and code.
 func innocent(r random) string {
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
 	person := func() string {
@@ -67,7 +67,7 @@ func TestInnocentSentencesAreLeftAlone(t *testing.T) {
 		}
 	}
 	if len(masked) > most {
-		t.Errorf("%d of %d innocent sentences are masked, at most %d may be:\n%s", len(masked), sentences, most, strings.Join(masked[:min(len(masked), 20)], "\n"))
+		t.Errorf("got %d of %d innocent sentences masked, want at most %d:\n%s", len(masked), sentences, most, strings.Join(masked[:min(len(masked), 20)], "\n"))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// random makes tokens: as random as real ones, the same in each run.
+// random generates tokens as random as real ones, the same in each run.
 type random struct{ *rand.Rand }
 
 const (
@@ -28,8 +28,7 @@ func (r random) of(alphabet string, n int) string {
 	return b.String()
 }
 
-// kinds are keys as their services give them out, one of each kind, behind what must
-// come before some of them and a "~".
+// kinds are keys in their services' formats, one of each kind, after required context and a "~".
 func kinds(r random) map[string]string {
 	return map[string]string{
 		"OpenAI, old":            "sk-" + r.of(base62, 20) + "T3BlbkFJ" + r.of(base62, 20),
@@ -114,7 +113,7 @@ func TestKeysOfManyServicesAreMasked(t *testing.T) {
 	for seed := range uint64(5) {
 		all := kinds(random{rand.New(rand.NewPCG(seed, 1))})
 		if len(all) < 60 {
-			t.Fatalf("there are %d kinds", len(all))
+			t.Fatalf("got %d kinds", len(all))
 		}
 		for name, key := range all {
 			before, secret, ok := strings.Cut(key, "~")
@@ -125,7 +124,7 @@ func TestKeysOfManyServicesAreMasked(t *testing.T) {
 				got := Mask(frame[0] + before + secret + frame[1])
 				rest := mark.ReplaceAllString(got, "")
 				if rest != frame[0]+before+frame[1] && rest+"." != frame[0]+before+frame[1] {
-					t.Errorf("%s (seed %d): %q becomes %q", name, seed, frame[0]+before+secret+frame[1], got)
+					t.Errorf("%s (seed %d): %q: got %q", name, seed, frame[0]+before+secret+frame[1], got)
 				}
 			}
 		}

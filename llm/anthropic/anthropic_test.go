@@ -50,12 +50,12 @@ func TestKeyHeader(t *testing.T) {
 		server := serve(t, ok)
 		check.NoError(t, check.ErrorOf(connect(t, server, anthropic.Options{APIKey: key}).Generate(t.Context(), hello, nil)))
 		header := server.Requests()[0].Header
-		check.Equal(t, "the key", header.Get("X-Api-Key"), key)
+		check.Equal(t, "key", header.Get("X-Api-Key"), key)
 		got := header.Get("Authorization")
 		check.Equal(t, "authorization", (got != ""), (key != ""))
 		check.Lacks(t, "authorization", got, "environment")
 		if header.Get("Anthropic-Version") == "" {
-			t.Error("no version is sent")
+			t.Error("got no version")
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestStopReasons(t *testing.T) {
 		model := connect(t, server, anthropic.Options{})
 		_, err := model.Generate(t.Context(), hello, nil)
 		if llm.KindOf(err) != llm.KindOverflow || llm.PromptOf(err) != 900 || model.Learnt().Facts().Window != 1000 {
-			t.Errorf("got %v, learnt %+v", err, model.Learnt().Facts())
+			t.Errorf("got %v, learned %+v", err, model.Learnt().Facts())
 		}
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestRefusedFieldsAreOmitted: each model accepts other fields. What the server refuses
-// is sent once and never again.
+// TestRefusedFieldsAreOmitted: models accept different fields. A rejected field is sent once and
+// never again.
 func TestRefusedFieldsAreOmitted(t *testing.T) {
 	zero := 0.0
 	tools := []llm.Tool{{Name: "f"}}
@@ -43,7 +43,7 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 			}
 			check.Len(t, "refused", server.Refusals(), c.refusals)
 			if got := strings.Count(log.String(), "field_refused"); got != c.refusals {
-				t.Errorf("logged %d times:\n%s", got, log.String())
+				t.Errorf("got %d log lines:\n%s", got, log.String())
 			}
 			for _, r := range server.Requests() {
 				for _, name := range c.absent {
@@ -54,14 +54,14 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 				}
 			}
 			if forced := c.req.ForceTool != "" && c.refusals > 0; model.Learnt().Facts().RefusesForced != forced {
-				t.Errorf("learnt %+v", model.Learnt().Facts())
+				t.Errorf("got learned %+v", model.Learnt().Facts())
 			}
 		})
 	}
 }
 
-// TestRefusalTexts: the same for words the double does not say. what is a field that is
-// refused as long as it has this value.
+// TestRefusalTexts: the same for texts the double does not send. what is a field that is rejected
+// while it has this value.
 func TestRefusalTexts(t *testing.T) {
 	for name, c := range map[string]struct {
 		words, field, value string
@@ -96,7 +96,7 @@ func TestRefusalTexts(t *testing.T) {
 			}
 			requests := server.Requests()
 			if got := string(requests[len(requests)-1].Body[c.field]); refused != 1 || c.want != "" && got != c.want {
-				t.Errorf("refused %d times, then sent %s, want %s", refused, got, c.want)
+				t.Errorf("got %d refusals, then %s, want %s", refused, got, c.want)
 			}
 		})
 	}

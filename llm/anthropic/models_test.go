@@ -36,7 +36,7 @@ func TestModelListPages(t *testing.T) {
 	check.EqualAll(t, "models", models, want)
 	t.Run("and a small one is chosen where none is set", func(t *testing.T) {
 		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
-		check.Equal(t, "chose", server.Requests()[0].Model, "claude-haiku-4-5")
+		check.Equal(t, "chosen model", server.Requests()[0].Model, "claude-haiku-4-5")
 		check.Contains(t, "logged", log.String(), "claude-haiku-4-5")
 	})
 	t.Run("with its window", func(t *testing.T) {

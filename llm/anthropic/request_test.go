@@ -15,7 +15,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// sent is the only request that req makes.
+// sent returns the only request that req makes.
 func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Request {
 	t.Helper()
 	server := serve(t, ok)
@@ -135,7 +135,7 @@ func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})
-			check.Equal(t, "marks behind", strings.Join(marked(t, got), " "), c.want)
+			check.Equal(t, "texts with a mark", strings.Join(marked(t, got), " "), c.want)
 		})
 	}
 	t.Run("with an hour where it is wanted", func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	for i, r := range server.Requests() {
 		raw := thoughts.ReplaceAll(marks.ReplaceAll(r.Raw, nil), nil)
 		if i > 0 && !bytes.HasPrefix(raw, bytes.TrimSuffix(before, []byte("]}]}"))) {
-			t.Fatalf("request %d does not extend the one before:\n%s\n%s", i, before, raw)
+			t.Fatalf("request %d does not extend the previous one:\n%s\n%s", i, before, raw)
 		}
 		before = raw
 	}

@@ -13,7 +13,7 @@ import (
 
 var question = llm.Message{Role: llm.RoleUser, Text: "what?"}
 
-// step asks and answers the tools that are called, once.
+// step sends a request, and answers its tool calls once.
 func step(t *testing.T, model *anthropic.Model, req llm.Request) llm.Request {
 	t.Helper()
 	resp, err := model.Generate(t.Context(), req, nil)
@@ -54,7 +54,7 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 		}
 		check.Equal(t, "sent", strings.Join(order, "|"), "thinking first <thought>|text Let me see.|thinking second|tool_use |tool_use ")
 		if last := req.Messages[len(req.Messages)-1]; last.Native != nil {
-			t.Errorf("thinking of an answer without calls is kept: %s", last.Native)
+			t.Errorf("thinking of an answer without calls is stored: %s", last.Native)
 		}
 	})
 	t.Run("not after the next question", func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestReasoningIsTranslated(t *testing.T) {
 		field(t, got.Body, "thinking", want[0])
 		field(t, got.Body, "output_config", want[1])
 		if thinks := want[1] != ""; thinks != (got.MaxTokens > 500) {
-			t.Errorf("%q: max_tokens is %d", effort, got.MaxTokens)
+			t.Errorf("%q: got max_tokens %d", effort, got.MaxTokens)
 		}
 	}
 }

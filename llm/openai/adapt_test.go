@@ -16,7 +16,7 @@ import (
 // useResponses is OpenAI's refusal of tools on chat completions.
 const useResponses = "Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 
-// wiresOf are the wires of the valid requests so far.
+// wiresOf returns the protocols of the valid requests so far.
 func wiresOf(server *llmtest.Server) string {
 	var all []string
 	for _, r := range server.Requests() {
@@ -36,7 +36,7 @@ func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 	notebook, log := new(llm.Notebook), new(bytes.Buffer)
 	options := openai.Options{Notebook: notebook, Log: slog.New(slog.NewTextHandler(log, nil))}
 	model := connect(t, server, options)
-	check.Equal(t, "the first wire", model.Wire(), llm.WireChat)
+	check.Equal(t, "first protocol", model.Wire(), llm.WireChat)
 	for range 2 {
 		if resp, err := model.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
 			t.Fatalf("got %q, %v", resp.Message.Text, err)
@@ -47,7 +47,7 @@ func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 	if n := strings.Count(log.String(), "wire_changed"); n != 1 {
 		t.Errorf("%d lines: %s", n, log)
 	}
-	check.Equal(t, "a restart begins", connect(t, server, options).Wire(), llm.WireResponses)
+	check.Equal(t, "protocol after a restart", connect(t, server, options).Wire(), llm.WireResponses)
 }
 
 func TestServerWithoutResponsesUsesChat(t *testing.T) {
@@ -74,7 +74,7 @@ func TestConfiguredProtocolStays(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 	check.Equal(t, "asked", wiresOf(server), "chat")
-	check.ErrorContains(t, "an unknown wire", check.ErrorOf(openai.New(openai.Options{Wire: "telex"})), "telex")
+	check.ErrorContains(t, "unknown protocol", check.ErrorOf(openai.New(openai.Options{Wire: "telex"})), "telex")
 }
 
 func TestUnknownModelKeepsProtocol(t *testing.T) {
@@ -228,7 +228,7 @@ func TestEachAdaptedAttemptIsCharged(t *testing.T) {
 		return nil
 	}
 	if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), req, nil); err == nil || spent != len(server.Requests()) {
-		t.Errorf("spent %d for %d requests, %v", spent, len(server.Requests()), err)
+		t.Errorf("got %d charged for %d requests, %v", spent, len(server.Requests()), err)
 	}
 }
 

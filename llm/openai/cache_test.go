@@ -26,7 +26,7 @@ func (a asHost) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// at is a model that takes server for the one at base.
+// at returns a model that uses server as the one at base.
 func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
 	t.Helper()
 	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
@@ -35,7 +35,7 @@ func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *op
 	return model
 }
 
-// conversation has a head of three messages and so many turns with tools behind it.
+// conversation returns a head of three messages, and this many turns with tools after it.
 func conversation(turns int) llm.Request {
 	req := llm.Request{Head: 3, CacheKey: "conversation-1", Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "be kind"},
@@ -55,7 +55,7 @@ func conversation(turns int) llm.Request {
 	return req
 }
 
-// marked are the texts behind which a request has breakpoints.
+// marked returns the texts before a request's breakpoints.
 func marked(t *testing.T, r llmtest.Request) string {
 	t.Helper()
 	var input []struct{ Content, Output json.RawMessage }
@@ -103,14 +103,14 @@ func TestOpenAICacheFields(t *testing.T) {
 				t.Fatal(err, server.Refusals())
 			}
 			got := server.Requests()[0]
-			check.Equal(t, "it was asked", got.Wire, llm.WireResponses)
+			check.Equal(t, "requests", got.Wire, llm.WireResponses)
 			check.Equal(t, "m.Wire()", m.Wire(), llm.WireResponses)
 			check.Equal(t, "marked", marked(t, got), c.marks)
 			field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
 			field(t, got.Body, "prompt_cache_retention", c.retention)
 			field(t, got.Body, "prompt_cache_options", "")
 			ttl := m.CacheTTL()
-			check.Equal(t, "it stays warm", ttl, c.ttl)
+			check.Equal(t, "cache lifetime", ttl, c.ttl)
 		})
 	}
 }
@@ -159,9 +159,9 @@ func TestRefusedCacheFieldIsOmitted(t *testing.T) {
 			for range 2 {
 				check.NoError(t, check.ErrorOf(m.Generate(t.Context(), conversation(2), nil)))
 			}
-			check.Equal(t, "requests: the refusal was not learnt", len(server.Requests()), 3)
+			check.Equal(t, "requests", len(server.Requests()), 3)
 			if name != "prompt_cache_key" && m.CacheTTL() >= before {
-				t.Errorf("the cache is said to stay warm for %v still", m.CacheTTL())
+				t.Errorf("got %v left of the cache lifetime", m.CacheTTL())
 			}
 		})
 	}
@@ -192,7 +192,7 @@ func TestCacheFieldsOfOtherServers(t *testing.T) {
 			if bytes.Contains(got.Raw, []byte("breakpoint")) || got.Wire != llm.WireChat {
 				t.Errorf("sent on %s: %s", got.Wire, got.Raw)
 			}
-			check.Equal(t, "it stays warm", m.CacheTTL(), max(c.ttl, 5*time.Minute))
+			check.Equal(t, "cache lifetime", m.CacheTTL(), max(c.ttl, 5*time.Minute))
 		})
 	}
 }
@@ -231,8 +231,8 @@ func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
 	return append(append(messages, step), results...)
 }
 
-// TestEachRequestExtendsPrevious: what stands before the end of the messages of one
-// request stands byte by byte at the beginning of the next one, whatever else differs.
+// TestEachRequestExtendsPrevious: the messages of one request, before their end, are byte for byte
+// a prefix of the next request, whatever else differs.
 func TestEachRequestExtendsPrevious(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, model string
@@ -258,7 +258,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 				}
 				raw := server.Requests()[n].Raw
 				if !bytes.HasPrefix(raw, before) {
-					t.Fatalf("request %d\n%s\ndoes not begin as the one before\n%s", n, raw, before)
+					t.Fatalf("request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
 				}
 				before = raw[:bytes.LastIndex(raw, []byte(c.end))]
 				req.Messages = grow(r, n, req.Messages)

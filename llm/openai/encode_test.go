@@ -17,7 +17,7 @@ func FuzzString(f *testing.F) {
 		raw := b.buf[1:]
 		var got string
 		if err := json.Unmarshal(raw, &got); err != nil || got != strings.ToValidUTF8(text, "\uFFFD") && utf8.ValidString(text) || !utf8.Valid(raw) {
-			t.Errorf("%q became %s, %v", text, raw, err)
+			t.Errorf("%q: got %s, %v", text, raw, err)
 		}
 	})
 }

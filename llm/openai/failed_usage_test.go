@@ -57,7 +57,7 @@ func TestFailedAttemptsReportTheirUsage(t *testing.T) {
 	})
 }
 
-// TestALoopCountsEverything that is billed, also where it makes a failure of it.
+// TestALoopCountsEverything that is billed, also for responses it turns into failures.
 func TestALoopCountsEverything(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(n int) (llm.Response, error)

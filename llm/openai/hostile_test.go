@@ -1,4 +1,4 @@
-// Answers that are meant to do harm, or might as well be.
+// Hostile answers.
 
 package openai_test
 
@@ -21,7 +21,7 @@ func TestInvalidUTF8IsRefused(t *testing.T) {
 	check.NoError(t, err)
 	check.Equal(t, "resp.Message.Text", resp.Message.Text, "a\uFFFDbc")
 	native := string(resp.Message.Native)
-	check.Contains(t, "kept for the provider", native, "\uFFFD")
+	check.Contains(t, "stored native data", native, "\uFFFD")
 	check.Equal(t, "strings.ToValidUTF8(string(resp.Message.Native), \"\")", strings.ToValidUTF8(native, ""), native)
 }
 
@@ -34,8 +34,8 @@ func TestBracketsInTextAreNoParts(t *testing.T) {
 	}
 }
 
-// TestLongRefusalIsClassifiedByItsStart: read whole by every pattern, a megabyte took
-// a second of work for each attempt.
+// TestLongRefusalIsClassifiedByItsStart: matching every pattern against a whole megabyte took a
+// second per attempt.
 func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	page := strings.Repeat("the quick brown fox does not support it ", 26_000) // 1 MB
 	for body, kind := range map[string]llm.Kind{

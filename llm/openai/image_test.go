@@ -59,7 +59,7 @@ func TestMissingPictureIsDescribed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: c.text, Images: c.images}}})
 			field(t, got.Messages[0].Body, "content", c.want)
-			check.Equal(t, "pictures were sent", len(got.Messages[0].Images), c.shown)
+			check.Equal(t, "pictures in the request", len(got.Messages[0].Images), c.shown)
 		})
 	}
 }
@@ -77,8 +77,8 @@ func TestOnlyUserMessagesHavePictures(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutPicturesIsUnchanged holds whole bodies to the bytes that were
-// sent before there were pictures, for the providers' prompt caches.
+// TestRequestWithoutPicturesIsUnchanged compares whole bodies with their bytes from before there
+// were pictures, for the providers' prompt caches.
 func TestRequestWithoutPicturesIsUnchanged(t *testing.T) {
 	got := sent(t, llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "be kind"},
@@ -97,6 +97,6 @@ func TestPictureCostIsConstant(t *testing.T) {
 	small := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}}})
 	large := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: append(bytes.Clone(png), make([]byte, 4<<20)...)}}}}})
 	if small.Tokens() != large.Tokens() || small.Tokens() < 500 {
-		t.Errorf("the server counts %d and %d", small.Tokens(), large.Tokens())
+		t.Errorf("got %d and %d tokens at the server", small.Tokens(), large.Tokens())
 	}
 }

@@ -73,5 +73,5 @@ func TestChatModelIsChosen(t *testing.T) {
 		check.Equal(t, "server.Requests()[0].Model", server.Requests()[0].Model, "gpt-5.6-luna")
 	}
 	check.EqualAll(t, "asked", server.Asked(), []string{"/v1/models"})
-	check.Contains(t, fmt.Sprintf("the log says %s", log), log.String(), "set model to use another", "model=gpt-5.6-luna")
+	check.Contains(t, fmt.Sprintf("got log %s", log), log.String(), "set model to use another", "model=gpt-5.6-luna")
 }

@@ -26,7 +26,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	model := connect(t, here, openai.Options{})
 	resp, err := model.Generate(t.Context(), hello, nil)
 	must(t, err)
-	stored, err := json.Marshal(resp.Message) // it lives in the transcript between two requests
+	stored, err := json.Marshal(resp.Message) // the transcript stores it between two requests
 	must(t, err)
 	var again llm.Message
 	must(t, json.Unmarshal(stored, &again))
@@ -48,7 +48,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 		must(t, json.Unmarshal(message["tool_calls"], &calls))
 		field(t, calls[0], "extra_content", `{"google":{"thought_signature":"deep"}}`)
 		if raw, ok := calls[1]["extra_content"]; ok {
-			t.Errorf("the second call was given %s", raw)
+			t.Errorf("got %s in the second call", raw)
 		}
 	})
 	t.Run("nothing is kept where nothing was added", func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"cairn/llm/openai"
 )
 
-// sent is the body of the only request that req makes.
+// sent returns the body of the only request that req makes.
 func sent(t *testing.T, req llm.Request) llmtest.Request {
 	t.Helper()
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
@@ -55,14 +55,14 @@ func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
 	field(t, got.Body, "stream_options", `{"include_usage":true}`)
 	field(t, got.Body, "tool_choice", `{"type":"function","function":{"name":"g"}}`)
 	if len(got.Messages) != 5 || got.Messages[1].Text() != "one\n\ntwo <b>" {
-		t.Fatalf("neighbours in user role were not joined: %+v", got.Messages)
+		t.Fatalf("adjacent user messages were not joined: %+v", got.Messages)
 	}
 	field(t, got.Messages[2].Body, "content", `""`)
 	field(t, got.Messages[3].Body, "content", `""`)
-	check.Equal(t, "missing arguments were sent", got.Messages[2].ToolCalls[0].Arguments, "{}")
-	check.Equal(t, "broken arguments were sent", got.Messages[2].ToolCalls[1].Arguments, `{"invalid":"{\"broken\":"}`)
-	check.Equal(t, "a schema was sent", string(got.Tools[1].Function.Parameters), `{"type":"object","properties":{"x":{"type":"string"}}}`)
-	check.Equal(t, "the key was sent", got.Header.Get("Authorization"), "Bearer secret")
+	check.Equal(t, "arguments", got.Messages[2].ToolCalls[0].Arguments, "{}")
+	check.Equal(t, "arguments", got.Messages[2].ToolCalls[1].Arguments, `{"invalid":"{\"broken\":"}`)
+	check.Equal(t, "schema", string(got.Tools[1].Function.Parameters), `{"type":"object","properties":{"x":{"type":"string"}}}`)
+	check.Equal(t, "key", got.Header.Get("Authorization"), "Bearer secret")
 }
 
 func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"cairn/llm/openai"
 )
 
-// onResponses are the options of a model on this wire.
+// onResponses are the options of a model with this protocol.
 var onResponses = openai.Options{Wire: llm.WireResponses}
 
 func askResponses(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
@@ -65,7 +65,7 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 	}
 }
 
-// Events of Responses, as servers other than OpenAI's write them too.
+// Events of Responses, also as servers other than OpenAI's write them.
 const (
 	wholeMessage = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]}`
 	wholeCall    = `{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}`
@@ -78,7 +78,7 @@ func TestResponseShapes(t *testing.T) {
 			for _, event := range events {
 				x.Write("data: " + event + "\n\n")
 			}
-			x.Wait(time.Second) // an answer that is whole is not waited for
+			x.Wait(time.Second) // a whole answer ends the wait
 		}
 	}
 	for name, answer := range map[string]func(*llmtest.Exchange){
@@ -106,7 +106,7 @@ func TestResponseShapes(t *testing.T) {
 				t.Errorf("got %+v, %v", resp, err)
 			}
 			if took := time.Since(begun); took > 900*time.Millisecond {
-				t.Errorf("it took %v", took)
+				t.Errorf("took %v", took)
 			}
 		})
 	}
@@ -202,7 +202,7 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 			x.Say("whole")
 		})
 		if err != nil || resp.Message.Native != nil {
-			t.Errorf("kept %s, %v", resp.Message.Native, err)
+			t.Errorf("got stored %s, %v", resp.Message.Native, err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Servers of chat completions that do not do what the protocol says.
+// Servers of chat completions that violate the protocol.
 
 package openai_test
 
@@ -16,7 +16,7 @@ import (
 	"cairn/llm/openai"
 )
 
-// connect returns a model on server that does not try again unless options say so.
+// connect returns a model on server without retries, unless options set them.
 func connect(t *testing.T, server *llmtest.Server, options openai.Options) *openai.Model {
 	t.Helper()
 	options.BaseURL = server.URL
@@ -34,7 +34,7 @@ func connect(t *testing.T, server *llmtest.Server, options openai.Options) *open
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
 
-// ask sends hello to a server that answers so, without a second attempt.
+// ask sends hello to a server with this answer, without a second attempt.
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
 	return connect(t, llmtest.Serve(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
@@ -112,7 +112,8 @@ func TestErrorInStreamEndsIt(t *testing.T) {
 		"over several lines of data:": "data: {\"error\":\ndata: {\"message\":\"slow down\",\"code\":429}}\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The server holds the connection open: what is not seen at once is never seen.
+			// The server keeps the connection open: an answer that is not seen at once is never
+			// seen.
 			_, err := ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Write(events); x.Wait(2 * time.Second) })
 			var e *llm.Error
 			if !errors.As(err, &e) || e.Kind != llm.KindRateLimited || e.Message != "slow down" {

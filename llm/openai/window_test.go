@@ -55,7 +55,7 @@ func TestWindowSources(t *testing.T) {
 			}
 			asked := server.Asked()
 			slices.Sort(asked)
-			check.Len(t, fmt.Sprintf("it was asked twice: %v", asked), slices.Compact(slices.Clone(asked)), len(asked))
+			check.Len(t, fmt.Sprintf("got two requests: %v", asked), slices.Compact(slices.Clone(asked)), len(asked))
 		})
 	}
 }
@@ -168,14 +168,14 @@ func TestModelsShareNothing(t *testing.T) {
 	}
 	one := at("http://localhost:1/v1", "m")
 	if at("http://key:secret@localhost:1/v1/", "m") != one {
-		t.Error("the same model on the same server is another one")
+		t.Error("the same model on the same server does not share facts")
 	}
 	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
 		if other == one {
-			t.Error("two models share what was learnt")
+			t.Error("two models share learned facts")
 		}
 	}
 	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
-		t.Error("two models without a name share what was learnt")
+		t.Error("two models without a name share learned facts")
 	}
 }

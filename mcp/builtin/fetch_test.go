@@ -36,7 +36,7 @@ func TestOnlyPublicAddressesAreConnectedTo(t *testing.T) {
 			network = "tcp6"
 		}
 		if publicOnly(network, address, nil) == nil {
-			t.Errorf("%s may be read", address)
+			t.Errorf("%s was accepted", address)
 		}
 	}
 	for network, address := range map[string]string{"tcp4": "93.184.216.34:443", "tcp6": "[2606:2800:220:1:248:1893:25c8:1946]:80"} {
@@ -47,7 +47,7 @@ func TestOnlyPublicAddressesAreConnectedTo(t *testing.T) {
 }
 
 func TestFetchRefusesLocalAddresses(t *testing.T) {
-	address := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a local server was asked") })
+	address := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a local server was contacted") })
 	client := newClient(publicOnly)
 	port := address[strings.LastIndex(address, ":"):]
 	for _, a := range []string{
@@ -62,13 +62,13 @@ func TestFetchRefusesLocalAddresses(t *testing.T) {
 	}
 	for _, a := range []string{"file:///etc/passwd", "gopher://example.com", "example.com", "http://", "http://ada:secret@example.com/", "\x00"} {
 		if _, err := fetch(t.Context(), client, a); err == nil {
-			t.Errorf("%q is read", a)
+			t.Errorf("%q was accepted", a)
 		}
 	}
 }
 
 func TestRedirectsAreCheckedAgain(t *testing.T) {
-	inner := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the inner server was asked") })
+	inner := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the inner server was contacted") })
 	outer := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/inner":
@@ -136,7 +136,7 @@ func TestFetchReturnsReadableText(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := fetch(gone, client, address+"/json"); err == nil {
-		t.Error("a fetch goes on after it was stopped")
+		t.Error("the fetch continues after it was canceled")
 	}
 }
 
@@ -147,7 +147,7 @@ func FuzzReadable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, contentType string) {
 		text, err := readable([]byte(body), contentType, nil)
 		if err == nil && strings.HasPrefix(contentType, "text/html") && strings.TrimSpace(text) == "" {
-			t.Error("nothing was read, and no error says so")
+			t.Error("got neither text nor an error")
 		}
 	})
 }

@@ -30,7 +30,7 @@ func sharedFolder(t *testing.T) files {
 	}
 	root, err := os.OpenRoot(filepath.Join(dir, "shared"))
 	check.NoError(t, err)
-	t.Cleanup(func() { _ = root.Close() }) // the folder goes with the test
+	t.Cleanup(func() { _ = root.Close() }) // the folder is removed with the test
 	return files{root}
 }
 
@@ -47,7 +47,7 @@ func TestFilesStaysInFolder(t *testing.T) {
 	}
 	found, err := f.search(t.Context(), searchArguments{Text: "pot"})
 	check.NoError(t, err)
-	check.Equal(t, "search reads outside", found, "No shared file contains this.")
+	check.Equal(t, "search reads outside the folder", found, "No shared file contains this.")
 }
 
 func TestFilesListsReadsAndSearches(t *testing.T) {
@@ -63,7 +63,7 @@ func TestFilesListsReadsAndSearches(t *testing.T) {
 	check.NoError(t, err)
 	check.Equal(t, "search", found, "notes/roses.txt:1: Twelve roses by the gate.\nplan.md:2: Paint the GATE in May\n")
 	check.NoError(t, syscall.Mkfifo(filepath.Join(f.root.Name(), "pipe"), 0o600))
-	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt", "pipe"} { // to open a pipe would wait for its writer
+	for _, name := range []string{"picture.png", "notes/latin1.txt", "notes", "none.txt", "pipe"} { // opening a pipe would wait for its writer
 		if text, err := f.read(t.Context(), readArguments{Path: name}); err == nil {
 			t.Errorf("read %s: %q", name, text)
 		}
@@ -85,9 +85,9 @@ func TestLongFilesArePaged(t *testing.T) {
 		}
 	}
 	if whole.String() != strings.Repeat("ä", 2*pageLength/2+7) {
-		t.Errorf("pages make %d bytes", whole.Len())
+		t.Errorf("got pages of %d bytes", whole.Len())
 	}
 	if _, err := f.read(t.Context(), readArguments{Path: "long.txt", Offset: -1}); err == nil {
-		t.Error("an offset before the beginning is read")
+		t.Error("a negative offset was accepted")
 	}
 }
