@@ -140,7 +140,7 @@ func TestHookVetoesCompaction(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = r.model
 	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {
-		return "", fmt.Errorf("%s: got all %d messages verbatim, want some summarized", conversation, e.Messages)
+		return "", fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
 	}
 	r.reopen()
 	for range 20 {
