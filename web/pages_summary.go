@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -91,7 +92,7 @@ func summaryView(name string, s summaryAnswer) g.Node {
 type shownMessage struct {
 	chat.Record
 	Who   string
-	Match string // the part that a search matched, unless it is the whole text
+	Match string // the part of a text or a file that a search matched, shown instead of the whole; empty: the whole is shown
 }
 
 func shownMessages(all []chat.Record) (made []shownMessage) {
@@ -104,7 +105,11 @@ func shownMessages(all []chat.Record) (made []shownMessage) {
 // foundMessages is shownMessages for a list that may be the result of a search.
 func foundMessages(list messageList) (made []shownMessage) {
 	for _, m := range list.Messages {
-		made = append(made, shownMessage{m.Record, cmp.Or(m.Author, string(m.Role)), m.Match})
+		shown := shownMessage{Record: m.Record, Who: cmp.Or(m.Author, string(m.Role))}
+		if !strings.Contains(m.Text, m.Match) {
+			shown.Match = m.Match
+		}
+		made = append(made, shown)
 	}
 	return made
 }

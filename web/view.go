@@ -202,10 +202,11 @@ func (m shownMessage) view() g.Node {
 			h.A(h.Class("faint"), h.Href("#"+id), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
 			h.Time(h.Class("faint"), h.DateTime(machineTime(m.Time)), g.Text(day(m.Time))),
 		),
-		g.If(m.Text != "", longText("", m.Text)),
-		g.Map(m.With, func(w chat.With) g.Node {
+		g.If(m.Match == "" && m.Text != "", longText("", m.Text)),
+		g.If(m.Match != "", longText("", m.Match)),
+		g.If(m.Match == "", g.Map(m.With, func(w chat.With) g.Node {
 			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
-		}),
+		})),
 	)
 }
 
