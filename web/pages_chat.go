@@ -16,7 +16,6 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/llm"
 )
 
 // chatRoutes registers the routes of the pane.
@@ -59,7 +58,7 @@ func chatPage(v *visit) error {
 	messages := g.Node(faint(g.Text("Nobody has said anything here yet.")))
 	if len(said) > 0 {
 		messages = g.Map(said, func(m shownMessage) g.Node {
-			return g.Iff(m.Role != llm.RoleTool && m.Text != "", m.view)
+			return g.Iff(m.Role != "tool" && m.Text != "", m.view)
 		})
 	}
 	messages = g.Group{messages, approvalsView(pendingApprovals(conversation, v.s.operator.Approvals(conversation)))}
