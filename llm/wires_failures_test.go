@@ -117,6 +117,7 @@ func TestRefusalClasses(t *testing.T) {
 }
 
 func TestOversizedResponseIsRefused(t *testing.T) {
+	check.SkipUnderRace(t)
 	flood := strings.Repeat("word ", 4000) // 20 kB
 	var many []llm.Call
 	for i := range 300 {
@@ -191,6 +192,7 @@ func TestOversizedResponseIsRefused(t *testing.T) {
 }
 
 func TestAnswerLimit(t *testing.T) {
+	check.SkipUnderRace(t)
 	flood := strings.Repeat("word ", 200_000) // 1 MB
 	calling := func(n int) func(*llmtest.Exchange) {
 		var calls []llm.Call

@@ -15,6 +15,7 @@ import (
 )
 
 func TestSetupForDiscord(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	const token = "discord-token-0815"
 	d := discordtest.New(discordtest.Options{Token: token})

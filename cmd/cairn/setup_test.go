@@ -30,6 +30,7 @@ func tree(t *testing.T, dir string) (all string) {
 }
 
 func TestSetupByAScript(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	d := discordtest.New(discordtest.Options{})
 	t.Cleanup(d.Close)

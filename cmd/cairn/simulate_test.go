@@ -33,6 +33,7 @@ func simulatedReport(t *testing.T, p folder, args ...string) (r simulate.Report)
 }
 
 func TestSimulate(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", smallWindow)
@@ -89,6 +90,7 @@ func TestSimulate(t *testing.T) {
 }
 
 func TestSimulateRefuses(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	p.write("talk.jsonl", recorded(10))

@@ -51,6 +51,7 @@ ID        SAID  MEMO…  CHAN…
 }
 
 func TestMemoriesAsATable(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	p := filled(t)
 	p.must("/remember =HYPERLINK(\"http://x\") is a formula\n", "chat")
@@ -96,6 +97,7 @@ func fillGarden(t *testing.T) folder {
 }
 
 func TestCompactionsCommand(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	p := fillGarden(t)
 	all := parse[store.ListedCompaction](t, p.must("", "compactions", "--json"))

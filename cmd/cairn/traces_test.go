@@ -221,6 +221,7 @@ func TestTracesToDeadCollector(t *testing.T) {
 }
 
 func TestInvalidTraceSettings(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Parallel()
 	for env, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                 "OTEL_EXPORTER_OTLP_ENDPOINT: this is not the address of a collector: write it like http://localhost:4318",

@@ -70,6 +70,7 @@ func TestMaskLeavesAlone(t *testing.T) {
 }
 
 func TestMaskTakesTimeInProportion(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, piece := range map[string]string{
 		"keys that begin":     pemOpens,
 		"keys and ends":       keyCloses + pemOpens,
