@@ -52,12 +52,12 @@ func TestDailyBudget(t *testing.T) {
 		stopped("after a restart")
 		check.Equal(t, "rows in the transcript", len(r.transcript()), 8)
 		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent, and spent again in the next process
-			t.Errorf("got %d warnings in the log:\n%s", n, log.text.String())
+			t.Errorf("got %d warnings in the log:\n%s", n, log.String())
 		}
 		time.Sleep(24 * time.Hour)
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
 		if log.lines(slog.LevelInfo, "budget_available") != 1 {
-			t.Errorf("the end of the incident is missing in the log:\n%s", log.text.String())
+			t.Errorf("the end of the incident is missing in the log:\n%s", log.String())
 		}
 		r.stop()
 	})
@@ -70,7 +70,7 @@ func TestBudgetWarnsAboutUnpricedModel(t *testing.T) {
 		check.Equal(t, "reply", r.ask("hello"), "yes")
 	}
 	if n := log.lines(slog.LevelWarn, "model=scripted"); n != 1 {
-		t.Errorf("got %d warnings in the log:\n%s", n, log.text.String())
+		t.Errorf("got %d warnings in the log:\n%s", n, log.String())
 	}
 }
 

@@ -1,12 +1,10 @@
 package channel_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,22 +19,11 @@ import (
 )
 
 // journal is a log that tests can read.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
+type journal struct{ check.Buffer }
 
 // lines counts the lines of a level that contain words.
 func (j *journal) lines(level slog.Level, words string) (n int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for line := range strings.Lines(j.text.String()) {
+	for line := range strings.Lines(j.String()) {
 		if strings.Contains(line, "level="+level.String()+" ") && strings.Contains(line, words) {
 			n++
 		}
@@ -45,9 +32,7 @@ func (j *journal) lines(level slog.Level, words string) (n int) {
 }
 
 func (j *journal) count(words string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), words)
+	return strings.Count(j.String(), words)
 }
 
 // captureLog gives the rig a log that the test can read.

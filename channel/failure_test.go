@@ -193,7 +193,7 @@ func TestSharedFailureLogsOneWarning(t *testing.T) {
 		r.waitIdle(where(i))
 	}
 	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
-		t.Errorf("got %d warnings, %d recoveries, %d stuck conversations; want 1, 1 and 0:\n%s", warned, over, r.hub.Stats().Stuck, log.text.String())
+		t.Errorf("got %d warnings, %d recoveries, %d stuck conversations; want 1, 1 and 0:\n%s", warned, over, r.hub.Stats().Stuck, log.String())
 	}
 }
 

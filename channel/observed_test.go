@@ -69,7 +69,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	r.ask("hello")
 	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
 	if warned, all := log.lines(slog.LevelWarn, "turn_failed"), log.lines(slog.LevelInfo, "turn_failed")+log.lines(slog.LevelWarn, "turn_failed"); warned != 2 || all != 4 {
-		t.Errorf("got %d warnings and %d lines in\n%s", warned, all, log.text.String())
+		t.Errorf("got %d warnings and %d lines in\n%s", warned, all, log.String())
 	}
 }
 

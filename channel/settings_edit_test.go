@@ -1,11 +1,9 @@
 package channel_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -137,23 +135,6 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 		t.Fatal("got no request in between: the test proves nothing")
 	}
 	check.HasPrefix(t, "/compact", <-answers, "Summing up 16 messages")
-}
-
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 func TestSettingsEdit(t *testing.T) {

@@ -192,7 +192,7 @@ func TestConcurrentSettings(t *testing.T) {
 }
 
 func TestFileEditOverridesConflictingSetting(t *testing.T) {
-	var log safeBuffer
+	var log check.Buffer
 	r := newRig(t, echo)
 	var file atomic.Pointer[compactor.Policy]
 	usual := compactor.DefaultPolicy()

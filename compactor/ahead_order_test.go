@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 )
 
@@ -48,7 +50,7 @@ func TestRequestsGrowOnlyAtEnd(t *testing.T) {
 func (r *rig) inOrder() {
 	r.t.Helper()
 	head, _, err := r.conv.Compactions().Head(r.t.Context())
-	must(r.t, err)
+	check.NoError(r.t, err)
 	shown := head.Start // the oldest message that no summary covers
 	for _, row := range head.Stack {
 		if row.From <= shown {

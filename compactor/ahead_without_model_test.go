@@ -17,7 +17,7 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r.policy.PrepareThreshold = -1
 	saved := func(text string) (n int) {
 		memories, _, err := memory.In(r.store).List(ctx, memory.Filter{Conversation: r.conv.Name()})
-		must(t, err)
+		check.NoError(t, err)
 		for _, m := range memories {
 			if strings.Contains(m.Content, text) {
 				n++

@@ -20,17 +20,17 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 		},
 		"a compaction":  func(r *rig) { r.compactAndWait() },
 		"a new session": func(r *rig) { r.startSession() },
-		"an undo":       func(r *rig) { r.compactAndWait(); must(r.t, errorOfPair(r.c.Undo(t.Context()))) },
+		"an undo":       func(r *rig) { r.compactAndWait(); check.NoError(r.t, check.ErrorOf(r.c.Undo(t.Context()))) },
 	}
 	changes := map[string]func(r *rig){
-		"a deletion": func(r *rig) { must(r.t, errorOfPair(r.removeWithoutNotice(2, 3))) },
-		"a pin":      func(r *rig) { must(r.t, errorOfPair(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
+		"a deletion": func(r *rig) { check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3))) },
+		"a pin":      func(r *rig) { check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
 		"both": func(r *rig) {
-			must(r.t, errorOfPair(r.conv.Transcript().Pin(t.Context(), 4, "Ada")))
-			must(r.t, errorOfPair(r.removeWithoutNotice(5)))
+			check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, "Ada")))
+			check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(5)))
 		},
 		"a deletion of which the head alone was read": func(r *rig) {
-			must(r.t, errorOfPair(r.removeWithoutNotice(2, 3)))
+			check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3)))
 			r.c.Reread()
 		},
 	}

@@ -24,7 +24,7 @@ func (r *rig) remembers(tokens int) {
 	h.Append(row)
 	outcome := store.Outcome{Turn: asked.Seq, Messages: []chat.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
 	outcome.Context, outcome.Version = h.Context()
-	must(r.t, r.conv.Turns().Finish(context.Background(), outcome))
+	check.NoError(r.t, r.conv.Turns().Finish(context.Background(), outcome))
 	r.said = append(r.said, row)
 	r.c.Answered()
 	r.c.Check(context.Background())

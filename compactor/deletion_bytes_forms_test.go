@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/chat"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -49,7 +51,7 @@ func traces(t *testing.T, dir string) (found []string) {
 	}
 	for _, file := range files {
 		text, err := exec.Command("cat", file).Output()
-		must(t, err)
+		check.NoError(t, err)
 		text = bytes.ToLower(text)
 		for _, form := range formsOf() {
 			if n := bytes.Count(text, []byte(form)); n > 0 {

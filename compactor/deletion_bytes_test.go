@@ -73,7 +73,7 @@ func (g *secretRig) saySecretFirst() {
 func (g *secretRig) thread(name string) {
 	g.t.Helper()
 	c, err := g.store.Conversation(g.ctx, name)
-	must(g.t, err)
+	check.NoError(g.t, err)
 	for i := range 2 { // one is taken up, the other waits
 		m := store.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: g.one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
 		check.NoError(g.t, check.ErrorOf(c.Inbox().Deliver(g.ctx, m)))
@@ -141,7 +141,7 @@ func (g *secretRig) prepareAndWait() {
 
 func (g *secretRig) deleteAll() {
 	seqs, err := privacy.Of(g.conv).Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"})
-	must(g.t, err)
+	check.NoError(g.t, err)
 	g.gone = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
 	for i, m := range g.said { // as the disk has them now
 		if now, err := g.conv.Transcript().Message(g.ctx, m.Seq); err == nil {

@@ -151,7 +151,7 @@ func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
 	}
 	r.remove(2)
 	close(release)
-	must(t, r.c.Wait(context.Background()))
+	check.NoError(t, r.c.Wait(context.Background()))
 	check.Equal(t, "failures", r.seen(compactor.EventFailed), 0)
 	for i := 0; len(r.c.Status().Stack) == 0 && i < 50; i++ { // the deleted message may have been the one that was too much
 		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(100)))

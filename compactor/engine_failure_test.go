@@ -51,7 +51,7 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: behaviour})
 			for r.seen(compactor.EventFailed) == 0 && len(r.said) < 300 {
 				r.deliverNotes("note " + filler(20))
-				must(t, r.c.Wait(t.Context()))
+				check.NoError(t, r.c.Wait(t.Context()))
 			}
 			if declines := !slices.Contains([]string{"overloaded", "another error", "panic"}, name); declines {
 				r.wantExtractiveFallback(t)

@@ -177,7 +177,7 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 		look(i, fmt.Sprint("small ", i, strings.Repeat("\nline of a result", 20)))
 	}
 	check.Equal(t, "shown results", strings.Count(r.render(), "small "), 5)
-	must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+	check.NoError(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 	r.said = append(r.said, x.rows...)
 	r.c.Answered()
 	r.renderAfterRestart()

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -164,7 +166,7 @@ func TestCloseCancelsRepair(t *testing.T) {
 			t.Fatalf("got running job %+v", running)
 		}
 		started := time.Now()
-		must(t, r.c.Drain(t.Context()))
+		check.NoError(t, r.c.Drain(t.Context()))
 		if waited := time.Since(started); waited > 0 {
 			t.Errorf("it took %v", waited)
 		}

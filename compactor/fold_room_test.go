@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/llm"
@@ -52,7 +54,7 @@ func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 				if err == nil {
 					_, err = j.Store(context.Background(), summarize.Summary{Text: row.Text, Tokens: row.Cost()})
 				}
-				must(t, err)
+				check.NoError(t, err)
 				r.restart()
 				if ask {
 					r.c.Compact(compactor.OnManual, "")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/anthropic"
@@ -35,10 +37,10 @@ func TestGoldenPrompts(t *testing.T) {
 			}
 			file := filepath.Join("testdata", "golden", name+".jsonl")
 			if *update {
-				must(t, os.WriteFile(file, got.Bytes(), 0o644))
+				check.NoError(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			must(t, err)
+			check.NoError(t, err)
 			for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
 				if lines := strings.Split(string(want), "\n"); i >= len(lines) || lines[i] != line {
 					t.Errorf("request %d is\n%s\nThe golden one differs; -update writes it again, if the change is meant.", i+1, line)
@@ -92,12 +94,12 @@ func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
 	gpt := func(name, wire string) func(llm.Request) []byte {
 		sent := &capturingTransport{}
 		model, err := openai.New(openai.Options{Model: name, Wire: wire, APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
-		must(t, err)
+		check.NoError(t, err)
 		return send(t, model, sent)
 	}
 	sent := &capturingTransport{}
 	claude, err := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-6", APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
-	must(t, err)
+	check.NoError(t, err)
 	return map[string]func(llm.Request) []byte{
 		"chat": gpt("gpt-5.1", llm.WireChat), "responses": gpt("gpt-6-astra", llm.WireResponses), "messages": send(t, claude, sent),
 	}
@@ -144,7 +146,7 @@ func TestGoldenWorkerRequest(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "golden", "worker.txt")
 	if *update {
-		must(t, os.WriteFile(file, got.Bytes(), 0o644))
+		check.NoError(t, os.WriteFile(file, got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got.Bytes(), want) {

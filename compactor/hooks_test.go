@@ -141,15 +141,15 @@ func TestEventsReachEveryListener(t *testing.T) {
 			var last map[string]any
 			for line := range strings.Lines(log.String()) {
 				var entry struct{ Event map[string]any }
-				must(t, json.Unmarshal([]byte(line), &entry))
+				check.NoError(t, json.Unmarshal([]byte(line), &entry))
 				if entry.Event["state"] == string(test.state) {
 					last = entry.Event
 				}
 			}
 			text, err := json.Marshal(told)
-			must(t, err)
+			check.NoError(t, err)
 			var want map[string]any
-			must(t, json.Unmarshal(text, &want))
+			check.NoError(t, json.Unmarshal(text, &want))
 			delete(want, "summary")
 			if fmt.Sprint(last) != fmt.Sprint(want) {
 				t.Errorf("got log\n%v\nwant\n%v", last, want)

@@ -17,7 +17,7 @@ func TestInMemory(t *testing.T) {
 	filled := func(t *testing.T) *compactor.InMemory {
 		r := compactor.NewInMemory(nil)
 		for seq := int64(1); seq <= 6; seq++ {
-			must(t, r.Append(chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Text: "a word", Tokens: 6, Addressed: seq == 2}))
+			check.NoError(t, r.Append(chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Text: "a word", Tokens: 6, Addressed: seq == 2}))
 		}
 		return r
 	}
@@ -31,13 +31,13 @@ func TestInMemory(t *testing.T) {
 	t.Run("what is loaded again is what was kept, and a row at work has failed", func(t *testing.T) {
 		r := filled(t)
 		first, err := r.Begin(ctx, leaf)
-		must(t, err)
+		check.NoError(t, err)
 		_, err = first.Store(ctx, summarize.Summary{Text: "Words."})
-		must(t, err)
+		check.NoError(t, err)
 		second, err := r.Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, Level: 1, By: compactor.ByExtractive, Trigger: compactor.OnManual, State: compactor.Running, Span: compactor.Span{From: 4, To: 5}, Messages: 2})
-		must(t, err)
+		check.NoError(t, err)
 		s, err := r.Load(ctx)
-		must(t, err)
+		check.NoError(t, err)
 		if len(s.Messages) != 6 || len(s.First) != 1 || s.Next != 7 || len(s.Prepared) != 1 || s.Prepared[0].ID != first.ID() {
 			t.Errorf("got %d messages, first %d, next seq %d, prepared %+v", len(s.Messages), len(s.First), s.Next, s.Prepared)
 		}

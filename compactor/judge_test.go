@@ -21,7 +21,7 @@ type sample struct {
 func readJudgeFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../bench/testdata/judge/" + name)
-	must(t, err)
+	check.NoError(t, err)
 	return strings.TrimSpace(string(text))
 }
 

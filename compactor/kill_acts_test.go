@@ -66,7 +66,7 @@ func runRepairs(l *killRig) {
 	l.free.Store(false)
 }
 
-func hideInEmergency(l *killRig, from, to int64) { must(l.t, hide(l.conv, from, to)) }
+func hideInEmergency(l *killRig, from, to int64) { check.NoError(l.t, hide(l.conv, from, to)) }
 
 var acts = map[string]act{
 	"taking up, and a turn's outcome": {
@@ -97,7 +97,7 @@ var acts = map[string]act{
 			if err == nil {
 				_, err = j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})
 			}
-			must(l.t, err)
+			check.NoError(l.t, err)
 			hideInEmergency(l, 1, 9)
 		},
 		steps: []func(*killRig){waitUntilIdle}, changes: 1, kind: compactor.Leaf,

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/memory"
 	"cairn/store"
@@ -18,14 +20,14 @@ import (
 func (a act) diskState(t *testing.T, dir string) string {
 	ctx := context.Background()
 	data, err := store.Open(ctx, store.Options{Dir: dir, Shared: true}) // changes nothing
-	must(t, err)
+	check.NoError(t, err)
 	defer data.Close()
 	name := a.name
 	if name == "" {
 		name = "terminal:test"
 	}
 	conv, err := data.Find(ctx, name)
-	must(t, err)
+	check.NoError(t, err)
 	p := compactor.DefaultPolicy()
 	p.PrepareThreshold = 0
 	if a.tune != nil {
@@ -37,9 +39,9 @@ func (a act) diskState(t *testing.T, dir string) string {
 	})
 	defer c.Close()
 	messages, _, err := c.Request(ctx)
-	must(t, err)
+	check.NoError(t, err)
 	page, err := conv.Transcript().Page(ctx, 1, 1<<20)
-	must(t, err)
+	check.NoError(t, err)
 	var b strings.Builder
 	b.WriteString(inLines(messages))
 	for _, m := range page {
@@ -72,14 +74,14 @@ func sound(t *testing.T, dir string) error {
 
 func raw(t *testing.T, dir string) *sql.DB {
 	db, err := sql.Open("sqlite3", filepath.Join(dir, "cairn.db"))
-	must(t, err)
+	check.NoError(t, err)
 	return db
 }
 
 func count(t *testing.T, dir, query string) (n int) {
 	db := raw(t, dir)
 	defer db.Close()
-	must(t, db.QueryRow(query).Scan(&n))
+	check.NoError(t, db.QueryRow(query).Scan(&n))
 	return n
 }
 
@@ -88,13 +90,13 @@ func remembered(t *testing.T, dir string) (found []string) {
 	db := raw(t, dir)
 	defer db.Close()
 	rows, err := db.Query("SELECT content || ', ' || state FROM memories ORDER BY 1")
-	must(t, err)
+	check.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var one string
-		must(t, rows.Scan(&one))
+		check.NoError(t, rows.Scan(&one))
 		found = append(found, one)
 	}
-	must(t, rows.Err())
+	check.NoError(t, rows.Err())
 	return found
 }

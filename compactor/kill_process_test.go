@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 
 	"github.com/mattn/go-sqlite3"
@@ -91,9 +93,9 @@ const (
 func perform(t *testing.T) {
 	a := acts[os.Getenv(killAct)]
 	at, err := strconv.ParseInt(os.Getenv(killAt), 10, 64)
-	must(t, err)
+	check.NoError(t, err)
 	s := &statementCounter{at: at}
-	must(t, s.watch())
+	check.NoError(t, s.watch())
 	dir := os.Getenv(killDir)
 	var told childReport
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
@@ -118,13 +120,13 @@ func perform(t *testing.T) {
 	}
 	l.close()
 	text, err := json.Marshal(told)
-	must(t, err)
+	check.NoError(t, err)
 	fmt.Printf("%s\n", text)
 }
 
 // child performs an act on a copy of the folder in its own process.
 func child(t *testing.T, name, prepared, dir string, at int64) (out []byte, err error) {
-	must(t, os.CopyFS(dir, os.DirFS(prepared)))
+	check.NoError(t, os.CopyFS(dir, os.DirFS(prepared)))
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillAtEveryStatement$")
 	cmd.Env = append(os.Environ(), killAct+"="+name, killAt+"="+strconv.FormatInt(at, 10), killDir+"="+dir)
 	var told bytes.Buffer

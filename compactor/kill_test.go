@@ -70,9 +70,9 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 	}
 	l.open()
 	page, err := l.conv.Transcript().Page(context.Background(), 1, 1<<20)
-	must(t, err)
+	check.NoError(t, err)
 	state, err := l.conv.Compactions().Load(context.Background())
-	must(t, err)
+	check.NoError(t, err)
 	l.said, l.gone = make([]chat.Message, state.Next-1), make(map[int64]bool)
 	for i := range l.said {
 		l.said[i] = chat.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
@@ -144,7 +144,7 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 	var whole childReport
 	for line := range bytes.Lines(out) {
 		if bytes.HasPrefix(line, []byte("{")) {
-			must(t, json.Unmarshal(line, &whole))
+			check.NoError(t, json.Unmarshal(line, &whole))
 		}
 	}
 	changes := 0
@@ -167,7 +167,7 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 			t.Fatalf("killed at %d of %d: %v", at, whole.Strokes, err)
 		}
 		kills++
-		must(t, os.RemoveAll(dir))
+		check.NoError(t, os.RemoveAll(dir))
 	}
 	return kills
 }

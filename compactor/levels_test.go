@@ -174,7 +174,7 @@ func TestCompactAppliesEverythingPrepared(t *testing.T) {
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		t.Fatalf("it says %+v", e)
 	}
-	must(t, r.c.Wait(context.Background()))
+	check.NoError(t, r.c.Wait(context.Background()))
 	if g := r.c.Status(); len(g.Prepared) > 0 {
 		t.Errorf("got %d prepared summaries", len(g.Prepared))
 	}

@@ -99,7 +99,7 @@ func TestMutants(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	root, err := filepath.Abs("..")
-	must(t, err)
+	check.NoError(t, err)
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,16 +111,16 @@ func TestMutants(t *testing.T) {
 func (m mutant) run(t *testing.T, root string) {
 	source := filepath.Join(root, m.file)
 	text, err := os.ReadFile(source)
-	must(t, err)
+	check.NoError(t, err)
 	if n := strings.Count(string(text), m.old); n != 1 {
 		t.Fatalf("%s has this %d times, want once: seed the bug anew\n%s", m.file, n, m.old)
 	}
 	dir := t.TempDir()
 	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{source: broken}})
-	must(t, err)
+	check.NoError(t, err)
 	for file, content := range map[string]string{broken: strings.Replace(string(text), m.old, m.broken, 1), overlay: string(replace)} {
-		must(t, os.WriteFile(file, []byte(content), 0o600))
+		check.NoError(t, os.WriteFile(file, []byte(content), 0o600))
 	}
 	binary := filepath.Join(dir, "broken.test")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, m.room)

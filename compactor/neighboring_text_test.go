@@ -129,7 +129,7 @@ func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 		t.Helper()
 		r.waitIdle()
 		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-		must(t, err)
+		check.NoError(t, err)
 		defer db.Close()
 		n := -1
 		check.NoError(t, db.QueryRow("SELECT count(*) FROM compactions WHERE text LIKE ?", "%"+secret+"%").Scan(&n))

@@ -22,7 +22,7 @@ func (r *rig) show(text string, data []byte) chat.Message {
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
 		Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
 	})
-	must(r.t, err)
+	check.NoError(r.t, err)
 	taken, err := r.conv.Inbox().Dequeue(r.t.Context(), store.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("got %d dequeued messages, %v", len(taken), err)
@@ -115,7 +115,7 @@ func TestPicturesLeaveWithHeadChange(t *testing.T) {
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
 		view := r.request()
 		head, _, err := r.conv.Compactions().Head(t.Context())
-		must(t, err)
+		check.NoError(t, err)
 		if head.Version != version {
 			changes++
 		} else if len(view) < len(last) || !reflect.DeepEqual(view[:len(last)], last) {

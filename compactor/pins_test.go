@@ -21,7 +21,7 @@ func (r *rig) pin(seq int64) {
 
 func (r *rig) unpin(seq int64) {
 	r.t.Helper()
-	must(r.t, r.conv.Transcript().Unpin(r.t.Context(), seq))
+	check.NoError(r.t, r.conv.Transcript().Unpin(r.t.Context(), seq))
 	r.c.Reread()
 }
 
@@ -173,7 +173,7 @@ func TestPinCosts(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d %s", i, filler(100)))
 	}
 	state, err := r.conv.Compactions().Load(t.Context())
-	must(t, err)
+	check.NoError(t, err)
 	budget := r.c.Status().PinBudget
 	costs := compactor.PinCosts(state.Head.Pins, budget)
 	if want := r.c.Budget() / 10; budget != want || costs[0].Shown > want {

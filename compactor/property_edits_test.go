@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/check"
+
 	"cairn/llm"
 
 	"pgregory.net/rapid"
@@ -40,7 +42,7 @@ func (m *machine) edit(rt *rapid.T, seq int64) {
 	if err != nil && m.refusing {
 		return // the transcript is compared with it
 	}
-	must(r.t, err)
+	check.NoError(r.t, err)
 	m.last = view{}
 	r.apply(seq)
 }

@@ -50,7 +50,7 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	arguments := func(size int) string {
 		text, err := json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`})
-		must(t, err)
+		check.NoError(t, err)
 		return string(text)
 	}
 	many := func(n int, s step) (steps []step) {

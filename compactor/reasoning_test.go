@@ -145,7 +145,7 @@ func TestCallsWithoutReasoningAreMarked(t *testing.T) {
 		for i := range x.rows {
 			x.rows[i].Native, x.rows[i].Deprived = nil, r.c.History().Deprived(x.rows[i].Seq)
 		}
-		must(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+		check.NoError(t, r.conv.Turns().Finish(t.Context(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
 		r.c.Answered()
 		check.EqualAll(t, "calls after the turn", deprived(r.request()), []string{"a"})
 		r.renderAfterRestart()

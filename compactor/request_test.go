@@ -88,7 +88,7 @@ func TestModelCompactsOncePerTurn(t *testing.T) {
 	r.hook = func() {
 		for range 5 { // on every step
 			events = append(events, r.c.Compact(compactor.OnSelf, "the prices"))
-			must(t, r.c.Wait(context.Background()))
+			check.NoError(t, r.c.Wait(context.Background()))
 		}
 	}
 	r.talk("second")

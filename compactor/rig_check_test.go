@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -47,7 +49,7 @@ func strict(messages []llm.Message) string {
 // unchanged transcript.
 func (r *rig) verify() {
 	r.t.Helper()
-	must(r.t, r.check())
+	check.NoError(r.t, r.check())
 }
 
 // repaired fails if a row in the view still waits for a model.

@@ -183,7 +183,7 @@ func (x *turn) finish(text string) {
 	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := store.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
 	outcome.Context, outcome.Version = x.r.c.History().Context()
-	must(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
+	check.NoError(x.r.t, x.r.conv.Turns().Finish(context.Background(), outcome))
 	x.r.said = append(x.r.said, x.rows...)
 	x.r.c.Answered()
 	x.r.c.Check(context.Background())
@@ -192,7 +192,7 @@ func (x *turn) finish(text string) {
 // edit edits a message, as a connector's event does.
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
-	must(r.t, r.editWithoutNotice(seq, text))
+	check.NoError(r.t, r.editWithoutNotice(seq, text))
 	r.apply(seq)
 }
 

@@ -99,7 +99,7 @@ func copyEmptyStore(t testing.TB, dir string) {
 	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}
-	must(t, err)
+	check.NoError(t, err)
 }
 
 func (r *rig) open() {
@@ -252,11 +252,6 @@ func (r *rig) seen(state compactor.EventState) (n int) {
 func (r *rig) render() string {
 	r.t.Helper()
 	messages, _, err := r.c.Request(context.Background())
-	must(r.t, err)
+	check.NoError(r.t, err)
 	return inLines(messages)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	check.NoError(t, err)
 }

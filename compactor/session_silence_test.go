@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
+
 	"cairn/compactor"
 	"cairn/llm/llmtest"
 )
@@ -16,7 +18,7 @@ func TestNewSessionHasNoTokenDeficit(t *testing.T) {
 	r.quiet = true
 	for len(r.c.Status().Stack) == 0 {
 		r.hearNotes(1)
-		must(t, r.c.Wait(t.Context()))
+		check.NoError(t, r.c.Wait(t.Context()))
 	}
 	r.startSession()
 	r.hearNotes(8)

@@ -165,7 +165,7 @@ func TestNewSessionExtractsNothingTwice(t *testing.T) {
 	r.hearNotes(2)
 	r.waitIdle()
 	found, err := memory.Of(r.conv).Search(t.Context(), "", 100)
-	must(t, err)
+	check.NoError(t, err)
 	seen := map[int64]int{}
 	for _, m := range found {
 		for _, seq := range m.Sources {

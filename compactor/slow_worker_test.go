@@ -136,7 +136,7 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 			for i := range 120 {
 				r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(150)))
 				r.c.Check(context.Background())
-				must(t, r.c.Wait(context.Background()))
+				check.NoError(t, r.c.Wait(context.Background()))
 			}
 			measured := false // by the first one
 			for _, e := range r.events {

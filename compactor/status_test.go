@@ -123,7 +123,7 @@ func TestEventNumbersMatchStatus(t *testing.T) {
 	report(r, prompt(r)*6/5)
 	before := r.c.Status().Used
 	r.c.Compact(compactor.OnManual, "")
-	must(t, r.c.Wait(context.Background()))
+	check.NoError(t, r.c.Wait(context.Background()))
 	e := r.events[len(r.events)-1]
 	check.Equal(t, "from  to  tokens; the status went", e.State, compactor.EventApplied)
 	check.Equal(t, "e.BeforeTokens", e.BeforeTokens, before)

@@ -41,7 +41,7 @@ func (r *rig) applied() {
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		r.t.Fatalf("compact: %+v", e)
 	}
-	must(r.t, r.c.Wait(r.t.Context()))
+	check.NoError(r.t, r.c.Wait(r.t.Context()))
 	if r.seen(compactor.EventApplied) == applied {
 		r.t.Fatal("got no applied summary")
 	}
@@ -144,7 +144,7 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	undone := 0
 	try := func() {
 		e, err := r.c.Undo(t.Context())
-		must(t, err)
+		check.NoError(t, err)
 		if e.State == compactor.EventUndone {
 			undone++
 		}
@@ -203,7 +203,7 @@ func TestUndoAfterEarlierSessionApply(t *testing.T) {
 			lines := r.c.Status().Lines
 			r.applied()
 			all, err := r.conv.Compactions().Applied(t.Context())
-			must(t, err)
+			check.NoError(t, err)
 			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
 				t.Fatalf("got latest compaction %+v", rows)
 			}

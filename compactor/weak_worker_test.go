@@ -29,7 +29,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	r.chat(20)
 	r.applied()
 	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
-	must(t, err)
+	check.NoError(t, err)
 	for _, m := range found {
 		contents = append(contents, m.Content)
 	}

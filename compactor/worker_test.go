@@ -1,12 +1,10 @@
 package compactor_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,22 +16,7 @@ import (
 )
 
 // journal is a log that tests can read.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
+type journal struct{ check.Buffer }
 
 func (j *journal) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -57,7 +40,7 @@ func (r *rig) compact(focus string) compactor.Event {
 	if e := r.c.Compact(compactor.OnManual, focus); e.State != compactor.EventStarted {
 		r.t.Fatalf("got no start: %+v", e)
 	}
-	must(r.t, r.c.Wait(context.Background()))
+	check.NoError(r.t, r.c.Wait(context.Background()))
 	return r.c.Status().Last
 }
 
@@ -211,7 +194,7 @@ func TestEachWorkerAttemptCounts(t *testing.T) {
 	})
 	defer server.Close()
 	model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 100_000, RetryDelay: time.Millisecond})
-	must(t, err)
+	check.NoError(t, err)
 	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Worker = model })
 	r.chat(30)
 	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)

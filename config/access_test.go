@@ -90,7 +90,7 @@ func TestSlackTokenKinds(t *testing.T) {
 		{"app_token", "", `app_token: the file it names is empty`},
 	} {
 		file := filepath.Join(t.TempDir(), "token")
-		must(t, os.WriteFile(file, []byte(test.token+"\n"), 0o600))
+		check.NoError(t, os.WriteFile(file, []byte(test.token+"\n"), 0o600))
 		refused(t, "[slack]\n"+test.key+" = \"file:"+file+"\"", `:2: [slack]: `+test.want)
 	}
 	t.Run("a compatible server has tokens as it likes", func(t *testing.T) {
@@ -101,10 +101,10 @@ func TestSlackTokenKinds(t *testing.T) {
 
 func TestTokensInFiles(t *testing.T) {
 	file := writeSettings(t, "[discord]\ntoken = \"file:token\"")
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600))
+	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600))
 	t.Setenv(discordTokenVariable, "of the environment")
 	s, err := Load(file)
-	must(t, err)
+	check.NoError(t, err)
 	t.Run("a file that is named goes before the environment", func(t *testing.T) {
 		check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
 	})
@@ -128,7 +128,7 @@ allow = [
   "U0123ABCD",
 ]
 `))
-	must(t, err)
+	check.NoError(t, err)
 	rules := s.Rules()
 	t.Run("an id counts for its own connector alone", func(t *testing.T) {
 		discord, slack := rules.Access["discord"], rules.Access["slack"]
@@ -199,7 +199,7 @@ door = "terminal"
 channel = "garden"
 agent = "librarian"
 `))
-	must(t, err)
+	check.NoError(t, err)
 	for _, test := range []struct {
 		name, conversation, agent string
 		respond                   channel.Respond
@@ -251,12 +251,12 @@ func TestOldNamesOfKeys(t *testing.T) {
 	read := func(t *testing.T, text string) (Settings, error) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "config.toml")
-		must(t, os.WriteFile(file, []byte(text), 0o600))
+		check.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		return Load(file)
 	}
 	t.Run("an old name is accepted, with a warning that names the new one", func(t *testing.T) {
 		s, err := read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")
-		must(t, err)
+		check.NoError(t, err)
 		check.Len(t, "warnings", s.Warnings, 1)
 		check.Equal(t, "s.Warnings[0].Line", s.Warnings[0].Line, 2)
 		check.Equal(t, "s.Warnings[0].Text", s.Warnings[0].Text, "door is called connector now")

@@ -18,14 +18,14 @@ import (
 func writeSettings(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.toml")
-	must(t, os.WriteFile(file, []byte(text), 0o600))
+	check.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
 func TestShippedSettings(t *testing.T) {
 	const file = "../config.toml"
 	s, err := Load(file)
-	must(t, err)
+	check.NoError(t, err)
 	want := Default()
 	want.File = file
 	want.DataDir = "../data" // of the file's folder
@@ -144,7 +144,7 @@ max_output_tokens = 100
 [agents.compaction]
 extract_memories = true
 `))
-	must(t, err)
+	check.NoError(t, err)
 	small, large := s.Agents[0].Compaction, s.Agents[1].Compaction
 	t.Run("an agent's own value wins, zero included", func(t *testing.T) {
 		if small.BackgroundThreshold != 0.70 || small.KeepLastN != 0 || !large.ExtractMemories {
@@ -190,10 +190,10 @@ func TestSettingsFiles(t *testing.T) {
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"")
 		dir := filepath.Dir(file)
 		for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
-			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+			check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		s, err := Load(file)
-		must(t, err)
+		check.NoError(t, err)
 		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
 			t.Errorf("got key %q, %v", key, err)
 		}
@@ -204,7 +204,7 @@ func TestSettingsFiles(t *testing.T) {
 
 func TestChangedSettings(t *testing.T) {
 	s, err := Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\""))
-	must(t, err)
+	check.NoError(t, err)
 	got := shown(s.Changed())
 	want := `
   catch_up = "2h0m0s"
@@ -243,9 +243,4 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 		check.Equal(t, "changed[0].Key", changed[0].Key, key)
 		check.Equal(t, "changed[0].Table", changed[0].Table, "[defaults.compaction]")
 	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	check.NoError(t, err)
 }

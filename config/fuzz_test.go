@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/words/wordstest"
 )
 
@@ -13,7 +15,7 @@ import (
 // line, or they are as valid as the defaults.
 func FuzzSettings(f *testing.F) {
 	whole, err := os.ReadFile("../config.toml")
-	must(f, err)
+	check.NoError(f, err)
 	f.Add(string(whole))
 	f.Add(strings.NewReplacer("# ", "", "#", "").Replace(string(whole)))
 	for _, text := range []string{

@@ -24,7 +24,7 @@ language = "pt"
 channel = "22"
 language = "zh"
 `))
-	must(t, err)
+	check.NoError(t, err)
 	for _, test := range []struct{ name, conversation, language string }{
 		{"a binding overrides the agent", "discord:11/22", "pt"},
 		{"a binding without a language leaves it to the agent", "discord:11/33", "fr"},

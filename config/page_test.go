@@ -23,7 +23,7 @@ const (
 
 func TestConfigurationPage(t *testing.T) {
 	page, err := os.ReadFile(configurationPage)
-	must(t, err)
+	check.NoError(t, err)
 	intro, tables, found := strings.Cut(string(page), generatedBelow)
 	if !found {
 		t.Fatalf("%s lacks the line %q", configurationPage, generatedBelow)
@@ -31,7 +31,7 @@ func TestConfigurationPage(t *testing.T) {
 	want := settingsTables()
 	if *update {
 		err = os.WriteFile(configurationPage, []byte(intro+generatedBelow+want), 0o644)
-		must(t, err)
+		check.NoError(t, err)
 		return
 	}
 	check.Equal(t, "tables", tables, want)

@@ -12,7 +12,7 @@ import (
 func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	t.Run("what is left out follows input", func(t *testing.T) {
 		s, err := Load(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n"))
-		must(t, err)
+		check.NoError(t, err)
 		m := s.Money()
 		if p := m.Prices["gpt-4.1"]; p.Input != 2 || p.Cached != 2 || p.Write != 2 || p.Output != 8.5 {
 			t.Errorf("gpt-4.1: %+v", p)
@@ -45,7 +45,7 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 // TestPriceExample is what config.toml shows in comments.
 func TestPriceExample(t *testing.T) {
 	text, err := os.ReadFile("../config.toml")
-	must(t, err)
+	check.NoError(t, err)
 	_, example, found := strings.Cut(string(text), "\n# [prices.")
 	example, _, _ = strings.Cut("# [prices."+example, "\n\n")
 	s, err := Load(writeSettings(t, strings.ReplaceAll("\n"+example, "\n# ", "\n")))

@@ -116,7 +116,7 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 			environment(t, test.env)
 			t.Setenv("CAIRN_P_KEY", "p-key")
 			s, err := Load(writeSettings(t, test.text))
-			must(t, err)
+			check.NoError(t, err)
 			agent := s.Agents[0]
 			at, ok, err := s.Target(agent)
 			check.Equal(t, "aim(at, ok)", aim(at, ok), test.want)
@@ -172,7 +172,7 @@ func TestOtherKeysDoNotWarn(t *testing.T) {
 	t.Run("one in a file or a variable is warned of nowhere", func(t *testing.T) {
 		t.Setenv("CAIRN_TEST_KEY", "k")
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
-		must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600))
+		check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600))
 		check.Len(t, "s.Warnings", check.Must(Load(file))(t).Warnings, 0)
 	})
 }

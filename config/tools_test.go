@@ -31,9 +31,9 @@ connector = "terminal"
 channel = "lab"
 tools = ["far", "calc"]
 `))
-	must(t, err)
+	check.NoError(t, err)
 	servers, err := s.ToolServers()
-	must(t, err)
+	check.NoError(t, err)
 	check.EqualAll(t, fmt.Sprint(servers[0]), servers[0].Command, []string{"npx", "-y", "@scope/server"})
 	check.Equal(t, fmt.Sprintf("got %+v servers[0].Env[\"KEY\"]", servers[0]), servers[0].Env["KEY"], "hush-hush")
 	check.Equal(t, fmt.Sprintf("got %+v servers[0].Env[\"MODE\"]", servers[0]), servers[0].Env["MODE"], "plain")
@@ -80,7 +80,7 @@ func TestToolServerMistakes(t *testing.T) {
 func TestEditedSecretIsChange(t *testing.T) {
 	with := func(value string) *Settings {
 		s, err := Parse("f", []byte("[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"a\"]\nenv = { A = \""+value+"\" }"))
-		must(t, err)
+		check.NoError(t, err)
 		return &s
 	}
 	check.EqualAll(t, "changed keys", ChangedKeys(with("b"), with("c")), []string{"tools.env.A number 1"})

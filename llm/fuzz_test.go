@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/internal/check"
+
 	"cairn/llm"
 	"cairn/llm/openai"
 )
@@ -48,7 +50,7 @@ func FuzzAnswer(f *testing.F) {
 			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1, MaxAnswer: 10_000, IdleTimeout: time.Minute,
 			HTTPClient: &http.Client{Transport: sameAnswer{t, body}},
 		})
-		must(t, err)
+		check.NoError(t, err)
 		req, shown := llm.Request{Messages: []llm.Message{user("x")}}, ""
 		resp, err := model.Generate(context.Background(), req, func(delta string) { shown += delta })
 		var e *llm.Error

@@ -42,7 +42,7 @@ func TestOfflineModelNamesAttachments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.said.Role = llm.RoleUser
 			resp, err := llm.NewOffline(0).Generate(t.Context(), llm.Request{Messages: []llm.Message{c.said}}, nil)
-			must(t, err)
+			check.NoError(t, err)
 			holds(t, resp.Message.Text, c.has...)
 			lacks(t, resp.Message.Text, c.hasNot...)
 		})

@@ -85,7 +85,7 @@ func TestNotebook(t *testing.T) {
 		page.Limit(9000) // never upward
 		page.NoTools()
 		page.NoImages()
-		must(t, page.Keep(t.Context()))
+		check.NoError(t, page.Keep(t.Context()))
 		want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
 		check.Equal(t, "open(s).Page(\"m@here\").Facts()", open(s).Page("m@here").Facts(), want)
 		check.Equal(t, "facts of another server's model", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
@@ -95,7 +95,7 @@ func TestNotebook(t *testing.T) {
 		page := open(s).Page("m")
 		for i := range 500 {
 			page.Counted(1000, 1200+i%3)
-			must(t, page.Keep(t.Context()))
+			check.NoError(t, page.Keep(t.Context()))
 		}
 		if s.writes == 0 || s.writes > 6 {
 			t.Errorf("%d writes for 500 calls", s.writes)

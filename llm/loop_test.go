@@ -82,7 +82,7 @@ func TestLoopGivesEachCallAnIDOfItsOwn(t *testing.T) {
 				calls = append(calls, llmtest.Call(id, "echo", 1))
 			}
 			_, records, err := run(t, script(llmtest.Use(calls...), llmtest.Say("ok")), 2, tool("echo", echo))
-			must(t, err)
+			check.NoError(t, err)
 			seen := map[string]bool{}
 			for i, call := range records[0].calls.Calls {
 				if call.ID == "" || seen[call.ID] || records[0].results[i].CallID != call.ID {

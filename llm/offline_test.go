@@ -55,7 +55,7 @@ func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Messag
 		},
 		Show: func(delta string) { pieces++; shown.WriteString(delta) },
 	}.Run(t.Context())
-	must(t, err)
+	check.NoError(t, err)
 	if shown.String() != resp.Message.Text || pieces < 2 {
 		t.Errorf("got %q shown in %d pieces, answer %q", shown.String(), pieces, resp.Message.Text)
 	}
@@ -120,7 +120,7 @@ func TestOfflineModelQuotes(t *testing.T) {
 			own, _ := talk(t, said, memories, transcript, told)
 			holds(t, own, "Pixel")
 			text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
-			must(t, err)
+			check.NoError(t, err)
 			answer, _ := talk(t, question, noMemories, string(text))
 			holds(t, answer, "found nothing")
 		}

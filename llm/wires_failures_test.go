@@ -243,7 +243,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 				http.Redirect(w, r, other.URL+"/elsewhere?key=hush", status)
 			}))
 			model, err := w.connect(openai.Options{BaseURL: server.URL, Model: "m", APIKey: "secret", RetryDelay: time.Millisecond})
-			must(t, err)
+			check.NoError(t, err)
 			refused := func(err error) bool {
 				return llm.KindOf(err) == llm.KindBadRequest && strings.Contains(err.Error(), other.URL+"/elsewhere") && !strings.Contains(err.Error(), "hush")
 			}

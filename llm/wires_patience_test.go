@@ -114,7 +114,7 @@ func TestSilentServerIsUnreachable(t *testing.T) {
 			}))
 			defer server.Close()
 			model, err := w.connect(openai.Options{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
-			must(t, err)
+			check.NoError(t, err)
 			_, err = model.Generate(t.Context(), hello, nil)
 			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindUnreachable)
 			check.Equal(t, "asked.Load()", asked.Load(), 1)

@@ -64,7 +64,7 @@ func (w wire) model(t *testing.T, server *llmtest.Server, o openai.Options) llm.
 	}
 	o.RetryDelay = time.Millisecond
 	model, err := w.connect(o)
-	must(t, err)
+	check.NoError(t, err)
 	return model
 }
 
@@ -212,9 +212,9 @@ func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 			t.Fatalf("got %+v, %v %q", resp, err, server.Refusals())
 		}
 		stored, err := json.Marshal(resp.Message) // the transcript stores it between two requests
-		must(t, err)
+		check.NoError(t, err)
 		var again llm.Message
-		must(t, json.Unmarshal(stored, &again))
+		check.NoError(t, json.Unmarshal(stored, &again))
 		req.Messages = append(slices.Clone(req.Messages), again, llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: "found"})
 		sent := func(model llm.Model) string {
 			if _, err := model.Generate(t.Context(), req, nil); err != nil {
@@ -259,9 +259,4 @@ func TestProtocolIsReported(t *testing.T) {
 			t.Error("protocol")
 		}
 	})
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	check.NoError(t, err)
 }

@@ -122,7 +122,7 @@ type suite struct {
 	store   *store.Store
 	model   *obedient
 	room    *room
-	log     *journal
+	log     *check.Buffer
 	host    *Host
 	journal string
 	n       int
@@ -131,7 +131,7 @@ type suite struct {
 const secretOfServer = "s3cret-of-the-server-0815"
 
 func newSuite(t *testing.T, server Server) *suite {
-	s := &suite{T: t, model: &obedient{}, room: &room{}, log: &journal{}}
+	s := &suite{T: t, model: &obedient{}, room: &room{}, log: &check.Buffer{}}
 	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "evil", hostileTools, 700*time.Millisecond, 1000
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	host := Start([]Server{server}, "test", nil, log)

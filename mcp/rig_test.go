@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -105,27 +103,9 @@ func calculatorProgram(t *testing.T) Server {
 	return Server{ID: "calc", Command: []string{exe, "-test.run=^$"}, Allow: allowed, Env: map[string]string{serverVariable: "1", "OWN": "own value"}}
 }
 
-// journal is a log that a test reads.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-func start(t *testing.T, servers ...Server) (*Host, *journal) {
+func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 	t.Helper()
-	log := &journal{}
+	log := &check.Buffer{}
 	h := Start(servers, "test", nil, slog.New(slog.NewTextHandler(log, nil)))
 	t.Cleanup(h.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

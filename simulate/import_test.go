@@ -47,17 +47,12 @@ func options(t *testing.T, agent channel.Agent) simulate.Options {
 	return simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	check.NoError(t, err)
-}
-
 // imported imports messages into a store like `cairn import`.
 func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Conversation {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir()})
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
+	check.NoError(t, err)
+	t.Cleanup(func() { check.NoError(t, db.Close()) })
 	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{newConnector()}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	past := func(yield func(store.Inbound, error) bool) {
 		for _, m := range said {
@@ -67,10 +62,10 @@ func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Co
 		}
 	}
 	_, err = hub.Import(t.Context(), name, past, func(int) {})
-	must(t, err)
-	must(t, hub.Close())
+	check.NoError(t, err)
+	check.NoError(t, hub.Close())
 	conversation, err := db.Find(t.Context(), name)
-	must(t, err)
+	check.NoError(t, err)
 	return conversation
 }
 
@@ -93,9 +88,9 @@ func TestSimulationMatchesImport(t *testing.T) {
 			agent := agentOf(c.window, c.change)
 			conversation := imported(t, agent, talk(c.messages, uint64(c.window)))
 			rec, err := simulate.Read(t.Context(), conversation)
-			must(t, err)
+			check.NoError(t, err)
 			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
-			must(t, err)
+			check.NoError(t, err)
 			expectEqual(t, report, rec)
 		})
 	}

@@ -25,25 +25,25 @@ import (
 func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Dir: dir})
-	must(t, err)
+	check.NoError(t, err)
 	c := newConnector()
 	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{c}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	for i, m := range said {
 		time.Sleep(time.Minute)
 		m.Time, m.Addressed = time.Now(), asked(i)
-		must(t, second(hub.Deliver(t.Context(), name, m)))
+		check.NoError(t, second(hub.Deliver(t.Context(), name, m)))
 		if m.Addressed {
 			<-c.replies
 		}
-		must(t, hub.Idle(t.Context(), name))
+		check.NoError(t, hub.Idle(t.Context(), name))
 	}
 	time.Sleep(time.Minute)
-	must(t, hub.Close())
+	check.NoError(t, hub.Close())
 	conversation, err := db.Find(t.Context(), name)
-	must(t, err)
+	check.NoError(t, err)
 	rec, err := simulate.Read(t.Context(), conversation)
-	must(t, err)
-	must(t, db.Close())
+	check.NoError(t, err)
+	check.NoError(t, db.Close())
 	return rec
 }
 
@@ -123,7 +123,7 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(c.messages, 11), c.asked) })
 			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
-			must(t, err)
+			check.NoError(t, err)
 			differ := 0
 			if c.failing > 0 { // the order of a failed attempt and a turn of the same moment is not recorded
 				differ = 2

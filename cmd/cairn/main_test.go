@@ -165,12 +165,12 @@ type live struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
-	errs  *lines
+	errs  *check.Buffer
 }
 
 func (p folder) start(args ...string) *live {
 	p.t.Helper()
-	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000), errs: &lines{}}
+	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000), errs: &check.Buffer{}}
 	l.cmd.Stderr = l.errs
 	in, errIn := l.cmd.StdinPipe()
 	out, errOut := l.cmd.StdoutPipe()

@@ -179,7 +179,7 @@ func runPrometheus(t *testing.T, program, rules, at string) (ask func(query stri
 	address := free.Addr().String()
 	check.NoError(t, free.Close())
 	cmd := exec.CommandContext(t.Context(), program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
-	var out lines
+	var out check.Buffer
 	cmd.Stderr = &out
 	check.NoError(t, cmd.Start())
 	t.Cleanup(func() {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -138,31 +136,13 @@ func (p *platforms) answers(text string) (n [2]int) {
 type running struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	errs  *lines
+	errs  *check.Buffer
 	ended chan struct{}
-}
-
-// lines is a program's output so far.
-type lines struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 func (p folder) background(args ...string) *running {
 	p.t.Helper()
-	r := &running{t: p.t, cmd: p.command(args...), errs: &lines{}, ended: make(chan struct{})}
+	r := &running{t: p.t, cmd: p.command(args...), errs: &check.Buffer{}, ended: make(chan struct{})}
 	r.cmd.Stderr = r.errs
 	check.NoError(p.t, r.cmd.Start())
 	go func() {

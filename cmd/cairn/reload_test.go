@@ -25,14 +25,14 @@ type runningBot struct {
 	*bot
 	t    *testing.T
 	file string
-	log  *lines
+	log  *check.Buffer
 }
 
 func startBot(t *testing.T, text string) *runningBot {
 	t.Helper()
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
-	s := &runningBot{t: t, file: writeSettings(t, text), log: &lines{}}
+	s := &runningBot{t: t, file: writeSettings(t, text), log: &check.Buffer{}}
 	t.Chdir(filepath.Dir(s.file)) // for the data folder
 	a := &app{config: s.file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
@@ -154,7 +154,7 @@ func TestSettingsFileCreatedLater(t *testing.T) {
 	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
 	connector := check.Must(newImportConnector())(t)
-	log := &lines{}
+	log := &check.Buffer{}
 	b := check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector))(t)
 	defer b.close()
 	b.watchSettings(false)

@@ -58,7 +58,7 @@ func TestStartCheckIsOneLineOnTerminal(t *testing.T) {
 			in := check.Must(cmd.StdinPipe())(t)
 			cmd.Stderr = tty
 			check.NoError(t, cmd.Start())
-			var screen lines
+			var screen check.Buffer
 			go func() { _, _ = io.Copy(&screen, master) }() // ends when the terminal closes
 			waitForFile(t, screen.String, c.want(server.URL))
 			in.Close()

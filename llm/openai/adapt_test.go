@@ -97,7 +97,7 @@ func TestAddressWithoutV1(t *testing.T) {
 				BaseURL: strings.TrimSuffix(server.URL, "/v1"), Model: model, MaxRetries: -1,
 				Log: slog.New(slog.NewTextHandler(log, nil)),
 			})
-			must(t, err)
+			check.NoError(t, err)
 			for range 2 {
 				if resp, err := m.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
 					t.Fatalf("got %q, %v", resp.Message.Text, err)
@@ -111,7 +111,7 @@ func TestAddressWithoutV1(t *testing.T) {
 	}
 	t.Run("once, where it is no better", func(t *testing.T) {
 		m, err := openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1})
-		must(t, err)
+		check.NoError(t, err)
 		for range 2 {
 			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindWrongAddress)
 		}
@@ -119,7 +119,7 @@ func TestAddressWithoutV1(t *testing.T) {
 	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
 		locked := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusUnauthorized, "invalid_api_key", "wrong key") })
 		m, err := openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1})
-		must(t, err)
+		check.NoError(t, err)
 		for range 2 {
 			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindAuth)
 		}

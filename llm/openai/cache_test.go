@@ -31,7 +31,7 @@ func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *op
 	t.Helper()
 	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
 	model, err := openai.New(o)
-	must(t, err)
+	check.NoError(t, err)
 	return model
 }
 
@@ -59,7 +59,7 @@ func conversation(turns int) llm.Request {
 func marked(t *testing.T, r llmtest.Request) string {
 	t.Helper()
 	var input []struct{ Content, Output json.RawMessage }
-	must(t, json.Unmarshal(r.Body["input"], &input))
+	check.NoError(t, json.Unmarshal(r.Body["input"], &input))
 	var found []string
 	for _, item := range input {
 		for _, raw := range []json.RawMessage{item.Content, item.Output} {

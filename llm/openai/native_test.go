@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"cairn/internal/check"
+
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -25,11 +27,11 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	here := llmtest.Serve(t, answer)
 	model := connect(t, here, openai.Options{})
 	resp, err := model.Generate(t.Context(), hello, nil)
-	must(t, err)
+	check.NoError(t, err)
 	stored, err := json.Marshal(resp.Message) // the transcript stores it between two requests
-	must(t, err)
+	check.NoError(t, err)
 	var again llm.Message
-	must(t, json.Unmarshal(stored, &again))
+	check.NoError(t, json.Unmarshal(stored, &again))
 	next := llm.Request{Messages: []llm.Message{
 		hello.Messages[0], again,
 		{Role: llm.RoleTool, CallID: "a", Text: "1"},
@@ -45,7 +47,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 		field(t, message, "reasoning_content", `"so"`)
 		field(t, message, "reasoning_details", `[{"index":0,"signature":"sig","text":"let me see","type":"reasoning.text"},{"data":"xyz","index":1,"type":"reasoning.encrypted"}]`)
 		var calls []map[string]json.RawMessage
-		must(t, json.Unmarshal(message["tool_calls"], &calls))
+		check.NoError(t, json.Unmarshal(message["tool_calls"], &calls))
 		field(t, calls[0], "extra_content", `{"google":{"thought_signature":"deep"}}`)
 		if raw, ok := calls[1]["extra_content"]; ok {
 			t.Errorf("got %s in the second call", raw)

@@ -134,7 +134,7 @@ func TestWindowLookupChoosesModel(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL})
-	must(t, err)
+	check.NoError(t, err)
 	check.Equal(t, "model.Window(t.Context()).Tokens", model.Window(t.Context()).Tokens, 5000)
 	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "first" {
 		t.Errorf("asked for %q, %v", model.Name(), err)
@@ -148,7 +148,7 @@ func TestServerWithoutModels(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
-	must(t, err)
+	check.NoError(t, err)
 	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 }
 
@@ -158,9 +158,4 @@ func TestToolsWithInvalidSchemaAreOmitted(t *testing.T) {
 	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
 	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
 	check.Equal(t, "requests reached the server", len(server.Requests())+len(server.Refusals()), 0)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	check.NoError(t, err)
 }

@@ -184,13 +184,13 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 			})
 			model := connect(t, server, onResponses)
 			resp, err := model.Generate(t.Context(), hello, nil)
-			must(t, err)
+			check.NoError(t, err)
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], resp.Message, {Role: llm.RoleTool, CallID: "a", Text: "1"}, {Role: llm.RoleTool, CallID: "b", Text: "2"}}}
 			if _, err := model.Generate(t.Context(), next, nil); err != nil {
 				t.Fatal(err, server.Refusals())
 			}
 			var input []json.RawMessage
-			must(t, json.Unmarshal(server.Requests()[1].Body["input"], &input))
+			check.NoError(t, json.Unmarshal(server.Requests()[1].Body["input"], &input))
 			for i, want := range output {
 				check.Equal(t, fmt.Sprintf("item %d", i), string(input[1+i]), want)
 			}

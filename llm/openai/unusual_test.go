@@ -28,7 +28,7 @@ func connect(t *testing.T, server *llmtest.Server, options openai.Options) *open
 	}
 	options.RetryDelay = time.Millisecond
 	model, err := openai.New(options)
-	must(t, err)
+	check.NoError(t, err)
 	return model
 }
 

@@ -163,7 +163,7 @@ func TestModelsShareNothing(t *testing.T) {
 	notebook := new(llm.Notebook)
 	at := func(url, model string) *llm.Learnt {
 		m, err := openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook})
-		must(t, err)
+		check.NoError(t, err)
 		return m.Learnt()
 	}
 	one := at("http://localhost:1/v1", "m")
