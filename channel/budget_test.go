@@ -114,7 +114,7 @@ func TestTurnThatExhaustsBudgetStillAnswers(t *testing.T) {
 		return withBilledTokens(llmtest.Say("without tools"), 10, 0, 0, 0), nil
 	}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
 	check.Equal(t, "replies", r.ask("where is the tea?"), "without tools")
-	check.Len(t, "r.model.Requests()", r.model.Requests(), 4)
+	check.Len(t, "requests", r.model.Requests(), 4)
 }
 
 // TestExhaustedBudgetSummarizesWithoutModel: when the budget is spent (here by the worker's model alone),

@@ -76,8 +76,8 @@ func TestConsult(t *testing.T) {
 	}
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	counts := check.Must(conv.Transcript().Counts(t.Context()))(t)
-	check.Equal(t, "counts.Memories", counts.Memories, 0)
-	check.Equal(t, "counts.Messages", counts.Messages, 6)
+	check.Equal(t, "memories", counts.Memories, 0)
+	check.Equal(t, "messages", counts.Messages, 6)
 	shown := strings.Join(r.connector.shown, "|")
 	check.Contains(t, "shown", shown, "critic: It")
 	check.Lacks(t, "shown", shown, "|It will")

@@ -42,7 +42,7 @@ func TestForgetMe(t *testing.T) {
 	t.Run("without confirmation it lists the data, and deletes nothing", func(t *testing.T) {
 		got := r.finished(r.runAs(ada, place, "/forget me"))
 		check.Contains(t, "answer", got, "60 messages and 1 memory of yours in this conversation", "/forget me yes")
-		check.Contains(t, "r.finished(r.as(ada, place, \"/forget ME everywhere\"))", r.finished(r.runAs(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
+		check.Contains(t, "answer to /forget ME everywhere", r.finished(r.runAs(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
 		check.Equal(t, "answer to another person of the same name", r.finished(r.runAs(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
 		check.Contains(t, "answer", r.finished(r.runAs(ada, place, "/forget me not")), `"not"`)
 		check.Equal(t, "messages left", len(r.transcript()), 120)
@@ -64,7 +64,7 @@ func TestForgetMe(t *testing.T) {
 		check.Lacks(t, "memories", r.finished(r.runAs(bo, place, "/memories")), "Coco")
 	})
 	t.Run("with everywhere, it deletes the data of all channels", func(t *testing.T) {
-		check.HasPrefix(t, "r.finished(r.as(ada, place, \"/forget me everywhere yes\"))", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours in all conversations")
+		check.HasPrefix(t, "answer to /forget me everywhere yes", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours in all conversations")
 		check.Equal(t, "answer to the second /forgetme", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "I keep nothing of yours in all conversations that I have with you.")
 		c := check.Must(r.store.Conversation(t.Context(), other))(t)
 		check.Equal(t, "left", len(check.Must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
@@ -127,7 +127,7 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 	}
 	all := strings.Join(r.transcript(), "\n")
 	check.Lacks(t, "the transcript", all, "parrot")
-	check.Equal(t, "strings.Count(all, \"question\")", strings.Count(all, "question"), 5)
+	check.Equal(t, "questions in the transcript", strings.Count(all, "question"), 5)
 }
 
 func TestOptOut(t *testing.T) {

@@ -79,7 +79,7 @@ func TestOutageIsOneIncident(t *testing.T) {
 				ask(conversation)
 			}
 			check.Equal(t, "log lines for the end of the incident", log.lines(slog.LevelInfo, "turns_recovered"), 1)
-			check.Equal(t, "log.lines(slog.LevelWarn, \"\")", log.lines(slog.LevelWarn, ""), 1)
+			check.Equal(t, "warnings", log.lines(slog.LevelWarn, ""), 1)
 			down.Store(true)
 			ask("c")
 			if n := log.lines(slog.LevelWarn, ""); n != 2 {

@@ -226,7 +226,7 @@ func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {
 	r.waitForReplies()
 	asked := critic.Requests()
 	check.Len(t, "requests to the other agent", asked, 2)
-	check.Equal(t, "system(asked[0])+\"\\n\"", system(asked[0])+"\n", texts.Handover)
+	check.Equal(t, "system prompt", system(asked[0])+"\n", texts.Handover)
 	check.Equal(t, "system prompt of the task", system(asked[1]), texts.Task)
 	help := false
 	for _, req := range r.model.Requests() {

@@ -123,13 +123,13 @@ func TestMemoriesCommand(t *testing.T) {
 		} {
 			check.Equal(t, line, r.runAs(bo, place, line).String(), want)
 		}
-		check.Contains(t, "r.as(bo, place, \"/memories kind:rumour\").String()", r.runAs(bo, place, "/memories kind:rumour").String(), `no kind "rumour"`, "identity, goal")
+		check.Contains(t, "answer to /memories kind:rumour", r.runAs(bo, place, "/memories kind:rumour").String(), `no kind "rumour"`, "identity, goal")
 	})
 	t.Run("pinned memories are marked, and expired ones listed", func(t *testing.T) {
 		check.Contains(t, "answer", r.runAs(boss, place, "/memories pin 26").String(), "neither ends nor fades")
 		check.Contains(t, "answer", r.runAs(bo, place, "/memories Bergen").String(), "pinned)")
 		check.Contains(t, "answer", r.runAs(boss, place, "/memories unpin 26").String(), "no longer")
-		check.Lacks(t, "r.as(bo, place, \"/memories pinned beds\").String()", r.runAs(bo, place, "/memories pinned beds").String(), "pinned)")
+		check.Lacks(t, "answer to /memories pinned beds", r.runAs(bo, place, "/memories pinned beds").String(), "pinned)")
 	})
 	t.Run("a truncated list says so", func(t *testing.T) {
 		for i := range 200 {

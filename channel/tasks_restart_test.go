@@ -269,6 +269,6 @@ func TestPurgeReachesTasks(t *testing.T) {
 	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
 	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
 	check.Len(t, "summaries", held, 2)
-	check.Equal(t, "held[0].Messages+held[1].Messages", held[0].Messages+held[1].Messages, 0)
-	check.Len(t, "r.tasks()", r.tasks(), 0)
+	check.Equal(t, "messages left under the summaries", held[0].Messages+held[1].Messages, 0)
+	check.Len(t, "tasks", r.tasks(), 0)
 }

@@ -137,7 +137,7 @@ func TestPinCommands(t *testing.T) {
 	r.compact()
 	view := r.promptText()
 	check.Equal(t, "prompt", strings.Count(view, "4711"), 1)
-	check.Equal(t, "strings.Count(view, \"meeting is at nine\")", strings.Count(view, "meeting is at nine"), 1)
+	check.Equal(t, "copies of the message in the prompt", strings.Count(view, "meeting is at nine"), 1)
 	check.Lacks(t, "prompt", view, "Long: ")
 	r.restart()
 	r.wantAnswer("/pins", "4711", "nine")

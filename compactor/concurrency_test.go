@@ -63,7 +63,7 @@ func TestManyShortMessagesDoNotCompact(t *testing.T) {
 	}
 	check.Len(t, "requests, ,  messages are verbatim", r.worker.Requests(), 0)
 	check.Len(t, "requests", r.events, 0)
-	check.Equal(t, "r.c.Status().Lines", r.c.Status().Lines, 100)
+	check.Equal(t, "verbatim messages", r.c.Status().Lines, 100)
 }
 
 func TestUselessEmergencyIsReportedOnce(t *testing.T) {

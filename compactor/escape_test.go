@@ -186,7 +186,7 @@ func TestQuotesCannotBeLeft(t *testing.T) {
 		}
 		checkNoRole(t, got)
 	}
-	check.Equal(t, "chat.Quoted(\"tea < coffee, [x] is <b>\")", chat.Quoted("tea < coffee, [x] is <b>"), `"tea < coffee, [x] is <b>"`)
+	check.Equal(t, "quoted text", chat.Quoted("tea < coffee, [x] is <b>"), `"tea < coffee, [x] is <b>"`)
 }
 
 func TestNamesCannotImitateMarks(t *testing.T) {

@@ -43,7 +43,7 @@ func samples() map[string]string {
 
 func TestEstimate(t *testing.T) {
 	t.Run("nothing costs nothing", func(t *testing.T) {
-		check.Equal(t, "Estimate(\"\")", tokens.Estimate(""), 0)
+		check.Equal(t, "estimate of an empty text", tokens.Estimate(""), 0)
 	})
 	t.Run("anything costs something", func(t *testing.T) {
 		for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
@@ -85,7 +85,7 @@ func TestEstimate(t *testing.T) {
 
 func TestClip(t *testing.T) {
 	t.Run("what fits stays as it is", func(t *testing.T) {
-		check.Equal(t, "tokens.Clip(english, tokens.Estimate(english))", tokens.Clip(english, tokens.Estimate(english)), english)
+		check.Equal(t, "text clipped to its own size", tokens.Clip(english, tokens.Estimate(english)), english)
 	})
 	t.Run("both ends stay, and the line between counts what is gone", func(t *testing.T) {
 		text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
@@ -101,7 +101,7 @@ func TestClip(t *testing.T) {
 		}
 	})
 	t.Run("no budget leaves nothing", func(t *testing.T) {
-		check.Equal(t, "tokens.Clip(english, 0) + tokens.Clip(english, -5)", tokens.Clip(english, 0)+tokens.Clip(english, -5), "")
+		check.Equal(t, "text clipped to nothing", tokens.Clip(english, 0)+tokens.Clip(english, -5), "")
 	})
 	t.Run("a small budget keeps the beginning", func(t *testing.T) {
 		if got := tokens.Clip(english, 6); got == "" || !strings.HasPrefix(english, got) {

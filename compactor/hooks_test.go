@@ -83,7 +83,7 @@ func TestVeto(t *testing.T) {
 		r.resize(2000)
 		r.c.Overflow(t.Context())
 		check.Equal(t, "applied", applied.Trigger, compactor.OnEmergency)
-		check.Equal(t, "r.last(compactor.EventApplied).Trigger", r.last(compactor.EventApplied).Trigger, compactor.OnReactive)
+		check.Equal(t, "trigger of the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnReactive)
 		if asked[compactor.OnEmergency]+asked[compactor.OnReactive] > 0 {
 			t.Errorf("got hook calls for %v", asked)
 		}

@@ -43,7 +43,7 @@ func TestNamesakesAreDistinguished(t *testing.T) {
 
 func TestPicturesAreMentioned(t *testing.T) {
 	m := chat.Message{Seq: 1, Role: llm.RoleUser, Author: "Ada", Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Caption: "a cat"}}}
-	check.Contains(t, "materialOf(m, 1000)", materialOf(m, 1000), "[image: cat.png, image/png, a cat]")
+	check.Contains(t, "material", materialOf(m, 1000), "[image: cat.png, image/png, a cat]")
 }
 
 func TestBase64IsNoMaterial(t *testing.T) {

@@ -31,7 +31,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 		var refused []string
 		r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			check.Contains(t, "material", req.Messages[1].Text, `from="Ada" user="u1" memories="none">`)
-			check.Contains(t, "req.Messages[0].Text", req.Messages[0].Text, `memories="none"`)
+			check.Contains(t, "system prompt", req.Messages[0].Text, `memories="none"`)
 			if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
 				refused = append(refused, last.Text)
 				return summary("Ada decided to buy parrots."), nil

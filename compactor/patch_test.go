@@ -148,8 +148,8 @@ func TestInvalidPatchValues(t *testing.T) {
 		p := compactor.DefaultPolicy()
 		test.change(&p)
 		faults := p.Validate()
-		check.Len(t, "p.Validate()", faults, 1)
-		check.Equal(t, "p.Validate()[0].Error()", faults[0].Error(), test.want)
+		check.Len(t, "errors", faults, 1)
+		check.Equal(t, "first error", faults[0].Error(), test.want)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestSubAgentPatchLayers(t *testing.T) {
 		}
 	})
 	t.Run("what no layer of the parent sets does not hide the definition", func(t *testing.T) {
-		check.Equal(t, "p.BackgroundThreshold", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
+		check.Equal(t, "background_threshold", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
 	})
 	t.Run("so it goes on for three levels", func(t *testing.T) {
 		second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})

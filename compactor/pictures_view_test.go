@@ -50,7 +50,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		kind, data, err := r.conv.Transcript().File(t.Context(), view[1].Images[0].File)
 		check.NoError(t, err)
 		check.Equal(t, "first message", kind, "image/png")
-		check.Equal(t, "string(data)", string(data), "\x89PNG\r\n\x1a\n")
+		check.Equal(t, "data", string(data), "\x89PNG\r\n\x1a\n")
 		check.Contains(t, "the text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
 		r.restart()
 		if after := r.request(); !reflect.DeepEqual(after, view) {

@@ -20,8 +20,8 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("levelOf(%d of 10000)", tt.used), levelOf(tt.used, 10_000, p), tt.want)
 	}
 	check.Equal(t, "fractions", p.fraction(background), 0.30)
-	check.Equal(t, "p.fraction(aggressive)", p.fraction(aggressive), 0.50)
-	check.Equal(t, "p.fraction(emergency)", p.fraction(emergency), 0.50)
+	check.Equal(t, "aggressive level", p.fraction(aggressive), 0.50)
+	check.Equal(t, "emergency level", p.fraction(emergency), 0.50)
 	p.CompactAtTokens = 3_000
 	check.Equal(t, "compact_at_tokens reached: level", levelOf(3_000, 10_000, p), background)
 	p.Enabled = false
@@ -83,7 +83,7 @@ func TestPlan(t *testing.T) {
 			tt.s.open = tt.open
 			sp := planSpan(tt.s, tt.need, spared{tt.keep, tt.turns, tt.tail})
 			check.Equal(t, "span", sp.from, tt.wantFrom)
-			check.Equal(t, "sp.to", sp.to, tt.want)
+			check.Equal(t, "end of the span", sp.to, tt.want)
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestSpanEndsAtNextCompaction(t *testing.T) {
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
 	sp := planSpan(s, 1000, spared{})
 	check.Equal(t, "span", sp.from, 1)
-	check.Equal(t, "planSpan(s, 1000, spared{}).to", sp.to, 2)
+	check.Equal(t, "end of the span", sp.to, 2)
 }
 
 func TestSpanStartsAtItsNeighbor(t *testing.T) {
@@ -103,7 +103,7 @@ func TestSpanStartsAtItsNeighbor(t *testing.T) {
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
 	sp := planSpan(s, 1000, spared{})
 	check.Equal(t, "span", sp.from, 4)
-	check.Equal(t, "planSpan(s, 1000, spared{}).to", sp.to, 6)
+	check.Equal(t, "end of the span", sp.to, 6)
 }
 
 func stackOf(levels ...int) []Compaction {

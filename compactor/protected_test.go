@@ -143,7 +143,7 @@ func TestNewConversationShowsNothingTwice(t *testing.T) {
 	for i := range 5 {
 		r.talk(fmt.Sprintf("question-%d?", i), "a result")
 	}
-	check.Equal(t, "r.c.Compact(compactor.OnManual, \"\").State", r.c.Compact(compactor.OnManual, "").State, compactor.EventNoop)
+	check.Equal(t, "outcome of the request", r.c.Compact(compactor.OnManual, "").State, compactor.EventNoop)
 	view := r.render()
 	for i := range 5 {
 		check.Equal(t, fmt.Sprintf("copies of question %d", i), strings.Count(view, fmt.Sprintf("question-%d?", i)), 1)
@@ -173,8 +173,8 @@ func TestSingleTurnHasNothingToCut(t *testing.T) {
 	r.hook = nil
 	r.waitForWork("the only question", steps...)
 	e := r.c.Compact(compactor.OnManual, "")
-	check.Equal(t, "r.c.Compact(compactor.OnManual, \"\").State", e.State, compactor.EventNoop)
-	check.Contains(t, "r.c.Compact(compactor.OnManual, \"\").Error", e.Error, "nothing old enough")
+	check.Equal(t, "outcome of the request", e.State, compactor.EventNoop)
+	check.Contains(t, "error of the request", e.Error, "nothing old enough")
 	check.Equal(t, "rows,  calls of the worker", len(r.c.Status().Stack), 0)
 	check.Len(t, "rows", r.worker.Requests(), 0)
 	view := r.render()

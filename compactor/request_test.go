@@ -103,7 +103,7 @@ func TestModelCompactsOncePerTurn(t *testing.T) {
 	r.hook = func() { events = append(events, r.c.Compact(compactor.OnSelf, "")) }
 	r.talk("third")
 	check.Len(t, "outcome in the next turn", events, 1)
-	check.Equal(t, "events[0].State", events[0].State, compactor.EventStarted)
+	check.Equal(t, "first outcome", events[0].State, compactor.EventStarted)
 	r.waitIdle()
 	r.verify()
 }
@@ -151,6 +151,6 @@ func TestNothingToCut(t *testing.T) {
 	}
 	check.Len(t, "requests, events", worker.Requests(), 0)
 	check.Len(t, "requests, events", r.events, 0)
-	check.Len(t, "r.c.Status().Stack", r.c.Status().Stack, 0)
+	check.Len(t, "stack", r.c.Status().Stack, 0)
 	check.Contains(t, "refusal", r.refusal(compactor.OnManual), "nothing old enough")
 }

@@ -234,7 +234,7 @@ func TestSessionEndsAfterFailedPlaceholder(t *testing.T) {
 	r.waitIdle()
 	g := r.c.Status()
 	check.Len(t, "rows in the new session", g.Stack, 0)
-	check.Equal(t, "r.c.Status().Lines", g.Lines, 1)
+	check.Equal(t, "verbatim messages", g.Lines, 1)
 	r.verify()
 }
 

@@ -119,19 +119,19 @@ func TestCountSurvivesRestart(t *testing.T) {
 		r := finished()
 		r.compactAndWait()
 		r.restart()
-		check.Equal(t, "r.c.Count().Prompt", r.c.Count().Prompt, 0)
+		check.Equal(t, "counted prompt", r.c.Count().Prompt, 0)
 	})
 	t.Run("nor behind an edit", func(t *testing.T) {
 		r := finished()
 		r.edit(1, "edited")
 		r.restart()
-		check.Equal(t, "r.c.Count().Prompt", r.c.Count().Prompt, 0)
+		check.Equal(t, "counted prompt", r.c.Count().Prompt, 0)
 	})
 	t.Run("nor for another model", func(t *testing.T) {
 		r := finished()
 		r.close()
 		r.model = "another"
 		r.open()
-		check.Equal(t, "r.c.Count().Prompt", r.c.Count().Prompt, 0)
+		check.Equal(t, "counted prompt", r.c.Count().Prompt, 0)
 	})
 }

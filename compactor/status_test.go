@@ -126,8 +126,8 @@ func TestEventNumbersMatchStatus(t *testing.T) {
 	check.NoError(t, r.c.Wait(context.Background()))
 	e := r.events[len(r.events)-1]
 	check.Equal(t, "from  to  tokens; the status went", e.State, compactor.EventApplied)
-	check.Equal(t, "e.BeforeTokens", e.BeforeTokens, before)
-	check.Equal(t, "e.AfterTokens", e.AfterTokens, r.c.Status().Used)
+	check.Equal(t, "tokens before", e.BeforeTokens, before)
+	check.Equal(t, "tokens after", e.AfterTokens, r.c.Status().Used)
 }
 
 // TestWindowHoldsForAnyTokenSize: the budgets of all parts shrink with a model that makes more

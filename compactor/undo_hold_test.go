@@ -54,8 +54,8 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	t.Run("nor does the model's own wish", func(t *testing.T) {
 		r := start(t)
 		e := r.c.Compact(compactor.OnSelf, "")
-		check.Equal(t, "r.c.Compact(compactor.OnSelf, \"\").State", e.State, compactor.EventNoop)
-		check.Contains(t, "r.c.Compact(compactor.OnSelf, \"\").Error", e.Error, "was undone")
+		check.Equal(t, "outcome of the model's request", e.State, compactor.EventNoop)
+		check.Contains(t, "error of the model's request", e.Error, "was undone")
 	})
 	t.Run("a person's wish does", func(t *testing.T) {
 		r := start(t)

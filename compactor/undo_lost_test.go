@@ -69,8 +69,8 @@ func TestUndoIsRetried(t *testing.T) {
 	u := &undoFault{}
 	r, before := withLostUndo(t, 1, u)
 	u.undoes, u.works, u.late = true, true, 2
-	check.Equal(t, "e.State", check.Must(r.c.Undo(t.Context()))(t).State, compactor.EventUndone)
-	check.Equal(t, "u.late", u.late, 0)
+	check.Equal(t, "outcome", check.Must(r.c.Undo(t.Context()))(t).State, compactor.EventUndone)
+	check.Equal(t, "late undos", u.late, 0)
 	check.Equal(t, "the view", r.render(), before)
 	r.verify()
 }

@@ -110,8 +110,8 @@ func TestTokensInFiles(t *testing.T) {
 	})
 	t.Run("what it holds is never shown", func(t *testing.T) {
 		got := shown(s.Changed())
-		check.Lacks(t, "shown(s.Changed())", got, "hush")
-		check.Contains(t, "shown(s.Changed())", got, `[discord] token = "file:token"`)
+		check.Lacks(t, "shown changes", got, "hush")
+		check.Contains(t, "shown changes", got, `[discord] token = "file:token"`)
 	})
 }
 
@@ -235,7 +235,7 @@ agent = "librarian"
 	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
 		s, err := Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\""))
 		check.NoError(t, err)
-		check.Equal(t, "s.AgentFor(\"slack:T1/C1\")", s.AgentFor("slack:T1/C1"), "cairn")
+		check.Equal(t, "agent of the channel", s.AgentFor("slack:T1/C1"), "cairn")
 	})
 }
 
@@ -258,8 +258,8 @@ func TestOldNamesOfKeys(t *testing.T) {
 		s, err := read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")
 		check.NoError(t, err)
 		check.Len(t, "warnings", s.Warnings, 1)
-		check.Equal(t, "s.Warnings[0].Line", s.Warnings[0].Line, 2)
-		check.Equal(t, "s.Warnings[0].Text", s.Warnings[0].Text, "door is called connector now")
+		check.Equal(t, "line of the warning", s.Warnings[0].Line, 2)
+		check.Equal(t, "text of the warning", s.Warnings[0].Text, "door is called connector now")
 		if s.respondIn("slack:T1/C1") != channel.RespondAll || s.respondIn("discord:1/2") == channel.RespondAll {
 			t.Error("the binding applies to another place")
 		}

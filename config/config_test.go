@@ -157,7 +157,7 @@ extract_memories = true
 		}
 	})
 	t.Run("what the file leaves out is built in", func(t *testing.T) {
-		check.Equal(t, "small.AggressiveThreshold", small.AggressiveThreshold, compactor.DefaultPolicy().AggressiveThreshold)
+		check.Equal(t, "aggressive_threshold of a small window", small.AggressiveThreshold, compactor.DefaultPolicy().AggressiveThreshold)
 		check.Equal(t, "s.Agents[0].MaxOutputTokens", s.Agents[0].MaxOutputTokens, 4096)
 	})
 	t.Run("one agent's values do not reach another", func(t *testing.T) {

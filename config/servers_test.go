@@ -63,7 +63,7 @@ func TestEnvironmentSelectsProvider(t *testing.T) {
 			environment(t, set)
 			s := Default()
 			at, ok, err := s.Target(s.newAgent())
-			check.Equal(t, "aim(at, ok)", aim(at, ok), want)
+			check.Equal(t, "server of the model", aim(at, ok), want)
 			check.NoError(t, err)
 			check.Equal(t, "warning about both", s.Ambiguous(), i&3 != 0 && i&12 != 0)
 		})
@@ -119,7 +119,7 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 			check.NoError(t, err)
 			agent := s.Agents[0]
 			at, ok, err := s.Target(agent)
-			check.Equal(t, "aim(at, ok)", aim(at, ok), test.want)
+			check.Equal(t, "server of the model", aim(at, ok), test.want)
 			check.NoError(t, err)
 			if test.worker == "" {
 				return
@@ -173,6 +173,6 @@ func TestOtherKeysDoNotWarn(t *testing.T) {
 		t.Setenv("CAIRN_TEST_KEY", "k")
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
 		check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600))
-		check.Len(t, "s.Warnings", check.Must(Load(file))(t).Warnings, 0)
+		check.Len(t, "warnings", check.Must(Load(file))(t).Warnings, 0)
 	})
 }

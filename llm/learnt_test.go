@@ -16,8 +16,8 @@ func TestFactor(t *testing.T) {
 		var l llm.Learnt
 		l.Counted(0, 100)
 		l.Counted(100, 0)
-		check.Equal(t, "l.Factor()", l.Factor(), 1)
-		check.Equal(t, "l.Scale()", l.Scale(), 100)
+		check.Equal(t, "factor", l.Factor(), 1)
+		check.Equal(t, "scale", l.Scale(), 100)
 	})
 	t.Run("follows each count by three tenths", func(t *testing.T) {
 		var l llm.Learnt
@@ -33,10 +33,10 @@ func TestFactor(t *testing.T) {
 			high.Counted(10, 1000)
 			low.Counted(1000, 10)
 		}
-		check.Equal(t, "high.Factor()", high.Factor(), 2.5)
-		check.Equal(t, "low.Factor()", low.Factor(), 0.5)
+		check.Equal(t, "factor", high.Factor(), 2.5)
+		check.Equal(t, "factor", low.Factor(), 0.5)
 		check.Equal(t, "steps", high.Scale(), 225)
-		check.Equal(t, "low.Scale()", low.Scale(), 100)
+		check.Equal(t, "scale", low.Scale(), 100)
 	})
 	t.Run("in steps, it does not go to and fro", func(t *testing.T) {
 		var l llm.Learnt
@@ -87,7 +87,7 @@ func TestNotebook(t *testing.T) {
 		page.NoImages()
 		check.NoError(t, page.Keep(t.Context()))
 		want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
-		check.Equal(t, "open(s).Page(\"m@here\").Facts()", open(s).Page("m@here").Facts(), want)
+		check.Equal(t, "stored facts", open(s).Page("m@here").Facts(), want)
 		check.Equal(t, "facts of another server's model", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
 	})
 	t.Run("what hardly changes is not written", func(t *testing.T) {

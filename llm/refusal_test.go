@@ -38,8 +38,8 @@ func TestRefusalsBecomeErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			check.Equal(t, "err.Kind", err.Kind, c.kind)
-			check.Equal(t, "err.Message", err.Message, c.message)
+			check.Equal(t, "error kind", err.Kind, c.kind)
+			check.Equal(t, "error message", err.Message, c.message)
 		})
 	}
 }

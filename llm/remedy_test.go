@@ -74,7 +74,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 				t.Errorf("got %q for people, want it to contain %q", r.Person, f.said)
 			}
 			for _, inner := range []string{where.Address, where.Model, "there.test", "HTTP", "near"} {
-				check.Lacks(t, "r.Person", r.Person, inner)
+				check.Lacks(t, "sentence for people", r.Person, inner)
 			}
 			var line bytes.Buffer
 			slog.New(slog.NewTextHandler(&line, nil)).Warn("turn_failed", LogAttrs(err)...)

@@ -40,7 +40,7 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 				resp, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
 				check.NoError(t, err)
 				check.Equal(t, "after  requests", resp.Message.Text, "fine")
-				check.Len(t, "server.Requests()", server.Requests(), 3)
+				check.Len(t, "requests", server.Requests(), 3)
 			})
 		}
 	})
@@ -66,8 +66,8 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				_, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(ctx, hello, func(string) {})
-				check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), c.kind)
-				check.Len(t, "server.Requests()", server.Requests(), c.requests)
+				check.Equal(t, "error kind", llm.KindOf(err), c.kind)
+				check.Len(t, "requests", server.Requests(), c.requests)
 			})
 		}
 	})
@@ -102,8 +102,8 @@ func TestSilentServerIsUnreachable(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				server := w.open(t, answer)
 				_, err := w.model(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3}).Generate(t.Context(), hello, nil)
-				check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindUnreachable)
-				check.Len(t, "server.Requests()", server.Requests(), 1)
+				check.Equal(t, "error kind", llm.KindOf(err), llm.KindUnreachable)
+				check.Len(t, "requests", server.Requests(), 1)
 			})
 		}
 		t.Run("when it is asked for its models", func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestSilentServerIsUnreachable(t *testing.T) {
 			model, err := w.connect(openai.Options{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
 			check.NoError(t, err)
 			_, err = model.Generate(t.Context(), hello, nil)
-			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindUnreachable)
-			check.Equal(t, "asked.Load()", asked.Load(), 1)
+			check.Equal(t, "error kind", llm.KindOf(err), llm.KindUnreachable)
+			check.Equal(t, "requests", asked.Load(), 1)
 		})
 	})
 }
@@ -149,8 +149,8 @@ func TestAnswerTimeout(t *testing.T) {
 				defer cancel()
 				model := w.model(t, server, openai.Options{MaxTime: 200 * time.Millisecond, MaxRetries: 3})
 				_, err := model.Generate(ctx, hello, nil)
-				check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindUnreachable)
-				check.Len(t, "server.Requests()", server.Requests(), 1)
+				check.Equal(t, "error kind", llm.KindOf(err), llm.KindUnreachable)
+				check.Len(t, "requests", server.Requests(), 1)
 			})
 		}
 	})
@@ -195,7 +195,7 @@ func TestSlowReaderIsNoSilentServer(t *testing.T) {
 			}
 		})
 		check.NoError(t, err)
-		check.Equal(t, "resp.Message.Text", resp.Message.Text, "ab")
+		check.Equal(t, "reply", resp.Message.Text, "ab")
 	})
 }
 

@@ -21,8 +21,8 @@ func TestPicturesAreSent(t *testing.T) {
 		}
 		got := server.Requests()[0].Last()
 		check.Len(t, "text at the server", got.Images, 1)
-		check.Equal(t, "string(got.Images[0].Data)", string(got.Images[0].Data), string(png))
-		check.Equal(t, "got.Images[0].Type", got.Images[0].Type, "image/png")
+		check.Equal(t, "picture", string(got.Images[0].Data), string(png))
+		check.Equal(t, "type of the picture", got.Images[0].Type, "image/png")
 		for _, want := range []string{"image of #1: cat.png", "a drawing, not shown", "look"} {
 			check.Contains(t, "stored text", got.Text(), want)
 		}
@@ -82,7 +82,7 @@ func TestUnusualTextArrivesWhole(t *testing.T) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say(x.Request.Last().Text() + "\x00!") })
 		resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user(odd)}}, nil)
 		check.NoError(t, err)
-		check.Equal(t, "resp.Message.Text", resp.Message.Text, odd+"!")
+		check.Equal(t, "reply", resp.Message.Text, odd+"!")
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil)))
 		check.Equal(t, "invalid UTF-8 was sent", server.Requests()[1].Last().Text(), "a\uFFFDb\x01")
 	})

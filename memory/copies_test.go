@@ -28,8 +28,8 @@ func TestDeletionReachesToolResults(t *testing.T) {
 		check.EqualAll(t, "changed", got, []int64{1, 5, 6, 7})
 		storetest.WantNoSecret(t, c)
 		m := check.Must(c.Transcript().Message(ctx, 5))(t)
-		check.Equal(t, "m.Text", m.Text, store.DeletedCopyText)
-		check.Equal(t, "m.Tokens", m.Tokens, chat.TokensOf(m))
+		check.Equal(t, "text", m.Text, store.DeletedCopyText)
+		check.Equal(t, "tokens", m.Tokens, chat.TokensOf(m))
 	})
 	t.Run("what they found of others stays", func(t *testing.T) {
 		c := storetest.NewConversation(t)

@@ -97,16 +97,16 @@ func TestExportAndImport(t *testing.T) {
 		storetest.Deliver(t, c, m)
 		n, err := memory.In(other).Import(ctx, slices.Clone(all))
 		check.NoError(t, err)
-		check.Equal(t, "n.Fresh", n.Fresh, 7)
-		check.Equal(t, "n.Lost", n.Lost, 8)
+		check.Equal(t, "new memories", n.Fresh, 7)
+		check.Equal(t, "rejected memories", n.Lost, 8)
 		check.Equal(t, "sources", storetest.Number(t, other, "SELECT count(*) FROM memory_sources"), 0)
 	})
 	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {
 		other := storetest.Imported(t, 9)
 		storetest.Remove(t, other, 7)
 		n := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
-		check.Equal(t, "n.Fresh", n.Fresh, 7)
-		check.Equal(t, "n.Lost", n.Lost, 3)
+		check.Equal(t, "new memories", n.Fresh, 7)
+		check.Equal(t, "rejected memories", n.Lost, 3)
 		check.Equal(t, "sources", storetest.Number(t, other.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestExportAndImport(t *testing.T) {
 		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 6}))
 		m, _, err := memory.In(s).Get(ctx, 3)
 		check.NoError(t, err)
-		check.Equal(t, "m.State", m.State, "forgotten")
+		check.Equal(t, "state of the memory", m.State, "forgotten")
 	})
 }
 
@@ -159,7 +159,7 @@ func TestInvalidImportChangesNothing(t *testing.T) {
 		check.Must(memory.In(c.Store()).Import(ctx, []memory.Exported{secret}))(t)
 		m, _, err := memory.In(c.Store()).Get(ctx, 1)
 		check.NoError(t, err)
-		check.Lacks(t, "m.Content", m.Content, "a1B2a1B2")
+		check.Lacks(t, "content", m.Content, "a1B2a1B2")
 	})
 }
 

@@ -67,8 +67,8 @@ func TestWorkerSaves(t *testing.T) {
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		check.EqualAll(t, "got", storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"})
 		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
-		check.EqualAll(t, "m.Sources", m.Sources, []int64{1, 3})
-		check.Equal(t, "m.Confirmed", m.Confirmed, 1)
+		check.EqualAll(t, "sources", m.Sources, []int64{1, 3})
+		check.Equal(t, "confirmations", m.Confirmed, 1)
 	})
 	t.Run("a summary that cannot be stored saves no memory either", func(t *testing.T) {
 		c := storetest.Imported(t, 9)

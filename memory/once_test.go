@@ -106,8 +106,8 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 		storetest.Repair(t, c, transcript.Worker, 4, 6, "ann LIKES téa", 5)
 		wantContents(t, c, "fact: Ann likes tea.")
 		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
-		check.Equal(t, "m.Confirmed", m.Confirmed, 2)
-		check.EqualAll(t, "m.Sources", m.Sources, []int64{2, 5})
+		check.Equal(t, "confirmations", m.Confirmed, 2)
+		check.EqualAll(t, "sources", m.Sources, []int64{2, 5})
 	})
 }
 

@@ -68,7 +68,7 @@ func TestSearchMemories(t *testing.T) {
 	check.Error(t, err, store.ErrNotFound)
 	found := check.Must(memory.Of(c).Search(ctx, "tea", 1))(t)
 	check.Len(t, "found", found, 1)
-	check.Equal(t, "found[0].ID", found[0].ID, 1)
+	check.Equal(t, "id of the first memory", found[0].ID, 1)
 }
 
 func TestRankingOfMemories(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRankingOfMemories(t *testing.T) {
 	}
 	m := first("what tea does Caroline drink")
 	check.Equal(t, "of a person", m.ID, 1)
-	check.Equal(t, "first(\"what tea does Caroline drink\").Parts[1].Name", m.Parts[1].Name, "speaker")
+	check.Equal(t, "second part of the score", m.Parts[1].Name, "speaker")
 	check.Equal(t, "with a typo", first("greyhuond").ID, 3)
 	check.Equal(t, "by a name alone", first("Bob").Speaker, "Bob")
 	storetest.Run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())

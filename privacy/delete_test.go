@@ -33,7 +33,7 @@ func TestDelete(t *testing.T) {
 		}
 		taken := storetest.Deliver(t, c)
 		check.Len(t, "dequeued", taken, 1)
-		check.Equal(t, "storetest.Deliver(t, c)[0].ID", taken[0].ID, "m2")
+		check.Equal(t, "id", taken[0].ID, "m2")
 		check.Equal(t, "version", storetest.Version(t, c), before)
 	})
 	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
 		m, _, err := memory.In(c.Store()).Get(ctx, two)
 		check.NoError(t, err)
-		check.EqualAll(t, "m.Sources", m.Sources, []int64{5})
+		check.EqualAll(t, "sources", m.Sources, []int64{5})
 		if m, _, err := memory.In(c.Store()).Get(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)
 		}

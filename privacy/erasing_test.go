@@ -199,7 +199,7 @@ func TestOptingOut(t *testing.T) {
 	t.Run("what was there stays, and they may come back", func(t *testing.T) {
 		m, _, err := memory.In(c.Store()).Get(ctx, before.ID)
 		check.NoError(t, err)
-		check.Equal(t, "m.State", m.State, "active")
+		check.Equal(t, "state of the memory", m.State, "active")
 		if changed, err := privacy.Of(c).OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
 			t.Fatal(changed, err)
 		}

@@ -46,7 +46,7 @@ func TestReadBack(t *testing.T) {
 		}
 		got := added[1]
 		check.Equal(t, "the reply", got.ReplySeq, 1)
-		check.Equal(t, "added[1].Quote", got.Quote, "")
+		check.Equal(t, "quote", got.Quote, "")
 		if state := storetest.Load(t, c); state.Open != 0 || state.Next != 4 || !reflect.DeepEqual(state.Messages[1:], added) {
 			t.Errorf("loaded %+v, want %+v", state, added)
 		}

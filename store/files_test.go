@@ -78,7 +78,7 @@ func TestIncomplete(t *testing.T) {
 		check.NoError(t, c.Inbox().Complete(ctx, again[0], full))
 		taken := storetest.Deliver(t, c)
 		check.Len(t, "dequeued", taken, 1)
-		check.Equal(t, "storetest.Deliver(t, c)[0].Text", taken[0].Text, "second @Ann")
+		check.Equal(t, "text", taken[0].Text, "second @Ann")
 	})
 }
 
@@ -191,7 +191,7 @@ func TestFiles(t *testing.T) {
 		theirs := storetest.Deliver(t, other, withPicture(1, "theirs"))
 		storetest.Remove(t, c, 1)
 		_, data, err := other.Transcript().File(ctx, theirs[0].Attachments[0].File)
-		check.Equal(t, "string(data)", string(data), "theirs")
+		check.Equal(t, "data", string(data), "theirs")
 		check.NoError(t, err)
 		check.Equal(t, "files", storetest.Number(t, c.Store(), "SELECT count(*) FROM files"), 1)
 	})

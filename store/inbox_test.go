@@ -51,7 +51,7 @@ func TestDeliver(t *testing.T) {
 		}
 		page := check.Must(c.Transcript().Page(ctx, 0, 10))(t)
 		check.Len(t, "page", page, 1)
-		check.Equal(t, "page[0].Text", page[0].Text, "here")
+		check.Equal(t, "first message", page[0].Text, "here")
 	})
 	t.Run("no number reaches into another conversation", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -233,7 +233,7 @@ func TestImport(t *testing.T) {
 		check.Equal(t, "state after a refused import", storetest.Dump(t, c.Store()), before)
 		taken := storetest.Deliver(t, c)
 		check.Len(t, "dequeued", taken, 1)
-		check.Equal(t, "storetest.Deliver(t, c)[0].Seq", taken[0].Seq, 4)
+		check.Equal(t, "seq", taken[0].Seq, 4)
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
 	})
 	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {

@@ -199,9 +199,9 @@ func TestDeletionsReachThreads(t *testing.T) {
 		late := thread(t, s, "none")
 		storetest.Remove(t, above, 2)
 		in := storetest.Load(t, late).Head.Inherited
-		check.Len(t, "in.Stack", in.Stack, 1)
-		check.Equal(t, "in.Stack[0].Messages", in.Stack[0].Messages, 4)
-		check.Equal(t, "in.Stack[0].Kind", in.Stack[0].Kind, transcript.Placeholder)
+		check.Len(t, "inherited stack", in.Stack, 1)
+		check.Equal(t, "messages of the inherited row", in.Stack[0].Messages, 4)
+		check.Equal(t, "kind of the inherited row", in.Stack[0].Kind, transcript.Placeholder)
 	})
 }
 

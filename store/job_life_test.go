@@ -43,7 +43,7 @@ func TestJobLifecycle(t *testing.T) {
 		c = storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
 		state := storetest.Load(t, c)
 		check.EqualAll(t, "loaded", store.Ids(state.Prepared), []int64{prepared})
-		check.Len(t, "storetest.Load(t, c).Messages", state.Messages, 3)
+		check.Len(t, "messages", state.Messages, 3)
 		if _, rows := storetest.ApplyRows(t, c, running); rows[0].State != transcript.Failed || !strings.Contains(rows[0].Error, "stopped") {
 			t.Errorf("got running row %+v", rows[0])
 		}
@@ -70,7 +70,7 @@ func TestJobLifecycle(t *testing.T) {
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		page, err := j.Messages(ctx, 3, 8, 3)
 		check.NoError(t, err)
-		check.EqualAll(t, "storetest.Seqs(page)", storetest.Seqs(page), []int64{3, 5, 6})
+		check.EqualAll(t, "seqs", storetest.Seqs(page), []int64{3, 5, 6})
 	})
 }
 

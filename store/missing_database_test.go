@@ -51,7 +51,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		write(t, dir, store.DatabaseName, "")
 		wantRefused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
 		wantRefused(t, dir, "the file is empty") // as each call reports
-		check.Equal(t, "info.Size()", check.Must(os.Stat(store.File(dir)))(t).Size(), 0)
+		check.Equal(t, "size", check.Must(os.Stat(store.File(dir)))(t).Size(), 0)
 	})
 	t.Run("an emptied file whose log is there", func(t *testing.T) {
 		dir, log := left(t)
@@ -128,7 +128,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 		s := storetest.OpenStore(t, dir)
 		_, err := store.Open(ctx, store.Options{Dir: dir})
 		check.Error(t, err, store.ErrInUse)
-		check.Contains(t, "err.Error()", err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ")
+		check.Contains(t, "error", err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ")
 		s.Close()
 	}
 	// A killed bot's files name a live process, as process numbers are reused.

@@ -35,7 +35,7 @@ func TestDrop(t *testing.T) {
 	}
 	pieces := check.Must(c.Outbox().Unsent(ctx))(t)
 	check.Len(t, "left", pieces, 1)
-	check.Equal(t, "pieces[0].Text", pieces[0].Text, "c")
+	check.Equal(t, "piece", pieces[0].Text, "c")
 	check.Equal(t, "answer", len(check.Must(c.Store().Unfinished(ctx))(t)), 1)
 	for name, again := range map[string]func() error{
 		"sending": func() error { return c.Outbox().Sending(ctx, 1) },

@@ -63,7 +63,7 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 			storetest.WantNoSecret(t, c)
 			_, applied := storetest.ApplyRows(t, c, over, beside)
 			check.Equal(t, "applied", applied[0].State, transcript.Stale)
-			check.Equal(t, "applied[1].State", applied[1].State, transcript.Prepared)
+			check.Equal(t, "state of the second row", applied[1].State, transcript.Prepared)
 			if head, applied := storetest.ApplyRows(t, c, beside, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "More.")); storetest.Shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
 				t.Errorf("applied %+v", applied)
 			}
@@ -79,7 +79,7 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 			}
 			storetest.WantNoSecret(t, c)
 			_, applied := storetest.ApplyRows(t, c, j.ID())
-			check.Equal(t, "applied[0].State", applied[0].State, transcript.Stale)
+			check.Equal(t, "state of the first row", applied[0].State, transcript.Stale)
 			// Nothing was saved, so the next worker may save.
 			storetest.Repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
 			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann bought bicycles."})
@@ -89,8 +89,8 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 		c := tellRows(t)
 		storetest.Remove(t, c, 5)
 		head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 6))
-		check.Equal(t, "storetest.Shape(head.Stack)", storetest.Shape(head.Stack), "leaf worker 1-6")
-		check.Equal(t, "head.Stack[0].Messages", head.Stack[0].Messages, 5)
+		check.Equal(t, "stack", storetest.Shape(head.Stack), "leaf worker 1-6")
+		check.Equal(t, "messages of the first row", head.Stack[0].Messages, 5)
 	})
 	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
 		c := tellRows(t)
@@ -239,7 +239,7 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 		}
 		rows := rowsOf(t, c, transcript.RolledUp)
 		check.Equal(t, "folded", storetest.Shape(rows), "leaf worker 1-3, leaf worker 4-6")
-		check.EqualAll(t, "awaitsModel(rowsOf(t, c, transcript.RolledUp))", awaitsModel(rows), []bool{false, true})
+		check.EqualAll(t, "rows that await a model", awaitsModel(rows), []bool{false, true})
 		checkCoverage(t, c)
 	})
 }

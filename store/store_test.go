@@ -156,7 +156,7 @@ func TestLock(t *testing.T) {
 		first := storetest.OpenStore(t, dir)
 		_, err := store.Open(ctx, store.Options{Dir: dir})
 		check.Error(t, err, store.ErrInUse)
-		check.Contains(t, "err.Error()", err.Error(), fmt.Sprintf("process %d ", os.Getpid()))
+		check.Contains(t, "error", err.Error(), fmt.Sprintf("process %d ", os.Getpid()))
 		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 		shared.Close()
 		check.NoError(t, first.Close())

@@ -93,7 +93,7 @@ func TestRetriesAndUnsentPieces(t *testing.T) {
 		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))
 		pieces, _ := c.Outbox().Unsent(ctx)
 		check.Len(t, "pieces", pieces, 1)
-		check.Equal(t, "pieces[0].Row", pieces[0].Row, 2)
+		check.Equal(t, "row of the piece", pieces[0].Row, 2)
 		check.Error(t, c.Outbox().Sending(ctx, 1), store.ErrNotFound)
 	})
 }
@@ -128,7 +128,7 @@ func TestConversations(t *testing.T) {
 		c := storetest.Find(t, s, name)
 		again := storetest.Find(t, s, name)
 		check.Equal(t, "conversations", *again, *c)
-		check.Equal(t, "storetest.Find(t, s, name).Name()", again.Name(), name)
+		check.Equal(t, "name", again.Name(), name)
 	}
 	check.EqualAll(t, "got", check.Must(storetest.AllNames(s))(t), names)
 	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {

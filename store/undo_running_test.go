@@ -35,5 +35,5 @@ func TestUndoRestoresBlankRowAsPlaceholder(t *testing.T) {
 	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
 	head := undo(t, c)
 	check.Equal(t, "the stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
-	check.Equal(t, "head.Stack[0].Tokens", head.Stack[0].Tokens, head.Stack[0].Cost())
+	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
 }

@@ -222,7 +222,7 @@ func TestUndoHold(t *testing.T) {
 		t.Helper()
 		head := storetest.Load(t, c).Head
 		check.Equal(t, "spared", head.SparedFrom, from)
-		check.Equal(t, "storetest.Load(t, c).Head.SparedTo", head.SparedTo, to)
+		check.Equal(t, "end of the undo hold", head.SparedTo, to)
 	}
 	by := func(t *testing.T, c *store.Conversation, trigger transcript.Trigger, from, to int64) {
 		t.Helper()

@@ -111,7 +111,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				t.Fatalf("got copy %+v, %v", c, err)
 			}
 			wantRows(t, "the copy", dir, copied, columns, before)
-			check.Equal(t, "info.Mode().Perm()", check.Must(os.Stat(copied))(t).Mode().Perm(), 0o600)
+			check.Equal(t, "permissions", check.Must(os.Stat(copied))(t).Mode().Perm(), 0o600)
 			t.Run("and the copy leads back", func(t *testing.T) {
 				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)

@@ -58,7 +58,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 			check.NoError(t, memory.In(s).Restore(ctx, id))
 			m, _, err := memory.In(s).Get(ctx, id)
 			check.NoError(t, err)
-			check.Equal(t, "m.State", m.State, want)
+			check.Equal(t, "state of the memory", m.State, want)
 		}
 	})
 	t.Run("no place is public before its connector says so", func(t *testing.T) {

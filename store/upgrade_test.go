@@ -105,7 +105,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		}
 		head, applied := storetest.ApplyRows(t, c, 2)
 		check.Equal(t, "applied rows", storetest.Shape(head.Stack), "leaf worker 1-1, leaf worker 2-3")
-		check.Equal(t, "applied[0].State", applied[0].State, transcript.Applied)
+		check.Equal(t, "state of the first row", applied[0].State, transcript.Applied)
 	})
 	t.Run("what was applied then stands in its place, and is not undone", func(t *testing.T) {
 		all, err := c.Compactions().Applied(ctx)

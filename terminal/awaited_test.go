@@ -20,6 +20,6 @@ func TestSlowAnswerIsShownWhole(t *testing.T) {
 		s := talk(t, asJSON, `{"id":"1","text":"Ada moved to Turin in May."}`+"\n"+`{"id":"2","text":"/recap"}`+"\n", echo)
 		replies := s.of(t, "reply")
 		check.Len(t, "replies", replies, 2)
-		check.Contains(t, "replies[1]", replies[1], want, "Made without a model")
+		check.Contains(t, "second reply", replies[1], want, "Made without a model")
 	})
 }

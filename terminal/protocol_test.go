@@ -69,8 +69,8 @@ func TestProtocol(t *testing.T) {
 			return resp, nil
 		})
 		used := s.of(t, "usage")
-		check.Len(t, "s.of(t, \"usage\")", used, 1)
-		check.Contains(t, "s.of(t, \"usage\")[0]", used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
+		check.Len(t, "usage events", used, 1)
+		check.Contains(t, "first usage event", used[0], `"for":"turn","model":"scripted","requests":1,"input_tokens":700,"cached_tokens":512`)
 	})
 	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
 		long := strings.Repeat("The tide rises twice a day. ", 1000)
@@ -97,7 +97,7 @@ func TestProtocolRepetitions(t *testing.T) {
 		s := talk(t, asJSON, line+`{"text":"/context"}`+"\n"+line, echo)
 		got := s.of(t, "accepted")
 		check.Len(t, "accepted", got, 2)
-		check.Equal(t, "s.of(t, \"accepted\")[0]", got[0], got[1])
+		check.Equal(t, "first accepted event", got[0], got[1])
 		check.Equal(t, "replies", len(s.of(t, "reply")), 2)
 	})
 	t.Run("a command that comes again is not run again, its answer is repeated", func(t *testing.T) {
@@ -280,8 +280,8 @@ func TestProtocolOrder(t *testing.T) {
 			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
 			check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
 			got := s.of(t, "reply")
-			check.Len(t, "s.of(t, \"reply\")", got, 1)
-			check.Contains(t, "s.of(t, \"reply\")[0]", got[0], `"to":["s"],"text":"`+want)
+			check.Len(t, "replies", got, 1)
+			check.Contains(t, "first reply", got[0], `"to":["s"],"text":"`+want)
 			check.Equal(t, "state afterwards", len(s.of(t, "error")), 0)
 		})
 	}

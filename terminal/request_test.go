@@ -41,7 +41,7 @@ func TestProtocolRefusals(t *testing.T) {
 			check.Contains(t, "got[0]", got[0], test.want)
 			accepted := s.of(t, "accepted")
 			check.Len(t, "accepted", accepted, 1)
-			check.Contains(t, "s.of(t, \"accepted\")[0]", accepted[0], `"id":"z","seq":1`)
+			check.Contains(t, "first accepted event", accepted[0], `"id":"z","seq":1`)
 			check.Equal(t, "the run did not continue", len(s.of(t, "reply")), 1)
 		})
 	}

@@ -22,9 +22,9 @@ func TestUnknownCommandInJSON(t *testing.T) {
 	s := talk(t, asJSON, `{"id":"1","text":"/contxt"}`+"\n"+`{"id":"2","text":"//stop"}`+"\n"+`{"id":"3","text":"/quit"}`+"\n", echo)
 	errors := s.of(t, "error")
 	check.Len(t, "errors", errors, 2)
-	check.Contains(t, "errors[0]", errors[0], `"to":["1"]`, "did you mean /context?")
-	check.Contains(t, "errors[1]", errors[1], "close the input")
+	check.Contains(t, "first error", errors[0], `"to":["1"]`, "did you mean /context?")
+	check.Contains(t, "second error", errors[1], "close the input")
 	replies := s.of(t, "reply")
 	check.Len(t, "replies", replies, 1)
-	check.Contains(t, "s.of(t, \"reply\")[0]", replies[0], "you said /stop")
+	check.Contains(t, "first reply", replies[0], "you said /stop")
 }

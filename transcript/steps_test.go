@@ -75,7 +75,7 @@ func TestPrepare(t *testing.T) {
 		c.must(c.s.Prepare(sum))
 		got := c.s.Prepared[0]
 		check.Equal(t, "prepared", got.To, 2)
-		check.Equal(t, "c.s.Prepared[0].Text", got.Text, "all")
+		check.Equal(t, "text of the prepared summary", got.Text, "all")
 	})
 }
 

@@ -69,7 +69,7 @@ func TestWithout(t *testing.T) {
 		}
 		row := late.Without([]int64{6})
 		check.Equal(t, "prepared", row.State, transcript.Stale)
-		check.Equal(t, "late.Without([]int64{6}).Text", row.Text, "")
+		check.Equal(t, "text without the message", row.Text, "")
 	})
 }
 

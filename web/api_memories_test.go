@@ -20,7 +20,7 @@ func TestMemories(t *testing.T) {
 	var list memoryList
 	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")
 	check.Equal(t, fmt.Sprint(list), list.Total, 1)
-	check.Equal(t, "list.Memories[0].Content", list.Memories[0].Content, "Ada prefers green tea")
+	check.Equal(t, "memory", list.Memories[0].Content, "Ada prefers green tea")
 	var m memoryAnswer
 	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
 		t.Errorf("%+v", m)
@@ -35,7 +35,7 @@ func TestMemories(t *testing.T) {
 	var found recalled
 	r.do(200, &found, "GET", "/api/recall?q=green+tea&conversation=terminal:garden", "")
 	check.Len(t, fmt.Sprint(found), found.Memories, 1)
-	check.Equal(t, "found.Memories[0].ID", found.Memories[0].ID, saved.ID)
+	check.Equal(t, "id of the memory found", found.Memories[0].ID, saved.ID)
 	r.do(204, nil, "DELETE", one, "")
 	r.do(404, nil, "GET", one, "")
 	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {
@@ -47,7 +47,7 @@ func TestUsage(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk("terminal:garden", 3)
 	for by, want := range map[string]string{"model": `"model":"scripted"`, "conversation": `"conversation":"terminal:garden"`, "day": `"day":"`} {
-		check.Contains(t, "r.do(200, nil, \"GET\", \"/api/usage?by=\"+by, \"\")", r.do(200, nil, "GET", "/api/usage?by="+by, ""), want, `"requests":3`)
+		check.Contains(t, "usage", r.do(200, nil, "GET", "/api/usage?by="+by, ""), want, `"requests":3`)
 	}
 	r.do(400, nil, "GET", "/api/usage?by=moon", "")
 	var spent channel.Spending

@@ -39,7 +39,7 @@ func TestConversationsAPI(t *testing.T) {
 	t.Run("a name with slashes and signs is percent-encoded", func(t *testing.T) {
 		var one conversationAnswer
 		r.do(200, &one, "GET", at(hostile, ""), "")
-		check.Equal(t, "one.Channel", one.Channel, hostile)
+		check.Equal(t, "channel", one.Channel, hostile)
 		r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")
 	})
 	t.Run("messages are paged from the newest on", func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestConversationsAPI(t *testing.T) {
 				break
 			}
 		}
-		check.Equal(t, "fmt.Sprint(seen)", fmt.Sprint(seen), "[10 9 8 7 6 5 4 3 2 1]")
+		check.Equal(t, "seqs of all pages", fmt.Sprint(seen), "[10 9 8 7 6 5 4 3 2 1]")
 	})
 	t.Run("q finds messages", func(t *testing.T) {
 		var list messageList
@@ -77,8 +77,8 @@ func TestCompactAndUndo(t *testing.T) {
 	var job jobAnswer
 	r.do(202, &job, "POST", at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
 	check.Equal(t, fmt.Sprint(job), job.State, "started")
-	check.Equal(t, "job.From", job.From, 1)
-	check.Equal(t, "job.To", job.To, 12)
+	check.Equal(t, "start of the compaction", job.From, 1)
+	check.Equal(t, "end of the compaction", job.To, 12)
 	applied := watch.until(t, `"state":"applied"`)
 	check.Contains(t, "applied", applied, `"before_tokens":`)
 	check.Lacks(t, "applied", applied, `"after_tokens":0`)
@@ -107,7 +107,7 @@ func TestCompactAndUndo(t *testing.T) {
 			t.Errorf("%+v", h.Used)
 		}
 		r.do(200, &h, "GET", at(garden, "/history?since="+time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")), "")
-		check.Len(t, "h.Used", h.Used, 0)
+		check.Len(t, "usage points", h.Used, 0)
 	})
 	t.Run("settings hold for one compaction", func(t *testing.T) {
 		r.do(422, nil, "POST", at(garden, "/compact"), `{"compaction": {"target_percentage": 5}}`)

@@ -117,9 +117,9 @@ func TestMCPResources(t *testing.T) {
 		}
 		return result.Contents[0].Text, nil
 	}
-	check.Contains(t, "must(read(\"conversations\"))", must(read("conversations")), here)
+	check.Contains(t, "conversations", must(read("conversations")), here)
 	one := strings.ReplaceAll(strings.TrimPrefix(apiOf(here), "/api/"), ":", "%3A") // as a template is expanded
-	check.Contains(t, "must(read(one + \"/messages\"))", must(read(one+"/messages")), `"seq":`)
+	check.Contains(t, "messages", must(read(one+"/messages")), `"seq":`)
 	for _, plain := range []string{"conversations/" + here, "conversations/" + here + "/summaries", "conversations/" + here + "/messages"} { // as people write it
 		check.HasPrefix(t, plain, must(read(plain)), "{")
 	}

@@ -55,7 +55,7 @@ func TestChannels(t *testing.T) {
 			_, err = c.Inbox().Deliver(t.Context(), store.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
 		}
 		check.NoError(t, errors.Join(err, db.Close()))
-		check.Contains(t, "p.must(\"\", \"channels\")", p.must("", "channels"), "discord:9/20", "  #plaza · [31mCozy Corner\n")
+		check.Contains(t, "output of channels", p.must("", "channels"), "discord:9/20", "  #plaza · [31mCozy Corner\n")
 		check.Contains(t, "the result", p.must("", "channels", "--json"), `"channel":"discord:9/20","name":"#plaza · `)
 	})
 	t.Run("of several one must be named", func(t *testing.T) {

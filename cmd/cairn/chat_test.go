@@ -78,8 +78,8 @@ func TestUnwritableOutput(t *testing.T) {
 			defer guard.Stop()
 			_ = cmd.Wait() // the exit code shows it
 			check.Equal(t, "exit code", cmd.ProcessState.ExitCode(), exitFailed)
-			check.Equal(t, "strings.Count(errs.String(), \"cairn: \")", strings.Count(errs.String(), "cairn: "), 1)
-			check.Contains(t, "errs.String()", errs.String(), "no space left on device")
+			check.Equal(t, "error lines", strings.Count(errs.String(), "cairn: "), 1)
+			check.Contains(t, "errors", errs.String(), "no space left on device")
 			check.Contains(t, "output of the next start", p.must("", args...), test.answer)
 		})
 	}
@@ -120,8 +120,8 @@ nonsense
 		l.until(`"reply"`)
 		r := p.run("hello\n", "chat")
 		check.Equal(t, "exit code", r.code, exitInUse)
-		check.Contains(t, "r.err", r.err, "process")
-		check.Equal(t, "r.out", r.out, "")
+		check.Contains(t, "errors", r.err, "process")
+		check.Equal(t, "output", r.out, "")
 		check.Contains(t, "the transcript cannot be read while the bot runs", p.must("", "transcript"), "I like tea")
 		l.end()
 	})
@@ -172,7 +172,7 @@ func TestChatWithAServer(t *testing.T) {
 	}
 	got := server.Requests()[0]
 	check.Equal(t, "asked", got.Model, "test-model")
-	check.Equal(t, "server.Requests()[0].Header.Get(\"Authorization\")", got.Header.Get("Authorization"), "Bearer sk-test")
+	check.Equal(t, "Authorization header", got.Header.Get("Authorization"), "Bearer sk-test")
 }
 
 func TestInterruptedTurn(t *testing.T) {

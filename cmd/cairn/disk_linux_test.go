@@ -147,7 +147,7 @@ func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	l.until("I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
 	mend()
 	line := l.until(`"reply"`)
-	check.Contains(t, "l.until(`\"reply\"`)[len(l.until(`\"reply\"`))-1]", line[len(line)-1], "Here I am.")
+	check.Contains(t, "last reply", line[len(line)-1], "Here I am.")
 	l.in.Close()
 	rest, code := l.rest()
 	if code != 0 || strings.Contains(strings.Join(rest, ""), `"reply"`) {

@@ -44,7 +44,7 @@ func TestDoctor(t *testing.T) {
 		p, _ := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
 		r := p.run("", "doctor")
 		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
+		check.Contains(t, "output of doctor", r.out, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
 	})
 }
 
@@ -59,7 +59,7 @@ func TestDoctorFindsDamage(t *testing.T) {
 		check.Must(db.Exec("UPDATE conversations SET next_seq = 1"))(t)
 		r := p.run("", "doctor")
 		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "terminal:general: the next message would get the number 1, which is taken", "to restore: stop the bot")
+		check.Contains(t, "output of doctor", r.out, "terminal:general: the next message would get the number 1, which is taken", "to restore: stop the bot")
 	})
 	t.Run("a database with damaged pages is restored from the newest backup, as it says", func(t *testing.T) {
 		t.Parallel()
@@ -73,7 +73,7 @@ func TestDoctorFindsDamage(t *testing.T) {
 		p.damage("message_terms")
 		r := p.run("", "doctor")
 		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "run `cairn restore "+newest+"`, the newest backup")
+		check.Contains(t, "output of doctor", r.out, "run `cairn restore "+newest+"`, the newest backup")
 		p.must("", "restore", newest)
 		check.Contains(t, "the result", p.must("", "doctor"), "1 backup, the newest is "+newest)
 		check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)

@@ -81,7 +81,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "r.out", r.out, ", with tools; ", "wire responses", "wants the wire responses")
+		check.Contains(t, "output", r.out, ", with tools; ", "wire responses", "wants the wire responses")
 	})
 	t.Run("what the cache did", func(t *testing.T) {
 		t.Parallel()
@@ -112,7 +112,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		defer web.Close()
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "r.out", r.out, "wrong address (HTTP 404)", "what to do: correct base_url ("+web.URL+")")
+		check.Contains(t, "output", r.out, "wrong address (HTTP 404)", "what to do: correct base_url ("+web.URL+")")
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		t.Parallel()
@@ -120,7 +120,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		web.Close()
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "r.out", r.out, "what to do: start the server at "+web.URL+"/v1", "not asked, its server failed")
-		check.Contains(t, "r.err", r.err, "1 thing is wrong")
+		check.Contains(t, "output", r.out, "what to do: start the server at "+web.URL+"/v1", "not asked, its server failed")
+		check.Contains(t, "errors", r.err, "1 thing is wrong")
 	})
 }

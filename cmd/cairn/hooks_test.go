@@ -104,6 +104,6 @@ func TestDoctorChecksHooks(t *testing.T) {
 	p := newFolder(t)
 	p.write("config.toml", "[hooks]\non_reply = \"no-such-program\"\non_memory = \"sh -c true\"\n")
 	r := p.run("", "doctor")
-	check.Equal(t, "r.code", r.code, 1)
-	check.Contains(t, "r.out", r.out, "on_reply", "on_memory: sh")
+	check.Equal(t, "exit code", r.code, 1)
+	check.Contains(t, "output", r.out, "on_reply", "on_memory: sh")
 }

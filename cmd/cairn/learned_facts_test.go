@@ -51,7 +51,7 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	t.Run("the shell shows the limit and the number the bot shows", func(t *testing.T) {
 		g := look(p)
 		check.Equal(t, fmt.Sprint(g), g.Max, 6000)
-		check.Equal(t, "g.Source", g.Source, "an overflow")
+		check.Equal(t, "source of the fact", g.Source, "an overflow")
 		out := p.must("/context\n", "chat")
 		check.Contains(t, "number in the shell", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))
 	})

@@ -120,8 +120,8 @@ func TestMCPWritesThroughRunningBot(t *testing.T) {
 		if !web {
 			r := p.run("", "mcp", "--write")
 			check.Equal(t, "without [web]", r.code, exitInUse)
-			check.Contains(t, "r.err", r.err, "set listen under [web]")
-			check.Equal(t, "r.out", r.out, "")
+			check.Contains(t, "errors", r.err, "set listen under [web]")
+			check.Equal(t, "output", r.out, "")
 		} else {
 			other := p
 			other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}

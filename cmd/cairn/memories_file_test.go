@@ -25,14 +25,14 @@ func TestMemoriesExportToFile(t *testing.T) {
 		check.Equal(t, "the result", other.must("", "memories", "export"), out)
 		got := parse[kept](t, other.must("", "memories", "search", "tea", "--json"))
 		check.Len(t, "got", got, 1)
-		check.Equal(t, "got[0].Speaker", got[0].Speaker, "Ada")
+		check.Equal(t, "speaker", got[0].Speaker, "Ada")
 		other.must("", "memories", "restore", "3")
 	})
 	t.Run("a file is written once, for its owner alone", func(t *testing.T) {
 		p.must("", "memories", "export", "all.jsonl")
 		text, err := os.ReadFile(filepath.Join(p.dir, "all.jsonl"))
 		check.NoError(t, err)
-		check.Equal(t, "string(text)", string(text), out)
+		check.Equal(t, "text", string(text), out)
 		check.Equal(t, "the result", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		p.fails(exitFailed, "is there already", "memories", "export", "all.jsonl")
 	})
@@ -40,18 +40,18 @@ func TestMemoriesExportToFile(t *testing.T) {
 		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")
 		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
 		check.HasPrefix(t, "blank lines", out, "# terminal:")
-		check.Equal(t, "strings.Count(out, \"\\n\\n# \")", strings.Count(out, "\n\n# "), strings.Count(out, "# terminal:")-1)
+		check.Equal(t, "channels in the file", strings.Count(out, "\n\n# "), strings.Count(out, "# terminal:")-1)
 		check.Contains(t, "the result", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
 		check.Lacks(t, "forgotten memories", out, "coffee")
 	})
 	t.Run("a filter holds for files too", func(t *testing.T) {
 		got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden"))
 		check.Len(t, "got", got, 1)
-		check.Equal(t, "got[0].Channel", got[0].Channel, "terminal:garden")
+		check.Equal(t, "channel", got[0].Channel, "terminal:garden")
 		for _, command := range []string{"export", "list"} {
 			r := p.run("", "memories", command, "--channel", "nowhere")
 			check.Equal(t, "exit code", r.code, exitNotFound)
-			check.Equal(t, "r.err", r.err, "cairn: channel nowhere: not found: there are terminal:garden, terminal:general\n")
+			check.Equal(t, "errors", r.err, "cairn: channel nowhere: not found: there are terminal:garden, terminal:general\n")
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestMemoriesImportFromFile(t *testing.T) {
 			p := newFolder(t)
 			r := p.run("", "memories", "import", p.write("bad.jsonl", c.text))
 			check.Equal(t, "exit code", r.code, exitFailed)
-			check.Contains(t, "r.err", r.err, c.want)
+			check.Contains(t, "errors", r.err, c.want)
 			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
 				t.Error("got an import")
 			}
@@ -84,15 +84,15 @@ func TestMemoriesImportFromFile(t *testing.T) {
 		p := newFolder(t)
 		p.must("", "memories", "import", p.write("short.jsonl", "\ufeff"+good))
 		got := parse[kept](t, p.must("", "memories", "list", "--json"))
-		check.Len(t, "parse[kept](t, p.must(\"\", \"memories\", \"list\", \"--json\"))", got, 1)
-		check.Equal(t, "got[0].State", got[0].State, "active")
+		check.Len(t, "memories", got, 1)
+		check.Equal(t, "state", got[0].State, "active")
 	})
 	t.Run("one is one", func(t *testing.T) {
 		p := newFolder(t)
 		file := p.write("one.jsonl", strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1))
 		r := p.run("", "memories", "import", file)
-		check.Equal(t, "p.run(\"\", \"memories\", \"import\", file).out", r.out, "imported 1 memory; 0 were there already\n")
-		check.Equal(t, "p.run(\"\", \"memories\", \"import\", file).err", r.err, "1 of the messages they came from is not here\n")
+		check.Equal(t, "output of the import", r.out, "imported 1 memory; 0 were there already\n")
+		check.Equal(t, "errors of the import", r.err, "1 of the messages they came from is not here\n")
 		check.Equal(t, "the result", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
 	})
 }

@@ -115,8 +115,8 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		p.must("", "memories", "forget", "2")
 		p.fails(exitFailed, "it is forgotten", "memories", "pin", "2")
 		got := list("--state", "forgotten")
-		check.Len(t, "list(\"--state\", \"forgotten\")", got, 1)
-		check.Equal(t, "list(\"--state\", \"forgotten\")[0].ID", got[0].ID, 2)
+		check.Len(t, "forgotten memories", got, 1)
+		check.Equal(t, "id of the forgotten memory", got[0].ID, 2)
 		check.Contains(t, "the result", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		}
 		got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json"))
 		check.Len(t, "got", got, 1)
-		check.Equal(t, "got[0].State", got[0].State, "purged")
+		check.Equal(t, "state", got[0].State, "purged")
 		check.Equal(t, "the result", len(list("--state", "all")), 4)
 	})
 	t.Run("beside a running bot all but import work", func(t *testing.T) {

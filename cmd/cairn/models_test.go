@@ -87,7 +87,7 @@ func TestModelsAreCreatedOnce(t *testing.T) {
 		t.Errorf("got worker %s", a.Worker.Name())
 	}
 	check.Equal(t, "reasoning efforts", a.Reasoning, "high")
-	check.Equal(t, "b.Reasoning", b.Reasoning, "")
+	check.Equal(t, "reasoning effort", b.Reasoning, "")
 	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
 	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
 		t.Errorf("a model with another cache_ttl is shared: %v", err)
@@ -112,7 +112,7 @@ func TestModelsLists(t *testing.T) {
 	t.Run("for programs", func(t *testing.T) {
 		r := p.run("", "models", "--json")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "r.err", r.err, "down: model: unreachable", "start the server at "+down.URL)
+		check.Contains(t, "errors", r.err, "down: model: unreachable", "start the server at "+down.URL)
 		got := map[string]offeredModel{}
 		for _, m := range parse[offeredModel](t, r.out) {
 			got[m.Model] = m
@@ -141,7 +141,7 @@ func TestModelsLists(t *testing.T) {
 	t.Run("it fails only if no server answers", func(t *testing.T) {
 		r := newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").run("", "models")
 		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "r.err", r.err, "start the server at "+down.URL)
+		check.Contains(t, "errors", r.err, "start the server at "+down.URL)
 		newFolder(t).fails(exitUsage, "OPENAI_API_KEY", "models")
 	})
 }

@@ -82,11 +82,11 @@ func TestSettingsEditsApply(t *testing.T) {
 	s.told(taken, 1)
 	p := policy()
 	check.Equal(t, "policy of an open conversation", p.KeepLastN, 6)
-	check.Equal(t, "policy().KeepFirst", p.KeepFirst, 0)
+	check.Equal(t, "keep_first", p.KeepFirst, 0)
 	check.Contains(t, "log", s.log.String(), "defaults.compaction.keep_last_n", "discord.deny")
 	o := s.current.Load().agents["cairn"].Origin
 	check.Equal(t, "origins", o("keep_first"), "[defaults.compaction]")
-	check.Equal(t, "s.current.Load().agents[\"cairn\"].Origin(\"pin_budget\")", o("pin_budget"), "")
+	check.Equal(t, "origin of pin_budget", o("pin_budget"), "")
 
 	t.Run("a mistake is told once, whole, and changes nothing", func(t *testing.T) {
 		standing := s.current.Load()

@@ -65,7 +65,7 @@ func TestScreen(t *testing.T) {
 	t.Run("JSON is given it as it is", func(t *testing.T) {
 		rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n"))
 		check.Len(t, "rows", rows, 5)
-		check.Equal(t, "rows[0].Text", rows[0].Text, said)
+		check.Equal(t, "first row", rows[0].Text, said)
 	})
 	t.Run("people see a call, and no row that says nothing", func(t *testing.T) {
 		out := p.must("", "transcript")

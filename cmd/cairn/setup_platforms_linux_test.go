@@ -77,7 +77,7 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", d.URL, "--no-run"}
 	r := p.run("", args...)
 	check.Equal(t, "exit code", r.code, exitFailed)
-	check.Contains(t, "p.run(\"\", args...).err", r.err, "Message Content Intent", "--without-message-content")
+	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
 	s := p.atScreen(args...)
 	s.answer("Press Enter when it is on", "")
 	s.answer("Press Enter when it is on", "without")
@@ -123,5 +123,5 @@ func TestSetupForSlack(t *testing.T) {
 	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})
 	kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
 	check.Len(t, "previous settings", kept, 1)
-	check.Equal(t, "read(t, kept[0])", read(t, kept[0]), "# mine\n")
+	check.Equal(t, "kept file", read(t, kept[0]), "# mine\n")
 }

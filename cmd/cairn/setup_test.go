@@ -94,7 +94,7 @@ func TestSetupByAScript(t *testing.T) {
 		check.Contains(t, "output", p.must("", append(args, "--force")...), "Kept: config.toml.")
 		kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.*")))(t)
 		check.Len(t, "kept", kept, 1)
-		check.Equal(t, "read(t, kept[0])", read(t, kept[0]), "workers = 2\n")
+		check.Equal(t, "kept file", read(t, kept[0]), "workers = 2\n")
 		p.must("", "config", "check")
 	})
 	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {

@@ -66,8 +66,8 @@ func TestSimulate(t *testing.T) {
 		check.NoError(t, json.Unmarshal([]byte(p.must("", "simulate", "talk.jsonl", "--json", "--svg", "-", "--html", "-")), &both))
 		check.Len(t, "variants", both.Variants, 1)
 		check.HasPrefix(t, "variants", both.SVG, "<svg")
-		check.Contains(t, "both.HTML", both.HTML, "<svg")
-		check.HasPrefix(t, "p.must(\"\", \"simulate\", \"talk.jsonl\", \"--svg\", \"-\")", p.must("", "simulate", "talk.jsonl", "--svg", "-"), "<svg")
+		check.Contains(t, "page", both.HTML, "<svg")
+		check.HasPrefix(t, "chart", p.must("", "simulate", "talk.jsonl", "--svg", "-"), "<svg")
 	})
 	t.Run("the messages of --bot make turns", func(t *testing.T) {
 		r := simulatedReport(t, p, "talk.jsonl", "--bot", "helper", "--set", "stack_budget=0.1")

@@ -65,7 +65,7 @@ func TestStartCheckIsOneLineOnTerminal(t *testing.T) {
 			check.NoError(t, cmd.Wait())
 			text := screen.String()
 			check.Lacks(t, "screen", text, "hush")
-			check.Equal(t, "strings.Count(screen.String(), server.URL)", strings.Count(text, server.URL), 1)
+			check.Equal(t, "lines with the address", strings.Count(text, server.URL), 1)
 		})
 	}
 }

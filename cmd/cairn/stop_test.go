@@ -102,7 +102,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			if code := exitCode(err); code != 143 {
 				t.Errorf("exit code %d, %v", code, err)
 			}
-			check.Len(t, "connector.sent", connector.sent, test.sent)
+			check.Len(t, "sent", connector.sent, test.sent)
 			if _, waits, err := conv.Turns().Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("got waiting turn: %v, %v", waits, err)
 			}

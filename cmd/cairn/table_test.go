@@ -81,8 +81,8 @@ func TestMemoriesAsATable(t *testing.T) {
 		var s memory.Statistics
 		check.NoError(t, json.Unmarshal([]byte(p.must("", "memories", "stats", "--json", "--channel", "garden")), &s))
 		check.Equal(t, fmt.Sprint(s), s.Total, 1)
-		check.Equal(t, "s.Kind[0]", s.Kind[0], (memory.Count{Name: "fact", Count: 1}))
-		check.Len(t, "s.Month", s.Month, 1)
+		check.Equal(t, "first kind", s.Kind[0], (memory.Count{Name: "fact", Count: 1}))
+		check.Len(t, "months", s.Month, 1)
 		check.Equal(t, "of nobody", p.must("", "memories", "stats", "--about", "Zoe"), "no memories found\n")
 	})
 }

@@ -186,7 +186,7 @@ func TestTraces(t *testing.T) {
 	})
 	t.Run("nothing that was written is in it", func(t *testing.T) {
 		for _, s := range c.spans {
-			check.Lacks(t, "s.String()", s.String(), "tea", "Here it is", "hush")
+			check.Lacks(t, "log", s.String(), "tea", "Here it is", "hush")
 		}
 	})
 }

@@ -48,7 +48,7 @@ func TestUnusableDatabase(t *testing.T) {
 			check.Equal(t, "the file has changed", read(t, file), was)
 			r := p.run("", "doctor")
 			check.Equal(t, "doctor: exit code", r.code, exitFailed)
-			check.Contains(t, "p.run(\"\", \"doctor\").out", r.out, "WRONG  data")
+			check.Contains(t, "output of doctor", r.out, "WRONG  data")
 			p.must("", "restore", "b.db")
 			if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
 				t.Errorf("got restored %s, want %s", out, backup)
@@ -95,7 +95,7 @@ func TestLockAfterKill(t *testing.T) {
 	l.until(`"reply"`)
 	r := p.run("", "chat")
 	check.Equal(t, "exit code", r.code, exitInUse)
-	check.Contains(t, "r.err", r.err, "process "+strconv.Itoa(l.cmd.Process.Pid)+" holds data/cairn.lock")
+	check.Contains(t, "errors", r.err, "process "+strconv.Itoa(l.cmd.Process.Pid)+" holds data/cairn.lock")
 	check.NoError(t, l.cmd.Process.Kill())
 	l.rest()
 	if out := p.must("and now?\n", "chat"); out == "" {

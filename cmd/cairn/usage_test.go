@@ -42,7 +42,7 @@ func TestUsageCommand(t *testing.T) {
 	t.Run("before anything was used", func(t *testing.T) {
 		check.Equal(t, "the result", p.must("", "usage"), "No model was used yet.\n")
 		check.Equal(t, "the result", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
-		check.Equal(t, "p.must(\"\", \"usage\", \"--json\")", p.must("", "usage", "--json"), `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n")
+		check.Equal(t, "usage as JSON", p.must("", "usage", "--json"), `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n")
 	})
 	p.must("hello\n", "chat")
 	p.must("hello\n@critic is that so?\n", "chat", "--channel", "garden")
@@ -60,7 +60,7 @@ no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 		p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
 		out := p.must("", "--config", "priced.toml", "context", "--channel", "garden")
 		check.Contains(t, "the text", out, "today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
-		check.Contains(t, "p.must(\"\", \"context\", \"--channel\", \"garden\", \"--json\")", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
+		check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
 	})
 	for _, wrong := range []struct{ args, words string }{
 		{"--by week", `--by "week": there are day, conversation, model`},

@@ -88,6 +88,6 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 func TestJoinedMemoryImportance(t *testing.T) {
 	memories := Extract(said("Ines: I repaired the washing machine with a part from Germany.", "Paul: Great!", "Ines: We decided to sell the red caravan."), 100, 20, "").Memories
 	check.Len(t, "memories", memories, 1)
-	check.Equal(t, "memories[0].Kind", memories[0].Kind, "decision")
-	check.Equal(t, "memories[0].Importance", memories[0].Importance, importance["decision"])
+	check.Equal(t, "kind", memories[0].Kind, "decision")
+	check.Equal(t, "importance", memories[0].Importance, importance["decision"])
 }

@@ -42,8 +42,8 @@ func TestExtractMemories(t *testing.T) {
 	} {
 		t.Run(kind+" is known by its words: "+text, func(t *testing.T) {
 			got := find(t, Extract(said("Ines: "+text), 100, 20, "").Memories, "Ines: ")
-			check.Equal(t, "got.Kind", got.Kind, kind)
-			check.Equal(t, "got.Importance", got.Importance, importance[kind])
+			check.Equal(t, "kind", got.Kind, kind)
+			check.Equal(t, "importance", got.Importance, importance[kind])
 		})
 	}
 	t.Run("only people's messages are remembered, no questions and no small talk", func(t *testing.T) {

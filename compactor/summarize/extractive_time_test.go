@@ -28,7 +28,7 @@ func TestRelativeTimes(t *testing.T) {
 		"yesterdays and a lastly day":  "yesterdays and a lastly day",
 	} {
 		t.Run(text, func(t *testing.T) {
-			check.Equal(t, "withDates(text, at, false)", withDates(text, at, false), want)
+			check.Equal(t, "text with dates", withDates(text, at, false), want)
 		})
 	}
 	for text, want := range map[string]string{
@@ -44,10 +44,10 @@ func TestRelativeTimes(t *testing.T) {
 		"12 months ago today": "12 months ago (about March 2023) today",
 	} {
 		t.Run("under its day: "+text, func(t *testing.T) {
-			check.Equal(t, "withDates(text, at, true)", withDates(text, at, true), want)
+			check.Equal(t, "text with all dates", withDates(text, at, true), want)
 		})
 	}
 	t.Run("without a time nothing is certain", func(t *testing.T) {
-		check.Equal(t, "withDates(\"yesterday\", time.Time{}, false)", withDates("yesterday", time.Time{}, false), "yesterday")
+		check.Equal(t, "text without a time", withDates("yesterday", time.Time{}, false), "yesterday")
 	})
 }

@@ -32,7 +32,7 @@ func TestTighten(t *testing.T) {
 		"So the Ofen and the Kamin von Jürgen, and it was great.": "So the Ofen and the Kamin von Jürgen, and it was great.",
 	} {
 		t.Run(text, func(t *testing.T) {
-			check.Equal(t, "tighten(text)", tighten(text), want)
+			check.Equal(t, "shortened text", tighten(text), want)
 		})
 	}
 	t.Run("what is not English stays", func(t *testing.T) {

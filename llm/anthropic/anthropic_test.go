@@ -137,8 +137,8 @@ func TestAddressWithPath(t *testing.T) {
 		})}
 		model, err := anthropic.New(anthropic.Options{BaseURL: "http://model.invalid" + path, Model: "m", MaxRetries: -1, HTTPClient: client})
 		check.NoError(t, err)
-		check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
-		check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Models(t.Context()))), llm.KindUnreachable)
+		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
+		check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Models(t.Context()))), llm.KindUnreachable)
 		root := "http://model.invalid"
 		if strings.Contains(path, "anthropic") {
 			root += "/anthropic"

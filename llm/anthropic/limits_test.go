@@ -107,8 +107,8 @@ func TestAnotherRefusalIsNotRepeated(t *testing.T) {
 	req := hello
 	req.Reasoning = "low"
 	_, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), req, nil)
-	check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindBadRequest)
-	check.Len(t, "server.Requests()", server.Requests(), 1)
+	check.Equal(t, "error kind", llm.KindOf(err), llm.KindBadRequest)
+	check.Len(t, "requests", server.Requests(), 1)
 }
 
 func TestEachRequestWithoutARefusedFieldIsCharged(t *testing.T) {
@@ -124,9 +124,9 @@ func TestEachRequestWithoutARefusedFieldIsCharged(t *testing.T) {
 	}
 	// The model refuses two fields, so it takes three requests.
 	_, err := connect(t, server, anthropic.Options{Model: "claude-haiku-4-5"}).Generate(t.Context(), req, nil)
-	check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindBadRequest)
-	check.Len(t, "server.Refusals()", server.Refusals(), 2)
-	check.Len(t, "server.Requests()", server.Requests(), 0)
+	check.Equal(t, "error kind", llm.KindOf(err), llm.KindBadRequest)
+	check.Len(t, "refusals", server.Refusals(), 2)
+	check.Len(t, "requests", server.Requests(), 0)
 }
 
 func TestThinkingFitsWindow(t *testing.T) {

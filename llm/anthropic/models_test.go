@@ -40,7 +40,7 @@ func TestModelListPages(t *testing.T) {
 		check.Contains(t, "logged", log.String(), "claude-haiku-4-5")
 	})
 	t.Run("with its window", func(t *testing.T) {
-		check.Equal(t, "model.Window(t.Context())", model.Window(t.Context()), (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}))
+		check.Equal(t, "window", model.Window(t.Context()), (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}))
 	})
 }
 

@@ -112,7 +112,7 @@ func TestRedactedThinkingIsReturnedUnchanged(t *testing.T) {
 	req := step(t, model, llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}})
 	step(t, model, req)
 	check.Len(t, "sent", server.Requests()[1].Messages[1].Reasoning, 1)
-	check.Contains(t, "string(server.Requests()[1].Raw)", string(server.Requests()[1].Raw), `{"type":"redacted_thinking","data":"EmwK<&"}`)
+	check.Contains(t, "second request", string(server.Requests()[1].Raw), `{"type":"redacted_thinking","data":"EmwK<&"}`)
 }
 
 func TestReasoningIsTranslated(t *testing.T) {

@@ -66,13 +66,13 @@ func TestProtocolChangesOnceEachWay(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	server.Speak(llm.WireChat)
 	model := connect(t, server, openai.Options{MaxRetries: 3})
-	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
+	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 	check.Equal(t, "asked", wiresOf(server), "chat chat")
 }
 
 func TestConfiguredProtocolStays(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
-	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil))), llm.KindBadRequest)
+	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 	check.Equal(t, "asked", wiresOf(server), "chat")
 	check.ErrorContains(t, "unknown protocol", check.ErrorOf(openai.New(openai.Options{Wire: "telex"})), "telex")
 }
@@ -113,7 +113,7 @@ func TestAddressWithoutV1(t *testing.T) {
 		m, err := openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1})
 		check.NoError(t, err)
 		for range 2 {
-			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindWrongAddress)
+			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindWrongAddress)
 		}
 	})
 	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestAddressWithoutV1(t *testing.T) {
 		m, err := openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1})
 		check.NoError(t, err)
 		for range 2 {
-			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindAuth)
+			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindAuth)
 		}
 		check.Equal(t, "requests", len(locked.Requests()), 2)
 	})
@@ -194,7 +194,7 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 			}
 			check.Equal(t, "requests", len(server.Requests()), 3)
-			check.Equal(t, "server.Requests()[2].MaxTokens", server.Requests()[2].MaxTokens, 100)
+			check.Equal(t, "max tokens of the third request", server.Requests()[2].MaxTokens, 100)
 		})
 	}
 	t.Run("encrypted reasoning", func(t *testing.T) {

@@ -104,7 +104,7 @@ func TestOpenAICacheFields(t *testing.T) {
 			}
 			got := server.Requests()[0]
 			check.Equal(t, "requests", got.Wire, llm.WireResponses)
-			check.Equal(t, "m.Wire()", m.Wire(), llm.WireResponses)
+			check.Equal(t, "protocol", m.Wire(), llm.WireResponses)
 			check.Equal(t, "marked", marked(t, got), c.marks)
 			field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
 			field(t, got.Body, "prompt_cache_retention", c.retention)

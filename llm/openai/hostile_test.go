@@ -19,10 +19,10 @@ func TestInvalidUTF8IsRefused(t *testing.T) {
 	})
 	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
 	check.NoError(t, err)
-	check.Equal(t, "resp.Message.Text", resp.Message.Text, "a\uFFFDbc")
+	check.Equal(t, "reply", resp.Message.Text, "a\uFFFDbc")
 	native := string(resp.Message.Native)
 	check.Contains(t, "stored native data", native, "\uFFFD")
-	check.Equal(t, "strings.ToValidUTF8(string(resp.Message.Native), \"\")", strings.ToValidUTF8(native, ""), native)
+	check.Equal(t, "native data", strings.ToValidUTF8(native, ""), native)
 }
 
 func TestBracketsInTextAreNoParts(t *testing.T) {

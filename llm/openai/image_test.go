@@ -90,7 +90,7 @@ func TestRequestWithoutPicturesIsUnchanged(t *testing.T) {
 	want := `[{"role":"system","content":"be kind"},{"role":"user","content":"one <b>\n\ntwo"},` +
 		`{"role":"assistant","content":"ok","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
 		`{"role":"tool","content":"","tool_call_id":"a"}]`
-	check.Equal(t, "string(got.Body[\"messages\"])", string(got.Body["messages"]), want)
+	check.Equal(t, "messages of the request", string(got.Body["messages"]), want)
 }
 
 func TestPictureCostIsConstant(t *testing.T) {

@@ -70,7 +70,7 @@ func TestChatModelIsChosen(t *testing.T) {
 	for range 2 {
 		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
 		check.Equal(t, "asked", model.Name(), "gpt-5.6-luna")
-		check.Equal(t, "server.Requests()[0].Model", server.Requests()[0].Model, "gpt-5.6-luna")
+		check.Equal(t, "model", server.Requests()[0].Model, "gpt-5.6-luna")
 	}
 	check.EqualAll(t, "asked", server.Asked(), []string{"/v1/models"})
 	check.Contains(t, fmt.Sprintf("got log %s", log), log.String(), "set model to use another", "model=gpt-5.6-luna")

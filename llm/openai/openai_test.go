@@ -117,7 +117,7 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			})
 			check.NoError(t, err)
 			check.EqualAll(t, ")", resp.Message.Calls, c.want)
-			check.Equal(t, "resp.FinishReason", resp.FinishReason, llm.FinishToolCalls)
+			check.Equal(t, "finish reason", resp.FinishReason, llm.FinishToolCalls)
 		})
 	}
 	t.Run("in an answer of one piece", func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestWindowLookupChoosesModel(t *testing.T) {
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL})
 	check.NoError(t, err)
-	check.Equal(t, "model.Window(t.Context()).Tokens", model.Window(t.Context()).Tokens, 5000)
+	check.Equal(t, "window", model.Window(t.Context()).Tokens, 5000)
 	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "first" {
 		t.Errorf("asked for %q, %v", model.Name(), err)
 	}
@@ -149,13 +149,13 @@ func TestServerWithoutModels(t *testing.T) {
 	server.Tell("/v1/models", `{"data":[]}`)
 	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
 	check.NoError(t, err)
-	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
+	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 }
 
 func TestToolsWithInvalidSchemaAreOmitted(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	req := hello
 	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
-	check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
+	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
 	check.Equal(t, "requests reached the server", len(server.Requests())+len(server.Refusals()), 0)
 }

@@ -149,8 +149,8 @@ func TestFailedResponseIsError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := askResponses(t, func(x *llmtest.Exchange) { x.Chunk("%s", c.event) })
-			check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), c.kind)
-			check.Contains(t, "err.Error()", err.Error(), c.words)
+			check.Equal(t, "error kind", llm.KindOf(err), c.kind)
+			check.Contains(t, "error", err.Error(), c.words)
 		})
 	}
 }

@@ -88,7 +88,7 @@ func TestWholeAnswerIsAccepted(t *testing.T) {
 			resp, err := ask(t, answer)
 			check.NoError(t, err)
 			check.Equal(t, ")", resp.Message.Text, "whole")
-			check.Equal(t, "resp.FinishReason", resp.FinishReason, llm.FinishStop)
+			check.Equal(t, "finish reason", resp.FinishReason, llm.FinishStop)
 		})
 	}
 }
@@ -123,7 +123,7 @@ func TestErrorInStreamEndsIt(t *testing.T) {
 	}
 	t.Run("a finish_reason of error without words", func(t *testing.T) {
 		_, err := ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish("error"); x.Done() })
-		check.Equal(t, "llm.KindOf(err)", llm.KindOf(err), llm.KindOverloaded)
+		check.Equal(t, "error kind", llm.KindOf(err), llm.KindOverloaded)
 	})
 }
 
@@ -142,7 +142,7 @@ func TestErrorWithStatus200(t *testing.T) {
 		"an answer without choices":      {`{"object":"chat.completion","choices":[]}`, llm.KindTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check.Equal(t, "llm.KindOf(err)", llm.KindOf(check.ErrorOf(ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", c.body) }))), c.kind)
+			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", c.body) }))), c.kind)
 		})
 	}
 }

@@ -51,7 +51,7 @@ func TestWindowSources(t *testing.T) {
 			}
 			model := connect(t, server, openai.Options{Window: c.setting})
 			for range 2 {
-				check.Equal(t, "model.Window(t.Context())", model.Window(t.Context()), c.want)
+				check.Equal(t, "window", model.Window(t.Context()), c.want)
 			}
 			asked := server.Asked()
 			slices.Sort(asked)
@@ -80,7 +80,7 @@ func TestUnknownWindowIsLookedUpAgain(t *testing.T) {
 	}
 	server.Tell("/api/ps", `{"models":[{"name":"test-model","context_length":4096}]}`)
 	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
-	check.Equal(t, "model.Window(t.Context()).Tokens", model.Window(t.Context()).Tokens, 4096)
+	check.Equal(t, "window", model.Window(t.Context()).Tokens, 4096)
 }
 
 func TestUnknownWindowIsLookedUpTwiceAtMost(t *testing.T) {
@@ -122,7 +122,7 @@ func TestOverflowLowersWindow(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			check.Equal(t, "model.Window(t.Context())", model.Window(t.Context()), c.want)
+			check.Equal(t, "window", model.Window(t.Context()), c.want)
 		})
 	}
 }
