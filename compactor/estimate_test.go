@@ -42,10 +42,10 @@ func samples() map[string]string {
 }
 
 func TestEstimate(t *testing.T) {
-	t.Run("nothing costs nothing", func(t *testing.T) {
+	t.Run("empty text costs nothing", func(t *testing.T) {
 		check.Equal(t, "estimate of an empty text", tokens.Estimate(""), 0)
 	})
-	t.Run("anything costs something", func(t *testing.T) {
+	t.Run("any text costs at least one token", func(t *testing.T) {
 		for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
 			if got := tokens.Estimate(text); got < 1 {
 				t.Errorf("Estimate(%q) = %d", text, got)
@@ -67,27 +67,27 @@ func TestEstimate(t *testing.T) {
 			t.Errorf("%d for %d letters", tokens.Estimate(text), len(text))
 		}
 	})
-	t.Run("a number does not take up the blank before it", func(t *testing.T) {
+	t.Run("a number does not include the blank before it", func(t *testing.T) {
 		if one, two := tokens.Estimate("a b c d"), tokens.Estimate("1 2 3 4"); two < one+2 {
 			t.Errorf("%d with letters, %d with numbers", one, two)
 		}
 	})
-	t.Run("one sign between two words belongs to the next", func(t *testing.T) {
+	t.Run("a sign between two words joins the next word", func(t *testing.T) {
 		if apart, linked := tokens.Estimate("fmt . Errorf . Wrap . Unwrap"), tokens.Estimate("fmt.Errorf.Wrap.Unwrap"); linked >= apart {
 			t.Errorf("%d apart, %d linked", apart, linked)
 		}
 	})
-	t.Run("it allocates nothing", func(t *testing.T) {
+	t.Run("estimating allocates nothing", func(t *testing.T) {
 		text := english + chinese
 		check.Equal(t, "allocations", testing.AllocsPerRun(10, func() { tokens.Estimate(text) }), 0)
 	})
 }
 
 func TestClip(t *testing.T) {
-	t.Run("what fits stays as it is", func(t *testing.T) {
+	t.Run("text within the budget is unchanged", func(t *testing.T) {
 		check.Equal(t, "text clipped to its own size", tokens.Clip(english, tokens.Estimate(english)), english)
 	})
-	t.Run("both ends stay, and the line between counts what is gone", func(t *testing.T) {
+	t.Run("both ends are kept, and the line between counts the removed characters", func(t *testing.T) {
 		text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
 		got := tokens.Clip(text, 200)
 		head, rest, _ := strings.Cut(got, "\n[… ")
@@ -100,7 +100,7 @@ func TestClip(t *testing.T) {
 			t.Errorf("got %d tokens, want at most 200", n)
 		}
 	})
-	t.Run("no budget leaves nothing", func(t *testing.T) {
+	t.Run("a budget of zero leaves nothing", func(t *testing.T) {
 		check.Equal(t, "text clipped to nothing", tokens.Clip(english, 0)+tokens.Clip(english, -5), "")
 	})
 	t.Run("a small budget keeps the beginning", func(t *testing.T) {

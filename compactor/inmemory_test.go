@@ -23,12 +23,12 @@ func TestInMemory(t *testing.T) {
 	}
 	leaf := compactor.Compaction{Kind: compactor.Leaf, Level: 1, By: compactor.ByExtractive, Trigger: compactor.OnManual, State: compactor.Running, Span: compactor.Span{From: 1, To: 3}, Messages: 3}
 
-	t.Run("a message out of order is refused and changes nothing", func(t *testing.T) {
+	t.Run("a message out of order is rejected", func(t *testing.T) {
 		r := filled(t)
 		check.Error(t, r.Append(chat.Message{Seq: 4, Turn: 4}), transcript.ErrOrder)
 		check.Len(t, "messages", check.Must(r.Span(ctx, 1, 9))(t), 6)
 	})
-	t.Run("what is loaded again is what was kept, and a row at work has failed", func(t *testing.T) {
+	t.Run("a reload restores the state, and fails a running row", func(t *testing.T) {
 		r := filled(t)
 		first, err := r.Begin(ctx, leaf)
 		check.NoError(t, err)
@@ -46,7 +46,7 @@ func TestInMemory(t *testing.T) {
 			t.Errorf("got ended %+v, %v", ended, err)
 		}
 	})
-	t.Run("an undo is refused in words", func(t *testing.T) {
+	t.Run("a refused undo has a reason", func(t *testing.T) {
 		if l, err := filled(t).Latest(ctx); err != nil || l.Why == "" {
 			t.Errorf("%+v, %v", l, err)
 		}

@@ -80,7 +80,7 @@ func TestHeaderNamesReply(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("never for the bot", func(t *testing.T) {
+	t.Run("never as the bot's neighbor", func(t *testing.T) {
 		check.Equal(t, "got", chat.Header(chat.Message{Seq: 3, Role: llm.RoleAssistant, ReplySeq: 2}), "")
 	})
 }

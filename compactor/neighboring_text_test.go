@@ -137,7 +137,7 @@ func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 		check.Lacks(t, "view", r.render(), secret)
 		r.verify()
 	}
-	t.Run("in the summary before", func(t *testing.T) {
+	t.Run("in the summary before the span", func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Func: repeat})
 		gone := r.deliver("My password is "+secret+".", false).Seq
 		for range 3 {
@@ -150,7 +150,7 @@ func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 		r.remove(gone)
 		clean(t, r)
 	})
-	t.Run("in what was said after, while a worker reads it", func(t *testing.T) {
+	t.Run("in the messages after the span, while a worker reads them", func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Func: repeat})
 		r.deliverNotes("Which fruit do we buy?")
 		r.chat(20)

@@ -27,7 +27,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 			r.waitIdle()
 		}
 	}
-	t.Run("the worker is told", func(t *testing.T) {
+	t.Run("the worker sees the opt-out", func(t *testing.T) {
 		var refused []string
 		r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			check.Contains(t, "material", req.Messages[1].Text, `from="Ada" user="u1" memories="none">`)
@@ -46,7 +46,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 			t.Errorf("got stack %+v", stack)
 		}
 	})
-	t.Run("the extractive summarizer takes none", func(t *testing.T) {
+	t.Run("the extractive summarizer saves no memory", func(t *testing.T) {
 		r := newRig(t, 6000, nil)
 		fill(r)
 		check.Equal(t, "there", count(t, r.dir, "SELECT count(*) FROM memories"), 0)

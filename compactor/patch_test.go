@@ -211,12 +211,12 @@ func TestSubAgentPatchLayers(t *testing.T) {
 	}
 
 	child := compactor.Spawn(parent, definition, call)
-	t.Run("the call goes before the parent, and the parent before the definition", func(t *testing.T) {
+	t.Run("the call overrides the parent, and the parent the definition", func(t *testing.T) {
 		if p := policy(child); p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 || p.KeepFirst != 5 {
 			t.Errorf("got %+v", p)
 		}
 	})
-	t.Run("false, zero and empty are values, and what nobody sets is built in", func(t *testing.T) {
+	t.Run("false, zero and empty are values; unset keys have defaults", func(t *testing.T) {
 		if p := policy(child); p.Enabled || p.ExtractMemories || p.Focus != "" || p.AggressiveThreshold != 0.85 {
 			t.Errorf("got %+v", p)
 		}
@@ -224,10 +224,10 @@ func TestSubAgentPatchLayers(t *testing.T) {
 			t.Errorf("got %+v", p)
 		}
 	})
-	t.Run("what no layer of the parent sets does not hide the definition", func(t *testing.T) {
+	t.Run("keys unset in the parent do not hide the definition", func(t *testing.T) {
 		check.Equal(t, "background_threshold", policy(compactor.Spawn(compactor.Patch{}, definition, nil)).BackgroundThreshold, 0.6)
 	})
-	t.Run("so it goes on for three levels", func(t *testing.T) {
+	t.Run("layers work over three levels", func(t *testing.T) {
 		second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
 		third := compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"})
 		p := policy(third)
@@ -236,7 +236,7 @@ func TestSubAgentPatchLayers(t *testing.T) {
 		}
 		check.Equal(t, "the child's call reached its parent", policy(second).KeepFirst, 5)
 	})
-	t.Run("nothing that was given is changed", func(t *testing.T) {
+	t.Run("the inputs are unchanged", func(t *testing.T) {
 		if len(parent) != 3 || len(definition) != 4 || len(call) != 3 || len(compactor.Patch(nil)) != 0 {
 			t.Error("value")
 		}

@@ -42,7 +42,7 @@ func TestPictureCostIsConstant(t *testing.T) {
 	if two := chat.TokensOf(picture(1, 1, 1)); two < 2*chat.PictureTokens || two > 2*chat.PictureTokens+80 {
 		t.Errorf("got %d tokens for two pictures", two)
 	}
-	t.Run("and nothing if it is not kept, or not a person's", func(t *testing.T) {
+	t.Run("a picture that is not stored, or not a person's, costs nothing", func(t *testing.T) {
 		for role, file := range map[llm.Role]int64{llm.RoleUser: 0, llm.RoleAssistant: 7} {
 			m := picture(1, 1000)
 			m.Role, m.Attachments[0].File = role, file
@@ -51,7 +51,7 @@ func TestPictureCostIsConstant(t *testing.T) {
 			}
 		}
 	})
-	t.Run("and the worker pays for its words alone", func(t *testing.T) {
+	t.Run("the worker counts only the text", func(t *testing.T) {
 		items := summarize.ItemsOf([]chat.Message{picture(1, 1000, 1000)}, 100)
 		if items[0].Tokens > 80 || !strings.Contains(items[0].Text, "[image: 1-0.png, image/png, 1 kB]") {
 			t.Errorf("%d tokens: %s", items[0].Tokens, items[0].Text)
@@ -75,7 +75,7 @@ func TestPicturesAreDroppedBeforeText(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nor do all words", func(t *testing.T) {
+	t.Run("and so is text", func(t *testing.T) {
 		m.Text = strings.Repeat("word ", 1000)
 		if l := lineOf(m, shape{clipTo: 200}); l.pictures != 0 || l.tokens > 200 || !strings.Contains(l.text, "left out") {
 			t.Errorf("%d pictures, %d tokens, %q", l.pictures, l.tokens, l.text)
@@ -100,7 +100,7 @@ func TestPicturesKeepTheirOrder(t *testing.T) {
 }
 
 func TestNewestPicturesAreShown(t *testing.T) {
-	t.Run("and what is gone stays gone, the cache is thrown away once in several", func(t *testing.T) {
+	t.Run("dropped pictures stay dropped, and the prefix changes rarely", func(t *testing.T) {
 		var lines []line
 		var before []int64
 		changes := 0
@@ -125,7 +125,7 @@ func TestNewestPicturesAreShown(t *testing.T) {
 			t.Errorf("old messages changed %d times, want at most %d", changes, most)
 		}
 	})
-	t.Run("as far as a request may be large", func(t *testing.T) {
+	t.Run("up to the request's size limit", func(t *testing.T) {
 		var lines []line
 		for seq := int64(1); seq <= 5; seq++ {
 			lines = append(lines, linesOf(picture(seq, 5_000_000))...)

@@ -42,7 +42,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 	r.talk("what is it?")
 	r.deliverNotes("well")
 
-	t.Run("by their reference, after a restart too", func(t *testing.T) {
+	t.Run("pictures are shown by reference, also after a restart", func(t *testing.T) {
 		view := r.request()
 		if len(view[1].Images) != 1 || view[1].Images[0].File == 0 || view[1].Images[0].Label != "image of #1: cat.png" {
 			t.Fatalf("got %+v", view[1])
@@ -57,7 +57,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 			t.Errorf("a restart changed the view: %+v became %+v", view, after)
 		}
 	})
-	t.Run("and counted", func(t *testing.T) {
+	t.Run("pictures are counted", func(t *testing.T) {
 		if shown.Tokens != chat.TokensOf(shown) || shown.Tokens < 1000 {
 			t.Errorf("got a row of %d tokens, cost %d", shown.Tokens, chat.TokensOf(shown))
 		}
@@ -65,7 +65,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 			t.Errorf("the status grew by %d tokens", grown)
 		}
 	})
-	t.Run("and told to the worker in words", func(t *testing.T) {
+	t.Run("the worker gets a description", func(t *testing.T) {
 		r.deliverMany(10, 30)
 		r.compactAndWait()
 		if len(worker.Requests()) == 0 {

@@ -61,7 +61,7 @@ func TestPinsStayInPrompt(t *testing.T) {
 	r.applied()
 	r.renderAfterRestart()
 	inOrder(t, r.render(), "My very first words", "[#2 2026-01-01 00:01 you, the assistant] answer to 1", "note 2 word", "note 7 word", "[Compaction Summary]")
-	t.Run("and are read by the worker", func(t *testing.T) {
+	t.Run("the worker reads pinned messages", func(t *testing.T) {
 		read := r.worker.Requests()[0].Messages[1].Text
 		for _, text := range []string{"My very first words", "note 2 word", "note 7 word"} {
 			check.Contains(t, "material", read, text)
@@ -83,14 +83,14 @@ func TestPinsStayInPrompt(t *testing.T) {
 		after, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
 		check.Equal(t, "after", after, before)
 	})
-	t.Run("an edit reaches the copy, and a deletion takes it away", func(t *testing.T) {
+	t.Run("an edit changes the copy, and a deletion removes it", func(t *testing.T) {
 		r.edit(5, "quite another note")
 		inOrder(t, r.head(), "My very first words", "quite another note", "note 7 word")
 		r.remove(10)
 		check.Lacks(t, "the head", r.head(), "note 7")
 		r.renderAfterRestart()
 	})
-	t.Run("until they are unpinned", func(t *testing.T) {
+	t.Run("unpinned messages leave the head", func(t *testing.T) {
 		r.unpin(5)
 		check.Lacks(t, "the head", r.head(), "quite another")
 		r.renderAfterRestart()
@@ -133,7 +133,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		inOrder(t, r.head(), "note-0 word", "characters left out")
 		r.unpin(5)
 	})
-	t.Run("one that does not fit is told with numbers", func(t *testing.T) {
+	t.Run("a pin that does not fit is refused with numbers", func(t *testing.T) {
 		r.policy.PinBudget = 600
 		head, _, err := r.conv.Compactions().Head(t.Context())
 		if err != nil || len(head.Pins) != 2 {

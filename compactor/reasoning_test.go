@@ -54,7 +54,7 @@ func (x *turn) reason(id string) {
 }
 
 func TestReasoningIsKeptWithinTurn(t *testing.T) {
-	t.Run("it is sent back and counted within the turn, and neither afterwards", func(t *testing.T) {
+	t.Run("reasoning is sent and counted within the turn only", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		before := prompt(r)
 		check.Equal(t, "reasonings in the second request", reasonings(r.useReasoningModel(filler(3000))), 1)
@@ -94,7 +94,7 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 }
 
 func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
-	t.Run("what is stored of it for another model does not come back", func(t *testing.T) {
+	t.Run("another model's stored reasoning is not sent", func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
 		r.learnt.NeedReasoning()
 		r.chat(10)

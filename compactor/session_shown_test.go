@@ -27,7 +27,7 @@ func TestEarlierSessionsShown(t *testing.T) {
 		t.Error("the newer session is above the older one")
 	}
 	r.renderAfterRestart()
-	t.Run("only as many as fit half of the budget", func(t *testing.T) {
+	t.Run("sessions within half of the budget are shown", func(t *testing.T) {
 		g := r.c.Status()
 		newest := g.Past.Earlier[3].Rows[0].Tokens
 		r.policy.StackBudget = float64(2*(newest+30)+1) / float64(r.window)
@@ -36,12 +36,12 @@ func TestEarlierSessionsShown(t *testing.T) {
 			t.Errorf("the view is\n%s", r.render())
 		}
 	})
-	t.Run("none if none are wanted", func(t *testing.T) {
+	t.Run("no session is shown with a budget of zero", func(t *testing.T) {
 		r.policy.EarlierSessions, r.policy.StackBudget = 0, 0.15
 		r.c.Check(t.Context())
 		check.Lacks(t, "the view", r.render(), "note-", "anew")
 	})
-	t.Run("the same are summarized though they are not shown", func(t *testing.T) {
+	t.Run("hidden sessions are summarized too", func(t *testing.T) {
 		r.hearNotes(3)
 		r.startSession()
 		r.waitIdle()

@@ -66,7 +66,7 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 		check.Contains(t, "the view", view, "another question")
 		check.Lacks(t, "the view", view, "the first question")
 	})
-	t.Run("twice is once", func(t *testing.T) {
+	t.Run("a second /new has no effect", func(t *testing.T) {
 		r.startSession()
 		r.deliverNotes("gone soon")
 		r.remove(int64(len(r.said)))

@@ -60,7 +60,7 @@ func TestSettingsChangeKeepsCount(t *testing.T) {
 		r.resize(12_000)
 		r.c.Check(context.Background())
 	}
-	t.Run("in the middle of a turn", func(t *testing.T) {
+	t.Run("during a turn", func(t *testing.T) {
 		r := newRig(t, 20_000, nil)
 		asks(r, "and this? "+filler(9000))
 		report(r, prompt(r)+900)
@@ -71,7 +71,7 @@ func TestSettingsChangeKeepsCount(t *testing.T) {
 			t.Errorf("got a status change of %d tokens, view change estimated at %d", got, smaller)
 		}
 	})
-	t.Run("what is shown no more is not taken for dearer than it was", func(t *testing.T) {
+	t.Run("removed messages do not raise the count", func(t *testing.T) {
 		const size = 0.6 // of a token, which is not learned yet
 		r := newRig(t, 20_000, nil)
 		asks(r, "and this? "+filler(9000))
@@ -82,7 +82,7 @@ func TestSettingsChangeKeepsCount(t *testing.T) {
 			t.Errorf("got %d tokens of %d, view %d", got, counted, real)
 		}
 	})
-	t.Run("over a restart", func(t *testing.T) {
+	t.Run("after a restart", func(t *testing.T) {
 		r := newRig(t, 20_000, nil)
 		r.size = 1.4
 		for i := range 8 {
@@ -105,7 +105,7 @@ func TestCountSurvivesRestart(t *testing.T) {
 		}
 		return r
 	}
-	t.Run("the status is what it was", func(t *testing.T) {
+	t.Run("the status is unchanged", func(t *testing.T) {
 		r := finished()
 		r.deliverNotes("one more")
 		before := r.c.Status().Used
@@ -115,19 +115,19 @@ func TestCountSurvivesRestart(t *testing.T) {
 		r.restart()
 		check.Equal(t, "tokens used,  before the restart", r.c.Status().Used, before)
 	})
-	t.Run("but not behind a change of the head", func(t *testing.T) {
+	t.Run("not after a change of the head", func(t *testing.T) {
 		r := finished()
 		r.compactAndWait()
 		r.restart()
 		check.Equal(t, "counted prompt", r.c.Count().Prompt, 0)
 	})
-	t.Run("nor behind an edit", func(t *testing.T) {
+	t.Run("not after an edit", func(t *testing.T) {
 		r := finished()
 		r.edit(1, "edited")
 		r.restart()
 		check.Equal(t, "counted prompt", r.c.Count().Prompt, 0)
 	})
-	t.Run("nor for another model", func(t *testing.T) {
+	t.Run("not for another model", func(t *testing.T) {
 		r := finished()
 		r.close()
 		r.model = "another"

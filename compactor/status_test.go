@@ -38,7 +38,7 @@ func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 }
 
 func TestUsageIsLastCountPlusAdditions(t *testing.T) {
-	t.Run("the count takes the estimate's place", func(t *testing.T) {
+	t.Run("a count replaces the estimate", func(t *testing.T) {
 		r := openTurn(t, nil)
 		estimate := prompt(r)
 		report(r, estimate+111)
@@ -53,7 +53,7 @@ func TestUsageIsLastCountPlusAdditions(t *testing.T) {
 		report(r, 0)
 		check.Equal(t, "tokens, last counted", prompt(r), estimate+50)
 	})
-	t.Run("a message that is added costs its estimate times the factor", func(t *testing.T) {
+	t.Run("an added message costs its estimate times the factor", func(t *testing.T) {
 		r := openTurn(t, nil)
 		report(r, prompt(r)*2)
 		was := prompt(r)
@@ -63,7 +63,7 @@ func TestUsageIsLastCountPlusAdditions(t *testing.T) {
 			t.Errorf("%d tokens more for a message of %d, want %d", got, m.Tokens, want)
 		}
 	})
-	t.Run("the context of a turn that is not stored is gone from the next request", func(t *testing.T) {
+	t.Run("an unstored turn context leaves the next request", func(t *testing.T) {
 		r := openTurn(t, nil)
 		before := prompt(r)
 		r.c.History().Begin(compactor.Context{Text: "memories: " + filler(300)})
@@ -76,7 +76,7 @@ func TestUsageIsLastCountPlusAdditions(t *testing.T) {
 			t.Errorf("%d tokens are left of %d; %d before the context", without, with+40, before)
 		}
 	})
-	t.Run("the context of a turn that is stored stays counted", func(t *testing.T) {
+	t.Run("a stored turn context stays counted", func(t *testing.T) {
 		r := openTurn(t, nil)
 		r.c.History().Begin(compactor.Context{Text: "memories: " + filler(300)})
 		r.request()

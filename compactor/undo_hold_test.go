@@ -26,7 +26,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		r.undo()
 		return r
 	}
-	t.Run("background does not plan it, nor after a restart, and the status says why", func(t *testing.T) {
+	t.Run("the background level does not summarize it, and the status says why", func(t *testing.T) {
 		r := start(t)
 		for range 2 {
 			fill(r, 0.82)
@@ -45,24 +45,24 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		}
 		r.verify()
 	})
-	t.Run("compact_at_tokens does not either", func(t *testing.T) {
+	t.Run("compact_at_tokens does not summarize it", func(t *testing.T) {
 		r := start(t)
 		r.policy.CompactAtTokens = 2000
 		r.waitIdle()
 		check.Equal(t, "rows in the view", len(r.c.Status().Stack), 0)
 	})
-	t.Run("nor does the model's own wish", func(t *testing.T) {
+	t.Run("the model's request does not summarize it", func(t *testing.T) {
 		r := start(t)
 		e := r.c.Compact(compactor.OnSelf, "")
 		check.Equal(t, "outcome of the model's request", e.State, compactor.EventNoop)
 		check.Contains(t, "error of the model's request", e.Error, "was undone")
 	})
-	t.Run("a person's wish does", func(t *testing.T) {
+	t.Run("a person's request summarizes it", func(t *testing.T) {
 		r := start(t)
 		r.applied()
 		check.Equal(t, "rows in the view", len(r.c.Status().Stack), 1)
 	})
-	t.Run("a placeholder that is back is not repaired at once, and is after somebody's wish", func(t *testing.T) {
+	t.Run("a restored placeholder is repaired only after a request", func(t *testing.T) {
 		r := newRig(t, 8000, nil)
 		r.policy.Enabled = false
 		fill(r, 0.94)

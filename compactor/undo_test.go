@@ -110,7 +110,7 @@ func TestUndoRevertsRollupWithLeaf(t *testing.T) {
 }
 
 func TestUndoIsRefused(t *testing.T) {
-	t.Run("with numbers, where the view would reach aggressive", func(t *testing.T) {
+	t.Run("an undo that would reach the aggressive level is refused with numbers", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.deliverMany(30, 100)
 		r.applied()
@@ -119,7 +119,7 @@ func TestUndoIsRefused(t *testing.T) {
 		}
 		r.refused("of 8000 tokens would be used then, and from 6800 on")
 	})
-	t.Run("and just below it is not", func(t *testing.T) {
+	t.Run("an undo just below the level is accepted", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.policy.BackgroundThreshold = 0.84
 		for r.c.Status().Used < 8000*84/100-60 {
@@ -129,7 +129,7 @@ func TestUndoIsRefused(t *testing.T) {
 		r.undo()
 		r.waitIdle()
 	})
-	t.Run("in words, where it was changed since", func(t *testing.T) {
+	t.Run("an undo after a change is refused with a reason", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.deliverMany(30, 50)
 		r.applied()

@@ -88,25 +88,25 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 			check.Equal(t, "the view", pairs(view), tt.want)
 		})
 	}
-	t.Run("a call without a name is left out with its result", func(t *testing.T) {
+	t.Run("a call without a name is omitted with its result", func(t *testing.T) {
 		m := calls("a", "b")
 		m.Calls[0].Name = ""
 		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")})
 		check.Equal(t, "the view", pairs(view), "call b, b=2")
 	})
-	t.Run("an empty answer is left out", func(t *testing.T) {
+	t.Run("an empty answer is omitted", func(t *testing.T) {
 		_, view := viewOf([]chat.Message{asks("?"), answer("")})
 		check.Len(t, "the view", view, 2)
 		check.Equal(t, "role", view[1].Role, llm.RoleUser)
 	})
-	t.Run("arguments that are no JSON are sent as they are", func(t *testing.T) {
+	t.Run("invalid JSON arguments are sent unchanged", func(t *testing.T) {
 		m := calls("a")
 		m.Calls[0].Arguments = `{"query": "te`
 		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
 		check.Equal(t, "the view", pairs(view), "call a, a=1")
 		check.Equal(t, "arguments", view[2].Calls[0].Arguments, `{"query": "te`)
 	})
-	t.Run("what the provider wants back is sent as it came", func(t *testing.T) {
+	t.Run("native provider data is sent back unchanged", func(t *testing.T) {
 		m := calls("a")
 		m.Native = json.RawMessage(`{"reasoning":"I think <so>"}`)
 		lines, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
@@ -114,21 +114,21 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 			t.Errorf("got view %+v", view)
 		}
 	})
-	t.Run("and no summarizer reads it", func(t *testing.T) {
+	t.Run("no summarizer reads native data", func(t *testing.T) {
 		m := answer("so")
 		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
 		text := summarize.PlainText(summarize.ItemsOf([]chat.Message{m}, 1000))
 		check.Lacks(t, "material", text, "I think")
 		check.Contains(t, "material", text, "so")
 	})
-	t.Run("there is one system message, the first, and the head stands behind it", func(t *testing.T) {
+	t.Run("the only system message comes first, followed by the head", func(t *testing.T) {
 		lines, _ := viewOf([]chat.Message{asks("one"), answer("two")}, []chat.Message{asks("three")})
 		view := rendered("system", "<kept>head</kept>", lines, "now")
 		if len(view) != 4 || view[0].Role != llm.RoleSystem || !strings.HasPrefix(view[1].Text, "<kept>head") || !strings.HasSuffix(view[3].Text, "<now>\nnow\n</now>") {
 			t.Errorf("got view %+v", view)
 		}
 	})
-	t.Run("without messages the head is the user's", func(t *testing.T) {
+	t.Run("without messages the head is a user message", func(t *testing.T) {
 		view := rendered("system", "<kept>head</kept>", nil, "")
 		check.Len(t, "the view", view, 2)
 		check.Equal(t, "rendered(\"system\", \"<kept>head</kept>\", nil, \"\")[1].Role", view[1].Role, llm.RoleUser)
@@ -203,7 +203,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 	}
 	check.Equal(t, "a failure", shown("look", "Error: no such file: tea.txt\n"+long), "[Previous: used look (#7)] Error: no such file: tea.txt")
 	check.Lacks(t, "a short result", shown("look", strings.Repeat("x", sh.minChars-1)), "Previous")
-	t.Run("no form is larger than the one before it", func(t *testing.T) {
+	t.Run("each form is at most as large as the one before", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			sh := shape{
 				clipTo: rapid.IntRange(0, 400).Draw(rt, "clip"), kept: rapid.IntRange(0, 5).Draw(rt, "kept"),
@@ -219,7 +219,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			}
 		})
 	})
-	t.Run("the newest stand, the newest of all whole", func(t *testing.T) {
+	t.Run("the newest results stay, the last one whole", func(t *testing.T) {
 		tall := strings.Repeat("a line of it\n", 80)
 		var turn []chat.Message
 		for i := range 6 {

@@ -61,7 +61,7 @@ func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one that saves a memory is asked for no more", func(t *testing.T) {
+	t.Run("a worker that saves a memory gets no reminder", func(t *testing.T) {
 		got := memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}}), summarizing(text)), nil
 		}}))

@@ -108,7 +108,7 @@ func TestTokensInFiles(t *testing.T) {
 	t.Run("a file that is named goes before the environment", func(t *testing.T) {
 		check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
 	})
-	t.Run("what it holds is never shown", func(t *testing.T) {
+	t.Run("its content is never shown", func(t *testing.T) {
 		got := shown(s.Changed())
 		check.Lacks(t, "shown changes", got, "hush")
 		check.Contains(t, "shown changes", got, `[discord] token = "file:token"`)

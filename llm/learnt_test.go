@@ -38,7 +38,7 @@ func TestFactor(t *testing.T) {
 		check.Equal(t, "steps", high.Scale(), 225)
 		check.Equal(t, "scale", low.Scale(), 100)
 	})
-	t.Run("in steps, it does not go to and fro", func(t *testing.T) {
+	t.Run("the scale changes in steps, without oscillating", func(t *testing.T) {
 		var l llm.Learnt
 		changes, last := 0, l.Scale()
 		for i := range 200 { // around the edge of a step
@@ -77,7 +77,7 @@ func TestNotebook(t *testing.T) {
 		n.Open(s.facts, s.keep)
 		return n
 	}
-	t.Run("what was learnt is known at the next start", func(t *testing.T) {
+	t.Run("learned facts are loaded at the next start", func(t *testing.T) {
 		s := &memoryShelf{}
 		page := open(s).Page("m@here")
 		page.Counted(1000, 2000)
@@ -90,7 +90,7 @@ func TestNotebook(t *testing.T) {
 		check.Equal(t, "stored facts", open(s).Page("m@here").Facts(), want)
 		check.Equal(t, "facts of another server's model", open(s).Page("m@elsewhere").Facts(), (llm.Facts{}))
 	})
-	t.Run("what hardly changes is not written", func(t *testing.T) {
+	t.Run("small changes are not written", func(t *testing.T) {
 		s := &memoryShelf{}
 		page := open(s).Page("m")
 		for i := range 500 {
@@ -104,7 +104,7 @@ func TestNotebook(t *testing.T) {
 			t.Errorf("got factor %v, want 1.2", f)
 		}
 	})
-	t.Run("what could not be written is written later", func(t *testing.T) {
+	t.Run("failed writes are retried", func(t *testing.T) {
 		s := &memoryShelf{err: errors.New("the disk is full")}
 		page := open(s).Page("m")
 		page.NoTools()

@@ -105,7 +105,7 @@ func TestOfflineModelQuotes(t *testing.T) {
 		again, _ := talk(t, question, noMemories, noTranscript, llm.Message{Role: llm.RoleAssistant, Text: first})
 		holds(t, again, "found nothing", "OPENAI_API_KEY")
 	})
-	t.Run("what shares no word with the question is not quoted", func(t *testing.T) {
+	t.Run("results without a common word are not quoted", func(t *testing.T) {
 		answer, _ := talk(t, "[#41 2023-07-01 10:00 Bob] Where is the harbour?", memories, noTranscript)
 		holds(t, answer, "found nothing")
 	})
@@ -113,7 +113,7 @@ func TestOfflineModelQuotes(t *testing.T) {
 		answer, _ := talk(t, "[#41 2023-07-01 10:00 Ada] Who am I?", memories, noTranscript)
 		holds(t, answer, "Pixel")
 	})
-	t.Run("its own earlier answers are no finding", func(t *testing.T) {
+	t.Run("its own earlier answers do not count as results", func(t *testing.T) {
 		hint, _ := talk(t, question, noMemories, noTranscript)
 		told := llm.Message{Role: llm.RoleAssistant, Text: hint}
 		for _, said := range []string{question, "[#41 2023-07-01 10:00 Eve] We adopted a cat called Tom too"} {
@@ -125,7 +125,7 @@ func TestOfflineModelQuotes(t *testing.T) {
 			holds(t, answer, "found nothing")
 		}
 	})
-	t.Run("a failing tool is told, and the other one still answers", func(t *testing.T) {
+	t.Run("a failing tool is reported, and the other one still answers", func(t *testing.T) {
 		both, _ := talk(t, question, "", "")
 		holds(t, both, "could not look it up", "the disk is full")
 		one, _ := talk(t, question, "", transcript)
@@ -140,7 +140,7 @@ func TestOfflineModelAnswersStatements(t *testing.T) {
 		holds(t, answer, "Hello, Bob!")
 		check.Len(t, "asked", asked, 0)
 	})
-	t.Run("a statement is kept, and only what is close to it quoted", func(t *testing.T) {
+	t.Run("a statement is acknowledged, and only close results are quoted", func(t *testing.T) {
 		answer, _ := talk(t, "[#41 2023-07-01 10:00 Eve] When I was young I had a sailing boat with Ada", memories, transcript)
 		holds(t, answer, "Saved as message #41.")
 		lacks(t, answer, "Pixel", "found nothing")

@@ -69,7 +69,7 @@ func TestErrorInStream(t *testing.T) {
 
 func TestEachAttemptIsCharged(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Run("not where nothing may be spent", func(t *testing.T) {
+		t.Run("no call without budget", func(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Say("fine") })
 			req, spent := hello, errors.New("all spent")
 			req.Spend = func() error { return spent }

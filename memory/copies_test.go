@@ -17,7 +17,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	found := func(seq int) string {
 		return fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, storetest.Secret)
 	}
-	t.Run("what searches found of it later is gone, and named as changed", func(t *testing.T) {
+	t.Run("later search results lose it, and are reported as changed", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(1, storetest.Secret), storetest.Said(2, "b"), storetest.Asking(3, "what did I play?"))
 		storetest.AnswerWith(t, c, 3, 4, "", map[string]string{
@@ -31,7 +31,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 		check.Equal(t, "text", m.Text, store.DeletedCopyText)
 		check.Equal(t, "tokens", m.Tokens, chat.TokensOf(m))
 	})
-	t.Run("what they found of others stays", func(t *testing.T) {
+	t.Run("results about others stay", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Asking(3, "what did I play?"))
 		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})

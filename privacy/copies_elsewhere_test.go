@@ -59,7 +59,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			check.Equal(t, "answer", check.Must(b.Transcript().Message(ctx, 3))(t).Text, store.DeletedCopyText)
 		})
 	}
-	t.Run("of another memory nothing changes", func(t *testing.T) {
+	t.Run("other memories are unchanged", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		s.WatchCopies(func(name string, seqs []int64) { t.Error(name, seqs) })
 		a, b := searched(t, s, "discord:1/10", "discord:1/11")
@@ -68,7 +68,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
-	t.Run("an answer that is written later repeats nothing of it", func(t *testing.T) {
+	t.Run("a later answer repeats nothing of it", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		a, b := searched(t, s, "discord:1/10", "discord:1/11")
 		found := check.Must(b.Transcript().Message(ctx, 3))(t)
@@ -92,7 +92,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		check.NoError(t, memory.In(s).Purge(ctx, 1))
 		storetest.WantNoSecret(t, c)
 	})
-	t.Run("who has somebody forgotten is told what changed here", func(t *testing.T) {
+	t.Run("deleting a person's data reports the changes", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "terminal:general")
 		m := storetest.Asking(1, "what does Bob play?")

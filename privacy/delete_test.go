@@ -16,7 +16,7 @@ import (
 )
 
 func TestDelete(t *testing.T) {
-	t.Run("one that waits vanishes, is not delivered again, and nothing is in the view", func(t *testing.T) {
+	t.Run("a waiting message is removed, is not redelivered, and leaves nothing in the view", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := storetest.Said(1, storetest.Secret)
 		m.Addressed = true
@@ -36,7 +36,7 @@ func TestDelete(t *testing.T) {
 		check.Equal(t, "id", taken[0].ID, "m2")
 		check.Equal(t, "version", storetest.Version(t, c), before)
 	})
-	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
+	t.Run("a dequeued message leaves a tombstone with author, id and seq", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := storetest.Said(2, "my "+storetest.Secret)
 		m.Quote = storetest.Secret
@@ -68,7 +68,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestDeletingAmongOtherMessages(t *testing.T) {
-	t.Run("ids that are not known are passed over and not remembered", func(t *testing.T) {
+	t.Run("unknown ids are ignored", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		before := storetest.Dump(t, c.Store())
 		if got := storetest.Remove(t, c, 1, 2); got != nil || storetest.Dump(t, c.Store()) != before {
@@ -78,20 +78,20 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-	t.Run("many at once are one change", func(t *testing.T) {
+	t.Run("many deletions at once are one change", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		before := storetest.Version(t, c)
 		check.EqualAll(t, "seqs", storetest.Remove(t, c, 7, 3, 99, 5, 3), []int64{3, 5, 7})
 		check.Equal(t, "version", storetest.Version(t, c), before+1)
 	})
-	t.Run("another conversation's message of that id stays", func(t *testing.T) {
+	t.Run("another conversation's message with that id stays", func(t *testing.T) {
 		c := storetest.Imported(t, 1)
 		other := storetest.Find(t, c.Store(), "terminal:other")
 		storetest.Deliver(t, other, storetest.Said(1, "mine"))
 		storetest.Remove(t, c, 1)
 		check.Equal(t, "answer", check.Must(other.Transcript().Message(ctx, 1))(t).Text, "mine")
 	})
-	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
+	t.Run("its quotes are removed, waiting or dequeued, and the quoting messages are reported", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		quoting := func(n int, to string) store.Inbound {
 			m := storetest.Said(n, "I disagree")
@@ -110,7 +110,7 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 		}
 		check.EqualAll(t, "found by its words", storetest.Recalled(t, c, "disagree"), []int64{1})
 	})
-	t.Run("a reply to it that comes later finds no place", func(t *testing.T) {
+	t.Run("a later reply has no parent", func(t *testing.T) {
 		c := storetest.Imported(t, 1)
 		storetest.Remove(t, c, 1)
 		m := storetest.Said(2, "b")
@@ -145,7 +145,7 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 			t.Errorf("got outbox %+v", pieces)
 		}
 	})
-	t.Run("one of two leaves it open, whichever it is", func(t *testing.T) {
+	t.Run("either of two questions leaves the turn open", func(t *testing.T) {
 		for _, n := range []int{1, 3} {
 			c := storetest.NewConversation(t)
 			storetest.Deliver(t, c, ask(1), storetest.Said(2, "by the way"), ask(3))
@@ -158,13 +158,13 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 			check.Equal(t, "open turn", open(t, c), 0)
 		}
 	})
-	t.Run("both at once close it", func(t *testing.T) {
+	t.Run("both questions at once close the turn", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, ask(1), ask(2))
 		storetest.Remove(t, c, 1, 2)
 		check.Equal(t, "open turn", open(t, c), 0)
 	})
-	t.Run("a turn that was answered stays so", func(t *testing.T) {
+	t.Run("an answered turn stays answered", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, ask(1))
 		storetest.Finish(t, c, 1, 2, "reply-2", "nine")
@@ -190,7 +190,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ?", alone, old)
 	storetest.Remove(t, c, 2)
 	storetest.Remove(t, c, 6, 7)
-	t.Run("a memory that came from it alone is gone with its words", func(t *testing.T) {
+	t.Run("a memory from it alone is deleted", func(t *testing.T) {
 		for _, id := range []int64{alone, both} {
 			if _, _, err := memory.In(c.Store()).Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
@@ -199,7 +199,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 		storetest.WantNoSecret(t, c)
 		check.Equal(t, "found", len(check.Must(memory.Of(c).Search(ctx, storetest.Secret, 9))(t)), 0)
 	})
-	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
+	t.Run("a memory that another message supports keeps only that source", func(t *testing.T) {
 		m, _, err := memory.In(c.Store()).Get(ctx, two)
 		check.NoError(t, err)
 		check.EqualAll(t, "sources", m.Sources, []int64{5})
@@ -207,7 +207,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
-	t.Run("one it has superseded is superseded by nothing", func(t *testing.T) {
+	t.Run("a memory it superseded becomes current again", func(t *testing.T) {
 		if m, _, err := memory.In(c.Store()).Get(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
 			t.Errorf("%+v, %v", m, err)
 		}

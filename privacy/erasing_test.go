@@ -42,7 +42,7 @@ func saidBy(n int, id, name, text string) store.Inbound {
 }
 
 func TestErasing(t *testing.T) {
-	t.Run("all that somebody said goes, by their id and never by a name, and what comes later stays", func(t *testing.T) {
+	t.Run("a person's messages are deleted by id, never by name; later ones stay", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		var all []store.Inbound
 		for n := 1; n <= 200; n++ {
@@ -78,7 +78,7 @@ func TestErasing(t *testing.T) {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 	})
-	t.Run("memories that they said first or that are about them go, whoever else supports them", func(t *testing.T) {
+	t.Run("memories first said by or about the person are deleted, whoever else supports them", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"), saidBy(3, "b", "Bob", "z"))
 		saidByAnn := rememberAbout(t, c, "the launch is on Friday", "", 1, 2)
@@ -107,7 +107,7 @@ func TestErasing(t *testing.T) {
 }
 
 func TestErasingEverywhere(t *testing.T) {
-	t.Run("everywhere is their connector's conversations, and outlasts the process", func(t *testing.T) {
+	t.Run("everywhere means all conversations of the connector, and survives the process", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		for _, name := range []string{"discord:1/2", "discord:@me/3", "discord:1/4", "slack:T/C"} {
@@ -132,7 +132,7 @@ func TestErasingEverywhere(t *testing.T) {
 		storetest.Run(t, s, "UPDATE messages SET text = '' WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
 		storetest.WantNoSecret(t, storetest.Find(t, s, "discord:1/2"))
 	})
-	t.Run("who said nothing else is no member", func(t *testing.T) {
+	t.Run("a person without messages is no member", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"))
 		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
@@ -140,7 +140,7 @@ func TestErasingEverywhere(t *testing.T) {
 		check.Equal(t, "the name is still stored", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
 		check.Equal(t, "names of others", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
 	})
-	t.Run("nobody has an empty id", func(t *testing.T) {
+	t.Run("an empty id matches nobody", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		check.Error(t, check.ErrorOf(privacy.In(c.Store()).Erase(ctx, "", c)), privacy.ErrNobody)
 	})
@@ -183,7 +183,7 @@ func TestOptingOut(t *testing.T) {
 			t.Errorf("another person's request: %v", err)
 		}
 	})
-	t.Run("a worker is told, refused, and drops what it had noted", func(t *testing.T) {
+	t.Run("a worker sees the opt-out, is refused, and drops its drafts", func(t *testing.T) {
 		read, err := worker.Messages(ctx, 1, 2, 9)
 		if err != nil || !read[0].Unremembered || read[1].Unremembered {
 			t.Errorf("%+v, %v", read, err)
@@ -196,7 +196,7 @@ func TestOptingOut(t *testing.T) {
 			t.Errorf("saved %+v, %v", fresh, err)
 		}
 	})
-	t.Run("what was there stays, and they may come back", func(t *testing.T) {
+	t.Run("earlier data stays, and the person may opt in again", func(t *testing.T) {
 		m, _, err := memory.In(c.Store()).Get(ctx, before.ID)
 		check.NoError(t, err)
 		check.Equal(t, "state of the memory", m.State, "active")

@@ -223,7 +223,7 @@ func TestCommitOfStaleState(t *testing.T) {
 			check.Equal(t, "the store", storetest.Dump(t, c.Store()), before)
 		})
 	}
-	t.Run("a message came before a session could begin", func(t *testing.T) {
+	t.Run("a message arrived before the session started", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		s := storetest.StateOf(t, c)
 		change := check.Must(s.NewSession(true))(t)
@@ -235,13 +235,13 @@ func TestCommitOfStaleState(t *testing.T) {
 }
 
 func TestHiding(t *testing.T) {
-	t.Run("a placeholder swallows those inside it", func(t *testing.T) {
+	t.Run("a placeholder replaces those inside it", func(t *testing.T) {
 		c := storetest.Imported(t, 6)
 		storetest.Hide(t, c, 1, 2)
 		storetest.Hide(t, c, 3, 3)
 		check.Equal(t, "stack", storetest.Shape(storetest.Hide(t, c, 1, 5).Stack), "placeholder emergency 1-5")
 	})
-	t.Run("one over a summary and half a placeholder hides what is verbatim of its span", func(t *testing.T) {
+	t.Run("a placeholder over a summary and half a placeholder hides the verbatim rest of its span", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 		storetest.Hide(t, c, 4, 6)

@@ -18,7 +18,7 @@ func TestReadBack(t *testing.T) {
 		m.Addressed = true
 		return m
 	}
-	t.Run("it is wanted from the first message on that waits for an answer", func(t *testing.T) {
+	t.Run("backfill is due from the first addressed message on", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		want := func(wantDone bool, wantFirst string) {
 			t.Helper()
@@ -34,7 +34,7 @@ func TestReadBack(t *testing.T) {
 		check.Must(c.Past().Backfill(ctx, nil))(t)
 		want(true, "m6")
 	})
-	t.Run("what was said before stands before the question, and nobody answers it", func(t *testing.T) {
+	t.Run("earlier messages are placed before the question, unanswered", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(2, "overheard long ago"))
 		storetest.DeliverOnly(t, c, storetest.Said(4, "overheard"), asked(5))
@@ -64,7 +64,7 @@ func TestReadBack(t *testing.T) {
 		storetest.Remove(t, c, 1, 2)
 		check.Len(t, "added", check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}))(t), 0)
 	})
-	t.Run("all of it or nothing", func(t *testing.T) {
+	t.Run("backfill is atomic", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		before := storetest.Dump(t, c.Store())
 		if _, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {
@@ -72,7 +72,7 @@ func TestReadBack(t *testing.T) {
 		}
 		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
 	})
-	t.Run("what was imported need not be read back", func(t *testing.T) {
+	t.Run("imported conversations need no backfill", func(t *testing.T) {
 		c := storetest.Imported(t, 3)
 		if done, _, err := c.Past().ReadBack(ctx); !done || err != nil {
 			t.Errorf("%v, %v", done, err)
@@ -86,7 +86,7 @@ func TestReplies(t *testing.T) {
 		m.ReplyTo, m.Quote = to, `Ann: "shall we…"`
 		return m
 	}
-	t.Run("a reply knows the place of what it answers, in the same burst too", func(t *testing.T) {
+	t.Run("a reply knows the seq of its message, also within a burst", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(1, "shall we go?"))
 		taken := storetest.Deliver(t, c, reply(2, "m1"), reply(3, "m2"))
@@ -97,7 +97,7 @@ func TestReplies(t *testing.T) {
 			t.Errorf("stored %+v, %v", page, err)
 		}
 	})
-	t.Run("what stands elsewhere is quoted", func(t *testing.T) {
+	t.Run("a message of another conversation is quoted", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, storetest.Find(t, c.Store(), "terminal:other"), storetest.Said(1, "shall we go?"))
 		if taken := storetest.Deliver(t, c, reply(2, "m1")); taken[0].ReplySeq != 0 || taken[0].Quote == "" {
@@ -118,7 +118,7 @@ func TestReplies(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("message %d replies", i+2), taken[i].ReplySeq, want)
 		}
 	})
-	t.Run("a notice is no message: a reply to it keeps its quote", func(t *testing.T) {
+	t.Run("a reply to a notice keeps its quote", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "reply-1", Pieces: []string{"sorry"}}))
 		check.NoError(t, c.Outbox().Sent(ctx, 1, "p1"))

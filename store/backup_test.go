@@ -28,7 +28,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	was := storetest.Dump(t, s)
 	storetest.Deliver(t, c, storetest.Said(2, "after it"))
-	t.Run("it is the owner's alone, and stands alone", func(t *testing.T) {
+	t.Run("the backup is private and self-contained", func(t *testing.T) {
 		entries, err := os.ReadDir(folder)
 		if err != nil || len(entries) != 1 {
 			t.Fatal(entries, err)
@@ -37,17 +37,17 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Error(info.Mode(), err)
 		}
 	})
-	t.Run("another file's place is not taken", func(t *testing.T) {
+	t.Run("an existing file is not overwritten", func(t *testing.T) {
 		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, file)), fs.ErrExist)
 		check.Error(t, check.ErrorOf(s.Upkeep().Backup(ctx, filepath.Join(folder, "none", "x.db"))), fs.ErrNotExist)
 		check.Equal(t, "answer", check.Must(store.Inspect(ctx, file))(t), copied)
 	})
-	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
+	t.Run("no restore while a bot runs", func(t *testing.T) {
 		_, _, err := store.Restore(ctx, dir, file)
 		check.Error(t, err, store.ErrInUse)
 		check.Equal(t, "messages", storetest.Number(t, s, "SELECT count(*) FROM messages"), 2)
 	})
-	t.Run("a database in use is no backup", func(t *testing.T) {
+	t.Run("a database in use is not accepted as a backup", func(t *testing.T) {
 		if _, _, err := store.Restore(ctx, t.TempDir(), filepath.Join(dir, store.DatabaseName)); err == nil || !strings.Contains(err.Error(), "in use") {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func TestBackupAndRestore(t *testing.T) {
 	})
 	_, aside, err := store.Restore(ctx, dir, file)
 	check.NoError(t, err)
-	t.Run("what was there stays beside it", func(t *testing.T) {
+	t.Run("the old database is kept beside it", func(t *testing.T) {
 		check.Equal(t, "answer", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 	})
 	s = storetest.OpenStore(t, dir)

@@ -57,7 +57,7 @@ func wantNoContext(t *testing.T, c *store.Conversation) {
 }
 
 func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
-	t.Run("it outlasts another turn", func(t *testing.T) {
+	t.Run("a context survives another turn", func(t *testing.T) {
 		c, _ := withContext(t)
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
 		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, storetest.Load(t, c).Head.Version)
@@ -65,22 +65,22 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 			t.Errorf("got shown %v", got)
 		}
 	})
-	t.Run("a summary ends it", func(t *testing.T) {
+	t.Run("a summary removes it", func(t *testing.T) {
 		c, _ := withContext(t)
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
 		wantNoContext(t, c)
 	})
-	t.Run("a deletion of anything ends it", func(t *testing.T) {
+	t.Run("any deletion removes it", func(t *testing.T) {
 		c, _ := withContext(t)
 		storetest.Remove(t, c, 1)
 		wantNoContext(t, c)
 	})
-	t.Run("an edit ends it", func(t *testing.T) {
+	t.Run("an edit removes it", func(t *testing.T) {
 		c, _ := withContext(t)
 		storetest.Edit(t, c, 2, "c")
 		wantNoContext(t, c)
 	})
-	t.Run("it goes when a memory that it quotes is forgotten or purged, in another conversation too", func(t *testing.T) {
+	t.Run("a context that quotes a forgotten or purged memory is removed, in other conversations too", func(t *testing.T) {
 		for _, what := range []string{"forget", "purge"} {
 			c, kept := withContext(t)
 			other := storetest.Find(t, c.Store(), "terminal:elsewhere")
@@ -104,7 +104,7 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 }
 
 func TestContextsNotStored(t *testing.T) {
-	t.Run("under another head than it was shown with it is not stored", func(t *testing.T) {
+	t.Run("a context of an older head is not stored", func(t *testing.T) {
 		c, _ := withContext(t)
 		was := storetest.Load(t, c).Head.Version
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
@@ -112,7 +112,7 @@ func TestContextsNotStored(t *testing.T) {
 		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, was)
 		wantNoContext(t, c)
 	})
-	t.Run("nor if what it quotes was deleted while the turn ran", func(t *testing.T) {
+	t.Run("a context that quotes a message deleted during the turn is not stored", func(t *testing.T) {
 		c, kept := withContext(t)
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
 		storetest.Remove(t, c, 1)
@@ -123,7 +123,7 @@ func TestContextsNotStored(t *testing.T) {
 		answerUnder(t, c, 7, transcript.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
 		wantNoContext(t, c)
 	})
-	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
+	t.Run("a context that quotes a memory forgotten during the turn is not stored", func(t *testing.T) {
 		c, kept := withContext(t)
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
 		check.NoError(t, memory.Of(c).Forget(ctx, kept.ID))
@@ -150,7 +150,7 @@ func TestContextsNotStored(t *testing.T) {
 			t.Error("a context that was not stored was reported")
 		}
 	})
-	t.Run("who watches is told if a purged memory was quoted in its own conversation", func(t *testing.T) {
+	t.Run("a purged memory quoted in its own conversation is reported", func(t *testing.T) {
 		c, kept := withContext(t)
 		told := map[string][]int64{}
 		c.Store().WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
@@ -160,7 +160,7 @@ func TestContextsNotStored(t *testing.T) {
 			t.Errorf("got reported %v, version %d after %d", told, storetest.Load(t, c).Head.Version, before)
 		}
 	})
-	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
+	t.Run("a purged conversation has no contexts", func(t *testing.T) {
 		c, _ := withContext(t)
 		check.NoError(t, privacy.Of(c).Purge(ctx))
 		wantNoContext(t, c)

@@ -20,7 +20,7 @@ func editedLater(n int, text string, hours int) store.Inbound {
 }
 
 func TestEdit(t *testing.T) {
-	t.Run("one that waits is taken up in its new form, as what it was", func(t *testing.T) {
+	t.Run("an edited waiting message is dequeued as edited", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := storetest.Said(1, "buy mlik")
 		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
@@ -31,7 +31,7 @@ func TestEdit(t *testing.T) {
 			t.Errorf("got dequeued %+v", taken)
 		}
 	})
-	t.Run("one that was taken up keeps its place; text, cost and index are new", func(t *testing.T) {
+	t.Run("an edited message keeps its seq; text, cost and index change", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		taken := storetest.Deliver(t, c, storetest.Said(1, "the meeting is on Monday"), storetest.Said(2, "fine"))
 		before := storetest.Version(t, c)
@@ -67,7 +67,7 @@ func TestEdit(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("waits %v", waits), check.Must(c.Transcript().Message(ctx, 1))(t).Text, "fourth")
 		}
 	})
-	t.Run("a repetition of the old form does not undo it", func(t *testing.T) {
+	t.Run("a redelivery of the old text does not undo the edit", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, storetest.Said(1, "first"))
 		storetest.Edit(t, c, 1, "second")
@@ -77,7 +77,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestWhatNoEditChanges(t *testing.T) {
-	t.Run("one that says the same changes nothing", func(t *testing.T) {
+	t.Run("an edit without changes has no effect", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, storetest.Said(1, "a"), incomplete(2, "b"))
 		storetest.Deliver(t, c)
@@ -90,7 +90,7 @@ func TestWhatNoEditChanges(t *testing.T) {
 		check.Equal(t, "incomplete", len(check.Must(c.Inbox().Incomplete(ctx))(t)), 1)
 		check.Equal(t, "the version", storetest.Version(t, c), before)
 	})
-	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
+	t.Run("unknown, bot and deleted messages cannot be edited", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := storetest.Said(1, "what time is it?")
 		m.Addressed = true
@@ -128,7 +128,7 @@ func TestWhatNoEditChanges(t *testing.T) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
 		}
 	})
-	t.Run("a message that is not there is not found", func(t *testing.T) {
+	t.Run("a missing message is not found", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
 		storetest.Remove(t, c, 1)

@@ -22,7 +22,7 @@ func incomplete(n int, text string) store.Inbound {
 }
 
 func TestIncomplete(t *testing.T) {
-	t.Run("none is taken up past one that is incomplete", func(t *testing.T) {
+	t.Run("no message is dequeued past an incomplete one", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, storetest.Said(1, "a"), incomplete(2, "b"), storetest.Said(3, "c"))
 		if taken := storetest.Deliver(t, c); !slices.Equal(storetest.Seqs(taken), []int64{1}) {
@@ -48,7 +48,7 @@ func TestIncomplete(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 	})
-	t.Run("the oldest come first, fifty at once", func(t *testing.T) {
+	t.Run("the oldest come first, fifty at a time", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		for n := range 60 {
 			storetest.DeliverOnly(t, c, incomplete(n+1, "x"))
@@ -58,7 +58,7 @@ func TestIncomplete(t *testing.T) {
 			t.Errorf("%d found, %v", len(found), err)
 		}
 	})
-	t.Run("an edit that came between wins, and is completed in its turn", func(t *testing.T) {
+	t.Run("an edit during completion wins, and is completed itself", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, incomplete(1, "first <@1>"))
 		was, _ := c.Inbox().Incomplete(ctx)
@@ -99,7 +99,7 @@ func TestChangesOfIncompleteMessages(t *testing.T) {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})
-	t.Run("one that was deleted meanwhile stays so", func(t *testing.T) {
+	t.Run("a message deleted during completion stays deleted", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, incomplete(1, "x"))
 		was, _ := c.Inbox().Incomplete(ctx)
@@ -109,7 +109,7 @@ func TestChangesOfIncompleteMessages(t *testing.T) {
 		check.NoError(t, c.Inbox().Complete(ctx, was[0], full))
 		check.Equal(t, "files left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"), 0)
 	})
-	t.Run("whoever asks for an answer meanwhile is heard", func(t *testing.T) {
+	t.Run("a message addressed during completion is answered", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, incomplete(1, "x"))
 		was, _ := c.Inbox().Incomplete(ctx)
@@ -133,7 +133,7 @@ func withPicture(n int, data string) store.Inbound {
 }
 
 func TestFiles(t *testing.T) {
-	t.Run("a picture is kept beside its message, by every way in", func(t *testing.T) {
+	t.Run("a picture is stored with its message, on every way in", func(t *testing.T) {
 		ways := map[string]func(c *store.Conversation) ([]chat.Message, error){
 			"delivered": func(c *store.Conversation) ([]chat.Message, error) {
 				return storetest.Deliver(t, c, withPicture(1, "data")), nil
@@ -174,7 +174,7 @@ func TestFiles(t *testing.T) {
 			check.Equal(t, way+": string(data)", string(data), "data")
 		}
 	})
-	t.Run("another conversation has no such file, whatever number it names", func(t *testing.T) {
+	t.Run("a file belongs to one conversation", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, withPicture(1, "data"))
 		other := storetest.Find(t, c.Store(), "terminal:other")
@@ -184,7 +184,7 @@ func TestFiles(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the same message in another conversation keeps its own", func(t *testing.T) {
+	t.Run("the same message in another conversation has its own file", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		other := storetest.Find(t, c.Store(), "terminal:other")
 		storetest.Deliver(t, c, withPicture(1, "mine"))
@@ -198,7 +198,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestPicturesAndEdits(t *testing.T) {
-	t.Run("an edit that leaves it where it is keeps the picture, one that takes it away deletes it", func(t *testing.T) {
+	t.Run("an edit keeps the picture, or deletes it with its attachment", func(t *testing.T) {
 		for _, waits := range []bool{true, false} {
 			c := storetest.NewConversation(t)
 			storetest.DeliverOnly(t, c, withPicture(1, "data"))
@@ -228,7 +228,7 @@ func TestPicturesAndEdits(t *testing.T) {
 			}
 		}
 	})
-	t.Run("no number is given twice", func(t *testing.T) {
+	t.Run("numbers are never reused", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, withPicture(1, "a"))
 		storetest.Remove(t, c, 1)

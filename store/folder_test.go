@@ -17,7 +17,7 @@ import (
 )
 
 func TestFolder(t *testing.T) {
-	t.Run("one that is ours or empty is closed to others, any other keeps its rights", func(t *testing.T) {
+	t.Run("our own or an empty folder becomes private; others keep their permissions", func(t *testing.T) {
 		for name, c := range map[string]struct {
 			fill  func(dir string)
 			start fs.FileMode
@@ -36,7 +36,7 @@ func TestFolder(t *testing.T) {
 			check.Equal(t, name+": the database", mode(t, filepath.Join(dir, store.DatabaseName)), 0o600)
 		}
 	})
-	t.Run("another program's database is refused and left as it is", func(t *testing.T) {
+	t.Run("another program's database is rejected unchanged", func(t *testing.T) {
 		for _, version := range []string{"0", "1"} {
 			dir := t.TempDir()
 			path := filepath.Join(dir, store.DatabaseName)
@@ -61,7 +61,7 @@ func TestFolder(t *testing.T) {
 			}
 		}
 	})
-	t.Run("who may only read it can look on", func(t *testing.T) {
+	t.Run("a reader without write permission can read", func(t *testing.T) {
 		dir := t.TempDir()
 		leaveStore(t, dir)
 		chmod(t, filepath.Dir(dir), 0o755)

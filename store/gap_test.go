@@ -78,7 +78,7 @@ func TestAway(t *testing.T) {
 			check.EqualAll(t, fmt.Sprintf("connector %q", connector), got, want)
 		}
 	})
-	t.Run("it survives the end of the process", func(t *testing.T) {
+	t.Run("a gap survives the process", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		storetest.Deliver(t, storetest.Find(t, s, "slack:1/2"), storetest.Said(1, "a"))
@@ -100,7 +100,7 @@ func setGap(t *testing.T, c *store.Conversation, after string) {
 }
 
 func TestGap(t *testing.T) {
-	t.Run("it is opened once, and closed", func(t *testing.T) {
+	t.Run("a gap is opened once, and closed", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		wantGap(t, c, "", false)
 		setGap(t, c, "m1")
@@ -109,7 +109,7 @@ func TestGap(t *testing.T) {
 		check.NoError(t, c.Past().CloseGap(ctx, "m1"))
 		wantGap(t, c, "", false)
 	})
-	t.Run("it is filled page by page, and a crash in between goes on where it stopped", func(t *testing.T) {
+	t.Run("a gap is filled page by page, and resumes after a crash", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		c := storetest.Find(t, s, "slack:1/2")
@@ -130,7 +130,7 @@ func TestGap(t *testing.T) {
 		}
 		check.EqualAll(t, "dequeued as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
 	})
-	t.Run("whoever asked while the bot was away waits for an answer", func(t *testing.T) {
+	t.Run("a missed addressed message waits for an answer", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		setGap(t, c, "m1")
 		m := storetest.Said(2, "there?")
@@ -141,7 +141,7 @@ func TestGap(t *testing.T) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
 		}
 	})
-	t.Run("one that was deleted does not come back", func(t *testing.T) {
+	t.Run("a deleted message does not come back", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(1, "a"))
 		storetest.DeliverOnly(t, c, storetest.Said(2, "b"))
@@ -155,7 +155,7 @@ func TestGap(t *testing.T) {
 }
 
 func TestOverlappingAndFailedGaps(t *testing.T) {
-	t.Run("an absence while it is filled is read too", func(t *testing.T) {
+	t.Run("a gap during the fill is read too", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "slack:1/2")
 		setGap(t, c, "m1")
@@ -168,7 +168,7 @@ func TestOverlappingAndFailedGaps(t *testing.T) {
 		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
 		wantGap(t, c, "", false)
 	})
-	t.Run("a message that is missed while it is filled is read too", func(t *testing.T) {
+	t.Run("a message missed during the fill is read too", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		setGap(t, c, "m1")
 		setGap(t, c, "m2") // which the last page, read before, lacks
@@ -177,7 +177,7 @@ func TestOverlappingAndFailedGaps(t *testing.T) {
 		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
 		wantGap(t, c, "", false)
 	})
-	t.Run("what was closed meanwhile is not opened again", func(t *testing.T) {
+	t.Run("a gap closed meanwhile is not reopened", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		fillGap(t, c, "m2", false, storetest.Said(2, "b"))
 		wantGap(t, c, "", false)

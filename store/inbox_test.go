@@ -19,7 +19,7 @@ import (
 )
 
 func TestDeliver(t *testing.T) {
-	t.Run("a message is known by its id and not by its text", func(t *testing.T) {
+	t.Run("messages are identified by id, not by text", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		for n := range 40 {
 			if r, err := c.Inbox().Deliver(ctx, storetest.Said(n, "ok")); err != nil || !r.Fresh {
@@ -37,7 +37,7 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("dequeued again: %v", taken)
 		}
 	})
-	t.Run("one without an id is refused", func(t *testing.T) {
+	t.Run("a message without an id is rejected", func(t *testing.T) {
 		if _, err := storetest.NewConversation(t).Inbox().Deliver(ctx, store.Inbound{Text: "hi"}); err == nil {
 			t.Error("no error")
 		}
@@ -53,7 +53,7 @@ func TestDeliver(t *testing.T) {
 		check.Len(t, "page", page, 1)
 		check.Equal(t, "first message", page[0].Text, "here")
 	})
-	t.Run("no number reaches into another conversation", func(t *testing.T) {
+	t.Run("seqs do not reach into other conversations", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := storetest.Said(1, "secret")
 		m.Addressed = true
@@ -74,7 +74,7 @@ func TestDeliver(t *testing.T) {
 }
 
 func TestDeliverHostileTextAndManySenders(t *testing.T) {
-	t.Run("hostile text comes back as it went in, as far as it is text", func(t *testing.T) {
+	t.Run("hostile text is stored unchanged, if it is valid", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		for n, text := range []string{"'; DROP TABLE messages; --", "a\x00b", "\xff\xfe", "", strings.Repeat("a", 1<<20), "\u202e<b>&amp;", "%s ? ?1 :x"} {
 			m := storetest.Said(n, text)
@@ -152,7 +152,7 @@ func TestDequeue(t *testing.T) {
 		m.Addressed = true
 		return m
 	}
-	t.Run("what stands before the first addressed message is a turn of its own, the rest is one turn", func(t *testing.T) {
+	t.Run("messages before the first addressed one are separate turns, the rest is one turn", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		taken := storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), addressed(3), storetest.Said(4, "c"), addressed(5))
 		var turns []int64
@@ -172,7 +172,7 @@ func TestDequeue(t *testing.T) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
 		}
 	})
-	t.Run("what waited for too long is taken up unaddressed", func(t *testing.T) {
+	t.Run("messages that waited too long are dequeued unaddressed", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, addressed(1))
 		taken, err := c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Now().Add(time.Minute))
@@ -183,7 +183,7 @@ func TestDequeue(t *testing.T) {
 			t.Errorf("got a turn that still waits, %v", err)
 		}
 	})
-	t.Run("a burst stops at its budget, and one message goes through whatever it costs", func(t *testing.T) {
+	t.Run("a burst stops at its budget, and one message always passes", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		long := addressed(1)
 		long.Text = strings.Repeat("word ", 1000)
@@ -202,7 +202,7 @@ func TestDequeue(t *testing.T) {
 			t.Fatalf("%+v, %v", third, err)
 		}
 	})
-	t.Run("a stored cost is what the message costs", func(t *testing.T) {
+	t.Run("the stored cost equals the message's cost", func(t *testing.T) {
 		for _, m := range storetest.Deliver(t, storetest.NewConversation(t), addressed(1), storetest.Said(2, "日本語")) {
 			check.Equal(t, "tokens", m.Tokens, chat.TokensOf(m))
 		}
@@ -211,7 +211,7 @@ func TestDequeue(t *testing.T) {
 
 func TestImport(t *testing.T) {
 	past := []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(1, "a"), storetest.Said(3, "c")}
-	t.Run("again it adds what is new and nothing else", func(t *testing.T) {
+	t.Run("a second import adds only new messages", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		added, err := c.Past().Import(ctx, past)
 		if err != nil || !slices.Equal(storetest.Seqs(added), []int64{1, 2, 3}) || added[2].Turn != 3 {
@@ -224,7 +224,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("loaded %+v", got)
 		}
 	})
-	t.Run("a conversation in use is refused, one that was imported may be talked in", func(t *testing.T) {
+	t.Run("an import into a conversation in use is rejected, and an imported one can be used", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		check.Must(c.Past().Import(ctx, past))(t)
 		storetest.DeliverOnly(t, c, storetest.Said(9, "hello"))
@@ -236,7 +236,7 @@ func TestImport(t *testing.T) {
 		check.Equal(t, "seq", taken[0].Seq, 4)
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
 	})
-	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {
+	t.Run("an invalid message rejects its batch", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		before := storetest.Dump(t, c.Store())
 		if _, err := c.Past().Import(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {

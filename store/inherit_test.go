@@ -80,7 +80,7 @@ func TestInherit(t *testing.T) {
 func TestThreadParentMessage(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above := channelOf(t, s)
-	t.Run("the bot's reply, by what it was sent as", func(t *testing.T) {
+	t.Run("a reply of the bot, by its platform id", func(t *testing.T) {
 		m := storetest.Said(10, "what time is it?")
 		m.Addressed = true
 		turn := storetest.Deliver(t, above, m)[0].Seq
@@ -91,7 +91,7 @@ func TestThreadParentMessage(t *testing.T) {
 			t.Errorf("got parent message %+v", root)
 		}
 	})
-	t.Run("one that waits yet, until it is deleted", func(t *testing.T) {
+	t.Run("a waiting message, until it is deleted", func(t *testing.T) {
 		storetest.DeliverOnly(t, above, storetest.Said(12, "waits"))
 		c := thread(t, s, "m12")
 		if root := storetest.Load(t, c).Head.Inherited.Root; root == nil || root.Text != "waits" {
@@ -102,13 +102,13 @@ func TestThreadParentMessage(t *testing.T) {
 			t.Errorf("got parent message %+v", root)
 		}
 	})
-	t.Run("none that is known", func(t *testing.T) {
+	t.Run("an unknown message", func(t *testing.T) {
 		c := thread(t, s, "m99")
 		if in := storetest.Load(t, c).Head.Inherited; in.Root != nil || len(in.Stack) != 2 {
 			t.Errorf("got inherited %+v", in)
 		}
 	})
-	t.Run("nothing where nobody was heard above", func(t *testing.T) {
+	t.Run("nothing from an empty channel", func(t *testing.T) {
 		for _, name := range []string{"discord:1/7/8", "discord:1/8", "terminal:8"} {
 			c := storetest.Find(t, s, name)
 			storetest.Deliver(t, c, storetest.Said(1, "hello"))
@@ -117,14 +117,14 @@ func TestThreadParentMessage(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is read back of the past may be its first message", func(t *testing.T) {
+	t.Run("the first backfilled message may be the parent", func(t *testing.T) {
 		c := storetest.Find(t, s, general+"/m7")
 		check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "before the bot came")}))(t)
 		if in := storetest.Load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
 			t.Errorf("got inherited %+v", in)
 		}
 	})
-	t.Run("what was left behind above with /new does not come along", func(t *testing.T) {
+	t.Run("sessions before /new are not inherited", func(t *testing.T) {
 		startSession(t, above)
 		if in := storetest.Load(t, thread(t, s, "m9")).Head.Inherited; in.Root == nil || len(in.Stack) != 0 {
 			t.Errorf("got inherited %+v", in)
@@ -171,7 +171,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 		t.Error("another thread lost its parent message")
 	}
 	check.Lacks(t, "dump", storetest.Dump(t, s), storetest.Secret)
-	t.Run("quotes of the message it hangs on go, waiting or taken up", func(t *testing.T) {
+	t.Run("quotes of the deleted parent message are removed, waiting or dequeued", func(t *testing.T) {
 		storetest.Deliver(t, above, storetest.Said(11, "a "+storetest.Secret))
 		c := storetest.Find(t, s, general+"/m11")
 		for n := 1; n <= 2; n++ {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestJobLifecycle(t *testing.T) {
-	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
+	t.Run("a failed job leaves a row with the reason, and no summary", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 4)
 		check.NoError(t, j.Fail(ctx, "too slow"))
@@ -25,7 +25,7 @@ func TestJobLifecycle(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("the row is %+v rows[0].Error", rows[0]), rows[0].Error, "too slow")
 		check.Equal(t, fmt.Sprintf("the row is %+v rows[0].Text", rows[0]), rows[0].Text, "")
 	})
-	t.Run("a row that runs at start becomes failed, a prepared one waits to be applied", func(t *testing.T) {
+	t.Run("at start a running row fails, and a prepared one stays", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		c := storetest.Find(t, s, "terminal:general")
@@ -48,7 +48,7 @@ func TestJobLifecycle(t *testing.T) {
 			t.Errorf("got running row %+v", rows[0])
 		}
 	})
-	t.Run("what is known of a row reads back", func(t *testing.T) {
+	t.Run("a row is read back as stored", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
 		row := transcript.Summary{
 			Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4}, FromTime: storetest.Day, ToTime: storetest.Day.AddDate(0, 0, 1),
@@ -64,7 +64,7 @@ func TestJobLifecycle(t *testing.T) {
 		check.Equal(t, "measured", storetest.Number(t, c.Store(), "SELECT before_tokens - after_tokens FROM compactions"), 40)
 		check.Error(t, storetest.Find(t, c.Store(), "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), store.ErrNotFound)
 	})
-	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
+	t.Run("a job reads its span in pages, without deleted messages", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		storetest.Remove(t, c, 4)
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
@@ -88,7 +88,7 @@ func TestWaitingMessagesInOrder(t *testing.T) {
 		head, _ := storetest.ApplyRows(t, c, again, b, d, f)
 		check.Equal(t, "applied", storetest.Shape(head.Stack), "leaf worker 1-5, rollup worker 6-15")
 	})
-	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
+	t.Run("after the repair of an undone row", func(t *testing.T) {
 		c := storetest.Imported(t, 20)
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
 		repair := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: storetest.Day, ToTime: storetest.Day, Messages: 5}))(t)

@@ -53,14 +53,14 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		wantRefused(t, dir, "the file is empty") // as each call reports
 		check.Equal(t, "size", check.Must(os.Stat(store.File(dir)))(t).Size(), 0)
 	})
-	t.Run("an emptied file whose log is there", func(t *testing.T) {
+	t.Run("an emptied file with its log", func(t *testing.T) {
 		dir, log := left(t)
 		write(t, dir, store.DatabaseName, "")
 		check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
 		wantRefused(t, dir, "bring it back, or move the log away")
 		check.Equal(t, "log", string(check.Must(os.ReadFile(store.File(dir)+"-wal"))(t)) == string(log), true)
 	})
-	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
+	t.Run("a missing file with its log", func(t *testing.T) {
 		dir, _ := left(t)
 		base := check.Must(os.ReadFile(store.File(dir)))(t)
 		check.NoError(t, os.Remove(store.File(dir)))
@@ -69,7 +69,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		write(t, dir, store.DatabaseName, string(base))
 		check.Equal(t, "messages after it was restored", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
-	t.Run("and a backup does, with what is left kept beside it", func(t *testing.T) {
+	t.Run("a backup replaces it, and the rest is kept beside it", func(t *testing.T) {
 		dir, log := left(t)
 		file := dir + "/b.db"
 		s := storetest.OpenStore(t, dir)
@@ -85,7 +85,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 }
 
 func TestDatabaseCreation(t *testing.T) {
-	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {
+	t.Run("a database deleted with its log is created anew", func(t *testing.T) {
 		dir := t.TempDir()
 		storetest.OpenStore(t, dir).Close()
 		check.NoError(t, os.Remove(store.File(dir)))
@@ -94,7 +94,7 @@ func TestDatabaseCreation(t *testing.T) {
 		check.NoError(t, l.Release())
 		storetest.OpenStore(t, dir)
 	})
-	t.Run("and there is no moment without one while another takes its place", func(t *testing.T) {
+	t.Run("a replacement leaves no moment without a database", func(t *testing.T) {
 		dir := t.TempDir()
 		storetest.OpenStore(t, dir).Close()
 		aside := check.Must(store.PutAside(ctx, store.File(dir)))(t)
@@ -102,7 +102,7 @@ func TestDatabaseCreation(t *testing.T) {
 			check.NoError(t, check.ErrorOf(store.Inspect(ctx, path)))
 		}
 	})
-	t.Run("what root makes is whose the folder is", func(t *testing.T) {
+	t.Run("files created by root belong to the folder's owner", func(t *testing.T) {
 		const nobody = 65534
 		dir := t.TempDir()
 		if os.Geteuid() != 0 || os.Chown(dir, nobody, nobody) != nil {
@@ -114,7 +114,7 @@ func TestDatabaseCreation(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("owner of %s", name), info.Sys().(*syscall.Stat_t).Uid, nobody)
 		}
 	})
-	t.Run("and so is one that a kill left empty before it was made", func(t *testing.T) {
+	t.Run("an empty file left by a kill is created anew", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, store.DatabaseName, "")
 		write(t, dir, store.LockName, "4711\n")

@@ -27,7 +27,7 @@ func TestModels(t *testing.T) {
 		check.Must(s.Writing().Exec("UPDATE models SET updated_at = updated_at - ?", by.Milliseconds()))(t)
 	}
 	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
-	t.Run("what is kept is known", func(t *testing.T) {
+	t.Run("stored facts are loaded", func(t *testing.T) {
 		keep("m@here", llm.Facts{Window: 8192, Factor: 1.1, Scale: 100})
 		keep("m@here", learnt)
 		keep("m@there", llm.Facts{RefusesTools: true})
@@ -36,7 +36,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})
-	t.Run("after a week a limit and a refusal are tried again, though the factor was written since", func(t *testing.T) {
+	t.Run("limits and refusals expire after a week, even if the factor was written later", func(t *testing.T) {
 		age(4 * 24 * time.Hour)
 		learnt.Factor = 1.5
 		keep("m@here", learnt)
@@ -44,7 +44,7 @@ func TestModels(t *testing.T) {
 		age(4 * 24 * time.Hour)
 		check.Equal(t, "after eight days", models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}))
 	})
-	t.Run("what is learnt once more holds for another week", func(t *testing.T) {
+	t.Run("facts learned again are kept for another week", func(t *testing.T) {
 		keep("m@here", learnt)
 		check.Equal(t, "answer", models()["m@here"], learnt)
 	})

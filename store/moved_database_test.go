@@ -32,7 +32,7 @@ func TestMissingDatabaseRefusesWrites(t *testing.T) {
 			check.Error(t, check.ErrorOf(s.Conversation(ctx, "terminal:new")), store.ErrReplaced)
 		})
 	}
-	t.Run("and when it is back it goes on", func(t *testing.T) {
+	t.Run("the bot continues when the database is back", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "terminal:general")
 		check.NoError(t, os.Rename(s.Path(), s.Path()+".away"))

@@ -37,7 +37,7 @@ func TestOverrides(t *testing.T) {
 	holds(c, all...)
 	holds(other)
 
-	t.Run("a refusal changes nothing, and sees all that would be set", func(t *testing.T) {
+	t.Run("a refusal changes nothing, and sees all new settings", func(t *testing.T) {
 		no := errors.New("no")
 		var seen map[string]string
 		err := c.Settings().Override(ctx, "keep_first", value("99"), "Bob", func(p map[string]string) error {
@@ -49,7 +49,7 @@ func TestOverrides(t *testing.T) {
 		}
 		holds(c, all...)
 	})
-	t.Run("they outlast the process", func(t *testing.T) {
+	t.Run("overrides survive the process", func(t *testing.T) {
 		check.NoError(t, s.Close())
 		s = storetest.OpenStore(t, dir)
 		holds(storetest.Find(t, s, "terminal:general"), all...)

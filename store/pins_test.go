@@ -41,7 +41,7 @@ func TestPins(t *testing.T) {
 		storetest.Edit(t, c, 7, "other words")
 		check.Equal(t, "pinned", storetest.Load(t, c).Head.Pins[0].Text, "other words")
 	})
-	t.Run("a pin outlives the session", func(t *testing.T) {
+	t.Run("a pin survives the session", func(t *testing.T) {
 		storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 5")
 		head := storetest.Load(t, c).Head
 		if len(head.Pins) != 2 || head.Pins[0].Earlier || !head.Pins[1].Earlier {
@@ -49,14 +49,14 @@ func TestPins(t *testing.T) {
 		}
 		storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 1")
 	})
-	t.Run("a deleted message is pinned no longer", func(t *testing.T) {
+	t.Run("a deleted message is unpinned", func(t *testing.T) {
 		storetest.Remove(t, c, 7)
 		if got := pins(); !reflect.DeepEqual(got, []int64{2}) {
 			t.Errorf("got pinned %v", got)
 		}
 		check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 7, "Ann")), store.ErrNotFound)
 	})
-	t.Run("another conversation's are its own", func(t *testing.T) {
+	t.Run("pins belong to their conversation", func(t *testing.T) {
 		other := storetest.Find(t, c.Store(), "terminal:other")
 		storetest.Deliver(t, other, storetest.Said(1, "hello"), storetest.Said(2, "hello again"))
 		check.Error(t, other.Transcript().Unpin(ctx, 2), store.ErrNotFound)

@@ -32,7 +32,7 @@ func TestQuietestHour(t *testing.T) {
 			check.Equal(t, "answer", store.NextQuietHour(hours, now), test.want)
 		})
 	}
-	t.Run("goes by the last week, and no deletion waits longer than a day", func(t *testing.T) {
+	t.Run("the quietest hour depends on the last week, and no deletion waits longer than a day", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "terminal:general")
 		if _, due, err := s.Upkeep().EraseAt(ctx, now); due || err != nil {

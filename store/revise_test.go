@@ -85,14 +85,14 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann bought bicycles."})
 		})
 	}
-	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {
+	t.Run("a job started after the change reads the new text, and is applied", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.Remove(t, c, 5)
 		head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 6))
 		check.Equal(t, "stack", storetest.Shape(head.Stack), "leaf worker 1-6")
 		check.Equal(t, "messages of the first row", head.Stack[0].Messages, 5)
 	})
-	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
+	t.Run("a fold planned before the change reads the new text", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 5, "The "+storetest.Secret+"."+long), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 6, 9, "Bicycles."))
 		planned := store.Ids(storetest.Load(t, c).Head.Stack)
@@ -132,7 +132,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 			check.Equal(t, "repaired", storetest.Shape(storetest.Load(t, c).Head.Stack), "leaf worker 1-6, leaf worker 7-9")
 		})
 	}
-	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
+	t.Run("a rollup keeps its children, and those over the message lose their text", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Ann collects old maps."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 5, "Bob bought a "+storetest.Secret+"."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 6, 7, "They went home."))
 		stack := storetest.Load(t, c).Head.Stack
@@ -170,7 +170,7 @@ func TestRowsWithoutDeletedMessage(t *testing.T) {
 			t.Errorf("got row %+v", row)
 		}
 	})
-	t.Run("one of which nothing remains ends", func(t *testing.T) {
+	t.Run("a placeholder without messages ends", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.Hide(t, c, 1, 3)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 5, "The "+storetest.Secret+"."))
@@ -179,7 +179,7 @@ func TestRowsWithoutDeletedMessage(t *testing.T) {
 		storetest.WantNoSecret(t, c)
 		checkCoverage(t, c)
 	})
-	t.Run("whatever has become of a row, its text goes", func(t *testing.T) {
+	t.Run("a row in any state loses its text", func(t *testing.T) {
 		c := tellRows(t)
 		for _, state := range []string{"replaced", "undone", "failed", "stale"} {
 			id := summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+" "+state)
@@ -188,7 +188,7 @@ func TestRowsWithoutDeletedMessage(t *testing.T) {
 		storetest.Remove(t, c, 5)
 		storetest.WantNoSecret(t, c)
 	})
-	t.Run("a quote that goes is no longer summarized either", func(t *testing.T) {
+	t.Run("a deleted quote is no longer in a summary", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := storetest.Said(1, "I disagree")
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+storetest.Secret
@@ -201,7 +201,7 @@ func TestRowsWithoutDeletedMessage(t *testing.T) {
 }
 
 func TestSummariesOverEditedMessage(t *testing.T) {
-	t.Run("a worker's stays in words, and is to be repaired", func(t *testing.T) {
+	t.Run("a worker's summary keeps its text, and is to be repaired", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "Ann bought something in Rome."+long))
 		was := storetest.Load(t, c).Head.Stack[0]
@@ -223,7 +223,7 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 			t.Errorf("got row %+v", row)
 		}
 	})
-	t.Run("behind a rollup it is marked all the way, and nothing beside it", func(t *testing.T) {
+	t.Run("below a rollup every row over the message is marked, and no other", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "maps"), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Rome"))
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 6, "maps, Rome", store.Ids(storetest.Load(t, c).Head.Stack)...))

@@ -56,7 +56,7 @@ func wantSessions(t *testing.T, c *store.Conversation, want string) {
 }
 
 func TestNewSession(t *testing.T) {
-	t.Run("what was verbatim is behind placeholders, and nothing of it in the session", func(t *testing.T) {
+	t.Run("verbatim messages are behind placeholders, and the session is empty", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 		before := storetest.Load(t, c).Head.Version
@@ -70,7 +70,7 @@ func TestNewSession(t *testing.T) {
 		check.EqualAll(t, "verbatim", storetest.Seqs(storetest.Load(t, c).Messages), []int64{10})
 		checkCoverage(t, c)
 	})
-	t.Run("it is merged with the placeholders beside it, never with those of the next session", func(t *testing.T) {
+	t.Run("a placeholder merges with its neighbors, never across sessions", func(t *testing.T) {
 		c := storetest.Imported(t, 5)
 		storetest.Hide(t, c, 1, 2)
 		startSession(t, c)
@@ -80,7 +80,7 @@ func TestNewSession(t *testing.T) {
 		startSession(t, c)
 		wantSessions(t, c, "1-5 [placeholder emergency 1-5] unsettled; 6-6 [placeholder emergency 6-6] unsettled")
 	})
-	t.Run("without a message there is none, twice or in an empty conversation", func(t *testing.T) {
+	t.Run("no session starts twice in a row, or in an empty conversation", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		if _, started := startSession(t, c); started {
 			t.Error("an empty conversation started a session")
@@ -98,7 +98,7 @@ func TestNewSession(t *testing.T) {
 		}
 		checkCoverage(t, c)
 	})
-	t.Run("not while a turn waits for its answer", func(t *testing.T) {
+	t.Run("no session starts during a turn", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := storetest.Said(1, "what time is it?")
 		m.Addressed = true
@@ -108,7 +108,7 @@ func TestNewSession(t *testing.T) {
 			t.Errorf("the session started: %v", err)
 		}
 	})
-	t.Run("whatever statement fails, nothing has changed", func(t *testing.T) {
+	t.Run("any failed statement changes nothing", func(t *testing.T) {
 		for _, at := range []string{
 			"DELETE ON wanted_sessions", "UPDATE OF version ON conversations", "UPDATE OF session_start ON conversations",
 			"INSERT ON compactions", "UPDATE ON compactions", "INSERT ON sessions",

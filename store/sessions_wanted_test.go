@@ -29,7 +29,7 @@ func TestWantedSessions(t *testing.T) {
 		}
 		return ids
 	}
-	t.Run("what waited belongs to the session before, what comes later to the next", func(t *testing.T) {
+	t.Run("waiting messages belong to the old session, later ones to the new", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		want(t, c, false, false) // there are no messages
 		storetest.DeliverOnly(t, c, storetest.Said(1, "before"))
@@ -55,7 +55,7 @@ func TestWantedSessions(t *testing.T) {
 		check.EqualAll(t, "dequeued", takeUp(t, c), []string{"m3"})
 		wantSessions(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
 	})
-	t.Run("a request outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
+	t.Run("a request survives the process, and marks the conversation unfinished", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		c := storetest.Find(t, s, "terminal:general")
@@ -69,7 +69,7 @@ func TestWantedSessions(t *testing.T) {
 		startSession(t, c)
 		due(t, c, false)
 	})
-	t.Run("what was missed and said before it belongs before it", func(t *testing.T) {
+	t.Run("missed messages from before /new belong to the old session", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(1, "known"))
 		check.NoError(t, c.Past().SetGap(ctx, "m1"))

@@ -19,7 +19,7 @@ import (
 )
 
 func TestOpen(t *testing.T) {
-	t.Run("folder and files are the owner's alone, whatever the umask", func(t *testing.T) {
+	t.Run("folder and files are private under any umask", func(t *testing.T) {
 		old := syscall.Umask(0)
 		defer syscall.Umask(old)
 		dir := filepath.Join(t.TempDir(), "a", "data")
@@ -42,7 +42,7 @@ func TestOpen(t *testing.T) {
 			return nil
 		}))
 	})
-	t.Run("a folder name with blanks, question marks and percent signs is a name", func(t *testing.T) {
+	t.Run("a folder name may contain blanks, question marks and percent signs", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "wh?t #a %41 b'd&_query_only=on \u00e9")
 		storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
 		check.Must(os.Stat(filepath.Join(dir, store.DatabaseName)))(t)
@@ -64,7 +64,7 @@ func TestReopenWritesNothing(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
+	t.Run("open errors are plain", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()
 		write := func(path, text string) {
@@ -109,7 +109,7 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("a refused folder stays locked, or opens: %v, %v", reopened, err)
 		}
 	})
-	t.Run("a message cannot stand in a conversation that is none", func(t *testing.T) {
+	t.Run("a message needs an existing conversation", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		_, err := s.Writing().Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
 			calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
@@ -119,7 +119,7 @@ func TestOpenErrors(t *testing.T) {
 }
 
 func TestMigration(t *testing.T) {
-	t.Run("one that fails leaves the old version whole", func(t *testing.T) {
+	t.Run("a failed migration leaves the old version whole", func(t *testing.T) {
 		dir := t.TempDir()
 		leaveStore(t, dir)
 		restore := store.AddMigrations("CREATE TABLE more (x INTEGER) STRICT", "CREATE TABLE more (x INTEGER) STRICT")
@@ -133,7 +133,7 @@ func TestMigration(t *testing.T) {
 		check.NoError(t, check.ErrorOf(s.Find(ctx, "terminal:general")))
 		check.Equal(t, "got half a migration", storetest.Number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"), 0)
 	})
-	t.Run("who only looks on migrates nothing", func(t *testing.T) {
+	t.Run("a reader migrates nothing", func(t *testing.T) {
 		dir := t.TempDir()
 		leaveStore(t, dir)
 		defer store.AddMigrations("CREATE TABLE more (x INTEGER) STRICT")()
@@ -151,7 +151,7 @@ func leaveStore(t *testing.T, dir string) {
 }
 
 func TestLock(t *testing.T) {
-	t.Run("a second bot is refused and told who the first is; a looker-on is not", func(t *testing.T) {
+	t.Run("a second bot is refused with the first one's name; a reader is not", func(t *testing.T) {
 		dir := t.TempDir()
 		first := storetest.OpenStore(t, dir)
 		_, err := store.Open(ctx, store.Options{Dir: dir})

@@ -30,7 +30,7 @@ func wantFollowing(t *testing.T, c *store.Conversation, want bool) {
 }
 
 func TestThreads(t *testing.T) {
-	t.Run("once somebody addressed the bot in a thread, all that is said there is addressed to it", func(t *testing.T) {
+	t.Run("after a mention in a thread, all its messages are addressed", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		if r := receive(t, c, inThread(1, false)); r.Addressed {
 			t.Error("following before a mention")
@@ -52,7 +52,7 @@ func TestThreads(t *testing.T) {
 		}
 		check.EqualAll(t, "addressed", addressed, []string{"m2", "m3", "m4"})
 	})
-	t.Run("what is optional, or stands in no thread, makes it follow nothing", func(t *testing.T) {
+	t.Run("optional messages, or ones outside threads, start no following", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		m := inThread(1, true)
 		m.Optional = true
@@ -72,7 +72,7 @@ func TestThreads(t *testing.T) {
 }
 
 func TestThreadFollowing(t *testing.T) {
-	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
+	t.Run("after /stop only a new mention starts following again", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		receive(t, c, inThread(1, true))
 		check.NoError(t, c.Settings().Follow(ctx, false))
@@ -90,7 +90,7 @@ func TestThreadFollowing(t *testing.T) {
 		receive(t, c, inThread(3, true))
 		wantFollowing(t, c, true)
 	})
-	t.Run("a mention that comes behind the plain message makes it follow", func(t *testing.T) {
+	t.Run("a mention delivered after the plain message starts following", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		receive(t, c, inThread(1, false))
 		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
@@ -98,7 +98,7 @@ func TestThreadFollowing(t *testing.T) {
 		}
 		wantFollowing(t, c, true)
 	})
-	t.Run("one thread is not another", func(t *testing.T) {
+	t.Run("following is per thread", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		receive(t, c, inThread(1, true))
 		wantFollowing(t, storetest.Find(t, c.Store(), "terminal:other"), false)

@@ -71,7 +71,7 @@ func TestTurns(t *testing.T) {
 }
 
 func TestRetriesAndUnsentPieces(t *testing.T) {
-	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
+	t.Run("a retry counts, and a failure closes the turn without an assistant message", func(t *testing.T) {
 		c, turn := asked(t)
 		check.Equal(t, "n", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
 		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}))

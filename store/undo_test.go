@@ -156,7 +156,7 @@ func TestUndoErrors(t *testing.T) {
 			t.Errorf("got stack %s", storetest.Shape(head.Stack))
 		}
 	})
-	t.Run("if something was applied meanwhile, nothing is undone", func(t *testing.T) {
+	t.Run("a concurrent apply prevents the undo", func(t *testing.T) {
 		c := storetest.Imported(t, 10)
 		land15(t, c)
 		s, l := storetest.StateOf(t, c), latest(t, c)

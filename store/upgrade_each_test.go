@@ -112,7 +112,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			}
 			wantRows(t, "the copy", dir, copied, columns, before)
 			check.Equal(t, "permissions", check.Must(os.Stat(copied))(t).Mode().Perm(), 0o600)
-			t.Run("and the copy leads back", func(t *testing.T) {
+			t.Run("the copy can be restored", func(t *testing.T) {
 				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +122,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				check.Equal(t, "copies", len(check.Must(filepath.Glob(copied+"-*"))(t)), 0)
 				check.Equal(t, "left", len(check.Must(filepath.Glob(filepath.Join(dir, store.UpgradeFolder+"*")))(t)), 0)
 			})
-			t.Run("and what was said after that is kept too", func(t *testing.T) {
+			t.Run("later messages are kept too", func(t *testing.T) {
 				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
 					t.Fatal(err)
 				}

@@ -72,7 +72,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			check.Equal(t, table, storetest.Number(t, s, "SELECT count(*) FROM "+table), want)
 		}
 	})
-	t.Run("who spoke then is known by name", func(t *testing.T) {
+	t.Run("speakers of that time are known by name", func(t *testing.T) {
 		found, err := memory.Of(c).Recall(ctx, memory.Question{Text: "Where does Ann live, in Turin?", Limit: 1})
 		if err != nil || len(found) != 1 || found[0].Seq != 1 || storetest.Part(found[0], "speaker") <= 0 {
 			t.Errorf("%+v, %v", found, err)
@@ -94,7 +94,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("got index %+v, %v", found, err)
 		}
 	})
-	t.Run("the view is what it was", func(t *testing.T) {
+	t.Run("the view is unchanged", func(t *testing.T) {
 		state := storetest.Load(t, c)
 		if state.Next != 5 || state.Open != 4 || state.Head.Version != 2 || state.Head.ClearedTo != 3 || storetest.Shape(state.Head.Stack) != "leaf worker 1-1" ||
 			len(state.Prepared) != 1 || !slices.Equal(storetest.Seqs(state.Messages), []int64{2, 3, 4}) || !slices.Equal(storetest.Seqs(state.First), []int64{2, 3, 4}) {
@@ -107,7 +107,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		check.Equal(t, "applied rows", storetest.Shape(head.Stack), "leaf worker 1-1, leaf worker 2-3")
 		check.Equal(t, "state of the first row", applied[0].State, transcript.Applied)
 	})
-	t.Run("what was applied then stands in its place, and is not undone", func(t *testing.T) {
+	t.Run("rows applied then keep their place, and cannot be undone", func(t *testing.T) {
 		all, err := c.Compactions().Applied(ctx)
 		if err != nil || len(all) != 2 || all[0].Next < 2 || all[0].Next > 5 || storetest.Shape(all[0].Rows) != "leaf worker 1-1" || all[1].Next != 5 {
 			t.Errorf("%+v, %v", all, err)

@@ -51,7 +51,7 @@ func TestUsage(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a row that cannot be is refused, and nothing of it is written", func(t *testing.T) {
+	t.Run("an invalid row is rejected whole", func(t *testing.T) {
 		bad := usageRow("today", store.ForTurn, "m", 1)
 		if err := a.Turns().AddUsage(ctx, []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 1), bad}); err == nil {
 			t.Error("no error")
@@ -121,12 +121,12 @@ func TestSaved(t *testing.T) {
 		t.Helper()
 		check.Equal(t, "saved", check.Must(c.Turns().Saved(ctx))(t), want)
 	}
-	t.Run("nothing without summaries", func(t *testing.T) {
+	t.Run("no saving without summaries", func(t *testing.T) {
 		c, answer, _ := prepare(t)
 		answer(3)
 		saved(t, c, 0)
 	})
-	t.Run("each request after a summary is shown", func(t *testing.T) {
+	t.Run("each request after an applied summary saves", func(t *testing.T) {
 		c, answer, shown := prepare(t)
 		answer(2)
 		shown(transcript.Leaf, 1, 5)
@@ -134,7 +134,7 @@ func TestSaved(t *testing.T) {
 		answer(3)
 		saved(t, c, 3*(500-30))
 	})
-	t.Run("a rollup saves what it is of, from then on", func(t *testing.T) {
+	t.Run("a rollup saves its messages, from then on", func(t *testing.T) {
 		c, answer, shown := prepare(t)
 		one, two := shown(transcript.Leaf, 1, 5), shown(transcript.Leaf, 6, 8)
 		answer(2)
@@ -143,7 +143,7 @@ func TestSaved(t *testing.T) {
 		answer(1)
 		saved(t, c, 2*(500-30)+2*(300-30)+(800-30))
 	})
-	t.Run("a new session has nothing of it", func(t *testing.T) {
+	t.Run("a new session saves nothing", func(t *testing.T) {
 		c, answer, shown := prepare(t)
 		shown(transcript.Leaf, 1, 5)
 		answer(1)
@@ -158,7 +158,7 @@ func TestSaved(t *testing.T) {
 		answer(2)
 		saved(t, c, 0)
 	})
-	t.Run("what was undone is left out", func(t *testing.T) {
+	t.Run("undone summaries do not count", func(t *testing.T) {
 		c, answer, shown := prepare(t)
 		shown(transcript.Leaf, 1, 5)
 		answer(2)

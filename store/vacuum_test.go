@@ -54,7 +54,7 @@ func backups(dir string) store.Backups {
 
 func TestErasureFromTheFiles(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Run("no file holds what was deleted, split pages, WITHOUT ROWID tables and backups included", func(t *testing.T) {
+	t.Run("no file contains deleted text, including split pages, WITHOUT ROWID tables and backups", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
 		c, marked := scattered(t, s, 1, 900)
@@ -84,7 +84,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 			t.Errorf("found %v, %v", found, err)
 		}
 	})
-	t.Run("a database that is a link to another place is rewritten there", func(t *testing.T) {
+	t.Run("a linked database is rewritten at its target", func(t *testing.T) {
 		dir, elsewhere := t.TempDir(), t.TempDir()
 		write(t, elsewhere, "real.db", "")
 		check.NoError(t, os.Symlink(filepath.Join(elsewhere, "real.db"), store.File(dir)))
@@ -94,7 +94,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		check.NoError(t, s.Upkeep().EraseFiles(ctx, store.Backups{}))
 		storetest.WantNoBytes(t, elsewhere, "xylophon")
 	})
-	t.Run("a deletion of a shell beside the bot is noted for the bot", func(t *testing.T) {
+	t.Run("a shell's deletion is noted for a running bot", func(t *testing.T) {
 		dir := t.TempDir()
 		bot := storetest.OpenStore(t, dir)
 		secrets := scatteredMemories(t, storetest.Find(t, bot, "terminal:general"), 2, 40)

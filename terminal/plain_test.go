@@ -46,7 +46,7 @@ func TestPlain(t *testing.T) {
 		})
 		check.Equal(t, "result", s.out.String(), "]52;c;xred 2Jok\tend\n")
 	})
-	t.Run("a failure is told on the error stream", func(t *testing.T) {
+	t.Run("a failure is printed on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "internal words"}
 		})

@@ -48,7 +48,7 @@ func TestProtocol(t *testing.T) {
 `
 		check.Equal(t, fmt.Sprint(s.out), s.out.String(), want)
 	})
-	t.Run("compactions and memories are told as promised", func(t *testing.T) {
+	t.Run("compactions and memories are reported", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
 		s.connector.Compaction("terminal:x", compactor.Event{
 			ID: 3, State: compactor.EventApplied, Trigger: compactor.OnManual, Kind: compactor.Leaf, By: compactor.ByWorker,
@@ -62,7 +62,7 @@ func TestProtocol(t *testing.T) {
 `
 		check.Equal(t, fmt.Sprint(s.out), s.out.String(), want)
 	})
-	t.Run("what a request took is told, and a message's own settings hold", func(t *testing.T) {
+	t.Run("usage is reported, and a message's settings apply", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"hello","id":"a1","compaction":{"compact_at_tokens":2000}}`+"\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			resp := llmtest.Say("yes")
 			resp.Usage = llm.Usage{Prompt: 700, Cached: 512, Completion: 3}
@@ -82,7 +82,7 @@ func TestProtocol(t *testing.T) {
 			t.Errorf("got notices %q, all %q", notices, s.out)
 		}
 	})
-	t.Run("a message without id is given one that is told", func(t *testing.T) {
+	t.Run("a message without an id gets one, which is reported", func(t *testing.T) {
 		s := talk(t, asJSON, "{\"text\":\"a\"}\n{\"text\":\"a\"}\n", echo)
 		accepted := slices.DeleteFunc(s.of(t, "accepted"), func(line string) bool { return strings.Contains(line, `"seq":0`) })
 		if len(accepted) != 2 || accepted[0] == accepted[1] || strings.Contains(accepted[0], `"id":""`) {
@@ -92,7 +92,7 @@ func TestProtocol(t *testing.T) {
 }
 
 func TestProtocolRepetitions(t *testing.T) {
-	t.Run("a repeated id is told its place again and not taken twice", func(t *testing.T) {
+	t.Run("a repeated id gets its seq again, and is not stored twice", func(t *testing.T) {
 		line := `{"text":"once","id":"a1"}` + "\n"
 		s := talk(t, asJSON, line+`{"text":"/context"}`+"\n"+line, echo)
 		got := s.of(t, "accepted")
@@ -142,7 +142,7 @@ func TestProtocolRepetitions(t *testing.T) {
 }
 
 func TestProtocolFailures(t *testing.T) {
-	t.Run("who is not mentioned is heard and not answered, unless alone with the bot", func(t *testing.T) {
+	t.Run("unaddressed messages are stored and not answered, unless alone with the bot", func(t *testing.T) {
 		s := talk(t, asJSON, `{"text":"a","id":"1","mention":false}
 {"text":"/context"}
 {"text":"b","id":"2","mention":false,"dm":true,"user":"Bo","time":"2026-01-31T15:04:05+01:00","channel":"terminal:general"}

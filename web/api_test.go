@@ -123,7 +123,7 @@ func TestCompactAndUndo(t *testing.T) {
 			t.Errorf("%+v", job)
 		}
 	})
-	t.Run("undo takes it back", func(t *testing.T) {
+	t.Run("undo reverts it", func(t *testing.T) {
 		r.do(200, &job, "POST", at(garden, "/undo"), "")
 		var after summaryList
 		r.do(200, &after, "GET", at(garden, "/summaries"), "")
@@ -159,7 +159,7 @@ func TestActions(t *testing.T) {
 		}
 	})
 	t.Run("a conversation whose connector is closed", func(t *testing.T) { closedConnector(t, r) })
-	t.Run("where nothing was said nothing is made", func(t *testing.T) {
+	t.Run("an unknown conversation is not created", func(t *testing.T) {
 		for _, action := range []string{"/compact", "/undo", "/new", "/pause", "/resume"} {
 			r.do(404, nil, "POST", at("terminal:nowhere", action), "")
 		}
@@ -228,7 +228,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
-	t.Run("null takes a value back", func(t *testing.T) {
+	t.Run("null resets a value", func(t *testing.T) {
 		r.do(200, nil, "PUT", at(garden, "/settings"), `{"background_threshold": null, "aggressive_threshold": null}`)
 		if s := value("background_threshold"); s.Value != 0.8 || s.Here {
 			t.Errorf("%+v", s)

@@ -101,7 +101,7 @@ func TestWatcherResumes(t *testing.T) {
 	w.resp.Body.Close()
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 2})
 
-	t.Run("behind what it saw last", func(t *testing.T) {
+	t.Run("after the last event seen", func(t *testing.T) {
 		again := r.watch(id, "")
 		check.Contains(t, "event", again.until(t, "data: "), `"id":2`)
 	})

@@ -74,12 +74,12 @@ func TestLogin(t *testing.T) {
 		}
 		r.do(403, nil, "GET", list, "", session, "Sec-Fetch-Site: cross-site")
 	})
-	t.Run("nor can a form that hides where it is from", func(t *testing.T) {
+	t.Run("a form without an origin is refused", func(t *testing.T) {
 		if resp := form(url.Values{"token": {"correct-horse-battery"}}); resp.StatusCode != 403 {
 			t.Error(resp.Status)
 		}
 	})
-	t.Run("the way back stays here", func(t *testing.T) {
+	t.Run("the redirect stays on this site", func(t *testing.T) {
 		for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
 			resp := form(url.Values{"token": {"correct-horse-battery"}, "next": {next}}, origin)
 			check.Equal(t, "target", resp.Header.Get("Location"), "/")
@@ -97,7 +97,7 @@ func TestLogin(t *testing.T) {
 			t.Error(resp.Header)
 		}
 	})
-	t.Run("who guesses waits", func(t *testing.T) {
+	t.Run("wrong tokens are delayed", func(t *testing.T) {
 		for range guessBurst {
 			if resp := form(url.Values{"token": {"guess"}}, origin); resp.StatusCode != 401 {
 				t.Fatal(resp.Status)
@@ -153,7 +153,7 @@ func TestGuard(t *testing.T) {
 		r.server.handle("GET /panics", func(http.ResponseWriter, *http.Request) error { panic("no") })
 		check.Lacks(t, "answer after a panic", r.do(500, nil, "GET", "/panics", ""), "panic")
 	})
-	t.Run("who asks too fast waits", func(t *testing.T) {
+	t.Run("requests are rate-limited", func(t *testing.T) {
 		for n := 0; ; n++ {
 			resp := r.request("GET", "/healthz", "")
 			if resp.StatusCode == 429 {

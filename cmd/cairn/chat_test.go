@@ -208,7 +208,7 @@ func TestInterruptedTurn(t *testing.T) {
 			t.Errorf("got %q", out)
 		}
 	})
-	t.Run("and only once", func(t *testing.T) {
+	t.Run("accepted messages are answered once", func(t *testing.T) {
 		check.Equal(t, "the result", p.must("", "chat", "--json"), "")
 	})
 }

@@ -62,7 +62,7 @@ func TestUsage(t *testing.T) {
 	t.Run("help names the exit codes and examples", func(t *testing.T) {
 		check.Contains(t, "output of --help", p.must("", "--help"), "Exit codes:", "Examples:")
 	})
-	t.Run("the version is told", func(t *testing.T) {
+	t.Run("version prints the version", func(t *testing.T) {
 		check.HasPrefix(t, "output of version", p.must("", "version"), "cairn ")
 	})
 }
@@ -79,7 +79,7 @@ func TestConfigCheck(t *testing.T) {
 		want := `{"ok":true,"file":"good.toml","changed":[{"table":"","key":"workers","value":2}],"faults":[]}` + "\n"
 		check.Equal(t, "the result", p.must("", "config", "check", "--json", "--config", file), want)
 	})
-	t.Run("what is wrong is told to people and programs", func(t *testing.T) {
+	t.Run("errors are printed for people and programs", func(t *testing.T) {
 		r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
 		want := `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}` + "\n"
 		check.Equal(t, "exit code", r.code, exitUsage)
@@ -113,7 +113,7 @@ func TestImport(t *testing.T) {
 	p.write("a.jsonl", past(200))
 	p.write("b.jsonl", strings.ReplaceAll(past(3), `"id":"p`, `"id":"q`))
 
-	t.Run("everything is there, and the window is not overfull", func(t *testing.T) {
+	t.Run("everything is imported, and the window is not overfull", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl")
 		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions applied\n") {
 			t.Errorf("got %q", out)
@@ -170,7 +170,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("got %d lines of applied compactions:\n%.3000s", n, text)
 		}
 	})
-	t.Run("again is harmless", func(t *testing.T) {
+	t.Run("a second import changes nothing", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl")
 		check.Equal(t, "the result", out, "imported 0 messages into past; 200 were there already; 0 compactions applied\n")
 	})

@@ -31,7 +31,7 @@ func TestDoctor(t *testing.T) {
 		out := p.must("", "doctor")
 		check.Contains(t, "the text", out, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
 	})
-	t.Run("everything is wrong", func(t *testing.T) {
+	t.Run("everything is misconfigured", func(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, failing["a wrong key"].do).URL, "OPENAI_MODEL=m")
 		p.write("config.toml", "workers = 0")
@@ -50,7 +50,7 @@ func TestDoctor(t *testing.T) {
 
 func TestDoctorFindsDamage(t *testing.T) {
 	t.Parallel()
-	t.Run("a database that cannot be so", func(t *testing.T) {
+	t.Run("an invalid database", func(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")

@@ -20,7 +20,7 @@ func doctorOf(t *testing.T, env []string, config string) result {
 
 func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 	t.Parallel()
-	t.Run("a model that can everything", func(t *testing.T) {
+	t.Run("a model with all features", func(t *testing.T) {
 		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) {
 			if x.Request.Forced != "" {
@@ -42,7 +42,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		}
 		check.Equal(t, "requests", len(server.Requests()), 4)
 	})
-	t.Run("a model that is named nowhere is told of once", func(t *testing.T) {
+	t.Run("a model without a configured name is reported once", func(t *testing.T) {
 		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL}, "")
@@ -114,7 +114,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		check.Equal(t, "exit code", r.code, exitFailed)
 		check.Contains(t, "output", r.out, "wrong address (HTTP 404)", "what to do: correct base_url ("+web.URL+")")
 	})
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("no listener", func(t *testing.T) {
 		t.Parallel()
 		web := httptest.NewServer(http.NotFoundHandler())
 		web.Close()

@@ -87,7 +87,7 @@ func TestMemoriesImportFromFile(t *testing.T) {
 		check.Len(t, "memories", got, 1)
 		check.Equal(t, "state", got[0].State, "active")
 	})
-	t.Run("one is one", func(t *testing.T) {
+	t.Run("one backup counts as one", func(t *testing.T) {
 		p := newFolder(t)
 		file := p.write("one.jsonl", strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1))
 		r := p.run("", "memories", "import", file)

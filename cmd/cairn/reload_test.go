@@ -88,7 +88,7 @@ func TestSettingsEditsApply(t *testing.T) {
 	check.Equal(t, "origins", o("keep_first"), "[defaults.compaction]")
 	check.Equal(t, "origin of pin_budget", o("pin_budget"), "")
 
-	t.Run("a mistake is told once, whole, and changes nothing", func(t *testing.T) {
+	t.Run("an invalid edit is reported once, whole, and changes nothing", func(t *testing.T) {
 		standing := s.current.Load()
 		bad := "[defaults.compaction]\nkeep_last_n = 7\nkeep_first = 99\nbackground_threshold = 80\n"
 		s.edit(bad)
@@ -116,7 +116,7 @@ func TestSettingsEditsApply(t *testing.T) {
 		s.told("it is empty", 1)
 		check.Equal(t, "settings", policy().KeepLastN, 8)
 	})
-	t.Run("many writes are one edit", func(t *testing.T) {
+	t.Run("many writes count as one edit", func(t *testing.T) {
 		for n := range 20 {
 			check.NoError(t, os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600))
 			time.Sleep(settle / 30)
@@ -139,7 +139,7 @@ func TestSettingsEditsApply(t *testing.T) {
 		check.Contains(t, "the log", s.log.String(), `settings="[data_dir workers]"`)
 		check.Equal(t, "keep_last_n", policy().KeepLastN, 11)
 	})
-	t.Run("SIGHUP has it read again", func(t *testing.T) {
+	t.Run("SIGHUP reloads the file", func(t *testing.T) {
 		n := strings.Count(s.log.String(), taken)
 		check.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		s.told(taken, n+1)

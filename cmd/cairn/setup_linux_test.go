@@ -181,7 +181,7 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			}
 		})
 	}
-	t.Run("by a no", func(t *testing.T) {
+	t.Run("answering no", func(t *testing.T) {
 		p := newFolder(t)
 		p.write("config.toml", "# mine\n")
 		s := p.atScreen("setup")

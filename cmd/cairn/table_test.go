@@ -75,7 +75,7 @@ func TestMemoriesAsATable(t *testing.T) {
 			t.Errorf("%q", records)
 		}
 	})
-	t.Run("they are counted", func(t *testing.T) {
+	t.Run("counted", func(t *testing.T) {
 		out := p.must("", "memories", "stats")
 		check.Contains(t, "counts", out, "5 memories\n\nKIND\nfact  5  100 %\n", "ORIGIN\nperson  5  100 %\n", "CONVERSATION\nterminal:general  4  80 %\nterminal:garden   1  20 %\n", "PERSON\nAda     5  100 %\n")
 		var s memory.Statistics

@@ -19,7 +19,7 @@ func TestExtractMemories(t *testing.T) {
 		t.Fatalf("no memory of %q in %+v", part, memories)
 		return MemoryDraft{}
 	}
-	t.Run("a memory stands alone: who, what, when, and where from", func(t *testing.T) {
+	t.Run("a memory is self-contained: who, what, when and source", func(t *testing.T) {
 		got := find(t, Extract(harbour, 100, 20, "").Memories, "boat")
 		want := MemoryDraft{
 			Kind: "event", Importance: 0.4, About: "Ines", Messages: []int64{3},
@@ -50,7 +50,7 @@ func TestExtractMemories(t *testing.T) {
 		messages := said("Cairn: The regatta starts at the old lighthouse.", "Ines: Where does the regatta to Madeira start?", "Paul: Thanks, that's awesome!", "Paul: Great!")
 		check.Len(t, "extracted memories", Extract(messages, 100, 20, "").Memories, 0)
 	})
-	t.Run("there are at most as many as wanted, and one for two messages", func(t *testing.T) {
+	t.Run("the number of memories is limited, and two messages give one", func(t *testing.T) {
 		check.Equal(t, "len(Extract(harbour, 100, 2, \"\").Memories)", len(Extract(harbour, 100, 2, "").Memories), 2)
 		check.Equal(t, "len(Extract(harbour, 100, 0, \"\").Memories)", len(Extract(harbour, 100, 0, "").Memories), 0)
 		check.Equal(t, "memories of two messages", len(Extract(said("Ines: I live in Faro, Portugal.", "Paul: I live in Braga, Portugal."), 100, 20, "").Memories), 1)

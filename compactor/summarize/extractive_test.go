@@ -54,7 +54,7 @@ var harbour = said(
 )
 
 func TestExtractText(t *testing.T) {
-	t.Run("days stand above who said what, in order", func(t *testing.T) {
+	t.Run("days are headings above the speakers' messages, in order", func(t *testing.T) {
 		got := Extract(harbour, 130, 0, "").Text
 		want := `4 March 2024:
 Ines: I bought wooden sailing boat from my uncle in Lisbon yesterday (3 March).
@@ -67,7 +67,7 @@ Cairn: Regatta starts at old lighthouse at 08:30.`
 			t.Errorf("got:\n%s", got)
 		}
 	})
-	t.Run("what one speaker said on one day stands together", func(t *testing.T) {
+	t.Run("one speaker's messages of a day are grouped", func(t *testing.T) {
 		got := Extract(said("Ines: I sold my boat in Lisbon.", "Paul: I moved to Braga, Portugal.", "Ines: I met Clara in Sintra.", "+1", "Ines: I paint violins."), 130, 0, "").Text
 		want := `4 March 2024:
 Ines: I sold my boat in Lisbon. I met Clara in Sintra.
@@ -76,11 +76,11 @@ Paul: I moved to Braga, Portugal.
 Ines: I paint violins.`
 		check.Equal(t, "got", got, want)
 	})
-	t.Run("two messages are told before one is told twice", func(t *testing.T) {
+	t.Run("two messages come before a repetition of one", func(t *testing.T) {
 		messages := said("Ines: My sister repairs old cellos in Porto. My brother plants young olives in Evora.", "Ines: My cousin teaches blind children in Coimbra.")
 		check.Contains(t, "extracted summary", Extract(messages, 42, 0, "").Text, "cousin")
 	})
-	t.Run("a year is told where it begins", func(t *testing.T) {
+	t.Run("a year is named where it starts", func(t *testing.T) {
 		got := Extract(said("Ines: I sold my boat in Lisbon.", "+300", "Paul: I moved to Braga, Portugal.", "+40", "Ines: I met Clara in Sintra."), 130, 0, "").Text
 		want := `4 March 2024:
 Ines: I sold my boat in Lisbon.
@@ -90,7 +90,7 @@ Paul: I moved to Braga, Portugal.
 Ines: I met Clara in Sintra.`
 		check.Equal(t, "got", got, want)
 	})
-	t.Run("it never costs more than its target, and is never empty", func(t *testing.T) {
+	t.Run("the summary stays within its target, and is never empty", func(t *testing.T) {
 		for target := 1; target < 150; target++ {
 			got := Extract(harbour, target, 0, "").Text
 			if tokens.Estimate(got) > target {
@@ -101,19 +101,19 @@ Ines: I met Clara in Sintra.`
 			}
 		}
 	})
-	t.Run("the little that fits is what tells most", func(t *testing.T) {
+	t.Run("a small budget keeps the most informative messages", func(t *testing.T) {
 		got := Extract(harbour, 40, 0, "").Text
 		check.Lacks(t, "extracted summary", got, "How are you", "cool")
 		check.Contains(t, "extracted summary", got, "Lisbon")
 	})
-	t.Run("focus raises what it names", func(t *testing.T) {
+	t.Run("focus ranks what it names higher", func(t *testing.T) {
 		check.Contains(t, "extracted summary", Extract(harbour, 40, 0, "allergies, tea").Text, "shellfish")
 	})
-	t.Run("what was asked tells less than what was said", func(t *testing.T) {
+	t.Run("questions rank below statements", func(t *testing.T) {
 		messages := said("Ines: Did the caravel from Lisbon reach Madeira on Friday?", "Paul: The caravel sank somewhere near the coast.")
 		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "").Text, "sank")
 	})
-	t.Run("what was said twice is told once", func(t *testing.T) {
+	t.Run("repetitions appear once", func(t *testing.T) {
 		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
 		got := Extract(messages, 49, 0, "").Text
 		check.Equal(t, "strings.Count(Extract(messages, 49, 0, \"\").Text, \"ferry\")", strings.Count(got, "ferry"), 1)
@@ -122,7 +122,7 @@ Ines: I met Clara in Sintra.`
 }
 
 func TestExtractTextOfUnusualSpans(t *testing.T) {
-	t.Run("what stands beside it is not told again", func(t *testing.T) {
+	t.Run("text of neighboring summaries is not repeated", func(t *testing.T) {
 		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
 		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "").Text, "ferry")
 		beside := []string{"Ines: The Porto ferry to Madeira leaves on Friday at 07:45."}
@@ -133,23 +133,23 @@ func TestExtractTextOfUnusualSpans(t *testing.T) {
 			check.Contains(t, "text", Extract(said("Ines: "+text), 50, 0, "").Text, text)
 		}
 	})
-	t.Run("no text gives none", func(t *testing.T) {
+	t.Run("no messages give no summary", func(t *testing.T) {
 		for _, messages := range [][]chat.Message{nil, said("Ines: "), {{Seq: 1, Role: llm.RoleTool, Text: "result"}}} {
 			got := Extract(messages, 100, 5, "")
 			check.Equal(t, "extracted summary", got.Text, "")
 			check.Len(t, "extracted memories", got.Memories, 0)
 		}
 	})
-	t.Run("no budget gives none", func(t *testing.T) {
+	t.Run("a budget of zero gives no summary", func(t *testing.T) {
 		check.Equal(t, "got", Extract(harbour, 0, 0, "").Text+Extract(harbour, -1, 0, "").Text, "")
 	})
-	t.Run("what tools returned is left out, what the assistant made of it is not", func(t *testing.T) {
+	t.Run("tool results are omitted, the assistant's answers are not", func(t *testing.T) {
 		messages := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), chat.Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
 		got := Extract(messages, 100, 0, "").Text
 		check.Lacks(t, "extracted summary", got, "RAW")
 		check.Contains(t, "extracted summary", got, "Cascais")
 	})
-	t.Run("pictures leave a trace", func(t *testing.T) {
+	t.Run("pictures are mentioned", func(t *testing.T) {
 		messages := said("Ines: Look at this.")
 		messages[0].Attachments = []chat.Attachment{{Kind: "image", Name: "boat.png", Caption: "a wooden boat on a beach"}}
 		check.Contains(t, "extracted summary", Extract(messages, 60, 0, "").Text, "[image: boat.png, a wooden boat on a beach]")

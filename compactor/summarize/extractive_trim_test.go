@@ -35,7 +35,7 @@ func TestTighten(t *testing.T) {
 			check.Equal(t, "shortened text", tighten(text), want)
 		})
 	}
-	t.Run("what is not English stays", func(t *testing.T) {
+	t.Run("other languages are unchanged", func(t *testing.T) {
 		for _, text := range []string{
 			"Ich habe an der Wand so was gesehen, und das war so gut.", "Voy a la playa a las ocho, y a la vuelta compro pan.",
 			"Vou a Lisboa e volto a casa.", "Il y a un chat, il a mal.", "Я купил a лодку и был очень рад - супер!", "我们 a 很高兴，the 船。",
@@ -44,7 +44,7 @@ func TestTighten(t *testing.T) {
 			check.Equal(t, "text", tighten(text), text)
 		}
 	})
-	t.Run("a memory keeps all of its sentence", func(t *testing.T) {
+	t.Run("a memory keeps its whole sentence", func(t *testing.T) {
 		messages := said("Ines: By the way, I really bought the old boat of my uncle in Lisbon!", "Paul: Ok")
 		s := Extract(messages, 60, 1, "")
 		if !strings.Contains(s.Text, "I bought old boat of my uncle in Lisbon!") || len(s.Memories) != 1 || !strings.Contains(s.Memories[0].Content, "I really bought the old boat") {

@@ -138,7 +138,7 @@ func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 			check.Equal(t, "texts with a mark", strings.Join(marked(t, got), " "), c.want)
 		})
 	}
-	t.Run("with an hour where it is wanted", func(t *testing.T) {
+	t.Run("with an hour if configured", func(t *testing.T) {
 		got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
 		check.Contains(t, "sent", string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
 	})

@@ -74,7 +74,7 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 		step(t, connect(t, server, anthropic.Options{}), req)
 		check.Len(t, "sent", server.Requests()[1].Messages[1].Reasoning, 2)
 	})
-	t.Run("not where thinking is switched off", func(t *testing.T) {
+	t.Run("not if thinking is disabled", func(t *testing.T) {
 		server := serve(t, script)
 		req := ask(t, server)
 		req.Reasoning = "none"

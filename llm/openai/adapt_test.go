@@ -109,7 +109,7 @@ func TestAddressWithoutV1(t *testing.T) {
 			check.Len(t, "the models", check.Must(m.Models(t.Context()))(t), 1)
 		})
 	}
-	t.Run("once, where it is no better", func(t *testing.T) {
+	t.Run("one retry if the other form fails too", func(t *testing.T) {
 		m, err := openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1})
 		check.NoError(t, err)
 		for range 2 {

@@ -49,7 +49,7 @@ func TestFailedAttemptsReportTheirUsage(t *testing.T) {
 			t.Errorf("reported %+v, %v", reported, err)
 		}
 	})
-	t.Run("not where the server counted nothing", func(t *testing.T) {
+	t.Run("no usage without the server's count", func(t *testing.T) {
 		reported, _, err := ask(t, func(x *llmtest.Exchange) { x.Refuse(400, "", "no") })
 		if err == nil || len(reported) != 0 {
 			t.Errorf("reported %+v, %v", reported, err)

@@ -38,7 +38,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 		{Role: llm.RoleTool, CallID: "b", Text: "2"},
 	}}
 
-	t.Run("as it came, to the same provider", func(t *testing.T) {
+	t.Run("unchanged, to the same provider", func(t *testing.T) {
 		if _, err := model.Generate(t.Context(), next, nil); err != nil {
 			t.Fatal(err, here.Refusals())
 		}
@@ -53,7 +53,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 			t.Errorf("got %s in the second call", raw)
 		}
 	})
-	t.Run("nothing is kept where nothing was added", func(t *testing.T) {
+	t.Run("nothing is stored if the provider added nothing", func(t *testing.T) {
 		resp, err := ask(t, func(x *llmtest.Exchange) { x.Say("plain") })
 		if err != nil || resp.Message.Native != nil {
 			t.Errorf("got %s, %v", resp.Message.Native, err)
