@@ -81,7 +81,7 @@ func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	}
 	check.Len(t, "calls of the model, events", r.events, 0)
 	check.Len(t, "calls of the model, events", r.worker.Requests(), 0)
-	check.Equal(t, "the log", strings.Count(log.String(), "request_too_large"), 1)
+	check.Equal(t, "log", strings.Count(log.String(), "request_too_large"), 1)
 }
 
 // A summary applied during a turn is above the whole turn, and never between a call and its result.
@@ -242,7 +242,7 @@ func TestPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.remove(hidden...)
 	r.resize(100_000)
 	r.waitIdle()
-	check.Len(t, "the stack", r.c.Status().Stack, 0)
+	check.Len(t, "stack", r.c.Status().Stack, 0)
 	check.Len(t, "model calls", r.worker.Requests(), 0)
 	r.verify()
 }

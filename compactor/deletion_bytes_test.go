@@ -149,7 +149,7 @@ func (g *secretRig) deleteAll() {
 		}
 	}
 	g.apply(seqs...)
-	check.Lacks(g.t, "the view", g.render(), oddWord)
+	check.Lacks(g.t, "view", g.render(), oddWord)
 	check.NoError(g.t, check.ErrorOf(g.store.Upkeep().Vacuum(g.ctx)))
 	if left := traces(g.t, g.dir); left != nil {
 		g.t.Errorf("copies left while the bot runs:\n%s", strings.Join(left, "\n"))
@@ -183,5 +183,5 @@ func (g *secretRig) waitForRepair() {
 	if kept == 0 {
 		g.t.Error("memories supported by another message are gone")
 	}
-	check.Lacks(g.t, "the log", g.log.String(), oddWord)
+	check.Lacks(g.t, "log", g.log.String(), oddWord)
 }

@@ -62,7 +62,7 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 			}
 			g := r.c.Status()
 			check.Len(t, "messages", g.Stack, 0)
-			check.Equal(t, "the view", g.Lines, len(r.said))
+			check.Equal(t, "view", g.Lines, len(r.said))
 			if g.Paused == "" || !strings.Contains(g.Last.Error, "nothing was lost") {
 				t.Errorf("got status paused %q, last failure %q", g.Paused, g.Last.Error)
 			}

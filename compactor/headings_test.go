@@ -43,6 +43,6 @@ func TestChunkSummariesBecomeOne(t *testing.T) {
 		"They talked about facts: none.",
 	})
 	want := "Bob joined.\nThey talked about facts: none.\n## Goals\n- Sail in May (#9).\n## Decisions\n- Ada buys the boat (#3).\n- Bob pays, see Decisions above (#8).\n## Open questions\n- Who pays? (#4)"
-	check.Equal(t, "got", got, want)
+	check.Equal(t, "result", got, want)
 	check.Equal(t, "joined parts", summarize.JoinParts([]string{"One.", "Two."}), "One.\nTwo.")
 }

@@ -69,7 +69,7 @@ func TestHeaderNamesReply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := user(20, "yes")
 			m.ReplyTo, m.ReplySeq, m.Quote = c.id, c.seq, c.quote
-			check.Equal(t, "got", chat.Header(m), "[#20 2026-01-01 00:20 Ada"+c.want+"] ")
+			check.Equal(t, "result", chat.Header(m), "[#20 2026-01-01 00:20 Ada"+c.want+"] ")
 			check.Contains(t, "material", materialOf(m, 100), `user="u1"`+c.label+`>yes<`)
 		})
 	}
@@ -80,8 +80,8 @@ func TestHeaderNamesReply(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("never as the bot's neighbor", func(t *testing.T) {
-		check.Equal(t, "got", chat.Header(chat.Message{Seq: 3, Role: llm.RoleAssistant, ReplySeq: 2}), "")
+	t.Run("replies of the bot have no reply header", func(t *testing.T) {
+		check.Equal(t, "result", chat.Header(chat.Message{Seq: 3, Role: llm.RoleAssistant, ReplySeq: 2}), "")
 	})
 }
 

@@ -91,7 +91,7 @@ func TestPicturesKeepTheirOrder(t *testing.T) {
 	if len(got) != 3 || got[1].Images != nil {
 		t.Fatalf("got %+v", got)
 	}
-	check.EqualAll(t, "got", files(got), []int64{100, 200, 201, 500})
+	check.EqualAll(t, "result", files(got), []int64{100, 200, 201, 500})
 	first := got[0].Images[0]
 	if first.Label != "image of #1: 1-0.png" || first.Type != "image/png" || first.Data != nil {
 		t.Errorf("got %+v", first)
@@ -130,7 +130,7 @@ func TestNewestPicturesAreShown(t *testing.T) {
 		for seq := int64(1); seq <= 5; seq++ {
 			lines = append(lines, linesOf(picture(seq, 5_000_000))...)
 		}
-		check.EqualAll(t, "got", files(rendered("", "", lines, "")), []int64{400, 500})
+		check.EqualAll(t, "result", files(rendered("", "", lines, "")), []int64{400, 500})
 		check.Len(t, "got an oversized picture", files(rendered("", "", linesOf(picture(1, maxPictureBytes+1)), "")), 0)
 	})
 }

@@ -51,7 +51,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		check.NoError(t, err)
 		check.Equal(t, "first message", kind, "image/png")
 		check.Equal(t, "data", string(data), "\x89PNG\r\n\x1a\n")
-		check.Contains(t, "the text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
+		check.Contains(t, "text", view[1].Text, "my cat [image: cat.png, image/png, 8 B]")
 		r.restart()
 		if after := r.request(); !reflect.DeepEqual(after, view) {
 			t.Errorf("a restart changed the view: %+v became %+v", view, after)

@@ -87,12 +87,12 @@ func TestPinsStayInPrompt(t *testing.T) {
 		r.edit(5, "quite another note")
 		inOrder(t, r.head(), "My very first words", "quite another note", "note 7 word")
 		r.remove(10)
-		check.Lacks(t, "the head", r.head(), "note 7")
+		check.Lacks(t, "head", r.head(), "note 7")
 		r.renderAfterRestart()
 	})
 	t.Run("unpinned messages leave the head", func(t *testing.T) {
 		r.unpin(5)
-		check.Lacks(t, "the head", r.head(), "quite another")
+		check.Lacks(t, "head", r.head(), "quite another")
 		r.renderAfterRestart()
 	})
 	r.verify()
@@ -151,7 +151,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		budget(20)
 		r.policy.PinBudget = 0
 		budget(0)
-		check.Lacks(t, "the head", r.head(), "note-", "first")
+		check.Lacks(t, "head", r.head(), "note-", "first")
 	})
 	t.Run("a tenth of a small window wins over the setting", func(t *testing.T) {
 		r.policy.PinBudget = 20_000

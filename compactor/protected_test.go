@@ -178,7 +178,7 @@ func TestSingleTurnHasNothingToCut(t *testing.T) {
 	check.Equal(t, "rows,  calls of the worker", len(r.c.Status().Stack), 0)
 	check.Len(t, "rows", r.worker.Requests(), 0)
 	view := r.render()
-	check.Contains(t, "the view", view, "the only question", "[Previous: used look (#", "result-39 ")
+	check.Contains(t, "view", view, "the only question", "[Previous: used look (#", "result-39 ")
 	r.verify()
 }
 

@@ -39,7 +39,7 @@ func TestEarlierSessionsShown(t *testing.T) {
 	t.Run("no session is shown with a budget of zero", func(t *testing.T) {
 		r.policy.EarlierSessions, r.policy.StackBudget = 0, 0.15
 		r.c.Check(t.Context())
-		check.Lacks(t, "the view", r.render(), "note-", "anew")
+		check.Lacks(t, "view", r.render(), "note-", "anew")
 	})
 	t.Run("hidden sessions are summarized too", func(t *testing.T) {
 		r.hearNotes(3)

@@ -51,7 +51,7 @@ func withLostUndo(t *testing.T, appliedSets int, u *undoFault) (r *rig, view str
 
 func TestLostUndoReplyLosesNoMessage(t *testing.T) {
 	r, before := withLostUndo(t, 1, &undoFault{undoes: true})
-	check.Equal(t, "the view", r.render(), before)
+	check.Equal(t, "view", r.render(), before)
 	r.verify()
 }
 
@@ -71,7 +71,7 @@ func TestUndoIsRetried(t *testing.T) {
 	u.undoes, u.works, u.late = true, true, 2
 	check.Equal(t, "outcome", check.Must(r.c.Undo(t.Context()))(t).State, compactor.EventUndone)
 	check.Equal(t, "late undos", u.late, 0)
-	check.Equal(t, "the view", r.render(), before)
+	check.Equal(t, "view", r.render(), before)
 	r.verify()
 }
 

@@ -18,7 +18,7 @@ func (r *rig) undo() compactor.Event {
 	if err != nil || e.State != compactor.EventUndone {
 		r.t.Fatalf("undo: %+v, %v", e, err)
 	}
-	check.Equal(r.t, "the event", e.AfterTokens, r.c.Status().Used)
+	check.Equal(r.t, "event", e.AfterTokens, r.c.Status().Used)
 	r.verify()
 	return e
 }

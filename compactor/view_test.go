@@ -85,25 +85,25 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			_, view := viewOf(tt.turns...)
-			check.Equal(t, "the view", pairs(view), tt.want)
+			check.Equal(t, "view", pairs(view), tt.want)
 		})
 	}
 	t.Run("a call without a name is omitted with its result", func(t *testing.T) {
 		m := calls("a", "b")
 		m.Calls[0].Name = ""
 		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")})
-		check.Equal(t, "the view", pairs(view), "call b, b=2")
+		check.Equal(t, "view", pairs(view), "call b, b=2")
 	})
 	t.Run("an empty answer is omitted", func(t *testing.T) {
 		_, view := viewOf([]chat.Message{asks("?"), answer("")})
-		check.Len(t, "the view", view, 2)
+		check.Len(t, "view", view, 2)
 		check.Equal(t, "role", view[1].Role, llm.RoleUser)
 	})
 	t.Run("invalid JSON arguments are sent unchanged", func(t *testing.T) {
 		m := calls("a")
 		m.Calls[0].Arguments = `{"query": "te`
 		_, view := viewOf([]chat.Message{asks("?"), m, resultTo("a", "1")})
-		check.Equal(t, "the view", pairs(view), "call a, a=1")
+		check.Equal(t, "view", pairs(view), "call a, a=1")
 		check.Equal(t, "arguments", view[2].Calls[0].Arguments, `{"query": "te`)
 	})
 	t.Run("native provider data is sent back unchanged", func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 	})
 	t.Run("without messages the head is a user message", func(t *testing.T) {
 		view := rendered("system", "<kept>head</kept>", nil, "")
-		check.Len(t, "the view", view, 2)
+		check.Len(t, "view", view, 2)
 		check.Equal(t, "rendered(\"system\", \"<kept>head</kept>\", nil, \"\")[1].Role", view[1].Role, llm.RoleUser)
 	})
 }

@@ -58,7 +58,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
 				}
-				check.Equal(t, "the log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
+				check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
 				r.verify()
 				r.close()
 			})

@@ -218,8 +218,8 @@ func TestWorkerToolCallsAreNoMaterial(t *testing.T) {
 	r.chat(20)
 	r.compact("")
 	text := materialIn(worker.Requests()[0])
-	check.Contains(t, "the material", text, `{"tool": "look"}`, `<tool_result id="3"`)
-	check.Lacks(t, "the material", text, "call_0")
+	check.Contains(t, "material", text, `{"tool": "look"}`, `<tool_result id="3"`)
+	check.Lacks(t, "material", text, "call_0")
 	check.Lacks(t, "material", text, "note-19 ")
 }
 

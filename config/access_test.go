@@ -158,7 +158,7 @@ allow = [
   [discord] message_content = false
   [discord] owners = ["81384788765712384"]
   [slack] allow = ["C0123ABCD", "U0123ABCD"]`
-		check.Equal(t, "got", got, want)
+		check.Equal(t, "result", got, want)
 	})
 }
 

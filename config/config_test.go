@@ -212,7 +212,7 @@ func TestChangedSettings(t *testing.T) {
   [agents] of agent "a" id = "a"
   [agents] of agent "a" instructions = "Be kind."
   [agents.compaction] of agent "a" keep_first = 2`
-	check.Equal(t, "got", got, want)
+	check.Equal(t, "result", got, want)
 }
 
 // shown returns the changes as `cairn config check` shows them.

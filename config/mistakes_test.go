@@ -103,7 +103,7 @@ func refused(t *testing.T, text string, want ...string) {
 		t.Errorf("got a %T", err)
 	}
 	got := strings.Split(err.Error(), "\n")
-	check.Len(t, "got", got, len(want))
+	check.Len(t, "result", got, len(want))
 	for i, line := range got {
 		if line = strings.TrimPrefix(line, file); !strings.HasPrefix(line, want[i]) {
 			t.Errorf("got  %s\nwant %s", line, want[i])

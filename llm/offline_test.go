@@ -175,7 +175,7 @@ func TestOfflineModelAnswersStatements(t *testing.T) {
 		}
 	})
 	t.Run("its window is the setting, or the default", func(t *testing.T) {
-		check.Equal(t, "got", llm.NewOffline(4000).Window(t.Context()), (llm.Window{Tokens: 4000, Source: "setting"}))
+		check.Equal(t, "result", llm.NewOffline(4000).Window(t.Context()), (llm.Window{Tokens: 4000, Source: "setting"}))
 		got := llm.NewOffline(0).Window(t.Context())
 		check.Equal(t, "window", got.Tokens, llm.DefaultWindow)
 		check.Equal(t, "source of the window", got.Source, "default")

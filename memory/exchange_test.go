@@ -226,7 +226,7 @@ func TestImportOfTheSameWords(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		for range 2 {
 			check.Must(memory.In(s).Import(ctx, []memory.Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}))(t)
-			check.EqualAll(t, "got", states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"})
+			check.EqualAll(t, "result", states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"})
 		}
 		check.NoError(t, memory.In(s).Forget(ctx, 2))
 		check.Equal(t, "a forgotten memory is back", check.Must(memory.In(s).Import(ctx, []memory.Exported{one(2, "Ann rows", "active", 0)}))(t).Known, 1)

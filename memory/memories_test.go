@@ -65,7 +65,7 @@ func TestWorkerSaves(t *testing.T) {
 			t.Errorf("the next chunk has its own limit: %v", err)
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
-		check.EqualAll(t, "got", storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"})
+		check.EqualAll(t, "result", storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"})
 		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
 		check.EqualAll(t, "sources", m.Sources, []int64{1, 3})
 		check.Equal(t, "confirmations", m.Confirmed, 1)

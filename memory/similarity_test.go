@@ -150,7 +150,7 @@ func TestSaveReportsKnownFact(t *testing.T) {
 		}
 		check.Contains(t, "answer", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
 		check.Contains(t, "answer", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
-		check.Contains(t, "got", save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)), fmt.Sprintf("supersedes memory %d now", old.ID))
+		check.Contains(t, "result", save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)), fmt.Sprintf("supersedes memory %d now", old.ID))
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		check.EqualAll(t, "answer", storetest.Contents(t, c), []string{"fact: The standup meets at 10 in the kitchen"})
 	})

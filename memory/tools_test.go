@@ -53,7 +53,7 @@ func TestTools(t *testing.T) {
 		got, err := storetest.Call(tools, "memory_search", `{"query": "tea"}`)
 		want := `{"memories":[{"id":1,"kind":"preference","content":"Bob likes <tea>","who":"Bob","when":"2026-03-01 09:01","messages":[1]}],"total":1}`
 		check.NoError(t, err)
-		check.Equal(t, "got", got, want)
+		check.Equal(t, "result", got, want)
 		if got, err = storetest.Call(tools, "memory_search", `{"query": "", "kind": "todo"}`); err != nil || got != `{"memories":[],"total":0}` {
 			t.Errorf("got %s, %v", got, err)
 		}
@@ -62,7 +62,7 @@ func TestTools(t *testing.T) {
 		got, err := storetest.Call(tools, "recall", `{"query": "tea", "limit": 1}`)
 		want := `{"messages":[{"seq":1,"who":"Bob","when":"2026-03-01 09:01","text":"I like <tea> & cake"}]}`
 		check.NoError(t, err)
-		check.Equal(t, "got", got, want)
+		check.Equal(t, "result", got, want)
 		storetest.Deliver(t, c, storetest.Said(3, "Which tea do I like?"))
 		if got, err = storetest.Call(tools, "recall", `{"query": "which tea"}`); err != nil || !strings.HasPrefix(got, strings.TrimSuffix(want, "]}")) || strings.Contains(got, `"seq":3`) {
 			t.Errorf("in the turn that asks: %s, %v", got, err)

@@ -139,7 +139,7 @@ func TestLostRowsAreDetected(t *testing.T) {
 			wantDamaged(t, dir)
 		})
 	}
-	t.Run("a deletion of the newest messages", func(t *testing.T) {
+	t.Run("the newest messages and their sequence numbers are lost", func(t *testing.T) {
 		dir, _ := stocked(t, 60)
 		shorten(t, dir, "messages", last, 1)
 		db := store.OpenFile(store.File(dir), store.WriterPragmas)

@@ -57,7 +57,7 @@ func TestPauses(t *testing.T) {
 	s := storetest.OpenStore(t, dir)
 	want := func(scopes ...string) {
 		t.Helper()
-		check.EqualAll(t, "got", check.Must(s.Pauses().List(ctx))(t), scopes)
+		check.EqualAll(t, "result", check.Must(s.Pauses().List(ctx))(t), scopes)
 	}
 	check := func(err error) {
 		t.Helper()

@@ -102,7 +102,7 @@ func TestUnfinished(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	want := func(names ...string) {
 		t.Helper()
-		check.EqualAll(t, "got", check.Must(s.Unfinished(ctx))(t), names)
+		check.EqualAll(t, "result", check.Must(s.Unfinished(ctx))(t), names)
 	}
 	asked, done, inbox := storetest.Find(t, s, "terminal:asked"), storetest.Find(t, s, "terminal:done"), storetest.Find(t, s, "terminal:inbox")
 	storetest.Deliver(t, done, storetest.Said(1, "overheard"))
@@ -130,7 +130,7 @@ func TestConversations(t *testing.T) {
 		check.Equal(t, "conversations", *again, *c)
 		check.Equal(t, "name", again.Name(), name)
 	}
-	check.EqualAll(t, "got", check.Must(storetest.AllNames(s))(t), names)
+	check.EqualAll(t, "result", check.Must(storetest.AllNames(s))(t), names)
 	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {
 		if _, err := s.Conversation(ctx, name); err == nil {
 			t.Errorf("%q is accepted as a name", name)

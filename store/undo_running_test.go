@@ -34,6 +34,6 @@ func TestUndoRestoresBlankRowAsPlaceholder(t *testing.T) {
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
 	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
 	head := undo(t, c)
-	check.Equal(t, "the stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
+	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
 	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
 }

@@ -65,7 +65,7 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 13, 15))
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 16, 17))
 		for _, want := range []string{"leaf worker 10-12, leaf worker 13-15", "leaf worker 10-12", ""} {
-			check.Equal(t, "the stack", storetest.Shape(undo(t, c).Stack), want)
+			check.Equal(t, "stack", storetest.Shape(undo(t, c).Stack), want)
 		}
 		check.Equal(t, "the earlier session's fold was undone", storetest.Number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", transcript.Rollup), 0)
 	})

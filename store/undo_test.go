@@ -105,7 +105,7 @@ func TestRepeatedUndo(t *testing.T) {
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3*i+1, 3*i+3))
 	}
 	for i := 2; i >= 0; i-- {
-		check.Equal(t, "the stack", storetest.Shape(undo(t, c).Stack), shapes[i])
+		check.Equal(t, "stack", storetest.Shape(undo(t, c).Stack), shapes[i])
 	}
 	check.Equal(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
 }

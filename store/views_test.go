@@ -58,7 +58,7 @@ func TestCompactionListMatchesView(t *testing.T) {
 			before_tokens, after_tokens, summary_tokens, made_by, model, error, coalesce(applied_at, started_at)) FROM compactions_view WHERE id = %d`, l.ID))
 		want := fmt.Sprintf("%s %s %s %s #%d-#%d %d %d %d %d %s %s|%s %s", l.Channel, l.State, l.Trigger, l.Kind, l.From, l.To, l.Messages,
 			l.BeforeTokens, l.AfterTokens, l.SummaryTokens, l.By, l.Model, l.Error, l.Time.UTC().Format(time.DateTime))
-		check.Equal(t, "the view", got, want)
+		check.Equal(t, "view", got, want)
 	}
 	for name, f := range map[string]struct {
 		store.CompactionFilter

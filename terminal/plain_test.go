@@ -21,7 +21,7 @@ import (
 func TestPlain(t *testing.T) {
 	t.Run("replies stand alone on the output, in order", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n\n   \ntwo\nthree", echo)
-		check.Equal(t, "got", s.out.String(), "you said one\nyou said two\nyou said three\n")
+		check.Equal(t, "result", s.out.String(), "you said one\nyou said two\nyou said three\n")
 		check.Equal(t, fmt.Sprintf("got %q on the error stream", s.err), s.err.String(), "")
 	})
 	t.Run("a line is answered before the next is said", func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestPlainEnds(t *testing.T) {
 			check.Must(conversation.Inbox().Deliver(t.Context(), inbound(person("Ada"), "left in "+name)))(t)
 		}
 		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
-		check.Equal(t, "got", s.out.String(), "you said left in terminal:general\nyou said now\n")
+		check.Equal(t, "result", s.out.String(), "you said left in terminal:general\nyou said now\n")
 	})
 }
 

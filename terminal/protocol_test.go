@@ -162,7 +162,7 @@ func TestProtocolFailures(t *testing.T) {
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: "internal words"}
 		})
 		got := s.of(t, "error")
-		check.Len(t, "got", got, 1)
+		check.Len(t, "result", got, 1)
 		check.HasPrefix(t, "got[0]", got[0], `{"type":"error","channel":"general","to":["1"],"text":"`)
 		check.Lacks(t, "got[0]", got[0], "internal")
 	})

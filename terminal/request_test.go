@@ -37,7 +37,7 @@ func TestProtocolRefusals(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := talk(t, asJSON, test.line+"\n\n"+`{"text":"after","id":"z"}`+"\n", echo)
 			got := s.of(t, "error")
-			check.Len(t, "got", got, 1)
+			check.Len(t, "result", got, 1)
 			check.Contains(t, "got[0]", got[0], test.want)
 			accepted := s.of(t, "accepted")
 			check.Len(t, "accepted", accepted, 1)

@@ -78,7 +78,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestTabStops(t *testing.T) {
-	check.Equal(t, "got", printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep")
+	check.Equal(t, "result", printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep")
 }
 
 func TestHistory(t *testing.T) {

@@ -44,5 +44,5 @@ func TestRespell(t *testing.T) {
 func TestCut(t *testing.T) {
 	got := Cut("The Children")
 	want := []Word{{"the", "the", true}, {"children", "child", false}}
-	check.EqualAll(t, "got", got, want)
+	check.EqualAll(t, "result", got, want)
 }

@@ -56,13 +56,13 @@ func TestChannels(t *testing.T) {
 		}
 		check.NoError(t, errors.Join(err, db.Close()))
 		check.Contains(t, "output of channels", p.must("", "channels"), "discord:9/20", "  #plaza · [31mCozy Corner\n")
-		check.Contains(t, "the result", p.must("", "channels", "--json"), `"channel":"discord:9/20","name":"#plaza · `)
+		check.Contains(t, "output", p.must("", "channels", "--json"), `"channel":"discord:9/20","name":"#plaza · `)
 	})
 	t.Run("of several one must be named", func(t *testing.T) {
 		r := p.run("", "recall", "plums")
 		if r.code == 0 || !strings.Contains(r.err, "name one with --channel: there are terminal:kitchen") || !strings.Contains(r.err, "garden") {
 			t.Errorf("exit code %d: %s", r.code, r.err)
 		}
-		check.Contains(t, "the result", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
+		check.Contains(t, "output", p.must("", "recall", "--channel", "garden", "plums"), "The plums are ripe")
 	})
 }

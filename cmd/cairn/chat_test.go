@@ -24,7 +24,7 @@ func TestChatWithoutSettings(t *testing.T) {
 		check.Contains(t, "output", r.out, "I prefer tea.")
 	})
 	t.Run("the conversation goes on where it stopped", func(t *testing.T) {
-		check.Contains(t, "the result", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
+		check.Contains(t, "output", p.must("Which tea do I prefer?\n", "chat"), "I prefer tea.")
 	})
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
@@ -104,7 +104,7 @@ nonsense
 	})
 	t.Run("an id is known after a restart too", func(t *testing.T) {
 		out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")
-		check.Equal(t, "the result", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
+		check.Equal(t, "output", out, `{"type":"accepted","channel":"general","id":"1","seq":1}`+"\n")
 	})
 	t.Run("SIGTERM ends the program with its number", func(t *testing.T) {
 		l := p.start("chat", "--json")
@@ -200,7 +200,7 @@ func TestInterruptedTurn(t *testing.T) {
 	close(stopped)
 
 	t.Run("another channel's chat leaves it alone", func(t *testing.T) {
-		check.Equal(t, "the result", p.must("", "chat", "--channel", "b"), "")
+		check.Equal(t, "output", p.must("", "chat", "--channel", "b"), "")
 	})
 	t.Run("the next start answers what was accepted", func(t *testing.T) {
 		used, out, _ := strings.Cut(p.must("", "chat", "--json"), "\n")
@@ -209,6 +209,6 @@ func TestInterruptedTurn(t *testing.T) {
 		}
 	})
 	t.Run("accepted messages are answered once", func(t *testing.T) {
-		check.Equal(t, "the result", p.must("", "chat", "--json"), "")
+		check.Equal(t, "output", p.must("", "chat", "--json"), "")
 	})
 }

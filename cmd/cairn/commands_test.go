@@ -71,13 +71,13 @@ func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	t.Run("without a file", func(t *testing.T) {
-		check.Equal(t, "the result", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
+		check.Equal(t, "output", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
 	})
 	file := p.write("good.toml", "workers = 2")
 	t.Run("what differs is shown", func(t *testing.T) {
-		check.Equal(t, "the result", p.must("", "config", "check", file), "ok: good.toml\n  workers = 2\n")
+		check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers = 2\n")
 		want := `{"ok":true,"file":"good.toml","changed":[{"table":"","key":"workers","value":2}],"faults":[]}` + "\n"
-		check.Equal(t, "the result", p.must("", "config", "check", "--json", "--config", file), want)
+		check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), want)
 	})
 	t.Run("errors are printed for people and programs", func(t *testing.T) {
 		r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
@@ -144,7 +144,7 @@ func TestImport(t *testing.T) {
 		}) {
 			t.Errorf("got a stack out of order: %+v", gauge.List)
 		}
-		check.Contains(t, "the result", p.must("", "context", "--channel", "past"), "of 4000 tokens")
+		check.Contains(t, "output", p.must("", "context", "--channel", "past"), "of 4000 tokens")
 	})
 	t.Run("the transcript tells where messages were summarized", func(t *testing.T) {
 		said, lines := int64(0), 0
@@ -172,7 +172,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("a second import changes nothing", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl")
-		check.Equal(t, "the result", out, "imported 0 messages into past; 200 were there already; 0 compactions applied\n")
+		check.Equal(t, "output", out, "imported 0 messages into past; 200 were there already; 0 compactions applied\n")
 	})
 	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
 		p.must("hello\n", "chat")
@@ -237,7 +237,7 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		check.Equal(t, "the result", out, "imported 1 message into general; 2 were there already; 0 compactions applied\n")
+		check.Equal(t, "output", out, "imported 1 message into general; 2 were there already; 0 compactions applied\n")
 	})
 	t.Run("a file that cannot be read twice", func(t *testing.T) {
 		p := newFolder(t)

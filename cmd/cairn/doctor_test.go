@@ -50,7 +50,7 @@ func TestDoctor(t *testing.T) {
 
 func TestDoctorFindsDamage(t *testing.T) {
 	t.Parallel()
-	t.Run("an invalid database", func(t *testing.T) {
+	t.Run("a database with inconsistent rows", func(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")
@@ -75,7 +75,7 @@ func TestDoctorFindsDamage(t *testing.T) {
 		check.Equal(t, "exit code", r.code, exitFailed)
 		check.Contains(t, "output of doctor", r.out, "run `cairn restore "+newest+"`, the newest backup")
 		p.must("", "restore", newest)
-		check.Contains(t, "the result", p.must("", "doctor"), "1 backup, the newest is "+newest)
+		check.Contains(t, "output", p.must("", "doctor"), "1 backup, the newest is "+newest)
 		check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)
 		check.NoError(t, os.Remove(filepath.Join(p.dir, newest)))
 		p.damage("messages")

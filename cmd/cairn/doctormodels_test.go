@@ -92,7 +92,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 			x.Done()
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "[llm]\nwire = \"chat\"\n")
-		check.Contains(t, "the result", r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it")
+		check.Contains(t, "output", r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it")
 	})
 	t.Run("Anthropic, and a worker on another provider with a wrong key", func(t *testing.T) {
 		t.Parallel()

@@ -54,5 +54,5 @@ func TestFullDisk(t *testing.T) {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
 	}
 	l.end()
-	check.Contains(t, "the result", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
+	check.Contains(t, "output", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
 }

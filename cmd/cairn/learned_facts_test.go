@@ -61,6 +61,6 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	})
 	t.Run("another model on the server shares none of it", func(t *testing.T) {
 		p.env[1] = "OPENAI_MODEL=another"
-		check.Equal(t, "the result", look(p).Max, 128_000)
+		check.Equal(t, "output", look(p).Max, 128_000)
 	})
 }

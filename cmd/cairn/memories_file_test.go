@@ -20,11 +20,11 @@ func TestMemoriesExportToFile(t *testing.T) {
 	t.Run("JSON Lines come back elsewhere, and again without harm", func(t *testing.T) {
 		other := newFolder(t)
 		file := other.write("memories.jsonl", out)
-		check.Equal(t, "the result", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
-		check.Equal(t, "the result", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
-		check.Equal(t, "the result", other.must("", "memories", "export"), out)
+		check.Equal(t, "output", other.must("", "memories", "import", file), "imported 4 memories; 0 were there already\n")
+		check.Equal(t, "output", other.must("", "memories", "import", file), "imported 0 memories; 4 were there already\n")
+		check.Equal(t, "output", other.must("", "memories", "export"), out)
 		got := parse[kept](t, other.must("", "memories", "search", "tea", "--json"))
-		check.Len(t, "got", got, 1)
+		check.Len(t, "output", got, 1)
 		check.Equal(t, "speaker", got[0].Speaker, "Ada")
 		other.must("", "memories", "restore", "3")
 	})
@@ -33,7 +33,7 @@ func TestMemoriesExportToFile(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(p.dir, "all.jsonl"))
 		check.NoError(t, err)
 		check.Equal(t, "text", string(text), out)
-		check.Equal(t, "the result", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
+		check.Equal(t, "output", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		p.fails(exitFailed, "is there already", "memories", "export", "all.jsonl")
 	})
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
@@ -41,12 +41,12 @@ func TestMemoriesExportToFile(t *testing.T) {
 		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
 		check.HasPrefix(t, "blank lines", out, "# terminal:")
 		check.Equal(t, "channels in the file", strings.Count(out, "\n\n# "), strings.Count(out, "# terminal:")-1)
-		check.Contains(t, "the result", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
+		check.Contains(t, "output", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
 		check.Lacks(t, "forgotten memories", out, "coffee")
 	})
 	t.Run("a filter holds for files too", func(t *testing.T) {
 		got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden"))
-		check.Len(t, "got", got, 1)
+		check.Len(t, "output", got, 1)
 		check.Equal(t, "channel", got[0].Channel, "terminal:garden")
 		for _, command := range []string{"export", "list"} {
 			r := p.run("", "memories", command, "--channel", "nowhere")
@@ -87,13 +87,13 @@ func TestMemoriesImportFromFile(t *testing.T) {
 		check.Len(t, "memories", got, 1)
 		check.Equal(t, "state", got[0].State, "active")
 	})
-	t.Run("one backup counts as one", func(t *testing.T) {
+	t.Run("the output uses the singular for one", func(t *testing.T) {
 		p := newFolder(t)
 		file := p.write("one.jsonl", strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1))
 		r := p.run("", "memories", "import", file)
 		check.Equal(t, "output of the import", r.out, "imported 1 memory; 0 were there already\n")
 		check.Equal(t, "errors of the import", r.err, "1 of the messages they came from is not here\n")
-		check.Equal(t, "the result", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
+		check.Equal(t, "output", p.must("", "memories", "import", file), "imported 0 memories; 1 was there already\n")
 	})
 }
 

@@ -117,7 +117,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		got := list("--state", "forgotten")
 		check.Len(t, "forgotten memories", got, 1)
 		check.Equal(t, "id of the forgotten memory", got[0].ID, 2)
-		check.Contains(t, "the result", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
+		check.Contains(t, "output", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
 	})
 	t.Run("restored where another says the same, it is told which", func(t *testing.T) {
 		p.must("/remember ada DRINKS green tea!\n", "chat")
@@ -128,15 +128,15 @@ func TestMemoriesChangeCommands(t *testing.T) {
 			t.Errorf("through a pipe: exit code %d, %q", r.code, r.err)
 		}
 		got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json"))
-		check.Len(t, "got", got, 1)
+		check.Len(t, "output", got, 1)
 		check.Equal(t, "state", got[0].State, "purged")
-		check.Equal(t, "the result", len(list("--state", "all")), 4)
+		check.Equal(t, "output", len(list("--state", "all")), 4)
 	})
 	t.Run("beside a running bot all but import work", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"/remember the cat is called Tom"}`)
 		l.until("in mind")
-		check.Equal(t, "the result", len(parse[kept](t, p.must("", "memories", "search", "Tom", "--json"))), 1)
+		check.Equal(t, "output", len(parse[kept](t, p.must("", "memories", "search", "Tom", "--json"))), 1)
 		p.must("", "memories", "forget", "6")
 		p.must("", "memories", "purge", "6", "--yes")
 		exported := p.must("", "memories", "export")

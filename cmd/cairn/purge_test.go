@@ -129,7 +129,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		taken := check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
 		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "taken[0].Seq", taken[0].Seq, 3)
-		check.Equal(t, "the result", len(check.Must(c.Compactions().Load(t.Context()))(t).Messages), 1)
+		check.Equal(t, "output", len(check.Must(c.Compactions().Load(t.Context()))(t).Messages), 1)
 	})
 	t.Run("a server goes with all its channels and threads", func(t *testing.T) {
 		p := newFolder(t)

@@ -54,7 +54,7 @@ func TestRecall(t *testing.T) {
 		p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]}
 {"id":"2","author":"Bob","time":"2026-05-09T10:00:00Z","text":"see there","attachments":[{"kind":"file","name":"b.txt","text":"`+strings.Repeat("It rained. ", 100)+`The harbour is shut. `+strings.Repeat("It rained. ", 100)+`"}]}
 `))
-		check.Contains(t, "the result", p.must("", "recall", "lighthouse"), "Ada: [image: a.png, a lighthouse at dusk]\n")
+		check.Contains(t, "output", p.must("", "recall", "lighthouse"), "Ada: [image: a.png, a lighthouse at dusk]\n")
 		if out := p.must("", "recall", "harbour"); !strings.Contains(out, "Bob: see there\n       [file: b.txt]\n       … ") || !strings.Contains(out, "The harbour is shut.") || len(out) > 900 {
 			t.Errorf("got %s", out)
 		}

@@ -32,7 +32,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 	t.Run("the transcript can be read beside it", func(t *testing.T) {
-		check.Contains(t, "the result", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
+		check.Contains(t, "output", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
 	})
 	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
 		r.signal(syscall.SIGTERM)
@@ -195,7 +195,7 @@ agent = "librarian"
 `, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 	t.Run("at the terminal, where nobody's turns are counted", func(t *testing.T) {
 		check.Equal(t, "out", f.must("Who are you?\nReally?\n", "chat", "--channel", "garden"), strings.Repeat("I am the librarian, says reader.\n", 2))
-		check.Equal(t, "the result", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
+		check.Equal(t, "output", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
 	})
 	t.Run("on the platforms", func(t *testing.T) {
 		r := f.background("run")

@@ -60,7 +60,7 @@ func TestScreen(t *testing.T) {
 				t.Errorf("%s: %q", args, screen)
 			}
 		}
-		check.Contains(t, "the result", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
+		check.Contains(t, "output", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
 		rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n"))

@@ -40,8 +40,8 @@ func TestUsageCommand(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"test/gpt-5-mini\"\n[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\nmodel = \"qwen3:8b\"\n", server.URL))
 	p.must("", "import", p.write("one.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"hello"}`))
 	t.Run("before anything was used", func(t *testing.T) {
-		check.Equal(t, "the result", p.must("", "usage"), "No model was used yet.\n")
-		check.Equal(t, "the result", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
+		check.Equal(t, "output", p.must("", "usage"), "No model was used yet.\n")
+		check.Equal(t, "output", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
 		check.Equal(t, "usage as JSON", p.must("", "usage", "--json"), `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n")
 	})
 	p.must("hello\n", "chat")
@@ -54,7 +54,7 @@ qwen3:8b                1   1000     400      100      10  0.0000     0.0000
 total                   3   3000    1200      300      30  0.0004     0.0000
 no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 `
-		check.Equal(t, "the result", p.must("", "usage", "--by", "model"), want)
+		check.Equal(t, "output", p.must("", "usage", "--by", "model"), want)
 	})
 	t.Run("cairn context shows it", func(t *testing.T) {
 		p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")

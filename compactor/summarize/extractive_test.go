@@ -74,7 +74,7 @@ Ines: I sold my boat in Lisbon. I met Clara in Sintra.
 Paul: I moved to Braga, Portugal.
 5 March:
 Ines: I paint violins.`
-		check.Equal(t, "got", got, want)
+		check.Equal(t, "result", got, want)
 	})
 	t.Run("two messages come before a repetition of one", func(t *testing.T) {
 		messages := said("Ines: My sister repairs old cellos in Porto. My brother plants young olives in Evora.", "Ines: My cousin teaches blind children in Coimbra.")
@@ -88,7 +88,7 @@ Ines: I sold my boat in Lisbon.
 Paul: I moved to Braga, Portugal.
 7 February 2025:
 Ines: I met Clara in Sintra.`
-		check.Equal(t, "got", got, want)
+		check.Equal(t, "result", got, want)
 	})
 	t.Run("the summary stays within its target, and is never empty", func(t *testing.T) {
 		for target := 1; target < 150; target++ {
@@ -141,7 +141,7 @@ func TestExtractTextOfUnusualSpans(t *testing.T) {
 		}
 	})
 	t.Run("a budget of zero gives no summary", func(t *testing.T) {
-		check.Equal(t, "got", Extract(harbour, 0, 0, "").Text+Extract(harbour, -1, 0, "").Text, "")
+		check.Equal(t, "result", Extract(harbour, 0, 0, "").Text+Extract(harbour, -1, 0, "").Text, "")
 	})
 	t.Run("tool results are omitted, the assistant's answers are not", func(t *testing.T) {
 		messages := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), chat.Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
@@ -161,7 +161,7 @@ func TestExtractTextOfUnusualSpans(t *testing.T) {
 	t.Run("other scripts are summarized too", func(t *testing.T) {
 		messages := said("小林: 你好！", "小林: 我昨天在上海买了一艘木船。你呢？", "小林: 我决定六月辞职。", "Оля: Я переехала в Казань в 2021 году.")
 		got := Extract(messages, 60, 0, "").Text
-		check.Contains(t, "got", got, "小林: ", "木船", "Казань")
+		check.Contains(t, "result", got, "小林: ", "木船", "Казань")
 	})
 	t.Run("equal arguments give equal results", func(t *testing.T) {
 		for range 5 {

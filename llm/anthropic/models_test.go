@@ -65,7 +65,7 @@ func TestTheWindowHasASource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, ok)
 			server.Tell("/v1/models", c.facts)
-			check.Equal(t, "got", connect(t, server, anthropic.Options{Model: c.model, Window: c.setting}).Window(t.Context()), c.want)
+			check.Equal(t, "result", connect(t, server, anthropic.Options{Model: c.model, Window: c.setting}).Window(t.Context()), c.want)
 		})
 	}
 }

@@ -33,7 +33,7 @@ func TestModelCapabilities(t *testing.T) {
 		{ID: "plain"},
 	}
 	check.NoError(t, err)
-	check.EqualAll(t, "got", got, want)
+	check.EqualAll(t, "result", got, want)
 }
 
 func TestOllamaModelDetails(t *testing.T) {
@@ -57,7 +57,7 @@ func TestOllamaModelDetails(t *testing.T) {
 	got, err := model.Models(t.Context())
 	want := []llm.Offered{{ID: "qwen3:8b", Tools: "yes", Images: "no"}, {ID: "gemma:2b", Tools: "no", Images: "yes"}}
 	check.NoError(t, err)
-	check.EqualAll(t, "got", got, want)
+	check.EqualAll(t, "result", got, want)
 }
 
 func TestChatModelIsChosen(t *testing.T) {

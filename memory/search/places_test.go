@@ -16,7 +16,7 @@ func TestSpread(t *testing.T) {
 			want[p.Document+around.offset] += around.weight * float64(p.Count)
 		}
 	}
-	check.Len(t, "got", got, len(want))
+	check.Len(t, "result", got, len(want))
 	for i, p := range got {
 		if math.Abs(p.near-want[p.seq]) > 1e-12 || i > 0 && got[i-1].seq >= p.seq {
 			t.Errorf("%+v, want %v", p, want[p.seq])
