@@ -105,10 +105,10 @@ func TestThreads(t *testing.T) {
 		r.waitIdle(thread)
 	}
 	say("before", inThread)
-	check.EqualAll(t, "sent before it was addressed", r.connector.texts(), nil)
+	check.EqualAll(t, "sent before a mention", r.connector.texts(), nil)
 	say("hello bot", addressedInThread)
 	say("and more", inThread)
-	check.EqualAll(t, "sent once it was addressed", r.connector.texts(), []string{"answer 1", "answer 2"})
+	check.EqualAll(t, "sent after a mention", r.connector.texts(), []string{"answer 1", "answer 2"})
 	r.restart()
 	say("after a restart", inThread)
 	check.EqualAll(t, "sent after a restart", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})

@@ -127,7 +127,7 @@ func TestCompactionNotices(t *testing.T) {
 			}
 			r.restart()
 			r.waitForReplies()
-			check.Equal(t, "after a restart it said", len(r.connector.texts()), len(said))
+			check.Equal(t, "notice after a restart", len(r.connector.texts()), len(said))
 			r.stop()
 			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
 				t.Errorf("got reactions on %q", marks)

@@ -126,8 +126,8 @@ func TestReplyAboutOverflowIsNoOverflow(t *testing.T) {
 	for range 3 {
 		r.ask(words)
 	}
-	check.Equal(t, "requests, events", len(r.model.Requests()), 3)
-	check.Len(t, "requests, events", r.connector.events, 0)
+	check.Equal(t, "requests", len(r.model.Requests()), 3)
+	check.Len(t, "requests", r.connector.events, 0)
 	check.EqualAll(t, "sent", r.connector.texts(), []string{words, words, words})
 	r.wantAnswer("/context", "of 128000 tokens")
 }

@@ -61,7 +61,7 @@ func TestManyShortMessagesDoNotCompact(t *testing.T) {
 		r.deliverNotes("ok")
 		r.waitIdle()
 	}
-	check.Len(t, "requests, ,  messages are verbatim", r.worker.Requests(), 0)
+	check.Len(t, "requests", r.worker.Requests(), 0)
 	check.Len(t, "requests", r.events, 0)
 	check.Equal(t, "verbatim messages", r.c.Status().Lines, 100)
 }
@@ -219,8 +219,8 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("room %d", i), r.seen(compactor.EventApplied), min(i, 1))
 		r.verify()
 	}
-	check.Equal(t, "were at work at once,  places are taken afterwards", most, places)
-	check.Equal(t, "were at work at once", len(slots), 0)
+	check.Equal(t, "concurrent workers", most, places)
+	check.Equal(t, "concurrent workers", len(slots), 0)
 }
 
 // A placeholder whose messages are all deleted ends without a model call.

@@ -50,7 +50,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 		r := newRig(t, 6000, nil)
 		fill(r)
 		check.Equal(t, "there", count(t, r.dir, "SELECT count(*) FROM memories"), 0)
-		check.Equal(t, "were tried", count(t, r.dir, "SELECT sum(refused) FROM compactions"), 0)
+		check.Equal(t, "attempts", count(t, r.dir, "SELECT sum(refused) FROM compactions"), 0)
 		check.Contains(t, "stack", r.c.Status().Stack[0].Text, "parrots")
 	})
 }

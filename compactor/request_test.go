@@ -149,8 +149,8 @@ func TestNothingToCut(t *testing.T) {
 	if g := r.c.Status(); g.Used < g.Window/10 {
 		t.Fatalf("got %d of %d tokens used", g.Used, g.Window)
 	}
-	check.Len(t, "requests, events", worker.Requests(), 0)
-	check.Len(t, "requests, events", r.events, 0)
+	check.Len(t, "requests", worker.Requests(), 0)
+	check.Len(t, "requests", r.events, 0)
 	check.Len(t, "stack", r.c.Status().Stack, 0)
 	check.Contains(t, "refusal", r.refusal(compactor.OnManual), "nothing old enough")
 }

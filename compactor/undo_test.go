@@ -185,7 +185,7 @@ func TestRefusedUndoChangesNothing(t *testing.T) {
 	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventNoop {
 		t.Fatalf("undo: %+v, %v", e, err)
 	}
-	check.Equal(t, "tokens are used", r.c.Status().Used, before)
+	check.Equal(t, "tokens used", r.c.Status().Used, before)
 }
 
 // A prepared summary of an earlier session is applied together with a requested one: only the

@@ -85,11 +85,11 @@ func TestPurge(t *testing.T) {
 		check.Error(t, memory.In(c.Store()).Purge(ctx, 2), store.ErrNotFound)
 		check.EqualAll(t, "the chain", chain(1), []int64{1, 3})
 		check.Equal(t, "state of memory 1", state(t, c, 1), "superseded")
-		check.Equal(t, "rows are left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM memory_sources WHERE memory = 2) + (SELECT count(*) FROM memory_terms WHERE memory = 2)"), 0)
+		check.Equal(t, "rows left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM memory_sources WHERE memory = 2) + (SELECT count(*) FROM memory_terms WHERE memory = 2)"), 0)
 		for _, s := range []int64{1, 3} {
 			check.NoError(t, memory.In(c.Store()).Purge(ctx, s))
 		}
-		check.Equal(t, "words are left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms"), 0)
+		check.Equal(t, "words left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms"), 0)
 	})
 	t.Run("and no byte of it is in the data folder", func(t *testing.T) {
 		dir := t.TempDir()

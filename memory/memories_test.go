@@ -167,7 +167,7 @@ func TestModelSavesFromRunningTurn(t *testing.T) {
 	}
 	answer, err = storetest.Call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
 	check.NoError(t, err)
-	check.Contains(t, "superseding what is not there", answer, "no memory 99")
+	check.Contains(t, "superseding a missing memory", answer, "no memory 99")
 	check.Len(t, "reported", told, 2)
 	if _, err := storetest.Call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
 		t.Error("sources")

@@ -111,7 +111,7 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 	check.NoError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
 	_, aside, err := store.Restore(ctx, dir, file)
 	check.NoError(t, err)
-	check.Equal(t, "messages were restored", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
+	check.Equal(t, "restored messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	check.Equal(t, "old database", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 }
 

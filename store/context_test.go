@@ -53,7 +53,7 @@ func withContext(t *testing.T) (*store.Conversation, memory.Memory) {
 func wantNoContext(t *testing.T, c *store.Conversation) {
 	t.Helper()
 	check.Equal(t, "shown", len(contextsOf(t, c)), 0)
-	check.Equal(t, "rows are left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"), 0)
+	check.Equal(t, "rows left", storetest.Number(t, c.Store(), "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"), 0)
 }
 
 func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {

@@ -79,7 +79,7 @@ func TestHeldDeliveries(t *testing.T) {
 	}
 	taken := storetest.Deliver(t, storetest.Find(t, s, name))
 	check.EqualAll(t, "dequeued", texts(taken), []string{"second", "third", "look", "fifth, edited", "seventh"})
-	check.Equal(t, "pictures are stored", storetest.Number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
+	check.Equal(t, "stored pictures", storetest.Number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
 }
 
 // heldBy returns a store that found an earlier process's deliveries.

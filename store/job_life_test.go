@@ -36,7 +36,7 @@ func TestJobLifecycle(t *testing.T) {
 		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 		defer shared.Close()
 		before := storetest.Dump(t, s)
-		check.EqualAll(t, "prepared, as a second reader sees it", store.Ids(storetest.Load(t, storetest.Find(t, shared, c.Name())).Prepared), []int64{prepared})
+		check.EqualAll(t, "prepared, read by a second connection", store.Ids(storetest.Load(t, storetest.Find(t, shared, c.Name())).Prepared), []int64{prepared})
 		check.Equal(t, "a second reader changed the database", storetest.Dump(t, s), before)
 
 		s.Close()

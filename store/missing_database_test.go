@@ -67,7 +67,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		wantRefused(t, dir, "bring it back, or move the log away")
 		check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
 		write(t, dir, store.DatabaseName, string(base))
-		check.Equal(t, "messages after it was restored", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
+		check.Equal(t, "messages after the restore", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("a backup replaces it, and the rest is kept beside it", func(t *testing.T) {
 		dir, log := left(t)

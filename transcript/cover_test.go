@@ -51,7 +51,7 @@ func TestCover(t *testing.T) {
 		c := said(t, 4)
 		first, second := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 1, to: 2})
 		stale, _ := c.cover(first, second)
-		check.EqualAll(t, "are stale", stale, []int64{second})
+		check.EqualAll(t, "stale", stale, []int64{second})
 	})
 	t.Run("a late summary is applied in the session that it was read from", func(t *testing.T) {
 		c := said(t, 4)
@@ -103,7 +103,7 @@ func TestCoverRepairs(t *testing.T) {
 		c := truncated(t)
 		id := c.prepare(job{from: 3, to: 4, trigger: transcript.OnRepair})
 		_, stale, _ := c.s.Cover([]int64{id}, 0, nil)
-		check.EqualAll(t, "are stale", stale, []int64{id})
+		check.EqualAll(t, "stale", stale, []int64{id})
 	})
 	t.Run("a worker replaces what the extractive summarizer wrote, not the reverse", func(t *testing.T) {
 		c := truncated(t)
@@ -111,7 +111,7 @@ func TestCoverRepairs(t *testing.T) {
 		c.summarize(job{from: 1, to: 6, trigger: transcript.OnRepair})
 		late := c.prepare(job{from: 1, to: 6, by: transcript.Extractive, trigger: transcript.OnRepair})
 		stale, _ := c.cover(late)
-		check.EqualAll(t, "are stale", stale, []int64{late})
+		check.EqualAll(t, "stale", stale, []int64{late})
 	})
 	t.Run("a repair of what was undone is stale", func(t *testing.T) {
 		c := said(t, 4)
@@ -162,14 +162,14 @@ func TestCoverRollups(t *testing.T) {
 		rollup := c.prepare(job{from: 1, to: 4, children: []int64{a, b}})
 		c.summarize(job{from: 1, to: 2, trigger: transcript.OnRepair})
 		stale, _ := c.cover(rollup)
-		check.EqualAll(t, "are stale", stale, []int64{rollup})
+		check.EqualAll(t, "stale", stale, []int64{rollup})
 	})
 	t.Run("it is stale if a message of its span is verbatim", func(t *testing.T) {
 		c := said(t, 6)
 		a := c.summarize(job{from: 1, to: 2})
 		rollup := c.prepare(job{from: 1, to: 4, children: []int64{a}})
 		stale, _ := c.cover(rollup)
-		check.EqualAll(t, "are stale", stale, []int64{rollup})
+		check.EqualAll(t, "stale", stale, []int64{rollup})
 	})
 	t.Run("a repair of a rollup takes its place and its children", func(t *testing.T) {
 		c, children := two(t)

@@ -36,8 +36,8 @@ func TestAgentEditsApply(t *testing.T) {
 	check.Contains(t, "log", s.log.String(), `agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents ")
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
-	check.Equal(t, "tokens are recalled after the edit", now.agents["b"].Recall, 600)
-	check.Equal(t, "tokens are recalled after the edit,  before", s.current.Load().agents["b"].Recall, 50)
+	check.Equal(t, "recalled tokens after the edit", now.agents["b"].Recall, 600)
+	check.Equal(t, "recalled tokens after the edit", s.current.Load().agents["b"].Recall, 50)
 	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
 		t.Error("a removed agent has no policy for its open conversations")
 	}

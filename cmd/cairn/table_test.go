@@ -83,7 +83,7 @@ func TestMemoriesAsATable(t *testing.T) {
 		check.Equal(t, "total", s.Total, 1)
 		check.Equal(t, "first kind", s.Kind[0], (memory.Count{Name: "fact", Count: 1}))
 		check.Len(t, "months", s.Month, 1)
-		check.Equal(t, "of nobody", p.must("", "memories", "stats", "--about", "Zoe"), "no memories found\n")
+		check.Equal(t, "memories of an unknown person", p.must("", "memories", "stats", "--about", "Zoe"), "no memories found\n")
 	})
 }
 

@@ -83,8 +83,8 @@ func TestEveryChart(t *testing.T) {
 					t.Errorf("an embedded chart has <%s>", e.Name.Local)
 				}
 			}
-			check.Contains(t, "it has no title for people who do not see", embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`)
-			check.Equal(t, "it differs each time", embedded, draw(Options{ID: "one"}))
+			check.Contains(t, "title for screen readers", embedded, `role="img" aria-labelledby="one-title one-desc"`, `<title id="one-title">`)
+			check.Equal(t, "second rendering", embedded, draw(Options{ID: "one"}))
 			check.Contains(t, "a file of its own has no style", draw(Options{Standalone: true}), "prefers-color-scheme: dark")
 		})
 	}
@@ -133,7 +133,7 @@ func TestALongConversationStaysSmall(t *testing.T) {
 	for _, pt := range thin(p.Points, s) {
 		highest = max(highest, pt.Used)
 	}
-	check.Equal(t, "the highest point that is left", highest, 99)
+	check.Equal(t, "highest remaining point", highest, 99)
 	check.Contains(t, "joined marks do not say how many they", svg, "more</title>")
 }
 

@@ -74,7 +74,7 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 		g.Open(t.Context())
 		g.Close()
 		shown.Stop()
-		check.Equal(t, "what ran", strings.Join(ran, ", "), "shown")
+		check.Equal(t, "order", strings.Join(ran, ", "), "shown")
 	})
 	t.Run("is forgotten once it has ended", func(t *testing.T) {
 		g := new(Group)
