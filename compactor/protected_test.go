@@ -175,7 +175,7 @@ func TestSingleTurnHasNothingToCut(t *testing.T) {
 	e := r.c.Compact(compactor.OnManual, "")
 	check.Equal(t, "outcome of the request", e.State, compactor.EventNoop)
 	check.Contains(t, "error of the request", e.Error, "nothing old enough")
-	check.Equal(t, "rows,  calls of the worker", len(r.c.Status().Stack), 0)
+	check.Equal(t, "rows", len(r.c.Status().Stack), 0)
 	check.Len(t, "rows", r.worker.Requests(), 0)
 	view := r.render()
 	check.Contains(t, "view", view, "the only question", "[Previous: used look (#", "result-39 ")

@@ -75,7 +75,7 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 			return r.seen(compactor.EventApplied)
 		}
 		with, without := compactions(filler(1500)), compactions("")
-		check.Equal(t, "summaries with reasoning,  without", with, without)
+		check.Equal(t, "summaries with and without reasoning", with, without)
 	})
 	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)

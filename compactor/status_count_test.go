@@ -92,7 +92,7 @@ func TestSettingsChangeKeepsCount(t *testing.T) {
 		less(r)
 		before := r.c.Status().Used
 		r.restart()
-		check.Equal(t, "tokens used,  before the restart", r.c.Status().Used, before)
+		check.Equal(t, "tokens used after the restart", r.c.Status().Used, before)
 	})
 }
 
@@ -113,7 +113,7 @@ func TestCountSurvivesRestart(t *testing.T) {
 			t.Fatal("got no count")
 		}
 		r.restart()
-		check.Equal(t, "tokens used,  before the restart", r.c.Status().Used, before)
+		check.Equal(t, "tokens used after the restart", r.c.Status().Used, before)
 	})
 	t.Run("not after a change of the head", func(t *testing.T) {
 		r := finished()

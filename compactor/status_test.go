@@ -84,7 +84,7 @@ func TestUsageIsLastCountPlusAdditions(t *testing.T) {
 		with := prompt(r)
 		r.c.History().Context()
 		r.c.Answered()
-		check.Equal(t, "tokens,  before the turn ended", prompt(r), with)
+		check.Equal(t, "tokens after the turn", prompt(r), with)
 	})
 }
 
@@ -125,7 +125,7 @@ func TestEventNumbersMatchStatus(t *testing.T) {
 	r.c.Compact(compactor.OnManual, "")
 	check.NoError(t, r.c.Wait(context.Background()))
 	e := r.events[len(r.events)-1]
-	check.Equal(t, "from  to  tokens; the status went", e.State, compactor.EventApplied)
+	check.Equal(t, "tokens in the event and in the status", e.State, compactor.EventApplied)
 	check.Equal(t, "tokens before", e.BeforeTokens, before)
 	check.Equal(t, "tokens after", e.AfterTokens, r.c.Status().Used)
 }

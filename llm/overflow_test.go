@@ -41,9 +41,9 @@ func TestOverflowIsRecognised(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			check.Equal(t, "with limit  and a prompt", err.Kind, KindOverflow)
-			check.Equal(t, "with limit", err.Limit, c.limit)
-			check.Equal(t, "and a prompt", PromptOf(err), c.prompt)
+			check.Equal(t, "overflow with a limit and a prompt", err.Kind, KindOverflow)
+			check.Equal(t, "overflow with a limit", err.Limit, c.limit)
+			check.Equal(t, "overflow with a prompt", PromptOf(err), c.prompt)
 			if err.Temporary() {
 				t.Error("retried unchanged")
 			}
@@ -69,8 +69,8 @@ func TestOtherFailuresAreNoOverflow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			check.Equal(t, "with limit", err.Kind, c.kind)
-			check.Equal(t, "with limit", err.Limit, 0)
+			check.Equal(t, "overflow with a limit", err.Kind, c.kind)
+			check.Equal(t, "overflow with a limit", err.Limit, 0)
 		})
 	}
 }

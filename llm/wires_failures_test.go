@@ -62,7 +62,7 @@ func TestErrorInStream(t *testing.T) {
 			x.Wait(2 * time.Second) // an answer that is not seen at once is never seen
 		}), openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, func(string) {})
 		check.Equal(t, "error kind", llm.KindOf(err), llm.KindOverloaded)
-		check.Contains(t, "after  requests", err.Error(), "the engine crashed")
+		check.Contains(t, "reply after the retries", err.Error(), "the engine crashed")
 		check.Equal(t, "requests", requests, 1)
 	})
 }
@@ -74,7 +74,7 @@ func TestEachAttemptIsCharged(t *testing.T) {
 			req, spent := hello, errors.New("all spent")
 			req.Spend = func() error { return spent }
 			_, err := w.model(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-			check.Equal(t, "after  requests", err, spent)
+			check.Equal(t, "reply after the retries", err, spent)
 			check.Len(t, "requests", server.Requests(), 0)
 		})
 		t.Run("each attempt is charged", func(t *testing.T) {

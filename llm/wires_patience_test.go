@@ -39,7 +39,7 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 				})
 				resp, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
 				check.NoError(t, err)
-				check.Equal(t, "after  requests", resp.Message.Text, "fine")
+				check.Equal(t, "reply after the retries", resp.Message.Text, "fine")
 				check.Len(t, "requests", server.Requests(), 3)
 			})
 		}

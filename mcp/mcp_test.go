@@ -101,7 +101,7 @@ func TestDeadServerFailsOneCall(t *testing.T) {
 			t.Fatalf("it does not reconnect: %v\n%s", err, log)
 		}
 	}
-	check.Len(t, "tools,  before", h.Tools([]string{"calc"}), len(before))
+	check.Len(t, "tools", h.Tools([]string{"calc"}), len(before))
 	if n := strings.Count(log.String(), "tool_server_lost"); n != 1 || !strings.Contains(log.String(), "tool_server_recovered") {
 		t.Errorf("%d lines in\n%s", n, log)
 	}
