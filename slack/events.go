@@ -143,6 +143,9 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 			if _, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp); gone {
 				e.relevant = false
 			}
+			if text, edited := s.edits.Find(e.Channel + "/" + e.Timestamp); edited {
+				e.inbound.Text = text
+			}
 			e.read = true
 		}
 		if e.relevant && (e.place != first.place || platform.IsCommand(e.inbound)) {
@@ -181,8 +184,8 @@ func (s *Slack) handled(e *event, err error) bool {
 	return false
 }
 
-// onMessageChanged stores an edit. It ignores the bot's own edits and changes that do not affect
-// the text, such as link previews.
+// onMessageChanged stores an edit, and caches it for a message that arrives later. It ignores the
+// bot's own edits and changes that do not affect the text, such as link previews.
 func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	now, before := m.SubMessage, m.PreviousMessage
 	if now == nil || now.Timestamp == "" {
@@ -213,6 +216,7 @@ func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	in.Text = s.resolveNames(limited, in.Text)
+	s.edits.Set(m.Channel+"/"+in.ID, in.Text)
 	return s.hub.Edit(ctx, place.String(), in)
 }
 
