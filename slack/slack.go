@@ -44,6 +44,7 @@ type Slack struct {
 	unstored        sync.Map                    // conversations with a message that could not be stored; see backfillLater
 	storeIncident   platform.Incident           // messages that could not be stored
 	listing         atomic.Pointer[listing]     // the latest
+	hello           chan struct{}               // has a token while backfillAll has not taken the listing
 	plain           atomic.Bool                 // the server does not support Markdown
 	connected       atomic.Bool                 // the latest socket got hello
 
@@ -107,7 +108,7 @@ func New(o Options) (*Slack, error) {
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
 		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0), pageCache: newPageCache(),
-		ready: make(chan struct{}),
+		ready: make(chan struct{}), hello: make(chan struct{}, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
@@ -137,6 +138,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.hub, s.stop = hub, stop
 		close(s.ready)
 		s.tasks.Open(inner)
+		s.tasks.Start(s.backfillAll)
 		err = s.supervise(inner)
 	}
 	var broken setupError
