@@ -25,6 +25,12 @@ func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
 	r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: mention + "hello"}) })
 	r.answered(general, "ok")
 	r.stored(conversation(general, old), "user: hello", "assistant: ok")
+	t.Run("however old that is, in a thread that is known", func(t *testing.T) {
+		r.w.Burst(pageSize+20, slacktest.Post{Channel: general, User: ann, Text: "since then"})
+		r.eventually("all is stored", func() bool { return len(r.messages(conversation(general))) == 21+pageSize+20 })
+		r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: "and again"}) })
+		r.stored(conversation(general, old), "user: hello", "assistant: ok", "user: and again", "assistant: ok")
+	})
 }
 
 func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
