@@ -215,7 +215,7 @@ func (s *suite) check(tool string, requests []llm.Request) (unescaped, foreign i
 	return unescaped, foreign
 }
 
-func TestServersGetOnlyTheirArguments(t *testing.T) {
+func TestHostileServers(t *testing.T) {
 	exe, err := os.Executable()
 	check.NoError(t, err)
 	for _, transport := range []string{"stdio", "http"} {
@@ -246,7 +246,7 @@ func TestServersGetOnlyTheirArguments(t *testing.T) {
 			refused := slices.DeleteFunc(slices.Clone(called), func(tool string) bool { return slices.Contains(hostileTools, tool) })
 			// A dying server is not called, more often so on a busy machine.
 			if len(refused) > 0 || len(called) < len(hostileTools)/2 {
-				t.Errorf("the server ran %q, without approval %q", called, refused)
+				t.Errorf("got calls %q, %q of them without approval; want at least half of the %d allowed tools", called, refused, len(hostileTools))
 			}
 			runtime.GC()
 			runtime.ReadMemStats(&after)

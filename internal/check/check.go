@@ -35,7 +35,8 @@ func NoError(t Tester, err error) {
 	}
 }
 
-// Error checks that a call failed with the error want.
+// Error checks that a call failed with the error want; nil: that it succeeded. Unlike NoError it
+// does not end the test, so it may run in any goroutine.
 func Error(t Tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
