@@ -57,5 +57,3 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 		}
 	}
 }
-
-func errorOfPair[T any](_ T, err error) error { return err }
