@@ -56,19 +56,12 @@ func (a *actor) Window(context.Context) llm.Window {
 
 func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	begun := time.Now()
-	a.mu.Lock()
-	var wait time.Duration
 	if a.delay != nil {
-		wait = a.delay(a.dice)
-	}
-	a.mu.Unlock()
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
+		a.mu.Lock()
+		wait := a.delay(a.dice)
+		a.mu.Unlock()
+		if err := sleep(ctx, wait); err != nil {
+			return llm.Response{}, err
 		}
 	}
 	if a.gate != nil {

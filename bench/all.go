@@ -14,14 +14,10 @@ import (
 	"time"
 )
 
-const allHelp = `All runs every benchmark, each in a process of its own, and prints one table: what each of
-them measures, and its target. Those that need recordings are run if their folder DIR is named;
-"bench recall --help" says what it holds.
-
-It takes about an hour, of which load has 30 minutes; with --quick, where everything is
-smaller, about ten minutes. Nothing else should run on the machine.
-
-A run in which a target is missed ends with 3, after all.`
+const allHelp = `All runs every benchmark, each in its own process, and prints one table of all targets. Those that
+need recordings run only with DIR (see "bench recall --help"). It takes about an hour, of which load
+has 30 minutes; with --quick, where everything is smaller, about ten minutes. Nothing else should run
+on the machine.`
 
 func newAll(list []*benchmark) *benchmark {
 	quick := false
@@ -41,7 +37,8 @@ type summary struct {
 
 // measured is the result of one benchmark.
 type measured struct {
-	By string `json:"by"` // the command line
+	Name string `json:"name"`
+	By   string `json:"by"` // the command line
 	targets
 	Result json.RawMessage `json:"result"`
 }
@@ -56,7 +53,7 @@ func runAll(ctx context.Context, s *screen, list []*benchmark, dir string, quick
 		command := "bench " + strings.Join(args, " ")
 		s.done()
 		fmt.Fprintln(s.err, command)
-		one := measured{By: "go run ./" + command}
+		one := measured{Name: b.Name(), By: "go run ./" + command}
 		if one.Result, err = runOne(ctx, s, args); err == nil {
 			err = json.Unmarshal(one.Result, &one.targets)
 		}
@@ -96,30 +93,13 @@ func runOne(ctx context.Context, s *screen, args []string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// goals returns the goals of all benchmarks, each with the name of its benchmark.
 func (r summary) goals() (all []goal) {
 	for _, one := range r.Results {
-		all = append(all, one.Targets...)
-	}
-	return all
-}
-
-// table formats the result as a Markdown table.
-func (r summary) table() string {
-	var b strings.Builder
-	b.WriteString("| | is | must be | by |\n|---|---|---|---|\n")
-	for _, one := range r.Results {
 		for _, g := range one.Targets {
-			missed := ""
-			if !g.Met {
-				missed = ", missed"
-			}
-			fmt.Fprintf(&b, "| %s | %.2f | %g%s | `%s` |\n", g.Name, g.Value, g.Must, missed, one.By)
+			g.Name = one.Name + ": " + g.Name
+			all = append(all, g)
 		}
 	}
-	fmt.Fprintf(&b, "\nIn %.0f minutes", r.Minutes)
-	if r.Load != "" {
-		fmt.Fprintf(&b, "; at the end %s processes wanted a processor", r.Load)
-	}
-	b.WriteString(".\n")
-	return b.String()
+	return all
 }

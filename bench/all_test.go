@@ -87,7 +87,7 @@ func TestAllIsOneTable(t *testing.T) {
 	if err != nil && !errors.As(err, new(missed)) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| KB of a silent channel |", "| 30", "`go run ./bench idle --channels 3`", "In "} {
+	for _, want := range []string{"idle: KB of a silent channel", "must 30", "go run ./bench idle --channels 3", "minutes"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

@@ -91,6 +91,16 @@ func openStore(ctx context.Context, parent string) (*tempStore, error) {
 
 func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }
 
+// sleep waits, or returns the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // inMemory returns a folder on a memory file system. It returns "", the default for temporary
 // files, if there is none with enough room, as in most containers, or if TMPDIR is set.
 func inMemory() string {

@@ -188,10 +188,8 @@ func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) err
 		c.said++
 		in := addressedNow(fmt.Sprint("m", c.said), c.lines[dice.IntN(len(c.lines))])
 		in.Addressed = dice.IntN(2) == 0
-		select {
-		case <-time.After(time.Until(begun.Add(time.Duration(float64(n+1) / rate * float64(time.Second))))):
-		case <-within.Done():
-			return group.Wait()
+		if sleep(within, time.Until(begun.Add(time.Duration(float64(n+1)/rate*float64(time.Second))))) != nil {
+			break
 		}
 		group.Go(func() error { return c.deliver(within, m, in) }) // blocks if all deliverers are busy
 	}
@@ -225,10 +223,8 @@ func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
 			return nil
 		}
 		s.progress("the channels leave memory: %d goroutines", now.Goroutines)
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil

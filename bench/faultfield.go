@@ -206,10 +206,8 @@ func (f *faultField) compact(ctx context.Context, name string) (applied bool, er
 				strings.Contains(text, "it was just compacted") || strings.Contains(text, "is too short") // an emergency left nothing to summarize
 			return applied, f.hub.Idle(ctx, name)
 		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return false, ctx.Err()
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return false, err
 		}
 	}
 }

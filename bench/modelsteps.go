@@ -66,10 +66,8 @@ func (b *trialRun) rest(ctx context.Context) error {
 		if still++; !strings.Contains(answer.Text, "running   nothing") {
 			still = 0
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return b.hub.Drain(ctx)

@@ -157,10 +157,8 @@ func (w toolWork) await(ctx context.Context, b *bot) (string, error) {
 		if all[0].State != store.TaskOpen {
 			return string(all[0].State), nil
 		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return "", err
 		}
 	}
 }
