@@ -70,7 +70,7 @@ func TestEveryBenchmarkIsInAll(t *testing.T) {
 	}
 }
 
-func TestAllIsOneTable(t *testing.T) {
+func TestAllRunsEachInAProcess(t *testing.T) {
 	t.Setenv(asBench, "1")
 	run := func(flags string) (string, error) {
 		idle, cost := newIdle(), newCost()
@@ -87,12 +87,12 @@ func TestAllIsOneTable(t *testing.T) {
 	if err != nil && !errors.As(err, new(missed)) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"idle: KB of a silent channel", "must 30", "go run ./bench idle --channels 3", "minutes"} {
+	for _, want := range []string{"## go run ./bench idle --channels 3", "KB of a silent channel", "must 30", "## go run ./bench cost --turns 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
-	if _, err := run("--channels none"); exitCode(err) != exitFailed || !strings.Contains(err.Error(), "invalid argument") {
+	if _, err := run("--channels none"); exitCode(err) != exitFailed || !strings.Contains(err.Error(), "bench idle --channels none") {
 		t.Errorf("one that cannot be run: %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func benchmarks() []*benchmark {
 }
 
 // newBenchmark returns the command of a benchmark. use is its name, followed by DIR if it requires
-// recordings, or [DIR] if they are optional.
+// recordings.
 func newBenchmark(use, short, help string, measure func(ctx context.Context, s *screen, dir string) (result, error)) *benchmark {
 	b := &benchmark{}
 	asJSON := false
@@ -54,10 +54,7 @@ func newBenchmark(use, short, help string, measure func(ctx context.Context, s *
 			return s.conclude(asJSON, r)
 		},
 	}
-	switch {
-	case strings.HasSuffix(use, " [DIR]"):
-		b.Args = cobra.MaximumNArgs(1)
-	case strings.HasSuffix(use, " DIR"):
+	if strings.HasSuffix(use, " DIR") {
 		b.Args, b.recorded = cobra.ExactArgs(1), true
 	}
 	b.Flags().BoolVar(&asJSON, "json", false, "write JSON")
@@ -93,11 +90,11 @@ func within[T cmp.Ordered](b *benchmark, name string, value *T, least, most T) {
 
 // inAll returns the command line in "all"; nil: it is skipped.
 func (b *benchmark) inAll(dir string, quick bool) []string {
-	if b.recorded && dir == "" {
-		return nil
-	}
 	args := []string{b.Name()}
-	if strings.Contains(b.Use, "DIR") && dir != "" {
+	if b.recorded {
+		if dir == "" {
+			return nil
+		}
 		args = append(args, dir)
 	}
 	if quick {

@@ -15,15 +15,12 @@ import (
 
 const crashHelp = `Crash builds cairn and has people talk to it in several channels, over a scripted model server: in a
 small window, so that it compacts all the time, with tools, commands, failures of the server, and a
-person who has her messages deleted. It kills the program at random moments, from its start to
-seconds later, and starts it again on the same folder; what was not accepted is sent again.
-After each kill the files are checked, and at the end everything is:
-
+person who has her messages deleted. It kills the program at random moments and starts it again on
+the same folder; what was not accepted is sent again. It checks, after each kill and at the end:
   every accepted message is in the transcript, once
   every message to the bot has one answer
   the database is sound (as cairn doctor checks it)
-
-Anything else ends the run with 3, and its folder is kept.`
+If anything is wrong, the run stops and its folder is kept.`
 
 func newCrash() *benchmark {
 	var kills int

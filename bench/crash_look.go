@@ -36,23 +36,11 @@ var moments = []struct{ name, query string }{
 
 // examine copies the database from dir to to, checks it, and returns the moments that it shows.
 func (l *examiner) examine(ctx context.Context, dir, to string) (found []string, err error) {
-	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o700)); err != nil {
-		return nil, err
-	}
-	for _, end := range []string{"", "-wal"} {
-		text, err := os.ReadFile(store.File(dir) + end)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.WriteFile(store.File(to)+end, text, 0o600)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if _, err := os.Stat(store.File(to)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(store.File(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil, l.checkNoneAccepted() // it died before it created the file
+	}
+	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(dir))); err != nil {
+		return nil, err
 	}
 	if l.db, err = sql.Open("sqlite3", store.File(to)); err != nil {
 		return nil, err

@@ -23,16 +23,16 @@ import (
 // faultField is a bot with many conversations, each with its own provider.
 type faultField struct {
 	*bot
-	log *logged
+	log *faultLog
 
 	mu        sync.Mutex // guards providers
 	providers map[string]*provider
 }
 
 func openFaultField(ctx context.Context) (f *faultField, err error) {
-	f = &faultField{providers: map[string]*provider{}, log: &logged{warned: map[string][]string{}, ended: map[string]int{}}}
+	f = &faultField{providers: map[string]*provider{}, log: &faultLog{warned: map[string][]string{}, ended: map[string]int{}}}
 	f.bot, err = openBot(ctx, "", channel.Options{
-		Log: slog.New(faultLog{logged: f.log}), Workers: 16,
+		Log: slog.New(slog.NewJSONHandler(f.log, nil)), Workers: 16,
 		Agent: func(conversation string) channel.Agent {
 			f.mu.Lock()
 			defer f.mu.Unlock()

@@ -19,17 +19,14 @@ import (
 )
 
 const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and has good and bad summaries
-of each judged.
+of each judged. At most one in a hundred of each may be judged wrong.
 
 Good ones have a fifth of the span's tokens: the extractive summary; a sentence of each message that
 has a name or a number, if there are three; the questions that the span alone answers, with their
 answers, if there are five. Bad ones are the texts of bench/testdata/judge/bad.txt, in 13 languages;
 the extractive summary of another recording; the span's last message; and a part of the span itself.
 
-` + recordingsHelp + `
-
-At most one in a hundred of each may be judged wrong, over all kinds and recordings. A run that
-misses that ends with 3.`
+` + recordingsHelp
 
 //go:embed testdata/judge/bad.txt
 var badTexts string

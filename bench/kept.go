@@ -24,13 +24,18 @@ const searched = 10
 
 // retain imports a recording and returns the sums over its questions.
 func retain(ctx context.Context, r recording, window int) (k keeping, err error) {
-	db, err := openStore(ctx, "")
+	agent := agentOf(llm.NewOffline(window), nil)
+	b, err := openBot(ctx, "", channel.Options{Agent: func(string) channel.Agent { return agent }})
 	if err != nil {
 		return k, err
 	}
-	defer func() { err = errors.Join(err, db.close()) }()
-	agent := agentOf(llm.NewOffline(window), nil)
-	conv, err := importInto(ctx, db.Store, agent, r)
+	defer func() { err = errors.Join(err, b.store.close()) }()
+	name := "bench:retention/" + r.name
+	_, err = b.hub.Import(ctx, name, r.inOrder(), func(int) {})
+	if err = errors.Join(err, b.hub.Close(), b.connector.failure); err != nil {
+		return k, err
+	}
+	conv, err := b.store.Conversation(ctx, name)
 	if err != nil {
 		return k, err
 	}
@@ -38,7 +43,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	if err != nil {
 		return k, err
 	}
-	_, saved, err := memory.In(db.Store).List(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
+	_, saved, err := memory.In(b.store.Store).List(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
 	if err != nil {
 		return k, err
 	}
@@ -52,23 +57,6 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 		}
 	}
 	return k, nil
-}
-
-// importInto imports a recording in the same way as `cairn import`.
-func importInto(ctx context.Context, db *store.Store, agent channel.Agent, r recording) (conv *store.Conversation, err error) {
-	connector := newConnector()
-	hub := channel.New(channel.Options{
-		Store: db, Connectors: []channel.Connector{connector}, Log: discardLog, Agent: func(string) channel.Agent { return agent },
-	})
-	defer func() { err = errors.Join(err, hub.Close()) }()
-	name := "bench:retention/" + r.name
-	if _, err := hub.Import(ctx, name, r.inOrder(), func(int) {}); err != nil {
-		return nil, err
-	}
-	if err := connector.until(ctx, func() bool { return true }); err != nil {
-		return nil, err
-	}
-	return db.Conversation(ctx, name)
 }
 
 // promptContent is what a request shows of a recording.

@@ -21,11 +21,8 @@ const (
 
 const latencyHelp = `Latency talks in two channels in turn. In one a summary is always being written; in the other
 none is. Everything else is the same. A reply takes the model %v. Measured is the time from
-the delivery of a message to the reply.
-
-The target is a ratio of the medians of 1.00 ± %.2f; a run that misses it ends with 3, also where the
-machine is so busy that more turns are needed to tell: then ratio_low and ratio_high are on both sides
-of the target.`
+the delivery of a message to the reply. The target is a ratio of the medians of 1.00 ± %.2f;
+ratio_low and ratio_high are its 95 %% confidence interval.`
 
 func newLatency() *benchmark {
 	var turns int

@@ -38,7 +38,6 @@ func TestCommandLine(t *testing.T) {
 		{"cost", "more"},
 		{"cost", "--turns", "0"},
 		{"cost", "--turns", "many"},
-		{"cost", "--ttl", "0s"},
 		{"latency", "--turns", "-1"},
 		{"latency", "--slow"},
 		{"latency", "--summary", "0s"},

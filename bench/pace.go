@@ -13,26 +13,23 @@ import (
 	"cairn/store"
 )
 
-const (
-	ordinaryTalk = 2_000   // messages of a large one
-	largeTalk    = 100_000 // messages of a large one
-)
+// ordinaryTalk is the number of messages of one conversation among many.
+const ordinaryTalk = 2_000
 
 // pace is the time of a question.
 type pace struct {
-	Rows  int     `json:"rows"` // messages in the database
 	Shape string  `json:"shape"`
 	P50   float64 `json:"p50_ms"`
 	P99   float64 `json:"p99_ms"`
 	Asked int     `json:"questions"`
 }
 
-// measurePace fills a database with rows messages and measures how long the questions take: in
-// conversations among many, and in a large one.
-func measurePace(ctx context.Context, s *screen, all []recording, rows int) (paces []pace, err error) {
+// measurePace fills a database with conversations of so many messages each, and measures how long
+// the questions take in them.
+func measurePace(ctx context.Context, s *screen, all []recording, conversations, messages int) (p pace, err error) {
 	db, err := openStore(ctx, "")
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
 	f := filler{store: db.Store, random: rand.New(rand.NewPCG(1, 1))}
@@ -42,40 +39,18 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 		}
 	}
 	if len(f.vocabulary) == 0 {
-		return nil, errors.New("the recordings hold no words")
+		return p, errors.New("the recordings hold no words")
 	}
-	ordinary := min(ordinaryTalk, rows)
-	type shape struct{ conversations, messages int }
-	shapes := []shape{{rows / ordinary, ordinary}}
-	if rows >= largeTalk {
-		shapes = append(shapes, shape{1, largeTalk})
-		if rows >= 2*largeTalk { // the large one is one of them
-			shapes[0].conversations -= largeTalk / ordinary
+	filled := make([]*store.Conversation, conversations)
+	for n := range filled {
+		s.progress("conversation %d of %d, with %s messages each", n+1, conversations, thousands(messages))
+		if filled[n], err = f.fill(ctx, n, messages); err != nil {
+			return p, err
 		}
 	}
-	filled := make([][]*store.Conversation, len(shapes))
-	for i, shape := range shapes {
-		for n := range shape.conversations {
-			s.progress("conversation %d of %d, with %s messages each", n+1, shape.conversations, thousands(shape.messages))
-			c, err := f.fill(ctx, shape.messages)
-			if err != nil {
-				return nil, err
-			}
-			filled[i] = append(filled[i], c)
-		}
-	}
-	for i, shape := range shapes {
-		p, err := timed(ctx, s, all, filled[i])
-		if err != nil {
-			return nil, err
-		}
-		p.Rows, p.Shape = rows, fmt.Sprintf("in %s of %s", thousands(shape.conversations), thousands(shape.messages))
-		if shape.messages == largeTalk {
-			p.Shape = "in one of " + thousands(largeTalk)
-		}
-		paces = append(paces, p)
-	}
-	return paces, nil
+	p, err = timed(ctx, s, all, filled)
+	p.Shape = fmt.Sprintf("conversations: %s, messages in each: %s", thousands(conversations), thousands(messages))
+	return p, err
 }
 
 // filler fills a database with random messages.
@@ -83,13 +58,11 @@ type filler struct {
 	store      *store.Store
 	vocabulary []string // words with the frequencies of the recordings
 	random     *rand.Rand
-	made       int // conversations so far
 }
 
 // fill creates a conversation of n messages, in bursts as people chat.
-func (f *filler) fill(ctx context.Context, n int) (*store.Conversation, error) {
-	f.made++
-	c, err := f.store.Conversation(ctx, fmt.Sprintf("bench:pace/%d", f.made))
+func (f *filler) fill(ctx context.Context, number, n int) (*store.Conversation, error) {
+	c, err := f.store.Conversation(ctx, fmt.Sprintf("bench:pace/%d", number))
 	if err != nil {
 		return nil, err
 	}

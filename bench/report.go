@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -103,7 +102,7 @@ func properties(prefix string, v reflect.Value) (all []property) {
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		name := strings.TrimSpace(prefix + " " + strings.ReplaceAll(tag, "_", " "))
 		switch {
-		case field.Type == reflect.TypeFor[targets](), field.Type == reflect.TypeFor[json.RawMessage](), !field.IsExported() && !field.Anonymous:
+		case field.Type == reflect.TypeFor[targets](), !field.IsExported() && !field.Anonymous:
 		case value.Kind() == reflect.Struct:
 			all = append(all, properties(name, value)...)
 		default:

@@ -15,14 +15,11 @@ evidence  share of the messages with the answer that are in the context: two thi
           of one of their sentences, weighted by rarity, are in one line under the author's name;
           sentences of fewer than three words do not count
 
-The context is what the next request shows. To it a search adds ten memories or ten messages; a
-memory shows the message it was made from. A sliding window shows the newest lines "Name: text" that
-fit without system prompt, tools and reserve. All means are over the questions.
+The context is what the next request shows. A search adds ten memories or ten messages. A sliding
+window shows the newest lines "Name: text" that fit. All means are over the questions. The targets
+are for a window of 8192.
 
-` + recordingsHelp + `
-Questions without an answer (category 5) are left out.
-
-The targets are for a window of 8192. A run that misses one ends with 3.`
+` + recordingsHelp
 
 func newRetention() *benchmark {
 	var windows []int

@@ -14,13 +14,10 @@ import (
 	"cairn/store"
 )
 
-const startHelp = `Start builds cairn and fills one data folder with messages in one channel, which is summarized
-meanwhile, and another with as many in channels of %d. Then it starts "cairn chat --json" again and
-again, each time with one message on standard input, and measures the time from the start of the
-process until that message is accepted with its place. After a kill the start also reads the
-write-ahead log and resumes a turn.
-
-The median of %d starts counts. The target is less than %.0f ms; a run that misses it ends with 3.`
+const startHelp = `Start builds cairn and fills one data folder with messages in one channel, and another with as many in
+channels of %d. Then it starts "cairn chat --json" again and again with one message, and measures the
+time from the start of the process until that message is accepted. After a kill the start also reads
+the write-ahead log and resumes a turn. The median of %d starts counts; the target is %.0f ms.`
 
 const (
 	starts     = 11

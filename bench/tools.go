@@ -17,13 +17,11 @@ import (
 )
 
 const toolsHelp = `Tools has an agent work on one task with many calls of a tool, each with a long answer, in a small
-window: the real bot with its default settings, a scripted model that reads one page after the other
-and takes 20 ms for each, and a scripted worker that takes no time. It shows where the answers are in an
-average request: shown, cleared, or behind summaries. It does the same without clearing; with summaries
-that begin only at 93 % of the window, so that the emergency has to make room; and with neither.
-
-With the default settings there is to be no emergency, and the task is to be done; a run that misses
-that ends with 3.`
+window: the real bot, a scripted model that reads one page after the other and takes 20 ms for each,
+and a scripted worker that takes no time. It shows where the answers are in an average request: shown,
+cleared, or behind summaries. It does the same without clearing; with summaries that begin only at
+93 % of the window, so that the emergency has to make room; and with neither. With the default
+settings there must be no emergency, and the task must be done.`
 
 // toolWork has the flags of `tools`.
 type toolWork struct{ steps, size, window int }

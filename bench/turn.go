@@ -16,10 +16,7 @@ word in %d is new. At the end a prompt has about %s tokens; nothing is compacted
 
 Measured are the processor time of the process, kernel and start included, per turn; turns a second;
 and resident memory. The files are in /dev/shm if it exists, has room, and TMPDIR names no other
-folder: on a disk every transaction waits.
-
-Targets, for the default flags: at most %.0f ms a turn, at least %.0f turns a second, at most %.0f MiB.
-A run that misses one ends with 3.`
+folder. Targets, for the default flags: at most %.0f ms a turn, at least %.0f turns a second, at most %.0f MiB.`
 
 const (
 	turnGoal   = 3.0   // CPU time of a turn, in ms
