@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -87,6 +88,17 @@ func openStore(ctx context.Context, parent string) (*tempStore, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return &tempStore{db, dir}, nil
+}
+
+// conversation returns a conversation with these messages as its past.
+func (t *tempStore) conversation(ctx context.Context, name string, past []store.Inbound) (*store.Conversation, error) {
+	conv, err := t.Conversation(ctx, name)
+	for batch := range slices.Chunk(past, 1000) { // each is a transaction
+		if err == nil {
+			_, err = conv.Past().Import(ctx, batch)
+		}
+	}
+	return conv, err
 }
 
 func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }

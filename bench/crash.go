@@ -140,7 +140,7 @@ func (h *crashRun) kill(ctx context.Context) error {
 	select {
 	case <-time.After(h.lifetime()):
 	case <-p.ended:
-		h.clients.note("it ended by itself: %s", p.stderrTail())
+		h.clients.report("it ended by itself: %s", p.stderrTail())
 	case <-ctx.Done():
 	}
 	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
@@ -182,8 +182,7 @@ const restTimeout = 3 * time.Minute
 
 // rest runs a process until everything is done, and examines everything.
 func (h *crashRun) rest(ctx context.Context) error {
-	whole := ctx
-	ctx, cancel := context.WithTimeout(whole, restTimeout)
+	limited, cancel := context.WithTimeout(ctx, restTimeout)
 	defer cancel()
 	h.oracle.healthy.Store(true)
 	p, err := h.start(ctx)
@@ -192,32 +191,29 @@ func (h *crashRun) rest(ctx context.Context) error {
 	}
 	defer p.crash()
 	p.sendAll(append(h.clients.unaccepted(), h.clients.last()...), nil)
-	for {
-		settled, changed := h.clients.settled()
-		if settled {
-			break
-		}
-		select {
-		case <-changed:
-		case <-p.ended:
-			return fmt.Errorf("the last process ended by itself: %s", p.stderrTail())
-		case <-whole.Done():
-			return whole.Err()
-		case <-ctx.Done():
-			h.unanswered()
-			return nil
-		}
+	go func() {
+		<-p.ended
+		cancel()
+	}()
+	switch err := h.clients.settled(limited); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		h.unanswered()
+		return nil
+	case err != nil:
+		return fmt.Errorf("the last process ended by itself: %s", p.stderrTail())
 	}
 	if code := p.finish(); code != 0 {
-		h.clients.note("the last process ended with %d: %s", code, p.stderrTail())
+		h.clients.report("the last process ended with %d: %s", code, p.stderrTail())
 	}
 	said, err := h.command(ctx, "doctor").CombinedOutput()
 	if err != nil {
-		h.clients.note("cairn doctor says %s", said)
+		h.clients.report("cairn doctor says %s", said)
 	}
 	for _, channel := range crashChannels {
 		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.clients.spokenIn(channel) {
-			h.clients.note("cairn context says %s", said)
+			h.clients.report("cairn context says %s", said)
 		}
 	}
 	h.clients.mu.Lock()

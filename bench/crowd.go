@@ -150,17 +150,13 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 	for n, m := range c.members {
 		group.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(n), 2))
-			conv, err := c.store.Conversation(within, m.name)
-			if err != nil {
-				return err
-			}
 			batch := make([]store.Inbound, 18+r.IntN(22))
 			for i := range batch {
 				batch[i] = store.Inbound{ID: fmt.Sprint("past", i), AuthorID: "2", Author: "Ben", Text: c.lines[r.IntN(len(c.lines))], Time: time.Now().Add(-time.Hour)}
 			}
 			past.Add(int64(len(batch)))
 			s.progress("%d of %d channels have a past", done.Add(1), len(c.members))
-			_, err = conv.Past().Import(within, batch)
+			_, err := c.store.conversation(within, m.name, batch)
 			return err
 		})
 	}

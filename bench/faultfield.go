@@ -83,16 +83,13 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	f.mu.Lock()
 	f.providers[name] = p
 	f.mu.Unlock()
-	conv, err := f.store.Conversation(ctx, name)
-	if err != nil {
-		return err
-	}
 	words := rand.New(rand.NewPCG(t.seed, 1))
 	past := make([]store.Inbound, 12+int(t.seed%5))
 	for i := range past {
 		past[i] = store.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: textOf(words, 120, pastWords), Time: time.Unix(int64(i), 0)}
 	}
-	if _, err := conv.Past().Import(ctx, past); err != nil {
+	conv, err := f.store.conversation(ctx, name, past)
+	if err != nil {
 		return err
 	}
 	ask := func(n int) (reply, error) {

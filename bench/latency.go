@@ -90,11 +90,7 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 		for i := range past {
 			past[i] = store.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: text(words, 250), Time: time.Unix(int64(i), 0)}
 		}
-		conv, err := f.store.Conversation(ctx, name)
-		if err == nil {
-			_, err = conv.Past().Import(ctx, past)
-		}
-		if err != nil {
+		if _, err := f.store.conversation(ctx, name, past); err != nil {
 			return f, errors.Join(err, f.close())
 		}
 	}

@@ -32,7 +32,7 @@ func measurePace(ctx context.Context, s *screen, all []recording, conversations,
 		return p, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
-	f := filler{store: db.Store, random: rand.New(rand.NewPCG(1, 1))}
+	f := filler{store: db, random: rand.New(rand.NewPCG(1, 1))}
 	for _, r := range all {
 		for _, u := range r.said {
 			f.vocabulary = append(f.vocabulary, strings.Fields(u.Text)...)
@@ -55,17 +55,13 @@ func measurePace(ctx context.Context, s *screen, all []recording, conversations,
 
 // filler fills a database with random messages.
 type filler struct {
-	store      *store.Store
+	store      *tempStore
 	vocabulary []string // words with the frequencies of the recordings
 	random     *rand.Rand
 }
 
 // fill creates a conversation of n messages, in bursts as people chat.
 func (f *filler) fill(ctx context.Context, number, n int) (*store.Conversation, error) {
-	c, err := f.store.Conversation(ctx, fmt.Sprintf("bench:pace/%d", number))
-	if err != nil {
-		return nil, err
-	}
 	all := make([]store.Inbound, n)
 	when := time.Date(2024, 1, 1, 9, 0, 0, 0, time.UTC)
 	for i := range all {
@@ -75,12 +71,7 @@ func (f *filler) fill(ctx context.Context, number, n int) (*store.Conversation, 
 		author := []string{"Ada", "Ben", "Cleo", "Dora"}[f.random.IntN(4)]
 		all[i] = store.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: freshWords(f.random, 4+f.random.IntN(36), f.vocabulary), Time: when}
 	}
-	for batch := range slices.Chunk(all, 1000) {
-		if _, err := c.Past().Import(ctx, batch); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	return f.store.conversation(ctx, fmt.Sprintf("bench:pace/%d", number), all)
 }
 
 // timed measures the questions one after the other, in the conversations in turn, every fourth with

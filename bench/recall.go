@@ -123,11 +123,8 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 	categories := map[int]*quality{}
 	result.All.Name, result.Typos.Name = "all", "one typo each"
 	for _, recording := range all {
-		conv, err := db.Conversation(ctx, "bench:recall/"+recording.name)
+		conv, err := db.conversation(ctx, "bench:recall/"+recording.name, recording.past())
 		if err != nil {
-			return result, err
-		}
-		if _, err := conv.Past().Import(ctx, recording.past()); err != nil {
 			return result, err
 		}
 		here := quality{Name: recording.name}
