@@ -21,7 +21,6 @@ type clients struct {
 	replies    map[string]string // texts by channel and id
 	commands   int
 	heard      int      // lines since the process was started
-	repeated   int      // replies that were repeated with the same id
 	violations []string // broken promises
 }
 
@@ -172,11 +171,8 @@ func (c *clients) answeredLocked(channel, id, text string, to []string) {
 		c.violationLocked("%q answers nobody", id)
 	}
 	key := channel + " " + id
-	if before, known := c.replies[key]; known && strings.HasPrefix(id, "reply-") {
-		c.repeated++
-		if before != text {
-			c.violationLocked("%s said first %.60q, then %.60q", key, before, text)
-		}
+	if before, known := c.replies[key]; known && before != text && strings.HasPrefix(id, "reply-") {
+		c.violationLocked("%s said first %.60q, then %.60q", key, before, text)
 	}
 	c.replies[key] = text
 	for _, id2 := range to {

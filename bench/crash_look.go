@@ -14,9 +14,8 @@ import (
 // examiner examines what a process left on disk. It works on a copy, so that the next process still
 // recovers from the log that SQLite left behind.
 type examiner struct {
-	db           *sql.DB
-	clients      *clients
-	examinations int
+	db      *sql.DB
+	clients *clients
 }
 
 // moments are states of the database at which a process can die, with the query that detects each.
@@ -80,7 +79,6 @@ func (l *examiner) checkNoneAccepted() error {
 
 // checkDatabase runs the checks of `cairn doctor`.
 func (l *examiner) checkDatabase(ctx context.Context, dir string) error {
-	l.examinations++
 	if _, err := store.Inspect(ctx, store.File(dir)); err != nil { // reads every page
 		l.clients.violationLocked("the file: %v", err)
 		return nil

@@ -43,11 +43,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	if err != nil {
 		return k, err
 	}
-	_, saved, err := memory.In(b.store.Store).List(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
-	if err != nil {
-		return k, err
-	}
-	k = keeping{Name: r.name, Stack: float64(v.parts.Head), Verbatim: float64(v.parts.Verbatim), Saved: float64(saved), conversations: 1}
+	k.Name = r.name
 	for _, q := range r.asked {
 		if q.Category == simulate.NoAnswer || len(q.seqs) == 0 || q.seqs[len(q.seqs)-1] >= v.first {
 			continue
@@ -62,7 +58,6 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 // promptContent is what a request shows of a recording.
 type promptContent struct {
 	recording recording
-	parts     channel.Parts
 	first     int64           // seq of the first verbatim message
 	said      map[string]bool // all terms in the request
 	covered   *simulate.Told  // what the summaries contain
@@ -76,7 +71,7 @@ func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r 
 	if err != nil {
 		return nil, err
 	}
-	v := &promptContent{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1)}
+	v := &promptContent{recording: r, first: int64(len(r.said) - now.Verbatim + 1)}
 	var texts []string
 	for _, stone := range now.Stack {
 		texts = append(texts, stone.Text)
@@ -162,7 +157,6 @@ func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q ask
 		{&k.Memories, v.said, remembered.String(), func(seq int64) bool { return found[seq] || v.tells(seq) }},
 		{&k.Transcript, v.said, recalled.String(), func(seq int64) bool { return recall[seq] || v.tells(seq) }},
 	} {
-		way.sum.Tokens += float64(tokens.Estimate(way.more))
 		if len(need) > 0 {
 			more, there := simulate.SetOf(words.Content(way.more)), 0
 			for _, term := range need {

@@ -83,7 +83,6 @@ costs nothing and can be repeated. It writes to the temporary folder, and remove
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	profiled := root.PersistentFlags().String("profile", "", "write profiles of the run into `DIR`, for go tool pprof")
 	root.SetOut(out)
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
@@ -97,17 +96,6 @@ costs nothing and can be repeated. It writes to the temporary folder, and remove
 	for _, cmd := range each {
 		check := cmd.Args
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
-		run := cmd.RunE
-		cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-			if *profiled != "" {
-				write, err := profile(*profiled)
-				if err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, write()) }()
-			}
-			return run(cmd, args)
-		}
 	}
 	return root
 }

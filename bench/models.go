@@ -101,7 +101,6 @@ type conversed struct {
 	Window   int           `json:"window"`
 	Trials   []trialResult `json:"models"`
 	Failures []string      `json:"failures"`
-	Load     string        `json:"load,omitempty"`
 	targets
 }
 
@@ -118,6 +117,5 @@ func (o conversing) measure(ctx context.Context, s *screen, trials []modelTrial,
 		}
 	}
 	c.Targets = []goal{zero("failures", len(c.Failures))}
-	c.Load = loadAverage()
 	return c, nil
 }

@@ -71,7 +71,7 @@ type trialRun struct {
 	// after it.
 	seen    map[string][2]changes
 	lessons map[string]int // by model: refusals that taught something
-	due     []func() error // actions for the middle of the next turn
+	due     []string       // ids of messages to delete in the middle of the next turn
 	conv    *store.Conversation
 	now     channel.Agent // the agent that answers
 	result  trialResult

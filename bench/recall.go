@@ -14,7 +14,6 @@ const recallHelp = `Recall imports the recordings of DIR, asks each question in 
 and looks where the messages that answer it are among those found.
 
 @5, @10, @20  share of them among the first 5, 10, 20; the mean over the questions
-all@10        share of the questions of which all are among the first 10
 MRR           mean of 1/place of the first one
 tokens        what the first 10 cost in a prompt
 
@@ -42,7 +41,6 @@ type quality struct {
 	At10      float64 `json:"recall_at_10"`
 	At20      float64 `json:"recall_at_20"`
 	MRR       float64 `json:"mrr"`
-	All10     float64 `json:"all_at_10"`
 	Tokens    float64 `json:"tokens_at_10"`
 }
 
@@ -61,9 +59,6 @@ func (q *quality) add(evidence []int64, found []memory.Found) {
 	q.At5 += at(5)
 	q.At10 += at(10)
 	q.At20 += at(20)
-	if at(10) == 1 {
-		q.All10++
-	}
 	if first := slices.IndexFunc(found, func(f memory.Found) bool { return slices.Contains(evidence, f.Seq) }); first >= 0 {
 		q.MRR += 1 / float64(first+1)
 	}
@@ -75,7 +70,7 @@ func (q *quality) add(evidence []int64, found []memory.Found) {
 // mean converts sums over questions into means.
 func (q quality) mean() quality {
 	n := float64(max(q.Questions, 1))
-	for _, v := range []*float64{&q.At5, &q.At10, &q.At20, &q.MRR, &q.All10, &q.Tokens} {
+	for _, v := range []*float64{&q.At5, &q.At10, &q.At20, &q.MRR, &q.Tokens} {
 		*v /= n
 	}
 	return q

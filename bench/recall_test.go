@@ -121,7 +121,7 @@ func TestQuality(t *testing.T) {
 	q.add([]int64{2, 8, 15, 99}, found) // places 2, 8 and 15; one was not found
 	q.add([]int64{1}, found)
 	q = q.mean()
-	if q.Questions != 2 || q.At5 != (0.25+1)/2 || q.At10 != (0.5+1)/2 || q.At20 != (0.75+1)/2 || q.MRR != (0.5+1)/2 || q.All10 != 0.5 {
+	if q.Questions != 2 || q.At5 != (0.25+1)/2 || q.At10 != (0.5+1)/2 || q.At20 != (0.75+1)/2 || q.MRR != (0.5+1)/2 {
 		t.Errorf("%+v", q)
 	}
 	if want := 10 * float64(chat.TokensOf(found[0].Message)); q.Tokens != want {

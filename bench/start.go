@@ -42,7 +42,6 @@ func newStart() *benchmark {
 type started struct {
 	Messages int          `json:"messages"`
 	Shapes   []startTimes `json:"shapes"`
-	Load     string       `json:"load,omitempty"` // load average
 	targets
 }
 
@@ -75,7 +74,6 @@ func (r *started) measure(ctx context.Context, s *screen, program program) error
 		r.Shapes = append(r.Shapes, on)
 		r.Targets = append(r.Targets, atMost("ms to be ready, "+thousands(messages)+" messages "+shape.name, on.Median, startGoal))
 	}
-	r.Load = loadAverage()
 	return nil
 }
 

@@ -54,7 +54,6 @@ type turnResult struct {
 	Largest  int     `json:"largest_bytes"` // size of the largest request
 	Resident float64 `json:"resident_mib"`  // maximum
 	Rate     float64 `json:"turns_per_second"`
-	Load     string  `json:"load,omitempty"`
 	targets
 }
 
@@ -80,7 +79,7 @@ func (o turning) measure(ctx context.Context, s *screen, program program) (r tur
 	user, kernel := p.ProcessState.UserTime(), p.ProcessState.SystemTime()
 	r = turnResult{
 		Channels: o.channels, Turns: all, CPU: each(user + kernel), User: each(user), Largest: int(model.largest.Load()),
-		Resident: largestResident(p.ProcessState), Rate: float64(all) / took.Seconds(), Load: loadAverage(),
+		Resident: largestResident(p.ProcessState), Rate: float64(all) / took.Seconds(),
 	}
 	r.Targets = []goal{
 		atMost("ms of the processor for a turn", r.CPU, turnGoal),
