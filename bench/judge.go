@@ -45,25 +45,23 @@ type verdicts struct {
 
 // verdictsOf is the result for one kind of text.
 type verdictsOf struct {
-	Kind       string         `json:"kind"`
-	Good       bool           `json:"good"`
-	Texts      int            `json:"texts"`
-	Wrong      int            `json:"wrong"`
-	Recordings map[string]int `json:"wrong_by_recording"`
-	Example    string         `json:"example,omitempty"` // a text that was misjudged
+	Kind    string `json:"kind"`
+	Good    bool   `json:"good"`
+	Texts   int    `json:"texts"`
+	Wrong   int    `json:"wrong"`
+	Example string `json:"example,omitempty"` // a text that was misjudged
 }
 
 func (v *verdicts) judge(recording, kind string, good bool, text string, span []chat.Message) {
 	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)
-		v.Kinds = append(v.Kinds, verdictsOf{Kind: kind, Good: good, Recordings: map[string]int{}})
+		v.Kinds = append(v.Kinds, verdictsOf{Kind: kind, Good: good})
 	}
 	k := &v.Kinds[at]
 	k.Texts++
 	if err := summarize.Judge(text, span); (err == nil) != good {
 		k.Wrong++
-		k.Recordings[recording]++
 		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(span), text, err)
 	}
 }

@@ -56,7 +56,6 @@ func measureLatency(ctx context.Context, s *screen, turns int, summaryTakes time
 	}
 	r = latencies{
 		Turns: turns, Without: spreadOf(took[quiet]), With: spreadOf(took[busy]), Summaries: f.connector.endings(busy) - 1,
-		ReplyMS: ms(replyDelay), SummaryMS: ms(summaryTakes),
 	}
 	r.Ratio = r.With.Median / r.Without.Median
 	r.Low, r.High = confidenceInterval(took[busy], took[quiet])
@@ -163,8 +162,6 @@ func (f field) turn(ctx context.Context, name string) (time.Duration, error) {
 // latencies is the result.
 type latencies struct {
 	Turns     int     `json:"turns"` // in each channel
-	ReplyMS   float64 `json:"reply_ms"`
-	SummaryMS float64 `json:"summary_ms"`
 	Without   spread  `json:"without_summary"`
 	With      spread  `json:"with_summary"`
 	Ratio     float64 `json:"ratio"`     // of the medians

@@ -45,6 +45,7 @@ func TestCommandLine(t *testing.T) {
 		{"recall"},
 		{"recall", "testdata", "--rows", "7"},
 		{"recall", "testdata", "--rows", "many"},
+		{"models", "--turns", "0"},
 		{"crash", "--kills", "0"},
 		{"crash", "--seed", "-1"},
 		{"load", "--channels", "1"},

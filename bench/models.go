@@ -5,7 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"cairn/llm/llmtest"
@@ -33,48 +32,15 @@ the bot is restarted twice.
 //go:embed testdata/*.jsonl
 var inventedFiles embed.FS
 
-// conversing has the flags of `models`.
-type conversing struct {
-	turns int
-	only  []string
-}
-
 func newModels() *benchmark {
-	var o conversing
-	var b *benchmark
+	var turns int
 	help := fmt.Sprintf(modelsHelp, strings.Join(llmtest.Profiles(), ", "), thousands(modelsWindow), gaugeGoal)
-	b = newBenchmark("models", "Whether long conversations go on with each kind of model", help, func(ctx context.Context, s *screen, _ string) (result, error) {
-		trials, err := trialsOf(o.only)
-		if err != nil {
-			return nil, wrongUse(b.Command, err)
-		}
-		r, err := inventedTalk()
-		if err != nil {
-			return nil, err
-		}
-		return o.measure(ctx, s, trials, r)
+	b := newBenchmark("models", "Whether long conversations go on with each kind of model", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+		return measureModels(ctx, s, modelTrials(), turns)
 	})
-	b.integer(&o.turns, "turns", 100, 1, 100_000, "`N` turns with each model")
-	b.Flags().StringSliceVar(&o.only, "only", nil, "`NAME,…` of the conversations to have; all without it")
+	b.integer(&turns, "turns", 100, 1, 100_000, "`N` turns with each model")
 	b.quick = "--turns 20"
 	return b
-}
-
-// trialsOf returns the trials with these names; all without names.
-func trialsOf(names []string) (chosen []modelTrial, err error) {
-	if len(names) == 0 {
-		return modelTrials(), nil
-	}
-	var known []string
-	for _, t := range modelTrials() {
-		if known = append(known, t.name); slices.Contains(names, t.name) {
-			chosen = append(chosen, t)
-		}
-	}
-	if len(chosen) < len(names) {
-		return nil, fmt.Errorf("--only %s: choose from %s", strings.Join(names, ","), strings.Join(known, ", "))
-	}
-	return chosen, nil
 }
 
 // inventedTalk returns the recordings of testdata as one.
@@ -104,10 +70,14 @@ type conversed struct {
 	targets
 }
 
-func (o conversing) measure(ctx context.Context, s *screen, trials []modelTrial, r recording) (c conversed, err error) {
-	c = conversed{Imported: len(r.said), Turns: o.turns, Window: modelsWindow, Failures: []string{}}
+func measureModels(ctx context.Context, s *screen, trials []modelTrial, turns int) (c conversed, err error) {
+	r, err := inventedTalk()
+	if err != nil {
+		return c, err
+	}
+	c = conversed{Imported: len(r.said), Turns: turns, Window: modelsWindow, Failures: []string{}}
 	for _, t := range trials {
-		one, err := t.have(ctx, s, r, o.turns)
+		one, err := t.have(ctx, s, r, turns)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", t.name, err)
 		}
