@@ -71,7 +71,7 @@ func (f Fault) reply() reply {
 	case f.RetryAfter > 0:
 		return refusal{code: "ratelimited", status: http.StatusTooManyRequests, retryAfter: f.RetryAfter}.reply()
 	case f.Error != "":
-		return refuse(f.Error).reply()
+		return refusal{code: f.Error}.reply()
 	}
 	r := reply{status: f.Status, body: []byte(f.Body), kind: "text/plain", cut: f.Cut, code: "fault"}
 	if r.status == 0 {
@@ -101,7 +101,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 	waiting := f.TakesEffect || s.pause(r, f.Delay) || f.Late && s.sleep(f.Delay) // whether the client is still connected
 	var a reply
 	if waiting && (f.TakesEffect || !f.spoils()) {
-		a = respond()
+		a = orRefusal(respond)
 		waiting = !f.TakesEffect || s.pause(r, f.Delay)
 	}
 	if f.spoils() {

@@ -216,7 +216,7 @@ func (s *Server) Emit(event map[string]any) string {
 // eventLocked sends an event of a channel, if the app is a member and has the required scope.
 func (s *Server) eventLocked(c *channel, event map[string]any) {
 	kind, _ := event["type"].(string)
-	if c.has(BotUserID) && s.receivesLocked(c, kind) {
+	if c.has(BotUserID) && s.receives(c, kind) {
 		s.emitLocked(event)
 	}
 }

@@ -45,6 +45,9 @@ func (o *Options) fill() {
 			*field = usual
 		}
 	}
+	if o.Scopes == nil {
+		o.Scopes = allScopes
+	}
 	if o.Redeliver == nil {
 		o.Redeliver = []time.Duration{0, time.Minute, 5 * time.Minute}
 	}

@@ -28,13 +28,11 @@ type Socket struct {
 
 // openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
 // Slack calls it temporary, and clients request a new one each time).
-func (s *Server) openConnection(args) (answer, error) {
-	if !s.socketMode {
-		return nil, refuse("forbidden_team") // judgement: no document names the error
-	}
+func (s *Server) openConnection(args) answer {
+	refuseIf(!s.socketMode, "forbidden_team") // judgement: no document names the error
 	ticket := s.idLocked("ticket-")
 	s.tickets[ticket] = true
-	return answer{"url": "ws" + s.http.URL[len("http"):] + "/link/?ticket=" + ticket + "&app_id=" + AppID}, nil
+	return answer{"url": "ws" + s.http.URL[len("http"):] + "/link/?ticket=" + ticket + "&app_id=" + AppID}
 }
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
