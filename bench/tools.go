@@ -13,6 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
@@ -197,7 +198,7 @@ func (r *reader) Generate(_ context.Context, req llm.Request, _ func(string)) (l
 		}
 	}
 	if !strings.Contains(req.Messages[0].Text, "You work alone on one task") { // the conversation that receives the result
-		return say("thank you"), nil
+		return llmtest.Say("thank you"), nil
 	}
 	r.requests++
 	r.asked += cost
@@ -207,17 +208,13 @@ func (r *reader) Generate(_ context.Context, req llm.Request, _ func(string)) (l
 	r.elsewhere += max(r.read-whole-cleared, 0) * answerSize
 	usage := llm.Usage{Prompt: cost, Completion: 30}
 	if r.read >= r.steps || len(req.Tools) == 0 {
-		resp := say(fmt.Sprintf("I have read %d pages.", r.read))
+		resp := llmtest.Say(fmt.Sprintf("I have read %d pages.", r.read))
 		resp.Usage = usage
 		return resp, nil
 	}
-	call := llm.Call{ID: fmt.Sprint("call_", r.read+1), Name: "book_page", Arguments: fmt.Sprintf(`{"page":%d}`, r.read+1)}
-	note := fmt.Sprintf("I go on with page %d.", r.read+1)
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: note, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls, Usage: usage}, nil
-}
-
-func say(text string) llm.Response {
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: llm.FinishStop}
+	resp := llmtest.Use(llmtest.Call(fmt.Sprint("call_", r.read+1), "book_page", map[string]int{"page": r.read + 1}))
+	resp.Message.Text, resp.Usage = fmt.Sprintf("I go on with page %d.", r.read+1), usage
+	return resp, nil
 }
 
 // Servers, Ready and Tools implement channel.Toolbox.

@@ -159,14 +159,6 @@ func (s *Server) respondLocked(u *responseURL, body []byte) {
 	c.messages = append(c.messages, m)
 }
 
-func (s *Server) mustUserLocked(id string) *user {
-	u := s.users[id]
-	if u == nil {
-		panic("slacktest: no user " + id)
-	}
-	return u
-}
-
 func mustJSON(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

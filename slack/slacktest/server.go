@@ -5,6 +5,7 @@
 package slacktest
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -136,14 +137,15 @@ func (s *Server) goLocked(f func()) {
 	}
 }
 
-// sleep waits and returns true, or returns false if the server is closed.
-func (s *Server) sleep(d time.Duration) bool {
+// sleep waits and returns true, or returns false if ctx ends or the server closes.
+func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
+	case <-ctx.Done():
 	case <-s.done:
-		return false
 	}
+	return false
 }

@@ -2,6 +2,7 @@
 package slacktest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -36,7 +37,7 @@ func (s *Server) openConnection(args) answer {
 }
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
-	if f := s.faultFor("socket"); !s.pause(r, f.Delay) || f.spoils() {
+	if f := s.faultFor("socket"); !s.sleep(r.Context(), f.Delay) || f.spoils() {
 		f.reply().write(w)
 		return
 	}
@@ -217,7 +218,7 @@ func (k *Socket) Disconnect(reason string) {
 		return
 	}
 	s.goLocked(func() {
-		if s.sleep(s.opt.WarnFor) {
+		if s.sleep(context.Background(), s.opt.WarnFor) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			k.doLocked(k.close)
