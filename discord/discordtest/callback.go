@@ -101,23 +101,15 @@ func (w *world) interactionOf(q query) *Interaction {
 	panic(unknown(10015, "Webhook"))
 }
 
-// webhookMessage returns the message of a path; nil for an original that was deferred and not
-// edited yet.
-func (w *world) webhookMessage(q query) (i *Interaction, m *Message) {
-	i = w.interactionOf(q)
-	which := q.PathValue("message")
-	original := i.Answer != nil && i.Answer.ID == which || i.loading != nil && i.loading.ID == which
-	if which == "@original" || original {
-		m = i.Answer
-		refuseIf(m == nil && i.Callback != CallbackDeferred || m != nil && m.Deleted, unknown(10008, "Message"))
-		return i, m
-	}
-	for _, m := range i.followups {
-		if m.ID == which && !m.Deleted {
-			return i, m
-		}
-	}
-	panic(unknown(10008, "Message"))
+// webhookMessage returns the original response of a path; nil if it was deferred and not edited
+// yet. The double does not support edits of followups.
+func (w *world) webhookMessage(q query) (*Interaction, *Message) {
+	i := w.interactionOf(q)
+	which, m := q.PathValue("message"), i.Answer
+	original := which == "@original" || m != nil && m.ID == which || i.loading != nil && i.loading.ID == which
+	gone := m == nil && i.Callback != CallbackDeferred || m != nil && m.Deleted
+	refuseIf(!original || gone, unknown(10008, "Message"))
+	return i, m
 }
 
 // editAnswer edits a response, or completes a deferred one. The deferral determines whether it is

@@ -121,7 +121,7 @@ func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
 }
 
 // respondLocked applies a response: an ephemeral message unless response_type is in_channel, or the
-// replacement or deletion of the clicked message or the last response.
+// replacement of the clicked message or the last response. Deletions are not supported.
 func (s *Server) respondLocked(u *responseURL, body []byte) {
 	var fields struct {
 		Text            string          `json:"text"`
@@ -129,16 +129,9 @@ func (s *Server) respondLocked(u *responseURL, body []byte) {
 		ResponseType    string          `json:"response_type"`
 		ThreadTS        string          `json:"thread_ts"`
 		ReplaceOriginal bool            `json:"replace_original"`
-		DeleteOriginal  bool            `json:"delete_original"`
 	}
 	refuseIf(json.Unmarshal(body, &fields) != nil, "invalid_payload")
 	c := s.channels[u.channel]
-	if fields.DeleteOriginal {
-		if u.message != nil {
-			u.message.Deleted = true
-		}
-		return
-	}
 	blocks := string(fields.Blocks)
 	if blocks == "null" {
 		blocks = ""

@@ -3,9 +3,7 @@ package slacktest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -250,18 +248,6 @@ func (s *Server) SocketModeOn() {
 
 // Cut ends the connection without a close frame.
 func (k *Socket) Cut() { _ = k.conn.NetConn().Close() } // it may already be closed
-
-// CutMidFrame ends the connection in the middle of a message.
-func (k *Socket) CutMidFrame() {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	k.doLocked(func() error {
-		// A text frame that announces 4 096 bytes (RFC 6455, section 5.2) but has 17.
-		start := append([]byte{0x81, 126, 0x10, 0x00}, `{"type":"events_a`...)
-		_, err := k.conn.NetConn().Write(start)
-		return errors.Join(err, net.ErrClosed)
-	})
-}
 
 // Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not
 // even a PING, and everything received is lost. Slack does not notice, and still sends events
