@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -125,6 +126,7 @@ func TestRefusalsAreSortedByWhatCanBeDone(t *testing.T) {
 }
 
 func TestAFloodIsRefused(t *testing.T) {
+	check.SkipUnderRace(t)
 	flood := strings.Repeat("word ", 4000) // 20 kB
 	var many []llm.Call
 	for i := range 300 {
@@ -200,6 +202,7 @@ func TestAFloodIsRefused(t *testing.T) {
 }
 
 func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
+	check.SkipUnderRace(t)
 	flood := strings.Repeat("word ", 200_000) // 1 MB
 	calling := func(n int) func(*llmtest.Exchange) {
 		var calls []llm.Call

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -13,6 +14,7 @@ import (
 // TestManySmallPartsTakeNoRoom holds what a few megabytes may take when they are read:
 // before, these took up to 1.6 GB.
 func TestManySmallPartsTakeNoRoom(t *testing.T) {
+	check.SkipUnderRace(t)
 	many := "[" + strings.Repeat("{},", 1_200_000) + "{}]"
 	bodies := map[string]map[string]string{
 		llm.WireChat: {

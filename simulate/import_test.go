@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/simulate"
@@ -87,6 +88,9 @@ func TestImportsAreSimulatedAsTheyHappened(t *testing.T) {
 		"nothing but emergencies": {8000, 150, func(p *compactor.Policy) { p.Enabled = false }},
 	} {
 		t.Run(about, func(t *testing.T) {
+			if about != "other levels" { // one shows that they do not race
+				check.SkipUnderRace(t)
+			}
 			t.Parallel()
 			agent := agentOf(c.window, c.change)
 			conversation := imported(t, agent, talk(c.messages, uint64(c.window)))

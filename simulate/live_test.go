@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -109,6 +110,9 @@ func TestLiveTalkIsSimulatedAsItHappened(t *testing.T) {
 		"every attempt fails":    {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 1},
 	} {
 		t.Run(about, func(t *testing.T) {
+			if about != "a worker" { // one shows that they do not race
+				check.SkipUnderRace(t)
+			}
 			t.Parallel()
 			agent := agentOf(6000, c.change)
 			model := scripted(6000, c.failing, c.counts)

@@ -243,7 +243,7 @@ type summaryAnswer struct {
 }
 
 func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	number64, err := idOf(r)
+	id, err := idOf(r)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conver
 	if err != nil {
 		return err
 	}
-	e, err := c.Transcript().Expand(r.Context(), number64, from, limit)
+	e, err := c.Transcript().Expand(r.Context(), id, from, limit)
 	if err != nil {
 		return err
 	}

@@ -89,19 +89,19 @@ type memoryAnswer struct {
 }
 
 func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
-	number64, err := idOf(r)
+	id, err := idOf(r)
 	if err != nil {
 		return err
 	}
-	return s.answerMemory(w, r, http.StatusOK, number64)
+	return s.answerMemory(w, r, http.StatusOK, id)
 }
 
-func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int, number64 int64) error {
-	m, messages, err := memory.In(s.o.Store).Get(r.Context(), number64)
+func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int, id int64) error {
+	m, messages, err := memory.In(s.o.Store).Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	chain, err := memory.In(s.o.Store).Chain(r.Context(), number64)
+	chain, err := memory.In(s.o.Store).Chain(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ type memoryPatch struct {
 }
 
 func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
-	number64, err := idOf(r)
+	id, err := idOf(r)
 	if err != nil {
 		return err
 	}
@@ -177,20 +177,20 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	if changes != 1 {
 		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
 	}
-	m, _, err := memory.In(s.o.Store).Get(r.Context(), number64)
+	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
 	change := "changed"
 	switch {
 	case p.Content != nil:
-		err = memory.In(s.o.Store).Edit(r.Context(), number64, *p.Content)
+		err = memory.In(s.o.Store).Edit(r.Context(), id, *p.Content)
 	case p.Pinned != nil:
-		err = memory.In(s.o.Store).Pin(r.Context(), number64, *p.Pinned)
+		err = memory.In(s.o.Store).Pin(r.Context(), id, *p.Pinned)
 	case p.State == "forgotten":
-		change, err = "forgotten", memory.In(s.o.Store).Forget(r.Context(), number64)
+		change, err = "forgotten", memory.In(s.o.Store).Forget(r.Context(), id)
 	default:
-		change, err = "restored", memory.In(s.o.Store).Restore(r.Context(), number64)
+		change, err = "restored", memory.In(s.o.Store).Restore(r.Context(), id)
 	}
 	var wrong *memory.ContentError
 	switch {
@@ -203,7 +203,7 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	if m, _, err = memory.In(s.o.Store).Get(r.Context(), number64); err != nil {
+	if m, _, err = memory.In(s.o.Store).Get(r.Context(), id); err != nil {
 		return err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
@@ -211,13 +211,13 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
-	number64, err := idOf(r)
+	id, err := idOf(r)
 	if err != nil {
 		return err
 	}
-	m, _, err := memory.In(s.o.Store).Get(r.Context(), number64)
+	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
 	if err == nil {
-		err = memory.In(s.o.Store).Purge(r.Context(), number64)
+		err = memory.In(s.o.Store).Purge(r.Context(), id)
 	}
 	if err != nil {
 		return err

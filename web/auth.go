@@ -144,16 +144,5 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 }
 
 func (s *Server) showLogin(w http.ResponseWriter, status int, next, why string) error {
-	var page strings.Builder
-	err := pages()["login"].ExecuteTemplate(&page, "layout", struct {
-		frame
-		Next, Problem string
-	}{frame{Title: "Log in", Version: s.o.Version}, next, why})
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(page.String())) // the client may be gone
-	return nil
+	return writePage(w, status, frame{Title: "Log in", Version: s.o.Version}.around(loginView(next, why)))
 }

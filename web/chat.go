@@ -2,9 +2,7 @@
 package web
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -115,52 +113,6 @@ func (v *visit) chatName() (string, error) {
 }
 
 var errName = bad("A conversation's name has letters, digits, blanks, dots, dashes and underscores: at most 64.")
-
-// chatRoutes registers the routes of the pane.
-func (s *Server) chatRoutes() {
-	for path, page := range map[string]func(*visit) error{
-		"GET /chat": func(v *visit) error {
-			http.Redirect(v.w, v.Request, "/chat/"+url.PathEscape(cmp.Or(strings.TrimSpace(v.URL.Query().Get("name")), "general")), http.StatusSeeOther)
-			return nil
-		},
-		"GET /chat/{name}":          chatPage,
-		"POST /chat/{name}":         chatForm,
-		"GET /chat/{name}/suggest":  suggest,
-		"GET /chat/{name}/messages": chatPage, // only the part that changes, with ?fragment=messages
-	} {
-		s.handle(path, func(w http.ResponseWriter, r *http.Request) error { return page(&visit{r, s, w}) })
-	}
-}
-
-// recentMessages reads the newest messages of a chat; none if it is new.
-func (v *visit) recentMessages(conversation string) ([]shownMessage, error) {
-	var list messageList
-	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
-	var p *Problem
-	if errors.As(err, &p) && p.Status == http.StatusNotFound {
-		return nil, nil
-	}
-	return foundMessages(list), err
-}
-
-func chatPage(v *visit) error {
-	name, err := v.chatName()
-	if err != nil {
-		return err
-	}
-	conversation := config.WebName + ":" + name
-	said, err := v.recentMessages(conversation)
-	if err != nil {
-		return err
-	}
-	return v.show("chat", struct {
-		frame
-		Chat, Conversation, ID string
-		Messages               []shownMessage
-		Approvals              []pendingApproval
-		Commands               []channel.Command
-	}{v.frame(name), name, conversation, fmt.Sprintf("web-%d", time.Now().UnixNano()), said, pendingApprovals(conversation, v.s.operator.Approvals(conversation)), channel.Commands})
-}
 
 // chatForm delivers a message or runs a command, and responds after the message is on disk. A known
 // message id is not delivered again, so resubmitting the form is harmless.

@@ -3,91 +3,22 @@ package web
 import (
 	"embed"
 	"encoding/base64"
-	"fmt"
-	"html/template"
 	"io/fs"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
+
+	g "maragu.dev/gomponents"
 
 	"cairn/internal/chart"
 )
 
-//go:embed templates static
+//go:embed static
 var files embed.FS
-
-// frame has the data of every page.
-type frame struct {
-	Title, Version string
-	Nav            []link
-	Flash          string
-	LoggedIn       bool
-}
-
-type link struct {
-	Name, Href string
-	Here       bool
-}
 
 // pager has the links to the previous and next page; "" if there is none.
 type pager struct{ Earlier, Later string }
-
-// pages returns the templates, each with the layout. They are parsed when the first page is
-// requested: a bot without a dashboard does not need their 3 MB.
-var pages = sync.OnceValue(func() map[string]*template.Template {
-	layout := template.Must(template.New("").Funcs(template.FuncMap{
-		"page": pageOf, "day": day, "thousands": func(n any) string { return thousands(fmt.Sprint(n)) }, "fill": func(used, most int) windowFill { return windowFill{used, most} },
-	}).ParseFS(files, "templates/layout.html"))
-	made := map[string]*template.Template{}
-	entries, _ := fs.ReadDir(files, "templates") // embedded, so it exists
-	for _, entry := range entries {
-		if name := strings.TrimSuffix(entry.Name(), ".html"); name != "layout" {
-			made[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "templates/"+entry.Name()))
-		}
-	}
-	return made
-})
-
-// pageOf returns the path of a conversation's page.
-func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
-
-// day formats a time, in the zone of the settings.
-func day(t time.Time) string {
-	t = t.Local()
-	if t.Year() == time.Now().Year() {
-		return t.Format("2 Jan 15:04")
-	}
-	return t.Format("2 Jan 2006")
-}
-
-// thousands inserts spaces between thousands.
-func thousands(text string) string {
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "\u202f" + text[i:]
-	}
-	return text
-}
-
-// windowFill is how full a window is.
-type windowFill struct{ Used, Max int }
-
-// Percent returns the fill in percent, with one decimal.
-func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
-
-// Class returns the CSS class that gives the bar its colour.
-func (f windowFill) Class() string {
-	switch {
-	case f.Percent() < 80:
-		return "good"
-	case f.Percent() < 95:
-		return "warn"
-	}
-	return "bad"
-}
 
 // pageTable returns the pages and forms. The preview is not among them, because it may be slow.
 func pageTable() map[string]func(*visit) error {
@@ -148,23 +79,16 @@ func (v *visit) offset() int {
 	return n
 }
 
-// show renders a page, or only the fragment that the query selects.
-func (v *visit) show(name string, data any) error {
-	part := "layout"
-	if wanted := v.URL.Query().Get("fragment"); slices.Contains([]string{"live", "summary", "messages", "preview"}, wanted) {
-		part = wanted
+// show writes a page, or only the part that the query selects: scripts fetch parts.
+func (v *visit) show(title string, parts map[string]g.Node, content ...g.Node) error {
+	if wanted := v.URL.Query().Get("fragment"); wanted != "" {
+		part, known := parts[wanted]
+		if !known {
+			return bad("This page has no part of that name.")
+		}
+		return writePage(v.w, http.StatusOK, g.Group{part})
 	}
-	page := pages()[name]
-	if page.Lookup(part) == nil {
-		return bad("this page has no part of that name")
-	}
-	var out strings.Builder
-	if err := page.ExecuteTemplate(&out, part, data); err != nil {
-		return fmt.Errorf("render %s: %w", name, err)
-	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = v.w.Write([]byte(out.String())) // the client may be gone
-	return nil
+	return writePage(v.w, http.StatusOK, v.frame(title).around(g.Group(content)))
 }
 
 // frame returns the data of every page, and consumes the flash message.
@@ -191,7 +115,7 @@ func (v *visit) redirectWithNote(to, note string) error {
 
 func (v *visit) takeFlash() string {
 	cookie, err := v.Cookie(noteCookie)
-	if err != nil || v.URL.Query().Has("fragment") {
+	if err != nil {
 		return ""
 	}
 	http.SetCookie(v.w, &http.Cookie{Name: noteCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})

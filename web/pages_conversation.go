@@ -1,18 +1,18 @@
+// The pages of all conversations and of one.
+
 package web
 
 import (
 	"cmp"
 	"fmt"
-	"html/template"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"cairn/channel"
-	"cairn/chat"
-	"cairn/compactor"
-	"cairn/internal/chart"
 )
 
 const pageSize = 50
@@ -23,40 +23,72 @@ func conversationsPage(v *visit) error {
 	if err := v.get("/api/conversations", url.Values{"q": {q}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(pageSize)}}, &list); err != nil {
 		return err
 	}
-	return v.show("conversations", struct {
-		frame
-		Query, Self string
-		List        conversationList
-		Pager       pager
-	}{v.frame("Conversations"), q, v.self(), list, v.paged(offset, pageSize, list.Total)})
+	table := conversationsView(q, list, v.paged(offset, pageSize, list.Total))
+	return v.show("Conversations", map[string]g.Node{"live": table},
+		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
+		live("conversations", v.self(), table),
+	)
 }
 
-// about has the data of every page of a conversation.
-type about struct {
-	frame
-	Name, Tab, Self string
-	ChatName        string // the part after "web:"; empty for other conversations
-}
+var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
 
-func (v *visit) about(tab string) about {
-	a := about{frame: v.frame(v.name()), Name: v.name(), Tab: tab, Self: v.self()}
-	if name, ok := strings.CutPrefix(a.Name, "web:"); ok {
-		a.ChatName = name
+func conversationsView(q string, list conversationList, p pager) g.Node {
+	switch {
+	case len(list.Conversations) > 0:
+	case q != "":
+		return h.P(g.Text("No conversation has “" + q + "” in its name."))
+	default:
+		return h.P(g.Text("Nobody has said anything yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
 	}
-	return a
-}
-
-// summaryLink is a summary in a list, with the path of its page.
-type summaryLink struct {
-	channel.StackEntry
-	Href string
-}
-
-func summaryLinks(name string, all []channel.StackEntry) (made []summaryLink) {
-	for _, s := range all {
-		made = append(made, summaryLink{s, fmt.Sprintf("%s/summaries/%d", pageOf(name), s.ID)})
+	return g.Group{
+		h.Table(h.Class("list"), tableHead(conversationColumns), h.TBody(g.Map(list.Conversations, func(c listedConversation) g.Node {
+			return tableRow(conversationColumns,
+				g.Group{
+					h.A(h.Href(pageOf(c.Channel)), g.Text(cmp.Or(c.Name, c.Channel))),
+					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
+				},
+				windowFill{c.Used, c.Max}.view(),
+				grouped(c.Messages),
+				c.newest(),
+				c.state(),
+			)
+		}))),
+		faint(grouped(list.Total), g.Text(" in all")),
+		p.view(),
 	}
-	return made
+}
+
+func (c listedConversation) newest() g.Node {
+	if c.Last.IsZero() {
+		return h.Span(h.Class("faint"), g.Text("never"))
+	}
+	return h.Time(h.DateTime(machineTime(c.Last)), g.Text(day(c.Last)))
+}
+
+func (c listedConversation) state() g.Node {
+	switch c.State {
+	case "idle":
+		return nil
+	case "paused":
+		return tag("warn", c.State)
+	}
+	return tag("", c.State)
+}
+
+// conversationTabs link the pages of a conversation; here is the name of the current one.
+func conversationTabs(name, here string) g.Node {
+	chat, isChat := strings.CutPrefix(name, "web:")
+	tab := func(name, href string) g.Node {
+		return g.Group{h.A(h.Href(href), current(name == here), g.Text(name)), g.Text(" ")}
+	}
+	return h.Nav(
+		h.Class("tabs"), h.Aria("label", "This conversation"),
+		tab("Overview", pageOf(name)),
+		tab("Messages", pageOf(name)+"/messages"),
+		tab("Memories", "/memories?conversation="+url.QueryEscape(name)),
+		tab("Settings", pageOf(name)+"/settings"),
+		g.If(isChat, tab("Chat", chatPageOf(chat))),
+	)
 }
 
 func conversationPage(v *visit) error {
@@ -64,31 +96,96 @@ func conversationPage(v *visit) error {
 	if err := v.get(apiOf(v.name()), nil, &d); err != nil {
 		return err
 	}
-	var h historyAnswer
-	if err := v.get(apiOf(v.name())+"/history", nil, &h); err != nil {
+	var past historyAnswer
+	if err := v.get(apiOf(v.name())+"/history", nil, &past); err != nil {
 		return err
 	}
 	var tasks taskList
 	if err := v.get(apiOf(v.name())+"/tasks", nil, &tasks); err != nil {
 		return err
 	}
+	state := g.Group{
+		cardsView(d),
+		g.Iff(d.Running != "", func() g.Node {
+			return note(h.Span(h.Class("spinner"), h.Aria("hidden", "true")), g.Text(" "+d.Running))
+		}),
+		approvalsView(pendingApprovals(v.name(), d.Approvals)),
+		g.If(d.Paused != "", warning(d.Paused)),
+		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
+		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
+		h.Figure(sawtooth(d, past)),
+		h.Figure(composition(d)),
+		tasksView(tasks.Tasks),
+		stackView(v.name(), append(d.Past.Earlier, d.Stack...)),
+	}
+	return v.show(v.name(), map[string]g.Node{"live": state},
+		heading(v.name(), conversationTabs(v.name(), "Overview")),
+		live(v.name(), v.self(), state),
+		actionsView(v.name(), d.Silent),
+	)
+}
+
+func actionsView(name string, silent bool) g.Node {
+	action := func(command, label string) g.Node {
+		return g.Group{form(pageOf(name)+"/"+command, button("", label)), g.Text(" ")}
+	}
+	answers := action("pause", "Pause answers")
+	if silent {
+		answers = action("resume", "Answer again")
+	}
+	return h.Section(
+		h.Class("actions"), h.Aria("label", "What you can do"),
+		form(
+			pageOf(name)+"/compact", h.Class("wide"),
+			h.Label(g.Text("Focus "), h.Input(h.Name("focus"), h.MaxLength("500"), h.Placeholder("what to keep in detail (optional)"))),
+			button("main", "Compact now"),
+		),
+		action("undo", "Undo the latest compaction"),
+		action("new", "New session"),
+		answers,
+	)
+}
+
+func cardsView(d conversationAnswer) g.Node {
+	card := func(name string, value g.Node, more ...g.Node) g.Node {
+		return h.Div(h.Class("card"), h.Span(h.Class("faint"), g.Text(name)), value, g.Group(more))
+	}
 	next, _, _ := strings.Cut(d.Next, " ")
-	return v.show("conversation", struct {
-		about
-		Detail                conversationAnswer
-		Fill                  windowFill
-		NextName              string
-		Sawtooth, Composition template.HTML
-		Stack                 []summaryLink
-		Approvals             []pendingApproval
-		Tasks                 []channel.Task
-	}{
-		v.about("overview"), d,
-		windowFill{d.Used, d.Max},
-		next,
-		sawtooth(d, h), composition(d), summaryLinks(v.name(), append(d.Past.Earlier, d.Stack...)),
-		pendingApprovals(v.name(), d.Approvals), tasks.Tasks,
-	})
+	messages := thousands(d.Verbatim) + " word for word"
+	if d.InPart > 0 {
+		messages += fmt.Sprintf(", %d shortened", d.InPart)
+	}
+	model := "agent " + d.Agent
+	if d.Usage != nil {
+		model += fmt.Sprintf(", %.4f so far", d.Usage.Total.Cost)
+	}
+	return h.Div(
+		h.Class("cards"),
+		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")), windowFill{d.Used, d.Max}.bar()),
+		card("Next", h.Strong(g.Text(next)), h.Span(g.Text(d.Next))),
+		card("Messages", h.Strong(grouped(d.Messages)), h.Span(g.Text(messages))),
+		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model))),
+	)
+}
+
+var taskColumns = []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What is to be done"}}
+
+func tasksView(all []channel.Task) g.Node {
+	if len(all) == 0 {
+		return nil
+	}
+	return g.Group{
+		h.H2(g.Text("Tasks of other agents")),
+		h.Table(h.Class("list tasks"), tableHead(taskColumns), h.TBody(g.Map(all, func(t channel.Task) g.Node {
+			return tableRow(taskColumns,
+				h.A(h.Href(pageOf(t.Conversation)), g.Text(strconv.FormatInt(t.Number, 10))),
+				g.Text(t.Agent),
+				tag("", string(t.State)),
+				grouped(t.Messages),
+				h.Span(h.Dir("auto"), g.Text(cmp.Or(t.Text, "(deleted)"))),
+			)
+		}))),
+	}
 }
 
 // pendingApproval is a tool call that waits for approval, with buttons.
@@ -102,166 +199,4 @@ func pendingApprovals(conversation string, approvals []channel.Approval) (all []
 		all = append(all, pendingApproval{a, pageOf(conversation)})
 	}
 	return all
-}
-
-// levelsOf returns the levels of a window, from the settings.
-func levelsOf(settings []channel.Setting, window int) (levels []chart.Level) {
-	given := make(compactor.Patch)
-	for _, s := range settings {
-		if share, number := s.Value.(float64); number && strings.HasSuffix(s.Key, "_threshold") {
-			given[s.Key] = strconv.FormatFloat(share, 'g', -1, 64)
-		}
-	}
-	p, _ := given.Over(compactor.Policy{})
-	p = p.At(window)
-	for _, l := range []struct {
-		name  string
-		share float64
-	}{{"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
-		levels = append(levels, chart.Level{Name: l.name, Kind: l.name, Tokens: int(l.share * float64(window))})
-	}
-	return levels
-}
-
-// sawtooth draws the usage of the window over the conversation.
-func sawtooth(d conversationAnswer, h historyAnswer) template.HTML {
-	return template.HTML(chart.Sawtooth{ // the chart escapes its input
-		Title: "Tokens of the next request, over the messages", Desc: fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(h.Compactions)),
-		Panels: []chart.Panel{panelOf("", d, h)},
-	}.SVG(chart.Options{ID: "sawtooth"}))
-}
-
-func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
-	panel := chart.Panel{Name: name, Window: d.Max, Levels: levelsOf(d.Settings, d.Max)}
-	for _, u := range h.Used {
-		panel.Points = append(panel.Points, chart.Point{At: u.Seq, Used: u.Tokens})
-	}
-	for _, c := range h.Compactions {
-		panel.Marks = append(panel.Marks, chart.Mark{
-			At: c.Next, Kind: c.Trigger,
-			Tip: fmt.Sprintf("%s: #%d to #%d, %d → %d tokens, %s", c.Trigger, c.From, c.To, c.BeforeTokens, c.AfterTokens, day(c.Time)),
-		})
-	}
-	return panel
-}
-
-// composition draws what fills the window.
-func composition(d conversationAnswer) template.HTML {
-	return template.HTML(chart.Composition{ // the chart escapes its input
-		Title: "What fills the window", Desc: "tokens of the parts of the next request", Total: float64(d.Max),
-		Parts: []chart.Part{
-			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
-			{Name: "summaries and pins", Value: float64(d.Parts.Head)},
-			{Name: "messages", Value: float64(d.Parts.Verbatim)},
-			{Name: "kept for the reply", Value: float64(d.Parts.Reserve)},
-		},
-	}.SVG(chart.Options{ID: "composition"}))
-}
-
-func summaryPage(v *visit) error {
-	var s summaryAnswer
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
-	if from := v.URL.Query().Get("from"); from != "" {
-		query.Set("from", from)
-	}
-	if err := v.get(apiOf(v.name())+"/summaries/"+url.PathEscape(v.PathValue("id")), query, &s); err != nil {
-		return err
-	}
-	later := ""
-	if s.From > 0 {
-		later = fmt.Sprintf("%s/summaries/%d?from=%d", pageOf(v.name()), s.Summary.ID, s.From)
-	}
-	return v.show("summary", struct {
-		about
-		Summary  channel.StackEntry
-		Children []summaryLink
-		Messages []shownMessage
-		Later    string
-	}{v.about("overview"), s.Summary, summaryLinks(v.name(), s.Children), shownMessages(s.Messages), later})
-}
-
-// shownMessage is a message on a page.
-type shownMessage struct {
-	chat.Record
-	Who   string
-	Match string // the part that a search matched, unless it is the whole text
-}
-
-func shownMessages(all []chat.Record) (made []shownMessage) {
-	for _, m := range all {
-		made = append(made, shownMessage{Record: m, Who: cmp.Or(m.Author, string(m.Role))})
-	}
-	return made
-}
-
-// foundMessages is shownMessages for a list that may be the result of a search.
-func foundMessages(list messageList) (made []shownMessage) {
-	for _, m := range list.Messages {
-		made = append(made, shownMessage{m.Record, cmp.Or(m.Author, string(m.Role)), m.Match})
-	}
-	return made
-}
-
-// commandForm runs the command of a button on a conversation's page.
-func commandForm(v *visit) error {
-	if err := v.ParseForm(); err != nil {
-		return bad("The form cannot be read.")
-	}
-	command := v.PathValue("command")
-	path := apiOf(v.name()) + "/" + command
-	switch command {
-	case "compact", "undo":
-		var body any
-		if command == "compact" {
-			body = compactBody{Focus: strings.TrimSpace(v.PostForm.Get("focus"))}
-		}
-		var job jobAnswer
-		if err := v.ask(http.MethodPost, path, nil, body, &job); err != nil {
-			return v.redirectProblem(pageOf(v.name()), err)
-		}
-		return v.redirectWithNote(pageOf(v.name()), job.words())
-	case "allow", "deny":
-		var done doneAnswer
-		allow := command == "allow"
-		if err := v.ask(http.MethodPost, apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), nil, approveBody{&allow}, &done); err != nil {
-			return v.redirectProblem(pageOf(v.name()), err)
-		}
-		return v.redirectWithNote(pageOf(v.name()), done.Reason)
-	case "new", "pause", "resume":
-		var done doneAnswer
-		if err := v.ask(http.MethodPost, path, nil, nil, &done); err != nil {
-			return v.redirectProblem(pageOf(v.name()), err)
-		}
-		return v.redirectWithNote(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))
-	}
-	return problem(http.StatusNotFound, "There is no such command.")
-}
-
-var doneWords = map[string]string{
-	"new":    "A new session. The earlier messages are summarized in the background; nothing is lost.",
-	"pause":  "The bot is silent here until it is resumed. Messages are still saved.",
-	"resume": "The bot answers here again.",
-}
-
-// words describes the result of a compaction.
-func (j jobAnswer) words() string {
-	switch j.State {
-	case "noop":
-		return "Nothing was done: " + j.Reason + "."
-	case "applied", "undone":
-		return fmt.Sprintf("Done: %d → %d tokens.", j.Before, j.After)
-	case "scheduled":
-		return "Scheduled: it starts when the running compaction has ended."
-	}
-	return fmt.Sprintf("Summarizing messages #%d to #%d in the background. The conversation goes on.", j.From, j.To)
-}
-
-// redirectProblem redirects to a page that shows why a request was rejected. A failure of the bot
-// has its own page.
-func (v *visit) redirectProblem(to string, err error) error {
-	p := v.s.problemOf(v.Request, err)
-	if p.Status >= 500 || p.Status == http.StatusNotFound {
-		return p
-	}
-	return v.redirectWithNote(to, p.Detail)
 }

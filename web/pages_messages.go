@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-)
 
-// row is a message, or the marker of a summary after it.
-type row struct {
-	Marker  *summaryLink
-	Message *shownMessage
-}
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/channel"
+)
 
 func messagesPage(v *visit) error {
 	q, before := v.URL.Query().Get("q"), v.URL.Query().Get("before")
@@ -32,31 +31,36 @@ func messagesPage(v *visit) error {
 			return err
 		}
 	}
-	p := pager{}
-	if list.Before > 0 {
-		p.Earlier = fmt.Sprintf("%s/messages?before=%d", pageOf(v.name()), list.Before)
+	stack.Stack = append(stack.Past.Earlier, stack.Stack...)
+	all := h.P(g.Text("Nothing found."))
+	if len(list.Messages) > 0 {
+		all = messagesView(v.name(), foundMessages(list), stack.Stack)
 	}
-	if before != "" {
-		p.Later = pageOf(v.name()) + "/messages"
-	}
-	return v.show("messages", struct {
-		about
-		Query string
-		Rows  []row
-		Pager pager
-	}{v.about("messages"), q, rowsOf(foundMessages(list), summaryLinks(v.name(), append(stack.Past.Earlier, stack.Stack...))), p})
+	here := pageOf(v.name()) + "/messages"
+	return v.show(v.name(), nil,
+		heading(v.name(), conversationTabs(v.name(), "Messages")),
+		searchForm(searchBox(q, "Search messages"), button("", "Search")),
+		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(here), g.Text("All messages")))),
+		g.If(list.Before > 0, h.P(h.A(h.Href(fmt.Sprintf("%s?before=%d", here, list.Before)), g.Text("↑ Earlier messages")))),
+		all,
+		g.If(before != "", h.P(h.A(h.Href(here), g.Text("The newest messages")))),
+	)
 }
 
-// rowsOf inserts summaries after the messages that they cover.
-func rowsOf(all []shownMessage, stack []summaryLink) (rows []row) {
-	for i := range all {
-		rows = append(rows, row{Message: &all[i]})
-		for j := range stack {
-			last := i == len(all)-1 || all[i+1].Seq > stack[j].To
-			if all[i].Seq <= stack[j].To && all[i].Seq >= stack[j].From && last {
-				rows = append(rows, row{Marker: &stack[j]})
+// messagesView shows messages, and each summary after those that it covers.
+func messagesView(name string, all []shownMessage, stack []channel.StackEntry) g.Node {
+	var view g.Group
+	for i, m := range all {
+		view = append(view, m.view())
+		for _, s := range stack {
+			last := i == len(all)-1 || all[i+1].Seq > s.To
+			if m.Seq <= s.To && m.Seq >= s.From && last {
+				view = append(view, h.P(
+					h.Class("marker"), h.ID(fmt.Sprint("s", s.ID)),
+					h.A(h.Href(summaryPageOf(name, s.ID)), g.Textf("▲ the model sees #%d to #%d as a summary of %d tokens", s.From, s.To, s.Tokens)),
+				))
 			}
 		}
 	}
-	return rows
+	return view
 }

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"net/http"
 	"net/url"
@@ -11,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"cairn/channel"
-	"cairn/internal/chart"
-	"cairn/simulate"
+	"cairn/config"
 )
 
 // settingControl is a setting on the page, with the control that changes it.
@@ -68,80 +68,90 @@ func (v *visit) showSettings(typed url.Values) error {
 	if err != nil {
 		return err
 	}
-	data := struct {
-		about
-		Settings []settingControl
-		Ignored  []string
-		Preview  *preview
-	}{v.about("settings"), all, ignored, nil}
+	var effect g.Node
 	if typed != nil {
-		if data.Preview, err = v.preview(all); err != nil {
+		p, err := v.preview(all)
+		if err != nil {
 			return err
 		}
+		effect = p.view()
 	}
-	return v.show("settings", data)
+	return v.show(v.name(), map[string]g.Node{"preview": effect},
+		heading(v.name(), conversationTabs(v.name(), "Settings")),
+		g.Map(ignored, func(why string) g.Node {
+			return warning("Left out, because it does not fit the settings file: " + why)
+		}),
+		settingsView(pageOf(v.name())+"/settings", all, effect),
+	)
 }
 
-// preview is the effect that other settings would have had on the conversation.
-type preview struct {
-	Problem  string // why there is no preview
-	Settings string // the settings that were simulated
-	Chart    template.HTML
-	Head     []string
-	Rows     []previewRow
-	Happened int
-	Equal    int
+// helpFor returns the description of a compaction setting.
+func helpFor(key string) string {
+	for _, s := range config.Reference() {
+		if s.Key == "defaults.compaction."+key {
+			return s.Description
+		}
+	}
+	return ""
 }
 
-// previewRow is a row of the comparison: a name, and the value of each variant.
-type previewRow struct {
-	Name    string
-	Values  []string
-	Differs bool
+// settingsView is a form of all settings. Scripts show the effect of what is typed; without them a
+// button does.
+func settingsView(here string, all []settingControl, effect g.Node) g.Node {
+	return g.Group{
+		faint(g.Text("How this conversation is compacted. Change values to see what they would have done with it; nothing changes until you apply them, and then only for this conversation.")),
+		h.Form(
+			h.ID("settings"), h.Method("get"), h.Action(here+"/preview"),
+			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview"), effect),
+			h.P(
+				h.Class("apply"),
+				h.Button(h.Class("main"), h.ID("try"), g.Text("Preview")),
+				h.Button(h.FormMethod("post"), h.FormAction(here), g.Text("Apply to this conversation")),
+				h.A(h.Href(here), g.Text("Start over")),
+			),
+			h.Table(
+				h.Class("list settings"), tableHead([]column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}),
+				h.TBody(g.Map(all, func(k settingControl) g.Node { return k.view(here) })),
+			),
+		),
+		h.Script(h.Src("/static/settings.js"), h.Defer()),
+	}
 }
 
-func (v *visit) preview(all []settingControl) (*preview, error) {
-	tried := simulate.Variant{}
-	for _, k := range all {
-		if k.Changed() {
-			tried.Set = append(tried.Set, simulate.Setting{Key: k.Key, Value: k.Typed})
+func (k settingControl) view(here string) g.Node {
+	origin := g.Text(k.Origin)
+	if k.Here {
+		origin = g.Group{
+			h.B(origin), g.Text(" "),
+			h.Button(h.Class("quiet"), h.Name("take_back"), h.Value(k.Key), h.FormMethod("post"), h.FormAction(here), g.Text("Take back")),
 		}
 	}
-	if len(tried.Set) == 0 {
-		return &preview{Problem: "Nothing is changed: move a slider or type another value."}, nil
+	return h.Tr(
+		h.ID(k.Key), g.If(k.Changed(), h.Class("changed")),
+		h.Th(h.Scope("row"), h.Label(h.For("set-"+k.Key), g.Text(k.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(k.Help))),
+		h.Td(h.Data("label", "Value"), k.input()),
+		h.Td(h.Data("label", "From"), origin),
+	)
+}
+
+func (k settingControl) input() g.Node {
+	id, value := "set-"+k.Key, h.Value(k.Typed)
+	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(k.Key), value, g.Group(more)) }
+	switch k.Control {
+	case "share":
+		return h.Span(
+			h.Class("slider"),
+			field(h.Type("range"), h.Min("0"), h.Max("1"), h.Step("0.01")),
+			g.El("output", h.For(id), g.Text(k.Typed)),
+		)
+	case "number":
+		return field(h.Type("number"), h.Step("any"))
+	case "switch":
+		return h.Select(h.ID(id), h.Name(k.Key), options([]string{"true", "false"}, k.Typed))
+	case "text":
+		return field(h.MaxLength("500"))
 	}
-	c, err := v.s.find(v.Request, v.name())
-	if err != nil {
-		return nil, err
-	}
-	report, err := v.s.simulation(v.Context(), c, []simulate.Variant{tried})
-	if err != nil {
-		if p := v.s.problemOf(v.Request, err); p.Status < 500 {
-			return &preview{Problem: p.Detail}, nil
-		}
-		return nil, err
-	}
-	var d conversationAnswer
-	var h historyAnswer
-	if err := cmp.Or(v.get(apiOf(v.name()), nil, &d), v.get(apiOf(v.name())+"/history", nil, &h)); err != nil {
-		return nil, err
-	}
-	p := &preview{Settings: report.Variants[1].Name, Happened: report.Happened, Equal: report.Equal}
-	drawn := report.Chart()
-	drawn.Title, drawn.Desc = "As it happened, and with "+p.Settings, "tokens of the next request, over the messages"
-	drawn.Panels = []chart.Panel{panelOf("as it happened", d, h), drawn.Panels[1]}
-	p.Chart = template.HTML(drawn.SVG(chart.Options{ID: "preview"})) // the chart escapes its input
-	rows := report.Rows()
-	p.Head = rows[0][1:]
-	for _, row := range rows[1:] {
-		for i, value := range row[1:] {
-			if _, err := strconv.Atoi(value); err == nil {
-				row[i+1] = thousands(value)
-			}
-		}
-		p.Rows = append(p.Rows, previewRow{row[0], row[1:], row[1] != row[2]})
-	}
-	return p, nil
+	return g.Group{h.Code(g.Text(k.Now)), g.Text(" "), h.Span(h.Class("faint"), g.Text("in the settings file only"))}
 }
 
 // settingsForm sets all values of a form or none, or resets one.

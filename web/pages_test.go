@@ -157,3 +157,17 @@ func TestForms(t *testing.T) {
 		}
 	}
 }
+
+func TestASearchShowsThePartOfAFileThatMatched(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	m := channel.Inbound{ID: "1", AuthorID: "ada", Author: "Ada", Text: "The plan.", Time: time.Now(), Addressed: true, Attachments: []channel.Attachment{
+		{Kind: "file", Name: "plan.txt", Text: strings.Repeat("We water the roses. ", 100) + "In May the zinnias are sown. " + strings.Repeat("We water the roses. ", 100)},
+	}}
+	must(r.hub.Deliver(t.Context(), here, m))
+	r.idle(here)
+	for page, want := range map[string]bool{"/messages?q=zinnias": true, "/messages": false} {
+		if _, text := r.get(pageOf(here) + page); strings.Contains(text, "the zinnias are sown") != want || !strings.Contains(text, "plan.txt") {
+			t.Errorf("%s: want the passage shown: %v, and the name of the file: %s", page, want, text)
+		}
+	}
+}

@@ -2,10 +2,11 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
-	"html/template"
 	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"cairn/internal/chart"
 	"cairn/simulate"
@@ -66,21 +67,44 @@ func sparkline(v simulate.Result, width int) string {
 	return string(line)
 }
 
-//go:embed simulate.html
-var simulationHTML string
-
-var simulationTemplate = template.Must(template.New("simulation").Parse(simulationHTML))
+const simulationCSS = `:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+svg { width: 100%; height: auto; }
+.figures { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.2rem 0.9rem 0.2rem 0; text-align: right; border-bottom: 1px solid #8884; }
+th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
+`
 
 // simulationPage returns a self-contained page without scripts.
 func simulationPage(r simulate.Report) (string, error) {
-	table := r.Rows()
+	rows := r.Rows()
+	about := fmt.Sprintf("%d messages, simulated without a model.", r.Messages)
+	if r.Happened > 0 {
+		about += fmt.Sprintf(" Of %d compactions that really happened, the settings in force make %d again.", r.Happened, r.Equal)
+	}
+	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
+	cell := func(value string) g.Node { return h.Td(g.Text(value)) }
 	var b strings.Builder
-	err := simulationTemplate.Execute(&b, struct {
-		simulate.Report
-		Head  []string
-		Rows  [][]string
-		Chart template.HTML // chart escapes every text
-		CSS   template.CSS
-	}{r, table[0], table[1:], template.HTML(r.Chart().SVG(chart.Options{})), template.CSS(chart.CSS)})
+	err := h.Doctype(h.HTML(
+		h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.TitleEl(g.Text(r.Name+": settings compared")),
+			h.StyleEl(g.Raw(simulationCSS+chart.CSS)),
+		),
+		h.Body(
+			h.H1(g.Text(r.Name)),
+			h.P(g.Text(about)),
+			g.Raw(r.Chart().SVG(chart.Options{})), // the chart escapes its input
+			h.Div(h.Class("figures"), h.Table(
+				h.THead(h.Tr(g.Map(rows[0], head))),
+				h.TBody(g.Map(rows[1:], func(row []string) g.Node {
+					return h.Tr(h.Th(h.Scope("row"), g.Text(row[0])), g.Map(row[1:], cell))
+				})),
+			)),
+		),
+	)).Render(&b)
 	return b.String(), err
 }

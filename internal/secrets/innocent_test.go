@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 )
 
 // innocent makes a sentence of a chat that holds no secret, though it may speak of keys,
@@ -57,6 +59,7 @@ func innocent(r random) string {
 }
 
 func TestInnocentSentencesAreLeftAlone(t *testing.T) {
+	check.SkipUnderRace(t)
 	const sentences, most = 10_000, 5
 	r := random{rand.New(rand.NewPCG(7, 7))}
 	var masked []string

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cairn/internal/check"
 	"cairn/words/wordstest"
 )
 
@@ -73,6 +74,7 @@ func TestMaskLeavesAlone(t *testing.T) {
 }
 
 func TestMaskTakesTimeInProportion(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, piece := range map[string]string{
 		"keys that begin":     pemOpens,
 		"keys and ends":       keyCloses + pemOpens,

@@ -18,7 +18,7 @@ function refresh(part) {
       if (!answer.ok) return;
       const text = await answer.text();
       const open = new Set([...part.querySelectorAll("details[open]")].map((d) => d.dataset.src));
-      part.innerHTML = text; // made by our own templates, which escape everything
+      part.innerHTML = text; // made by our own pages, which escape everything
       for (const d of part.querySelectorAll("details")) if (open.has(d.dataset.src)) d.open = true;
       openable(part);
     } catch { /* the stream says that the bot is gone */ }

@@ -19,7 +19,7 @@ function tell(text) {
 
 async function read() {
   const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } });
-  if (answer.ok) said.innerHTML = await answer.text(); // made by our own templates, which escape everything
+  if (answer.ok) said.innerHTML = await answer.text(); // made by our own pages, which escape everything
   window.scrollTo(0, document.body.scrollHeight);
 }
 

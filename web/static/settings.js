@@ -26,7 +26,7 @@ async function simulate() {
   try {
     const answer = await fetch(from, { headers: { Accept: "text/html" }, signal: mine.signal });
     const text = await answer.text();
-    if (answer.ok) preview.innerHTML = text; // made by our own templates, which escape everything
+    if (answer.ok) preview.innerHTML = text; // made by our own pages, which escape everything
     else preview.textContent = "The preview failed: " + answer.status;
   } catch (error) {
     if (error.name === "AbortError") return;

@@ -1,0 +1,105 @@
+// The page of the chat pane.
+
+package web
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/channel"
+	"cairn/config"
+)
+
+// chatRoutes registers the routes of the pane.
+func (s *Server) chatRoutes() {
+	for path, page := range map[string]func(*visit) error{
+		"GET /chat": func(v *visit) error {
+			http.Redirect(v.w, v.Request, "/chat/"+url.PathEscape(cmp.Or(strings.TrimSpace(v.URL.Query().Get("name")), "general")), http.StatusSeeOther)
+			return nil
+		},
+		"GET /chat/{name}":          chatPage,
+		"POST /chat/{name}":         chatForm,
+		"GET /chat/{name}/suggest":  suggest,
+		"GET /chat/{name}/messages": chatPage, // only the part that changes, with ?fragment=messages
+	} {
+		s.handle(path, func(w http.ResponseWriter, r *http.Request) error { return page(&visit{r, s, w}) })
+	}
+}
+
+// recentMessages reads the newest messages of a chat; none if it is new.
+func (v *visit) recentMessages(conversation string) ([]shownMessage, error) {
+	var list messageList
+	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
+	var p *Problem
+	if errors.As(err, &p) && p.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	return foundMessages(list), err
+}
+
+func chatPage(v *visit) error {
+	name, err := v.chatName()
+	if err != nil {
+		return err
+	}
+	conversation := config.WebName + ":" + name
+	said, err := v.recentMessages(conversation)
+	if err != nil {
+		return err
+	}
+	messages := g.Node(faint(g.Text("Nobody has said anything here yet.")))
+	if len(said) > 0 {
+		messages = g.Map(said, func(m shownMessage) g.Node {
+			return g.Iff(m.Role != "tool" && m.Text != "", m.view)
+		})
+	}
+	messages = g.Group{messages, approvalsView(pendingApprovals(conversation, v.s.operator.Approvals(conversation)))}
+	return v.show(name, map[string]g.Node{"messages": messages}, chatView(name, conversation, messages))
+}
+
+// chatView is the chat, with a form that works without scripts.
+func chatView(name, conversation string, messages g.Node) g.Node {
+	return g.Group{
+		heading(name, h.Nav(
+			h.Class("tabs"),
+			h.A(h.Href(pageOf(conversation)), g.Text("Overview")), h.A(h.Href(pageOf(conversation)+"/settings"), g.Text("Settings")),
+		)),
+		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"/messages?fragment=messages"), messages),
+		h.Article(
+			h.Class("message assistant"), h.ID("writing"), g.Attr("hidden"),
+			h.Header(h.B(g.Text("assistant")), g.Text(" "), h.Span(h.Class("spinner"), h.Aria("hidden", "true"))),
+			longText("", ""),
+		),
+		h.P(h.Class("note"), h.ID("note"), h.Role("status"), g.Attr("hidden")),
+		form(
+			chatPageOf(name), h.ID("chat"), h.Class("chat"),
+			hidden("id", fmt.Sprintf("web-%d", time.Now().UnixNano())),
+			h.Label(h.Class("skip"), h.For("text"), g.Text("Message")),
+			h.Textarea(
+				h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"), h.Rows("3"), h.Required(), h.MaxLength("100000"),
+				h.Placeholder("Write to the bot. / shows the commands; Enter sends, Shift-Enter starts a new line"),
+			),
+			h.Div(h.Class("row"), button("main", "Send"), h.Button(h.Type("button"), h.ID("stop"), g.Attr("hidden"), g.Text("Stop"))),
+			h.Ul(h.ID("choices"), h.Class("choices"), h.Role("listbox"), h.Aria("label", "Commands"), g.Attr("hidden")),
+		),
+		h.Ul(h.ID("commands"), g.Attr("hidden"), g.Map(channel.Commands, func(c channel.Command) g.Node {
+			suggests := ""
+			for i, a := range c.Args {
+				if a.Suggests {
+					suggests = fmt.Sprint(i)
+				}
+			}
+			return h.Li(h.Data("name", c.Name), h.Data("usage", c.Usage()), h.Data("help", c.Help), h.Data("suggests", suggests))
+		})),
+		h.Script(h.Src("/static/chat.js"), h.Defer()),
+		h.Form(h.Class("search"), h.Action("/chat"), h.Method("get"), h.Label(g.Text("Another conversation "), h.Input(h.Name("name"), h.MaxLength("64"))), button("", "Open")),
+	}
+}

@@ -1,0 +1,75 @@
+// The buttons of a conversation's page.
+
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// commandForm runs the command of a button on a conversation's page.
+func commandForm(v *visit) error {
+	if err := v.ParseForm(); err != nil {
+		return bad("The form cannot be read.")
+	}
+	command := v.PathValue("command")
+	path := apiOf(v.name()) + "/" + command
+	switch command {
+	case "compact", "undo":
+		var body any
+		if command == "compact" {
+			body = compactBody{Focus: strings.TrimSpace(v.PostForm.Get("focus"))}
+		}
+		var job jobAnswer
+		if err := v.ask(http.MethodPost, path, nil, body, &job); err != nil {
+			return v.redirectProblem(pageOf(v.name()), err)
+		}
+		return v.redirectWithNote(pageOf(v.name()), job.words())
+	case "allow", "deny":
+		var done doneAnswer
+		allow := command == "allow"
+		if err := v.ask(http.MethodPost, apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), nil, approveBody{&allow}, &done); err != nil {
+			return v.redirectProblem(pageOf(v.name()), err)
+		}
+		return v.redirectWithNote(pageOf(v.name()), done.Reason)
+	case "new", "pause", "resume":
+		var done doneAnswer
+		if err := v.ask(http.MethodPost, path, nil, nil, &done); err != nil {
+			return v.redirectProblem(pageOf(v.name()), err)
+		}
+		return v.redirectWithNote(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))
+	}
+	return problem(http.StatusNotFound, "There is no such command.")
+}
+
+var doneWords = map[string]string{
+	"new":    "A new session. The earlier messages are summarized in the background; nothing is lost.",
+	"pause":  "The bot is silent here until it is resumed. Messages are still saved.",
+	"resume": "The bot answers here again.",
+}
+
+// words describes the result of a compaction.
+func (j jobAnswer) words() string {
+	switch j.State {
+	case "noop":
+		return "Nothing was done: " + j.Reason + "."
+	case "applied", "undone":
+		return fmt.Sprintf("Done: %d → %d tokens.", j.Before, j.After)
+	case "scheduled":
+		return "Scheduled: it starts when the running compaction has ended."
+	}
+	return fmt.Sprintf("Summarizing messages #%d to #%d in the background. The conversation goes on.", j.From, j.To)
+}
+
+// redirectProblem redirects to a page that shows why a request was rejected. A failure of the bot
+// has its own page.
+func (v *visit) redirectProblem(to string, err error) error {
+	p := v.s.problemOf(v.Request, err)
+	if p.Status >= 500 || p.Status == http.StatusNotFound {
+		return p
+	}
+	return v.redirectWithNote(to, p.Detail)
+}

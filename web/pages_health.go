@@ -1,0 +1,48 @@
+// The page of the bot's health.
+
+package web
+
+import (
+	"cmp"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+func healthPage(v *visit) error {
+	ok, parts := true, []Part{}
+	if v.s.o.Ready != nil {
+		ok, parts = v.s.o.Ready(v.Context())
+	}
+	state := healthView(ok, parts, v.s.o.Events.incidents())
+	return v.show("Health", map[string]g.Node{"live": state}, heading("Health"), live("*", "/health", state))
+}
+
+func healthView(ok bool, parts []Part, incidents []incident) g.Node {
+	class := map[bool]string{true: "good", false: "bad"}
+	state := "Something is wrong."
+	if ok {
+		state = "All is well."
+	}
+	view := g.Group{
+		h.P(h.Class("state "+class[ok]), g.Text(state)),
+		h.Ul(h.Class("parts"), g.Map(parts, func(p Part) g.Node {
+			return h.Li(h.Class(class[p.OK]), h.B(g.Text(p.Part)), g.Text(" "+cmp.Or(p.Why, "well")))
+		})),
+		h.H2(g.Text("Incidents since the start")),
+	}
+	if len(incidents) == 0 {
+		return append(view, faint(g.Text("None.")))
+	}
+	return append(view, h.Table(
+		h.Class("list"),
+		tableHead([]column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}),
+		h.TBody(g.Map(incidents, func(i incident) g.Node {
+			return h.Tr(
+				h.Td(h.Data("label", "When"), g.Text(day(i.Time))),
+				h.Td(h.Data("label", "Where"), g.If(i.Conversation != "", h.A(h.Href(pageOf(i.Conversation)), g.Text(i.Conversation)))),
+				h.Td(h.Data("label", "What"), h.B(g.Text(i.Name)), g.Text(" "+i.Text)),
+			)
+		})),
+	))
+}

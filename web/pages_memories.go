@@ -1,0 +1,162 @@
+// The pages of all memories and of one.
+
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/memory"
+)
+
+func memoriesPage(v *visit) error {
+	query := v.URL.Query()
+	query.Del("fragment")
+	for name, values := range query { // a form also sends empty fields
+		if len(values) > 0 && values[0] == "" {
+			query.Del(name)
+		}
+	}
+	query.Set("limit", strconv.Itoa(pageSize))
+	var list memoryList
+	if err := v.get("/api/memories", query, &list); err != nil {
+		return err
+	}
+	found := g.Node(h.P(g.Text("No memory fits.")))
+	if len(list.Memories) > 0 {
+		found = g.Group{
+			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
+			faint(grouped(list.Total), g.Text(" in all")),
+			v.paged(v.offset(), pageSize, list.Total).view(),
+		}
+	}
+	return v.show("Memories", nil,
+		heading("Memories"),
+		h.Form(
+			h.Class("search filters"), h.Role("search"),
+			searchBox(query.Get("q"), "Search"),
+			h.Label(g.Text("Kind "), h.Select(h.Name("kind"), h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, query.Get("kind")))),
+			h.Label(g.Text("State "), h.Select(h.Name("state"), options(memory.States, cmp.Or(query.Get("state"), "current")))),
+			h.Label(g.Text("About "), h.Input(h.Name("about"), h.Value(query.Get("about")), g.Attr("size", "10"))),
+			h.Label(g.Text("Conversation "), h.Input(h.Name("conversation"), h.Value(query.Get("conversation")), g.Attr("size", "16"))),
+			button("", "Show"),
+		),
+		found,
+	)
+}
+
+func memoryPageOf(id int64) string { return fmt.Sprint("/memories/", id) }
+
+func memoryLink(m memory.Memory) g.Node {
+	return h.A(h.Href(memoryPageOf(m.ID)), h.Dir("auto"), g.Text(m.Content))
+}
+
+func listedMemory(m memory.Memory) g.Node {
+	about := day(m.SaidAt) + " · " + m.Conversation
+	if m.Speaker != "" {
+		about = m.Speaker + " · " + about
+	}
+	if m.Confirmed > 1 {
+		about += fmt.Sprintf(" · said %d times", m.Confirmed)
+	}
+	return h.Li(
+		tag("", m.Kind), g.Text(" "),
+		g.If(m.Pinned, g.Group{tag("warn", "pinned"), g.Text(" ")}),
+		g.If(m.State != "active", g.Group{tag("", m.State), g.Text(" ")}),
+		memoryLink(m),
+		h.Div(h.Class("faint"), g.Text(about)),
+	)
+}
+
+func memoryPage(v *visit) error {
+	var m memoryAnswer
+	if err := v.get("/api/memories/"+url.PathEscape(v.PathValue("id")), nil, &m); err != nil {
+		return err
+	}
+	from := g.Node(g.Map(shownMessages(m.Messages), shownMessage.view))
+	if len(m.Messages) == 0 {
+		from = faint(g.Text("Its messages are gone, or somebody saved it by hand."))
+	}
+	title := fmt.Sprint("Memory ", m.ID)
+	return v.show(title, nil,
+		heading(title, h.A(h.Href("/memories"), g.Text("all memories"))),
+		h.BlockQuote(h.Class("text"), h.Dir("auto"), g.Text(m.Content)),
+		factsView(m.Memory),
+		h.Section(h.Class("actions"), memoryActions(m.Memory)),
+		h.H2(g.Text("Where it is from")),
+		from,
+		g.If(len(m.Chain) > 0, g.Group{h.H2(g.Text("Versions")), h.Ol(g.Map(m.Chain, func(old memory.Memory) g.Node {
+			return h.Li(memoryLink(old), g.Text(" "), h.Span(h.Class("faint"), g.Text(old.State+", "+day(old.SaidAt))))
+		}))}),
+	)
+}
+
+func factsView(m memory.Memory) g.Node {
+	fact := func(name string, value ...g.Node) g.Node { return g.Group{h.Dt(g.Text(name)), h.Dd(value...)} }
+	state, times := m.State, "1 time"
+	if m.Pinned {
+		state += ", pinned"
+	}
+	if m.Confirmed != 1 {
+		times = fmt.Sprintf("%d times", m.Confirmed)
+	}
+	return h.Dl(
+		h.Class("facts"),
+		fact("Kind", g.Text(m.Kind)),
+		fact("State", g.Text(state)),
+		fact("Said by", g.Text(cmp.Or(m.Speaker, "nobody named"))),
+		g.If(m.About != "", fact("About", g.Text(m.About))),
+		fact("Said", g.Text(day(m.SaidAt)+", "+times)),
+		fact("Importance", g.Textf("%.2f", m.Importance)),
+		fact("Saved by", g.Text(m.By)),
+		fact("In", h.A(h.Href(pageOf(m.Conversation)), g.Text(m.Conversation))),
+		g.If(!m.Expires.IsZero(), fact("Ends", g.Text(day(m.Expires)))),
+	)
+}
+
+func memoryActions(m memory.Memory) g.Node {
+	action := func(command string, content ...g.Node) g.Node {
+		return form(memoryPageOf(m.ID)+"/"+command, content...)
+	}
+	pin := action("pin", button("", "Pin"))
+	if m.Pinned {
+		pin = action("unpin", button("", "Unpin"))
+	}
+	actions := g.Group{pin, action("forget", button("danger", "Forget"))}
+	if m.State == "forgotten" {
+		actions = g.Group{action("restore", button("main", "Restore"))}
+	}
+	return g.Group{
+		g.If(m.State == "active", action("edit",
+			h.Class("wide"),
+			h.Label(g.Text("Text "), h.Input(h.Name("content"), h.Value(m.Content), h.MaxLength("1000"), h.Required(), h.Dir("auto"))),
+			button("", "Change"),
+		)),
+		actions,
+	}
+}
+
+// memoryForm runs the command of a button on a memory's page.
+func memoryForm(v *visit) error {
+	if err := v.ParseForm(); err != nil {
+		return bad("The form cannot be read.")
+	}
+	yes, no, content := true, false, v.PostForm.Get("content")
+	patches := map[string]memoryPatch{"edit": {Content: &content}, "pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
+	notes := map[string]string{"edit": "Changed.", "pin": "Pinned: it neither ends nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
+	p, known := patches[v.PathValue("command")]
+	if !known {
+		return problem(http.StatusNotFound, "There is no such command.")
+	}
+	here := "/memories/" + url.PathEscape(v.PathValue("id"))
+	if err := v.ask(http.MethodPatch, "/api"+here, nil, p, nil); err != nil {
+		return v.redirectProblem(here, err)
+	}
+	return v.redirectWithNote(here, notes[v.PathValue("command")])
+}

@@ -1,0 +1,115 @@
+// The summaries of a conversation, and the page of one.
+
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/channel"
+	"cairn/chat"
+)
+
+// summaryPageOf returns the path of a summary's page.
+func summaryPageOf(name string, id int64) string {
+	return fmt.Sprintf("%s/summaries/%d", pageOf(name), id)
+}
+
+// stackView shows the summaries at the top of a prompt. Opening one reads what it stands for.
+func stackView(name string, stack []channel.StackEntry) g.Node {
+	title := h.H2(g.Text("Summaries at the top of the prompt"))
+	if len(stack) == 0 {
+		return g.Group{title, faint(g.Text("Nothing was summarized yet: the model sees every message as it was said."))}
+	}
+	return g.Group{title, h.Ol(h.Class("stack"), g.Map(stack, func(s channel.StackEntry) g.Node {
+		kind, dates := string(s.Kind), day(s.FromTime)
+		if s.Level > 0 {
+			kind += fmt.Sprint(" ", s.Level)
+		}
+		if last := day(s.ToTime); last != dates {
+			dates += " to " + last
+		}
+		href := summaryPageOf(name, s.ID)
+		return h.Li(h.Class("entry "+string(s.Kind)), h.Details(
+			h.Data("src", href+"?fragment=summary"),
+			h.Summary(
+				h.Span(h.Class("span"), g.Textf("#%d – #%d", s.From, s.To)), g.Text(" "),
+				tag(string(s.Kind), kind), g.Text(" "),
+				h.Span(h.Class("faint"), g.Textf("%s · %d tokens · by %s", dates, s.Tokens, s.By)),
+			),
+			longText("", s.Text),
+			h.P(h.A(h.Href(href), g.Text("Open: the messages behind it"))),
+		))
+	}))}
+}
+
+func summaryPage(v *visit) error {
+	var s summaryAnswer
+	query := url.Values{"limit": {fmt.Sprint(pageSize)}}
+	if from := v.URL.Query().Get("from"); from != "" {
+		query.Set("from", from)
+	}
+	if err := v.get(apiOf(v.name())+"/summaries/"+url.PathEscape(v.PathValue("id")), query, &s); err != nil {
+		return err
+	}
+	summary := summaryView(v.name(), s)
+	return v.show(v.name(), map[string]g.Node{"summary": summary},
+		heading(fmt.Sprint("Summary ", s.Summary.ID), h.A(h.Href(pageOf(v.name())), g.Text("back to "+v.name()))),
+		summary,
+	)
+}
+
+func summaryView(name string, s summaryAnswer) g.Node {
+	view := g.Group{
+		h.P(tag(string(s.Summary.Kind), string(s.Summary.Kind)), g.Textf(" of messages #%d to #%d, by %s, %d tokens", s.Summary.From, s.Summary.To, s.Summary.By, s.Summary.Tokens)),
+		longText("boxed", s.Summary.Text),
+	}
+	if len(s.Children) > 0 {
+		view = append(view, h.H2(g.Text("Made of")), h.Ol(h.Class("stack"), g.Map(s.Children, func(c channel.StackEntry) g.Node {
+			return h.Li(
+				h.Class("entry "+string(c.Kind)),
+				h.A(h.Href(summaryPageOf(name, c.ID)), g.Textf("#%d – #%d", c.From, c.To)), g.Text(" "),
+				h.Span(h.Class("faint"), g.Textf("%s, %d tokens", c.Kind, c.Tokens)),
+				longText("", c.Text),
+			)
+		})))
+	}
+	if len(s.Messages) > 0 {
+		view = append(view, h.H2(g.Text("Stands for")), g.Map(shownMessages(s.Messages), shownMessage.view))
+	}
+	if s.From > 0 {
+		view = append(view, h.P(h.A(h.Href(fmt.Sprintf("%s?from=%d", summaryPageOf(name, s.Summary.ID), s.From)), g.Text("More messages →"))))
+	}
+	return view
+}
+
+// shownMessage is a message on a page.
+type shownMessage struct {
+	chat.Record
+	Who   string
+	Match string // the part of a text or a file that a search matched, shown instead of the whole; empty: the whole is shown
+}
+
+func shownMessages(all []chat.Record) (made []shownMessage) {
+	for _, m := range all {
+		made = append(made, shownMessage{Record: m, Who: cmp.Or(m.Author, string(m.Role))})
+	}
+	return made
+}
+
+// foundMessages is shownMessages for a list that may be the result of a search.
+func foundMessages(list messageList) (made []shownMessage) {
+	for _, m := range list.Messages {
+		shown := shownMessage{Record: m.Record, Who: cmp.Or(m.Author, string(m.Role))}
+		if !strings.Contains(m.Text, m.Match) {
+			shown.Match = m.Match
+		}
+		made = append(made, shown)
+	}
+	return made
+}

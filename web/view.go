@@ -1,0 +1,258 @@
+// The frame of every page, and what several pages show.
+//
+// Pages are made of Go values, not of templates: a template finds methods by name, so that the linker
+// has to keep every method of every library, which is a third of the program.
+
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/chat"
+)
+
+// frame has the data around the content of a page.
+type frame struct {
+	Title, Version string
+	Nav            []link
+	Flash          string
+	LoggedIn       bool
+}
+
+type link struct {
+	Name, Href string
+	Here       bool
+}
+
+// around returns the whole page.
+func (f frame) around(content g.Node) g.Node {
+	return h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.TitleEl(g.Text(f.Title+" · Cairn")),
+			h.Link(h.Rel("icon"), h.Href("/static/icon.svg")),
+			h.Link(h.Rel("stylesheet"), h.Href("/static/chart.css")),
+			h.Link(h.Rel("stylesheet"), h.Href("/static/style.css")),
+			h.Script(h.Src("/static/app.js"), h.Defer()),
+		),
+		h.Body(
+			h.A(h.Class("skip"), h.Href("#main"), g.Text("Skip to the content")),
+			h.Header(
+				h.Class("top"),
+				h.A(h.Class("brand"), h.Href("/"), h.Img(h.Src("/static/icon.svg"), h.Alt(""), h.Width("22"), h.Height("22")), g.Text(" Cairn")),
+				h.Nav(h.Aria("label", "Pages"), g.Map(f.Nav, func(l link) g.Node {
+					return h.A(h.Href(l.Href), current(l.Here), g.Text(l.Name))
+				})),
+				h.Span(h.Class("live"), h.ID("connection"), h.Role("status")),
+				g.If(f.LoggedIn, form("/logout", h.Button(h.Class("quiet"), g.Text("Log out")))),
+			),
+			h.Main(
+				h.ID("main"),
+				g.If(f.Flash != "", h.P(h.Class("flash"), h.Role("status"), g.Text(f.Flash))),
+				content,
+			),
+			h.Footer(g.Text("Cairn "+f.Version+" · conversations never end")),
+		),
+	))
+}
+
+// writePage writes a page or a part of one.
+func writePage(w http.ResponseWriter, status int, page g.Node) error {
+	var out strings.Builder
+	if err := page.Render(&out); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(out.String())) // the client may be gone
+	return nil
+}
+
+// loginView asks for the token; why tells what was wrong with the last one.
+func loginView(next, why string) g.Node {
+	return h.Form(
+		h.Method("post"), h.Action("/login"), h.Class("login"),
+		h.H1(g.Text("Log in")),
+		faint(g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")), g.Text(" names, or in CAIRN_WEB_TOKEN.")),
+		g.If(why != "", h.P(h.Class("note warn"), h.Role("alert"), g.Text(why))),
+		hidden("next", next),
+		h.Label(g.Text("Token "), h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus())),
+		button("main", "Log in"),
+	)
+}
+
+func current(here bool) g.Node { return g.If(here, h.Aria("current", "page")) }
+
+func heading(title string, more ...g.Node) g.Node {
+	return h.Div(h.Class("head"), h.H1(g.Text(title)), g.Group(more))
+}
+
+func faint(content ...g.Node) g.Node { return h.P(h.Class("faint"), g.Group(content)) }
+
+func note(content ...g.Node) g.Node { return h.P(h.Class("note"), g.Group(content)) }
+
+func warning(text string) g.Node { return h.P(h.Class("note warn"), g.Text(text)) }
+
+func tag(class, text string) g.Node {
+	return h.Span(h.Class(strings.TrimSpace("tag "+class)), g.Text(text))
+}
+
+// form changes something when it is sent.
+func form(action string, content ...g.Node) g.Node {
+	return h.Form(h.Method("post"), h.Action(action), g.Group(content))
+}
+
+// searchForm shows the same page again, with what is typed as parameters.
+func searchForm(content ...g.Node) g.Node {
+	return h.Form(h.Class("search"), h.Role("search"), g.Group(content))
+}
+
+func searchBox(value, label string) g.Node {
+	return h.Input(h.Type("search"), h.Name("q"), h.Value(value), h.Placeholder(label), h.Aria("label", label))
+}
+
+func hidden(name, value string) g.Node {
+	return h.Input(h.Type("hidden"), h.Name(name), h.Value(value))
+}
+
+func button(class, text string) g.Node {
+	return h.Button(g.If(class != "", h.Class(class)), g.Text(text))
+}
+
+func options(all []string, chosen string) g.Node {
+	return g.Map(all, func(one string) g.Node { return h.Option(g.If(one == chosen, h.Selected()), g.Text(one)) })
+}
+
+// column is the head of a column; on a narrow screen it labels each cell.
+type column struct {
+	Name   string
+	Number bool
+}
+
+func (c column) class() g.Node { return g.If(c.Number, h.Class("number")) }
+
+func tableHead(columns []column) g.Node {
+	return h.THead(h.Tr(g.Map(columns, func(c column) g.Node {
+		return h.Th(h.Scope("col"), c.class(), g.Text(c.Name))
+	})))
+}
+
+// tableRow has a cell in each column; the first heads the row.
+func tableRow(columns []column, cells ...g.Node) g.Node {
+	row := g.Group{h.Th(h.Scope("row"), cells[0])}
+	for i, c := range columns[1:] {
+		row = append(row, h.Td(h.Data("label", c.Name), c.class(), cells[i+1]))
+	}
+	return h.Tr(row)
+}
+
+// live is a part of a page that a script reads again when something happens in a conversation; "*"
+// means anywhere, "conversations" in any of them.
+func live(in, from string, content g.Node) g.Node {
+	return h.Section(h.Data("live", in), h.Data("src", from), content)
+}
+
+func (p pager) view() g.Node {
+	if p.Earlier == "" && p.Later == "" {
+		return nil
+	}
+	return h.Nav(
+		h.Class("pager"), h.Aria("label", "Pages of the list"),
+		g.If(p.Earlier != "", h.A(h.Href(p.Earlier), h.Rel("prev"), g.Text("← Previous"))),
+		g.If(p.Later != "", h.A(h.Href(p.Later), h.Rel("next"), g.Text("Next →"))),
+	)
+}
+
+// windowFill is how full a window is.
+type windowFill struct{ Used, Max int }
+
+// Percent returns the fill in percent, with one decimal.
+func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
+
+// bar is coloured by how near the window is to its end.
+func (f windowFill) bar() g.Node {
+	class := "bad"
+	switch {
+	case f.Percent() < 80:
+		class = "good"
+	case f.Percent() < 95:
+		class = "warn"
+	}
+	return h.Progress(h.Class(class), h.Max("100"), h.Value(fmt.Sprint(f.Percent())), h.Aria("label", "how full the window is"))
+}
+
+func (f windowFill) view() g.Node {
+	return h.Span(h.Class("fill"), f.bar(), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", f.Percent())))
+}
+
+func (m shownMessage) view() g.Node {
+	id := fmt.Sprint("m", m.Seq)
+	return h.Article(
+		h.Class("message "+string(m.Role)), h.ID(id),
+		h.Header(
+			h.B(g.Text(m.Who)), g.Text(" "),
+			h.A(h.Class("faint"), h.Href("#"+id), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
+			h.Time(h.Class("faint"), h.DateTime(machineTime(m.Time)), g.Text(day(m.Time))),
+		),
+		g.If(m.Match == "" && m.Text != "", longText("", m.Text)),
+		g.If(m.Match != "", longText("", m.Match)),
+		g.If(m.Match == "", g.Map(m.With, func(w chat.With) g.Node {
+			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
+		})),
+	)
+}
+
+// longText is text that people or models wrote, with their line breaks.
+func longText(class, text string) g.Node {
+	return h.Div(h.Class(strings.TrimSpace("text "+class)), h.Dir("auto"), g.Text(text))
+}
+
+// approvalsView asks for each tool call that waits.
+func approvalsView(all []pendingApproval) g.Node {
+	return g.Map(all, func(a pendingApproval) g.Node {
+		answer := func(command, class, label string) g.Node {
+			return form(a.Page+"/"+command, hidden("code", a.Code), button(class, label))
+		}
+		return h.Div(
+			h.Class("note warn approval"),
+			h.P(g.Text("The model wants to call "), h.B(g.Text(a.Tool)), g.Text(" with "), h.Code(g.Text(a.Arguments))),
+			answer("allow", "main", "Allow"), g.Text(" "), answer("deny", "", "Deny"),
+		)
+	})
+}
+
+// pageOf returns the path of a conversation's page.
+func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
+
+// chatPageOf returns the path of a chat: name is the part of the conversation's after "web:".
+func chatPageOf(name string) string { return "/chat/" + url.PathEscape(name) }
+
+// day formats a time, in the zone of the settings.
+func day(t time.Time) string {
+	t = t.Local()
+	if t.Year() == time.Now().Year() {
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006")
+}
+
+func machineTime(t time.Time) string { return t.Format("2006-01-02T15:04:05Z") }
+
+// thousands inserts spaces between thousands.
+func thousands[N int | int64 | string](n N) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	return text
+}
+
+func grouped[N int | int64](n N) g.Node { return g.Text(thousands(n)) }
