@@ -15,7 +15,6 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/store"
 )
 
 const (
@@ -144,17 +143,14 @@ func (c *crowd) snapshot(n int) (counts, []time.Duration) {
 // remember imports a history into each channel, and makes the store open all its database
 // connections, so that handles can be counted.
 func (c *crowd) remember(ctx context.Context, s *screen) error {
-	var done, past atomic.Int64
+	var done, imported atomic.Int64
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(deliverers)
 	for n, m := range c.members {
 		group.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(n), 2))
-			batch := make([]store.Inbound, 18+r.IntN(22))
-			for i := range batch {
-				batch[i] = store.Inbound{ID: fmt.Sprint("past", i), AuthorID: "2", Author: "Ben", Text: c.lines[r.IntN(len(c.lines))], Time: time.Now().Add(-time.Hour)}
-			}
-			past.Add(int64(len(batch)))
+			batch := past(18+r.IntN(22), time.Now().Add(-time.Hour), func() string { return c.lines[r.IntN(len(c.lines))] })
+			imported.Add(int64(len(batch)))
 			s.progress("%d of %d channels have a past", done.Add(1), len(c.members))
 			_, err := c.store.conversation(within, m.name, batch)
 			return err
@@ -163,7 +159,7 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	c.past = int(past.Load())
+	c.past = int(imported.Load())
 	group, within = errgroup.WithContext(ctx)
 	for range storeReaders {
 		group.Go(func() error {

@@ -84,11 +84,8 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	f.providers[name] = p
 	f.mu.Unlock()
 	words := rand.New(rand.NewPCG(t.seed, 1))
-	past := make([]store.Inbound, 12+int(t.seed%5))
-	for i := range past {
-		past[i] = store.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: textOf(words, 120, pastWords), Time: time.Unix(int64(i), 0)}
-	}
-	conv, err := f.store.conversation(ctx, name, past)
+	said := past(12+int(t.seed%5), time.Unix(0, 0), func() string { return textOf(words, 120, pastWords) })
+	conv, err := f.store.conversation(ctx, name, said)
 	if err != nil {
 		return err
 	}
@@ -115,7 +112,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 		return err
 	}
 	t.requests = n
-	return f.check(ctx, conv, t, name, len(past), asked)
+	return f.check(ctx, conv, t, name, len(said), asked)
 }
 
 // pastWords are the words of earlier messages: few, so that short answers are plausible summaries.

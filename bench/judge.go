@@ -13,7 +13,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/llm"
 	"cairn/simulate"
 	"cairn/words"
 )
@@ -138,13 +137,9 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 }
 
 // messages returns the messages of the recording in their stored form.
-func (r recording) messages() []chat.Message {
-	all := make([]chat.Message, len(r.said))
-	for i, in := range r.past() {
-		all[i] = chat.Message{
-			Seq: int64(i + 1), Turn: int64(i + 1), Role: llm.RoleUser, Author: in.Author, AuthorID: in.AuthorID,
-			Text: in.Text, Attachments: in.Attachments, Time: in.Time,
-		}
+func (r recording) messages() (all []chat.Message) {
+	for _, m := range simulate.FromFile(r.name, r.past(), "").Messages {
+		all = append(all, m.Message)
 	}
 	return all
 }

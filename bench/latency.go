@@ -11,7 +11,6 @@ import (
 
 	"cairn/channel"
 	"cairn/llm"
-	"cairn/store"
 )
 
 const (
@@ -85,11 +84,8 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 	}
 	words := rand.New(rand.NewPCG(1, 1))
 	for _, name := range []string{quiet, busy} {
-		past := make([]store.Inbound, 200)
-		for i := range past {
-			past[i] = store.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: text(words, 250), Time: time.Unix(int64(i), 0)}
-		}
-		if _, err := f.store.conversation(ctx, name, past); err != nil {
+		said := past(200, time.Unix(0, 0), func() string { return text(words, 250) })
+		if _, err := f.store.conversation(ctx, name, said); err != nil {
 			return f, errors.Join(err, f.close())
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -96,7 +95,9 @@ func fillChannels(ctx context.Context, s *screen, dir string, channels, each int
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	words := rand.New(rand.NewPCG(1, 2))
 	for n := range channels {
-		_, err := hub.Import(ctx, fmt.Sprintf("terminal:c%d", n), pastTalk(words, each), func(done int) {
+		begin := time.Now().Add(-time.Duration(each+60) * time.Minute)
+		said := past(each, begin, func() string { return text(words, 4+words.IntN(36)) })
+		_, err := hub.Import(ctx, fmt.Sprintf("terminal:c%d", n), inOrder(said), func(done int) {
 			s.progress("%s of %s messages are written", thousands(n*each+done), thousands(channels*each))
 		})
 		if err != nil {
@@ -104,20 +105,6 @@ func fillChannels(ctx context.Context, s *screen, dir string, channels, each int
 		}
 	}
 	return nil
-}
-
-// pastTalk returns n messages of a channel, a minute apart.
-func pastTalk(words *rand.Rand, n int) iter.Seq2[channel.Inbound, error] {
-	when := time.Now().Add(-time.Duration(n+60) * time.Minute)
-	return func(yield func(channel.Inbound, error) bool) {
-		for i := range n {
-			author := []string{"Ada", "Ben", "Cleo"}[i%3]
-			m := channel.Inbound{ID: fmt.Sprint("past", i), AuthorID: author, Author: author, Text: text(words, 4+words.IntN(36)), Time: when.Add(time.Duration(i) * time.Minute)}
-			if !yield(m, nil) {
-				return
-			}
-		}
-	}
 }
 
 // measureStarts starts cairn repeatedly. With killed, each start follows a run that was killed when

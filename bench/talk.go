@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"cairn/store"
 )
 
 // The conversation of `cost`: generated from a seed, so that it is the same for every strategy.
@@ -103,6 +105,16 @@ func freshWords(r *rand.Rand, n int, words []string) string {
 		b.WriteString(words[r.IntN(len(words))] + " ")
 	}
 	return b.String()
+}
+
+// past returns n messages of three people, a minute apart.
+func past(n int, begin time.Time, text func() string) []store.Inbound {
+	all := make([]store.Inbound, n)
+	for i := range all {
+		author := []string{"Ada", "Ben", "Cleo"}[i%3]
+		all[i] = store.Inbound{ID: fmt.Sprint("past", i), AuthorID: author, Author: author, Text: text(), Time: begin.Add(time.Duration(i) * time.Minute)}
+	}
+	return all
 }
 
 // fact returns a generated memory, a different one for each n.
