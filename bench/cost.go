@@ -51,7 +51,6 @@ func newCost() *benchmark {
 	})
 	b.integer(&p.turns, "turns", 2000, 1, 100_000, "`N` turns")
 	b.Flags().StringVar(&p.cache.Kind, "cache", promptcache.Prefix, "`RULE` by which prompts are cached: "+strings.Join(promptcache.Kinds, ", "))
-	b.quick = "--turns 300"
 	return b
 }
 

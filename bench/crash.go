@@ -30,7 +30,6 @@ func newCrash() *benchmark {
 	})
 	b.integer(&kills, "kills", 500, 1, 1_000_000, "kill it `N` times")
 	b.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
-	b.quick = "--kills 40"
 	return b
 }
 

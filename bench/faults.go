@@ -31,7 +31,6 @@ func newFaults() *benchmark {
 		return injectFaults(ctx, s, llmtest.Faults(), seeds, func(int) []string { return positions })
 	})
 	b.integer(&seeds, "seeds", 3, 1, 1000, "`N` conversations for each fault and position")
-	b.quick = "--seeds 1"
 	return b
 }
 

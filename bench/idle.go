@@ -28,7 +28,6 @@ func newIdle() *benchmark {
 		return measureIdle(ctx, s, channels)
 	})
 	b.integer(&channels, "channels", 10_000, 1, 1_000_000, "`N` channels")
-	b.quick = "--channels 2000"
 	return b
 }
 

@@ -33,7 +33,6 @@ func newLatency() *benchmark {
 	b.Flags().DurationVar(&summaryTakes, "summary", 5*time.Second, "`TIME` the model takes for a summary")
 	within(b, "summary", &summaryTakes, 100*time.Millisecond, time.Minute)
 	b.integer(&turns, "turns", 200, 1, 100_000, "`N` turns in each channel")
-	b.full, b.quick = "--turns 400", "--turns 50"
 	return b
 }
 

@@ -39,7 +39,6 @@ func newLoad() *benchmark {
 	within(b, "minutes", &l.minutes, 0.05, 10_000)
 	b.Flags().Float64Var(&l.rate, "rate", defaultRate, "`N` messages a second, in all channels together")
 	within(b, "rate", &l.rate, 0.001, 10_000)
-	b.quick = "--minutes 2"
 	return b
 }
 

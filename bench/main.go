@@ -75,8 +75,7 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 costs nothing and can be repeated. It writes to the temporary folder, and removes its files.
 
 ` + exitHelp,
-		Example: `  go run ./bench all                 every benchmark
-  go run ./bench load --minutes 3    a thousand channels at once
+		Example: `  go run ./bench load --minutes 3    a thousand channels at once
   go run ./bench cost --json | jq .  what a long conversation costs, for a program`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -87,11 +86,10 @@ costs nothing and can be repeated. It writes to the temporary folder, and remove
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	all := benchmarks()
-	for _, b := range all {
+	for _, b := range benchmarks() {
 		root.AddCommand(b.Command)
 	}
-	root.AddCommand(newAll(all), newPicture(screenOf(out, progress)))
+	root.AddCommand(newPicture(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args

@@ -39,7 +39,6 @@ func newModels() *benchmark {
 		return measureModels(ctx, s, modelTrials(), turns)
 	})
 	b.integer(&turns, "turns", 100, 1, 100_000, "`N` turns with each model")
-	b.quick = "--turns 20"
 	return b
 }
 

@@ -33,7 +33,6 @@ func newStart() *benchmark {
 		return r, err
 	})
 	b.integer(&messages, "messages", 100_000, 2*perChannel, 10_000_000, "`N` messages in a data folder")
-	b.quick = "--messages 20000"
 	return b
 }
 

@@ -41,7 +41,6 @@ func newTurn() *benchmark {
 	})
 	b.integer(&o.channels, "channels", 50, 1, 1000, "`N` conversations")
 	b.integer(&o.turns, "turns", 50, 1, 10_000, "`N` turns in each")
-	b.quick = "--turns 20"
 	return b
 }
 
