@@ -45,14 +45,17 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 	}
 }
 
-// wakeUnfinished wakes the matching conversations that have something left to do, such as task
-// results they have not seen yet. It returns their names.
+// wakeUnfinished wakes the matching conversations, and their tasks, that have something left to do,
+// such as task results they have not seen yet. It returns their names.
 func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation string) bool) ([]string, error) {
 	names, err := o.hub.o.Store.Unfinished(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !match(name) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		root, _ := store.RootOf(name)
+		return !match(root)
+	})
 	for _, name := range names {
 		if err := o.hub.wake(ctx, name); err != nil {
 			return nil, err

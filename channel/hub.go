@@ -220,12 +220,14 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 	return c.waitIdle(ctx)
 }
 
-// Drain returns once all turns, replies and running workers have ended. It does not wait for tasks:
-// the next start continues them.
+// Drain returns once all turns, replies and running workers have ended. It does not wait for open
+// tasks: the next start continues them.
 func (h *Hub) Drain(ctx context.Context) error {
 	for c := range h.all() {
 		if c.isTask() {
-			continue
+			if t, err := c.records.Tasks().Self(ctx); err != nil || t.State == store.TaskOpen {
+				continue
+			}
 		}
 		if err := c.waitIdle(ctx); err != nil {
 			return err

@@ -116,7 +116,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen 
 		if seen.memory(m.ID, m.Sources) {
 			continue
 		}
-		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, chat.Named(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
+		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, chat.CleanName(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
 		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
 			line += fmt.Sprintf(", #%d", seq)
 		}
@@ -136,7 +136,7 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 		if seen.message(m.Seq) || text == "" {
 			continue
 		}
-		name := chat.Named(m.Author)
+		name := m.Name()
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}

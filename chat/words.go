@@ -29,7 +29,7 @@ func Header(m Message) string {
 	if to := RepliedTo(m); to != "" {
 		reply = ", replying to " + to
 	}
-	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Format(TimeFormat), CleanName(m.Author), reply)
+	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Format(TimeFormat), m.Name(), reply)
 }
 
 // RepliedTo returns which message m replies to: its number, or the start of its text if it is
@@ -99,6 +99,19 @@ func sizeWords(bytes int64) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
+// TaskAuthor begins the AuthorID of a task's result, which is the name of the task's conversation.
+const TaskAuthor = "task:"
+
+// Name returns the author's display name for the prompt. A task's has a #, which no person's has:
+// "researcher (task #1)".
+func (m Message) Name() string {
+	name := CleanName(m.Author)
+	if strings.HasPrefix(m.AuthorID, TaskAuthor) {
+		name = strings.Replace(name, "(task ", "(task #", 1)
+	}
+	return name
+}
+
 // CleanName returns a display name that cannot forge a header: one line, no brackets, no hash, at
 // most 64 characters.
 func CleanName(name string) string {
@@ -114,9 +127,6 @@ func CleanName(name string) string {
 	}
 	return insideLine(clean)
 }
-
-// Named returns a display name for the prompt: nothing in it can end what contains it.
-func Named(name string) string { return CleanName(name) }
 
 // CleanLine is CleanName for any text of at most most characters; it marks where it cuts.
 func CleanLine(text string, most int) string {

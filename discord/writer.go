@@ -44,10 +44,16 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 // Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	id, err := w.deliver(ctx, piece)
-	if err == nil && piece.Part == piece.Parts-1 && len(w.pieces) > piece.Parts {
-		w.d.work.Start(func(ctx context.Context) { w.deleteStreamed(context.WithoutCancel(ctx), piece.Parts) }) // the reply became shorter
+	if err != nil || piece.Part < piece.Parts-1 {
+		return id, err
 	}
-	return id, err
+	// If the reply became shorter, the rest goes before the piece counts as sent: after a crash it is
+	// sent again.
+	if err := w.adopt(ctx); err != nil {
+		return "", err
+	}
+	w.deleteStreamed(context.WithoutCancel(ctx), piece.Parts)
+	return id, nil
 }
 
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, error) {

@@ -72,3 +72,31 @@ func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
 	r.stop() // what was begun is done
 	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
 }
+
+func TestStreamedPiecesTooManyGoBeforeTheReplyCountsAsSent(t *testing.T) {
+	t.Parallel()
+	t.Run("in the process that streamed them", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, discordtest.Options{}, quick).start()
+		w := r.connector.Reply(r.place(r.square), nil)
+		w.Show(wordsOf(700))
+		r.shows(r.square, wordsOf(700))
+		r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+		r.sendAll(w, "Short.")
+		check.Equal(t, "messages when it is sent", strings.Join(r.contents(r.square), "|"), "Short.")
+	})
+	t.Run("in the next process, after a crash", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, discordtest.Options{}, quick).start()
+		m := r.Say(r.square, r.ann.ID, "question")
+		for i, text := range []string{"Short.", "the second piece", "the third piece"} {
+			check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, replyTarget(i, []string{m.ID}), nonce(text)), false))(t)
+		}
+		r.notice(r.square, "older messages were summarized")
+		check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+		r.connector.started = time.Now()
+		piece := channel.Piece{Reply: "r", Parts: 1, Text: "Short.", To: []string{m.ID}, Sending: true}
+		check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
+		check.Equal(t, "messages", strings.Join(r.contents(r.square), "|"), "Short.|older messages were summarized")
+	})
+}

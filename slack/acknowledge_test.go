@@ -35,6 +35,43 @@ func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
 }
 
+func TestAnEventWithoutATimeIsRefused(t *testing.T) {
+	t.Parallel()
+	r, general, ann := connectedRig(t, quick(), answerN)
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
+	r.stored(conversation(general), "user: on Monday")
+	for _, invalid := range []any{"soon", "1700000000.abc", "-1.000000", nil} {
+		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": invalid, "text": mention + "when?"})
+		r.w.Emit(map[string]any{
+			"type": "message", "subtype": "message_changed", "channel": general, "ts": invalid,
+			"message":          map[string]any{"type": "message", "user": ann, "text": "on Tuesday", "ts": ts},
+			"previous_message": map[string]any{"type": "message", "user": ann, "text": "on Monday", "ts": ts},
+		})
+	}
+	r.eventually("all are acknowledged", r.acknowledged)
+	r.w.Edit(general, ts, "on Friday")
+	r.stored(conversation(general), "user: on Friday")
+	r.answered(general)
+	check.Equal(t, "events that the log tells of", strings.Count(r.logs.String(), "event_refused"), 8)
+}
+
+func TestTimeOfATS(t *testing.T) {
+	for ts, want := range map[string]time.Time{
+		"1700000000.000200":   time.Unix(1700000000, 200_000),
+		"1700000000.5":        time.Unix(1700000000, 500_000_000),
+		"1700000000":          time.Unix(1700000000, 0),
+		"0.000000":            time.Unix(0, 0),
+		"":                    {},
+		"soon":                {},
+		"-1.000000":           {},
+		"1.-5":                {},
+		"1700000000.00020x":   {},
+		"9999999999999999999": {},
+	} {
+		check.Equal(t, ts, timeOf(ts), want)
+	}
+}
+
 func TestABurstStaysInOrder(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, slacktest.Options{}, answerN)

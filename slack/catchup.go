@@ -13,6 +13,7 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -58,23 +59,33 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.firstHello = time.Now()
 		return nil
 	}
-	l := s.newListing(time.Now())
-	s.tasks.Start(func(ctx context.Context) { s.backfillAll(ctx, gaps, l) })
+	s.newListing(gaps, time.Now())
+	select {
+	case s.hello <- struct{}{}:
+	default: // backfillAll has not yet taken the previous one
+	}
 	return nil
 }
 
-// listing is a search for unknown channels that may have missed messages.
+// listing is what the latest hello found: the conversations with a gap, and since when unknown
+// channels may have missed messages.
 type listing struct {
-	since time.Time   // of the messages to read
-	done  atomic.Bool // it succeeded
+	gaps  []channel.Gap   // the most recently active conversation first
+	known map[string]bool // conversations, by name
+	since time.Time       // of the messages to read in unknown channels
+	done  atomic.Bool     // those were found
 }
 
 // newListing replaces the listing, and also covers the period of the old one if that has not
 // succeeded.
-func (s *Slack) newListing(now time.Time) *listing {
-	l := &listing{since: slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)}
+func (s *Slack) newListing(gaps []channel.Gap, now time.Time) *listing {
+	l := &listing{gaps: gaps, known: make(map[string]bool), since: slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)}
 	if previous := s.listing.Load(); previous != nil && !previous.done.Load() && previous.since.Before(l.since) {
 		l.since = previous.since
+	}
+	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
+	for _, gap := range gaps {
+		l.known[gap.Conversation] = true
 	}
 	s.listing.Store(l)
 	return l
@@ -100,55 +111,73 @@ const (
 	maxListPause = time.Hour       // between attempts to list the channels
 )
 
-// backfillAll backfills all conversations with a gap, the most recently active first, and unknown
-// channels. If listing those fails it retries, until a newer listing replaces l.
-func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, l *listing) {
-	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
-	known := make(map[string]bool, len(gaps))
-	n := 0
-	backfill := func(gaps []channel.Gap) {
-		for _, gap := range gaps {
-			known[gap.Conversation] = true
-			if n++; n > maxImmediate && platform.Sleep(ctx, s.times.pages) != nil {
-				return
-			}
-			after := "" // the gap is stored
-			if gap.After == "" {
-				after = tsOf(l.since)
-			}
-			if err := s.hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
-				s.log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
-			}
-		}
-	}
-	for _, gap := range gaps {
-		known[gap.Conversation] = true
-	}
-	first := min(len(gaps), maxImmediate)
-	backfill(gaps[:first])
-	gaps = gaps[first:]
+// backfillAll backfills after each hello. A hello in the meantime takes effect afterwards, however
+// often sockets die. If the channels cannot be listed, it tries again later.
+func (s *Slack) backfillAll(ctx context.Context) {
 	incident := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
-	platform.Retry(ctx, platform.Backoff{First: s.times.list, Most: maxListPause}, func() (done bool) {
-		limited, cancel := context.WithTimeout(ctx, listTimeout)
-		channels, err := s.memberships(limited)
-		cancel()
-		var unknown []channel.Gap
-		for _, id := range channels {
-			if name := s.place(id, "").String(); !known[name] {
-				unknown = append(unknown, channel.Gap{Conversation: name})
-			}
+	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
+	pace := rate.NewLimiter(rate.Every(s.times.pages), maxImmediate)
+	var l *listing
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		case <-s.hello:
+			l = s.listing.Load()
+			pause.Reset()
 		}
-		backfill(slices.Concat(unknown, gaps))
-		gaps = nil
-		switch {
+		again = nil
+		switch err := s.backfill(ctx, pace, l); {
 		case err == nil:
 			incident.End()
 			l.done.Store(true)
 		case ctx.Err() == nil:
 			incident.Begin(err)
+			again = time.After(pause.Next())
 		}
-		return err == nil || s.listing.Load() != l
-	})
+	}
+}
+
+// backfill backfills all conversations with a gap, the most recently active first, and unknown
+// channels. After an error, the next call backfills the channels that were not found.
+func (s *Slack) backfill(ctx context.Context, pace *rate.Limiter, l *listing) error {
+	first := min(len(l.gaps), maxImmediate)
+	s.catchUp(ctx, pace, l.since, l.gaps[:first])
+	if err := pace.Wait(ctx); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, listTimeout)
+	channels, err := s.memberships(limited)
+	cancel()
+	var unknown []channel.Gap
+	for _, id := range channels {
+		if name := s.place(id, "").String(); !l.known[name] {
+			l.known[name] = true
+			unknown = append(unknown, channel.Gap{Conversation: name})
+		}
+	}
+	s.catchUp(ctx, pace, l.since, slices.Concat(unknown, l.gaps[first:]))
+	l.gaps = nil
+	return err
+}
+
+// catchUp has conversations read their gaps; since is where the gap begins in those that were
+// unknown.
+func (s *Slack) catchUp(ctx context.Context, pace *rate.Limiter, since time.Time, gaps []channel.Gap) {
+	for _, gap := range gaps {
+		if pace.Wait(ctx) != nil {
+			return
+		}
+		after := "" // the gap is stored
+		if gap.After == "" {
+			after = tsOf(since)
+		}
+		if err := s.hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
+			s.log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
+		}
+	}
 }
 
 // kinds are the types of conversations that a bot can be in.

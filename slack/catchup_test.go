@@ -252,8 +252,11 @@ func TestHistoryOfAThread(t *testing.T) {
 func TestHistoryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r, general, _ := connectedRig(t, unhelpful(), ok)
-	for _, name := range []string{conversation("C404"), conversation(general, "1700000000.000001")} {
-		if _, err := r.connector.History(t.Context(), name, channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, channel.ErrGone) {
+	const ts = "1700000000.000000"
+	for name, after := range map[string]string{
+		conversation("C404"): ts, conversation(general, "1700000000.000001"): ts, conversation(general): "D1:1", // imported
+	} {
+		if _, err := r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 10}); !errors.Is(err, channel.ErrGone) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -261,7 +264,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		if _, err := r.connector.History(ctx, conversation(general), channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.connector.History(ctx, conversation(general), channel.Look{After: ts, Limit: 10}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -114,7 +114,7 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 			continue
 		}
 		unfinished := marked && m.reply == "" && m.answers == w.answers
-		if unfinished || !marked && o.Metadata.EventType == "" && w.place.Thread != "" {
+		if unfinished || !marked && o.Metadata.EventType == "" && w.place.Thread != "" && isTS(w.answers) {
 			*d = draft{ts: o.Timestamp, unsure: true}
 			return
 		}

@@ -24,6 +24,11 @@ func (s *Slack) queueEvent(ctx context.Context, payload json.RawMessage, ack fun
 		ack()
 		return
 	}
+	if !isChange(m) && timeOf(m.Timestamp).IsZero() {
+		s.refuseEvent(m)
+		ack()
+		return
+	}
 	if id == "" { // a compatible server may leave it out
 		id = string(payload)
 	}
@@ -76,6 +81,16 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) 
 	return m, outer.ID, ok && m.Channel != ""
 }
 
+// isChange reports whether an event is about an edit or a deletion.
+func isChange(m slackgo.Message) bool {
+	return m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted
+}
+
+// refuseEvent logs an event that is dropped because it does not say when it happened.
+func (s *Slack) refuseEvent(m slackgo.Message) {
+	s.log.Warn("event_refused", "problem", "invalid ts", "channel", m.Channel, "ts", m.Timestamp)
+}
+
 // event is a queued event about a message.
 type event struct {
 	ctx context.Context // of the connector
@@ -119,7 +134,7 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
-		if e.SubType == slackgo.MsgSubTypeMessageChanged || e.SubType == slackgo.MsgSubTypeMessageDeleted {
+		if isChange(e.Message) {
 			break
 		}
 		if !e.read {
@@ -127,6 +142,9 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 			e.inbound.Audience, e.inbound.Label = e.members.audience(e.place), s.label(e.place, e.inbound.Author)
 			if _, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp); gone {
 				e.relevant = false
+			}
+			if text, edited := s.edits.Find(e.Channel + "/" + e.Timestamp); edited {
+				e.inbound.Text = text
 			}
 			e.read = true
 		}
@@ -166,8 +184,8 @@ func (s *Slack) handled(e *event, err error) bool {
 	return false
 }
 
-// onMessageChanged stores an edit. It ignores the bot's own edits and changes that do not affect
-// the text, such as link previews.
+// onMessageChanged stores an edit, and caches it for a message that arrives later. It ignores the
+// bot's own edits and changes that do not affect the text, such as link previews.
 func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	now, before := m.SubMessage, m.PreviousMessage
 	if now == nil || now.Timestamp == "" {
@@ -185,15 +203,20 @@ func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	}
 	in.Time = timeOf(m.Timestamp)
 	if now.Edited != nil { // in whole seconds, but someone may edit twice within one
-		if edited := timeOf(now.Edited.Timestamp); m.Timestamp == "" || edited.After(in.Time) {
+		if edited := timeOf(now.Edited.Timestamp); edited.After(in.Time) {
 			in.Time = edited
 		}
+	}
+	if in.Time.IsZero() {
+		s.refuseEvent(m)
+		return nil
 	}
 	// Complete is not called for edits, so the names are looked up here; nearly all are cached
 	// since the original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	in.Text = s.resolveNames(limited, in.Text)
+	s.edits.Set(m.Channel+"/"+in.ID, in.Text)
 	return s.hub.Edit(ctx, place.String(), in)
 }
 
@@ -220,7 +243,7 @@ func (s *Slack) delete(ctx context.Context, channelID string, m slackgo.Msg) err
 // backfillLater backfills the conversation of a message that could not be stored, as soon as that
 // is possible, in case Slack stops repeating the message.
 func (s *Slack) backfillLater(m slackgo.Message) {
-	if m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted {
+	if isChange(m) {
 		return
 	}
 	name, after := s.placeOf(m.Channel, m.Msg).String(), withOverlap(m.Timestamp, "")

@@ -26,22 +26,23 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	if err := s.waitReady(ctx); err != nil {
 		return p, err
 	}
+	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // imported
+		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
+	}
 	place := channel.ParsePlace(conversation)
 	var found []slackgo.Message
+	var rest historyPages
 	if request.After != "" {
-		found, p.More, err = s.messagesAfter(ctx, place, request)
+		found, rest, err = s.messagesAfter(ctx, place, request)
 	} else {
 		found, err = s.messagesBefore(ctx, place, request.Before, request.Limit)
 	}
 	if err != nil {
 		return channel.Page{}, s.historyError(err)
 	}
-	complete := true
+	p.More = len(rest.messages) > 0 || rest.truncated
 	p.There = []string{}
 	for _, m := range found {
-		if complete = complete && isTS(m.Timestamp); !isTS(m.Timestamp) {
-			continue // it cannot be decoded
-		}
 		p.Last = m.Timestamp
 		p.There = append(p.There, m.Timestamp)
 		if m.SubType == "tombstone" {
@@ -54,7 +55,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 			p.Said = append(p.Said, in)
 		}
 	}
-	if !complete {
+	if rest.unreadable {
 		p.There = nil
 	}
 	return p, nil
@@ -70,31 +71,30 @@ func (s *Slack) historyError(err error) error {
 	return fmt.Errorf("read the history: %w", err)
 }
 
-// messagesAfter returns the first messages after request.After, oldest first. Slack returns the
-// newest messages of a channel first, so a long gap is read completely, and pageCache keeps the
-// part that was not requested yet.
-func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, more bool, err error) {
+// messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack
+// returns the newest messages of a channel first, so a long gap is read completely, and pageCache
+// keeps the part that was not requested yet.
+func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, r historyPages, err error) {
 	after := request.After
 	r, ok := s.pageCache.take(place, after)
 	if !ok || !r.complete {
 		missed := cmp.Or(request.Missed, after)
 		if err = s.readAfter(ctx, place, after, missed, &r); err != nil {
 			s.pageCache.put(place, after, r) // so that the next attempt continues there
-			return nil, false, err
+			return nil, r, err
 		}
 		for _, name := range r.threads { // must be stored before the channel's gap is closed
 			if err := s.hub.CatchUp(ctx, name, missed); err != nil {
-				return nil, false, err
+				return nil, r, err
 			}
 		}
 	}
 	n := min(request.Limit, len(r.messages))
 	found, r.messages = r.messages[:n], r.messages[n:]
-	more = len(r.messages) > 0 || r.truncated
 	if len(r.messages) > 0 {
 		s.pageCache.put(place, found[n-1].Timestamp, r)
 	}
-	return found, more, nil
+	return found, r, nil
 }
 
 // readAfter reads all messages after after into r, and notes the threads that may have missed
@@ -114,12 +114,16 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 			return err
 		}
 		for _, m := range found {
+			if !isTS(m.Timestamp) {
+				r.unreadable = true
+				continue
+			}
 			if s.missedThread(place, m, missed) {
 				r.threads = append(r.threads, s.place(place.Channel, m.Timestamp).String())
 			}
-			unreadable := m.Timestamp == "" // kept, so that History knows the page is incomplete
-			r.complete = r.complete || isTS(m.Timestamp) && !timeOf(m.Timestamp).After(timeOf(after)) && place.Thread == ""
-			if unreadable || timeOf(m.Timestamp).After(timeOf(after)) && m.Timestamp != place.Thread {
+			missing := timeOf(m.Timestamp).After(timeOf(after))
+			r.complete = r.complete || !missing && place.Thread == ""
+			if missing && m.Timestamp != place.Thread {
 				m.Blocks = slackgo.Blocks{} // saves memory; the text has the same content
 				r.messages = append(r.messages, m)
 			}
@@ -150,7 +154,7 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 			return nil, err
 		}
 		for _, m := range found {
-			if m.Timestamp != place.Thread && (before == "" || timeOf(m.Timestamp).Before(timeOf(before))) {
+			if isTS(m.Timestamp) && m.Timestamp != place.Thread && (before == "" || timeOf(m.Timestamp).Before(timeOf(before))) {
 				all = append(all, m)
 			}
 		}
@@ -173,7 +177,8 @@ func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after strin
 		return false
 	}
 	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.Timestamp)))
-	return !known && timeOf(cmp.Or(m.LatestReply, m.Timestamp)).After(timeOf(after)) &&
+	latest := timeOf(cmp.Or(m.LatestReply, m.Timestamp))
+	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))
 }
 
@@ -208,11 +213,12 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 
 // historyPages is the part of a history that was read but not requested yet.
 type historyPages struct {
-	messages  []slackgo.Message
-	threads   []string // conversations that may have missed messages
-	cursor    string   // of the next page
-	complete  bool     // there is nothing more to read
-	truncated bool     // newer messages were read but not kept
+	messages   []slackgo.Message
+	threads    []string // conversations that may have missed messages
+	cursor     string   // of the next page
+	complete   bool     // there is nothing more to read
+	truncated  bool     // newer messages were read but not kept
+	unreadable bool     // a message could not be decoded
 }
 
 // sort sorts the messages, oldest first, and drops the newest if there are more than maxKept.

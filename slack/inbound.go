@@ -31,7 +31,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		s.noteOwnMessage(place, m.Timestamp)
 		return place, in, false
 	}
-	if m.Timestamp == "" || m.User == "" && m.BotID == "" {
+	if m.User == "" && m.BotID == "" {
 		return place, in, false
 	}
 	in = channel.Inbound{
@@ -184,20 +184,15 @@ func attachments(files []slackgo.File) []channel.Attachment {
 	return all
 }
 
-// timeOf returns the time of a ts, which has seconds and microseconds; the current time if ts is
-// invalid.
+// timeOf returns the time of a ts, which has seconds and microseconds; zero if ts is invalid.
 func timeOf(ts string) time.Time {
 	seconds, fraction, _ := strings.Cut(ts, ".")
-	s, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return time.Now()
+	s, err := strconv.ParseUint(seconds, 10, 62)
+	us, fractionErr := strconv.ParseUint((fraction + "000000")[:6], 10, 62)
+	if err != nil || fractionErr != nil {
+		return time.Time{}
 	}
-	fraction = (fraction + "000000")[:6]
-	us, err := strconv.ParseInt(fraction, 10, 64)
-	if err != nil {
-		us = 0
-	}
-	return time.Unix(s, us*1000)
+	return time.Unix(int64(s), int64(us)*1000)
 }
 
 // tsOf returns the ts for a time; no message need have it.
@@ -208,10 +203,8 @@ func tsOf(t time.Time) string {
 
 // isTS reports whether an id is a ts; imported messages have other ids.
 func isTS(id string) bool {
-	seconds, fraction, _ := strings.Cut(id, ".")
-	_, err := strconv.ParseUint(seconds, 10, 62)
-	_, fractionErr := strconv.ParseUint(fraction, 10, 62)
-	return err == nil && fractionErr == nil
+	_, fraction, _ := strings.Cut(id, ".")
+	return fraction != "" && !timeOf(id).IsZero()
 }
 
 // members describes who is in a channel, as far as an event says.

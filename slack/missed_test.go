@@ -25,6 +25,12 @@ func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
 	r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: mention + "hello"}) })
 	r.answered(general, "ok")
 	r.stored(conversation(general, old), "user: hello", "assistant: ok")
+	t.Run("however old that is, in a thread that is known", func(t *testing.T) {
+		r.w.Burst(pageSize+20, slacktest.Post{Channel: general, User: ann, Text: "since then"})
+		r.eventually("all is stored", func() bool { return len(r.messages(conversation(general))) == 21+pageSize+20 })
+		r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: "and again"}) })
+		r.stored(conversation(general, old), "user: hello", "assistant: ok", "user: and again", "assistant: ok")
+	})
 }
 
 func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
@@ -116,6 +122,31 @@ func TestAListingTakesOverWhatTheLastOneDidNotFind(t *testing.T) {
 			old.done.Store(c.oldDone)
 			s.listing.Store(old)
 		}
-		check.Equal(t, fmt.Sprint("case ", i), s.newListing(now).since, c.want)
+		check.Equal(t, fmt.Sprint("case ", i), s.newListing(nil, now).since, c.want)
+	}
+}
+
+func TestSocketsThatDieSoonDoNotPileUpRequests(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, unhelpful(), ok)
+	places := []string{general}
+	for i := range 9 {
+		places = append(places, r.w.AddChannel(fmt.Sprint("place-", i), ann))
+	}
+	r.begin()
+	for _, place := range places {
+		r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "before"})
+		r.stored(conversation(place), "user: before")
+		r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "missed", Untold: true})
+	}
+	const hellos = 40
+	for range hellos { // as if each came over another socket
+		r.w.Sockets()[0].SendRaw(`{"type":"hello"}`)
+	}
+	for _, place := range places {
+		r.stored(conversation(place), "user: before", "user: missed")
+	}
+	if n := len(r.w.Calls("users.conversations")); n > hellos/2 {
+		t.Errorf("the channels were listed %d times", n)
 	}
 }

@@ -193,9 +193,9 @@ func wasSplit(own []slackgo.Message, piece channel.Piece) bool {
 }
 
 // messagesSince returns the bot's messages after the one with the ts answers, oldest first; those
-// of the last hour if answers is empty.
+// of the last hour if answers is no ts.
 func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
-	if answers == "" {
+	if !isTS(answers) {
 		answers = tsOf(time.Now().Add(-time.Hour))
 	}
 	var own []slackgo.Message

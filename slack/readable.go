@@ -105,7 +105,7 @@ func readableBody(body []byte) []byte {
 		for i, one := range many {
 			var ok bool
 			if many[i], _, ok = readable(one); !ok {
-				many[i] = json.RawMessage(`{}`) // without an id, so that History knows the page is incomplete
+				many[i] = json.RawMessage(`{}`) // without a ts, so that History knows the page is incomplete
 			}
 		}
 		if list, err := json.Marshal(many); err == nil {

@@ -38,11 +38,13 @@ type Slack struct {
 	finished        *platform.Cache             // final messages of the bot, by channel and ts
 	threads         *platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
 	deletions       *platform.Cache             // deleted messages, by channel and ts
+	edits           *platform.Cache             // new texts of messages edited lately, by channel and ts
 	refusals        *platform.Cache             // what Slack refuses where; see noteRefusal
 	pageCache       *pageCache                  // histories longer than a page
 	unstored        sync.Map                    // conversations with a message that could not be stored; see backfillLater
 	storeIncident   platform.Incident           // messages that could not be stored
 	listing         atomic.Pointer[listing]     // the latest
+	hello           chan struct{}               // has a token while backfillAll has not taken the listing
 	plain           atomic.Bool                 // the server does not support Markdown
 	connected       atomic.Bool                 // the latest socket got hello
 
@@ -105,8 +107,8 @@ func New(o Options) (*Slack, error) {
 		},
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
-		ready: make(chan struct{}),
+		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0), pageCache: newPageCache(),
+		ready: make(chan struct{}), hello: make(chan struct{}, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
@@ -136,6 +138,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.hub, s.stop = hub, stop
 		close(s.ready)
 		s.tasks.Open(inner)
+		s.tasks.Start(s.backfillAll)
 		err = s.supervise(inner)
 	}
 	var broken setupError

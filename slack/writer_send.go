@@ -136,5 +136,5 @@ func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo
 // mayHaveStarted reports whether an earlier process may have started the reply, because the
 // answered message is older than this process. It allows for a clock difference of 5 seconds.
 func (w *writer) mayHaveStarted() bool {
-	return w.answers != "" && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
+	return isTS(w.answers) && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }

@@ -168,6 +168,17 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 		r.send(r.connector.Reply(q.name, q.to), other)
 		r.answered(q.channel, "First part.", "Second part.", "Another reply to the same.")
 	})
+	t.Run("though it answers a message that Slack does not know", func(t *testing.T) {
+		r := idle(t)
+		q := r.question(false)
+		r.begin()
+		to := []string{"D1:1"} // imported
+		p := piece("A late answer.")
+		first := r.send(r.connector.Reply(q.name, to), p)
+		p.Sending = true
+		check.Equal(t, "the piece", r.send(r.connector.Reply(q.name, to), p), first)
+		r.answered(q.channel, "A late answer.")
+	})
 }
 
 func TestAPieceThatCanNeverBeSent(t *testing.T) {

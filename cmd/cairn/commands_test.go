@@ -9,9 +9,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	checks "cairn/internal/check"
 )
 
 func TestUsage(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	p.write("broken.toml", "[llm]\nmodle = 1")
@@ -107,6 +110,7 @@ func past(n int) string {
 }
 
 func TestImport(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
@@ -209,6 +213,7 @@ func importedMemories(t *testing.T, p folder) {
 }
 
 func TestImportMistakes(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	for _, test := range []struct{ name, text, want string }{

@@ -9,11 +9,13 @@ import (
 
 	"cairn/discord"
 	"cairn/discord/discordtest"
+	checks "cairn/internal/check"
 	"cairn/slack"
 	"cairn/slack/slacktest"
 )
 
 func TestSetupForDiscord(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	const token = "discord-token-0815"
 	d := discordtest.New(discordtest.Options{Token: token})

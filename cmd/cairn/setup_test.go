@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/discord/discordtest"
+	checks "cairn/internal/check"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
@@ -28,6 +29,7 @@ func tree(t *testing.T, dir string) (all string) {
 }
 
 func TestSetupByAScript(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	d := discordtest.New(discordtest.Options{})
 	t.Cleanup(d.Close)

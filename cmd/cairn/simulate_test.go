@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	checks "cairn/internal/check"
 	"cairn/simulate"
 )
 
@@ -31,6 +32,7 @@ func simulatedReport(t *testing.T, p folder, args ...string) (r simulate.Report)
 }
 
 func TestSimulate(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", smallWindow)
@@ -92,6 +94,7 @@ func TestSimulate(t *testing.T) {
 }
 
 func TestSimulateRefuses(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	p := newFolder(t)
 	p.write("talk.jsonl", recorded(10))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	checks "cairn/internal/check"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -50,6 +51,7 @@ ID        SAID  MEMO…  CHAN…
 }
 
 func TestMemoriesAsATable(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	p := filled(t)
 	p.must("/remember =HYPERLINK(\"http://x\") is a formula\n", "chat")
@@ -95,6 +97,7 @@ func allotment(t *testing.T) folder {
 }
 
 func TestCompactionsInAShell(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	p := allotment(t)
 	all := parse[store.ListedCompaction](t, p.must("", "compactions", "--json"))

@@ -17,6 +17,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	checks "cairn/internal/check"
 	"cairn/internal/otlp"
 	"cairn/llm/llmtest"
 )
@@ -221,6 +222,7 @@ func TestTracesToADeadCollector(t *testing.T) {
 }
 
 func TestWrongSettingsOfTraces(t *testing.T) {
+	checks.SkipUnderRace(t)
 	t.Parallel()
 	for env, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                 "OTEL_EXPORTER_OTLP_ENDPOINT: this is not the address of a collector: write it like http://localhost:4318",

@@ -99,7 +99,7 @@ func speakerOf(m chat.Message) string {
 	if m.Author == "" && m.Role == llm.RoleAssistant {
 		return "assistant"
 	}
-	if name := strings.TrimSpace(strings.ReplaceAll(chat.CleanName(m.Author), ":", "")); name != "" {
+	if name := strings.TrimSpace(strings.ReplaceAll(m.Name(), ":", "")); name != "" {
 		return name
 	}
 	return "someone"
