@@ -24,9 +24,7 @@ func (s *Server) threadLocked(c *channel, ts string) string {
 		return ""
 	}
 	parent := c.find(ts)
-	if parent == nil {
-		refuse("thread_not_found")
-	}
+	refuseIf(parent == nil, "thread_not_found")
 	if parent.Thread != "" {
 		s.complainLocked("thread_ts %s is a reply, not a parent", ts)
 		return parent.Thread
@@ -72,9 +70,7 @@ func (s *Server) ownLocked(a args, notOwn string) (*channel, *Message) {
 	c := s.postableLocked(a["channel"])
 	m := c.find(a["ts"])
 	refuseIf(m == nil, "message_not_found")
-	if !m.own() {
-		refuse(notOwn)
-	}
+	refuseIf(!m.own(), notOwn)
 	return c, m
 }
 

@@ -60,11 +60,9 @@ type refusal struct {
 	provided   string
 }
 
-func refuse(code string, messages ...string) { panic(refusal{code: code, messages: messages}) }
-
 func refuseIf(wrong bool, code string, messages ...string) {
 	if wrong {
-		refuse(code, messages...)
+		panic(refusal{code: code, messages: messages})
 	}
 }
 
