@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // actor is a scripted model for one channel: it answers, calls recall now and then, saves memories
@@ -56,19 +57,12 @@ func (a *actor) Window(context.Context) llm.Window {
 
 func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	begun := time.Now()
-	a.mu.Lock()
-	var wait time.Duration
 	if a.delay != nil {
-		wait = a.delay(a.dice)
-	}
-	a.mu.Unlock()
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
+		a.mu.Lock()
+		wait := a.delay(a.dice)
+		a.mu.Unlock()
+		if err := sleep(ctx, wait); err != nil {
+			return llm.Response{}, err
 		}
 	}
 	if a.gate != nil {
@@ -116,10 +110,9 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 		}
 		return resp, nil
 	case !a.incurious && offered["recall"] && last.Role == llm.RoleUser && a.dice.IntN(lookUpEvery) == 0:
-		call := llm.Call{ID: fmt.Sprint("call_", a.asked), Name: "recall", Arguments: fmt.Sprintf(`{"query":%q}`, text(a.dice, 4))}
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}, nil
+		return llmtest.Use(llmtest.Call(fmt.Sprint("call_", a.asked), "recall", map[string]string{"query": text(a.dice, 4)})), nil
 	}
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: a.lines[a.dice.IntN(len(a.lines))]}, FinishReason: llm.FinishStop}, nil
+	return llmtest.Say(a.lines[a.dice.IntN(len(a.lines))]), nil
 }
 
 // takeElapsed returns the time spent on answers since the last call.

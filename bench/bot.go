@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -89,7 +90,28 @@ func openStore(ctx context.Context, parent string) (*tempStore, error) {
 	return &tempStore{db, dir}, nil
 }
 
+// conversation returns a conversation with these messages as its past.
+func (t *tempStore) conversation(ctx context.Context, name string, past []store.Inbound) (*store.Conversation, error) {
+	conv, err := t.Conversation(ctx, name)
+	for batch := range slices.Chunk(past, 1000) { // each is a transaction
+		if err == nil {
+			_, err = conv.Past().Import(ctx, batch)
+		}
+	}
+	return conv, err
+}
+
 func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }
+
+// sleep waits, or returns the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // inMemory returns a folder on a memory file system. It returns "", the default for temporary
 // files, if there is none with enough room, as in most containers, or if TMPDIR is set.

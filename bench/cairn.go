@@ -145,9 +145,9 @@ func (e *engine) add(m chat.Message) {
 }
 
 func (e *engine) look(_ context.Context, found string) error {
-	id := fmt.Sprint("call_", e.turn)
-	e.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
-	e.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
+	for _, m := range lookedUp(e.turn, found) {
+		e.add(m)
+	}
 	return nil
 }
 

@@ -18,12 +18,10 @@ type result interface {
 // benchmark is a command that measures something.
 type benchmark struct {
 	*cobra.Command
-	full, quick string // its flags in "all", and in "all --quick"
-	recorded    bool   // it requires recordings
-	checks      []func() error
+	checks []func() error
 }
 
-// benchmarks returns all benchmarks, in the order in which "all" runs them.
+// benchmarks returns all benchmarks.
 func benchmarks() []*benchmark {
 	return []*benchmark{
 		newLoad(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newModels(), newLatency(),
@@ -32,7 +30,7 @@ func benchmarks() []*benchmark {
 }
 
 // newBenchmark returns the command of a benchmark. use is its name, followed by DIR if it requires
-// recordings, or [DIR] if they are optional.
+// recordings.
 func newBenchmark(use, short, help string, measure func(ctx context.Context, s *screen, dir string) (result, error)) *benchmark {
 	b := &benchmark{}
 	asJSON := false
@@ -54,11 +52,8 @@ func newBenchmark(use, short, help string, measure func(ctx context.Context, s *
 			return s.conclude(asJSON, r)
 		},
 	}
-	switch {
-	case strings.HasSuffix(use, " [DIR]"):
-		b.Args = cobra.MaximumNArgs(1)
-	case strings.HasSuffix(use, " DIR"):
-		b.Args, b.recorded = cobra.ExactArgs(1), true
+	if strings.HasSuffix(use, " DIR") {
+		b.Args = cobra.ExactArgs(1)
 	}
 	b.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return b
@@ -89,19 +84,4 @@ func within[T cmp.Ordered](b *benchmark, name string, value *T, least, most T) {
 		}
 		return wrongFlag(b.Command, name, *value, fmt.Sprintf("from %v to %v", least, most))
 	})
-}
-
-// inAll returns the command line in "all"; nil: it is skipped.
-func (b *benchmark) inAll(dir string, quick bool) []string {
-	if b.recorded && dir == "" {
-		return nil
-	}
-	args := []string{b.Name()}
-	if strings.Contains(b.Use, "DIR") && dir != "" {
-		args = append(args, dir)
-	}
-	if quick {
-		return append(args, strings.Fields(b.quick)...)
-	}
-	return append(args, strings.Fields(b.full)...)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,12 +21,45 @@ type connector struct {
 	compacted func(conversation string, e channel.Event)
 	saved     func() // called for each new memory
 
-	mu      sync.Mutex       // guards everything below
+	board                    // guards everything below
 	replies map[string]reply // by the id of the answered message
 	open    map[string]bool  // conversations with a running compaction
 	ended   map[string]int   // compactions that have ended or had nothing to do
 	failure error
+}
+
+// board guards a state whose changes others wait for.
+type board struct {
+	mu      sync.Mutex // guards changed, and the state
 	changed chan struct{}
+}
+
+func newBoard() board { return board{changed: make(chan struct{})} }
+
+// note changes the state.
+func (b *board) note(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// wait waits until ok, which is called with the lock held, returns true.
+func (b *board) wait(ctx context.Context, ok func() bool) error {
+	for {
+		b.mu.Lock()
+		done, changed := ok(), b.changed
+		b.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // reply is a piece and when it was sent.
@@ -40,7 +74,7 @@ var (
 )
 
 func newConnector() *connector {
-	return &connector{name: "bench", replies: map[string]reply{}, open: map[string]bool{}, ended: map[string]int{}, changed: make(chan struct{})}
+	return &connector{name: "bench", replies: map[string]reply{}, open: map[string]bool{}, ended: map[string]int{}, board: newBoard()}
 }
 
 func (d *connector) Name() string                   { return d.name }
@@ -86,29 +120,13 @@ func (d *connector) failLocked(err error) {
 	}
 }
 
-func (d *connector) note(f func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f()
-	close(d.changed)
-	d.changed = make(chan struct{})
-}
-
-// until waits until ok, which is called with the lock held, returns true.
-func (d *connector) until(ctx context.Context, ok func() bool) error {
-	for {
-		d.mu.Lock()
-		done, failure, changed := ok(), d.failure, d.changed
-		d.mu.Unlock()
-		if done || failure != nil {
-			return failure
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// until waits until ok, which is called with the lock held, returns true, or something fails.
+func (d *connector) until(ctx context.Context, ok func() bool) (failure error) {
+	err := d.wait(ctx, func() bool {
+		failure = d.failure
+		return ok() || failure != nil
+	})
+	return errors.Join(failure, err)
 }
 
 // await waits for the reply to a message.

@@ -15,15 +15,12 @@ import (
 
 const crashHelp = `Crash builds cairn and has people talk to it in several channels, over a scripted model server: in a
 small window, so that it compacts all the time, with tools, commands, failures of the server, and a
-person who has her messages deleted. It kills the program at random moments, from its start to
-seconds later, and starts it again on the same folder; what was not accepted is sent again.
-After each kill the files are checked, and at the end everything is:
-
+person who has her messages deleted. It kills the program at random moments and starts it again on
+the same folder; what was not accepted is sent again. It checks, after each kill and at the end:
   every accepted message is in the transcript, once
   every message to the bot has one answer
   the database is sound (as cairn doctor checks it)
-
-Anything else ends the run with 3, and its folder is kept.`
+If anything is wrong, the run stops and its folder is kept.`
 
 func newCrash() *benchmark {
 	var kills int
@@ -33,7 +30,6 @@ func newCrash() *benchmark {
 	})
 	b.integer(&kills, "kills", 500, 1, 1_000_000, "kill it `N` times")
 	b.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
-	b.quick = "--kills 40"
 	return b
 }
 
@@ -143,7 +139,7 @@ func (h *crashRun) kill(ctx context.Context) error {
 	select {
 	case <-time.After(h.lifetime()):
 	case <-p.ended:
-		h.clients.note("it ended by itself: %s", p.stderrTail())
+		h.clients.report("it ended by itself: %s", p.stderrTail())
 	case <-ctx.Done():
 	}
 	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
@@ -185,8 +181,7 @@ const restTimeout = 3 * time.Minute
 
 // rest runs a process until everything is done, and examines everything.
 func (h *crashRun) rest(ctx context.Context) error {
-	whole := ctx
-	ctx, cancel := context.WithTimeout(whole, restTimeout)
+	limited, cancel := context.WithTimeout(ctx, restTimeout)
 	defer cancel()
 	h.oracle.healthy.Store(true)
 	p, err := h.start(ctx)
@@ -195,32 +190,29 @@ func (h *crashRun) rest(ctx context.Context) error {
 	}
 	defer p.crash()
 	p.sendAll(append(h.clients.unaccepted(), h.clients.last()...), nil)
-	for {
-		settled, changed := h.clients.settled()
-		if settled {
-			break
-		}
-		select {
-		case <-changed:
-		case <-p.ended:
-			return fmt.Errorf("the last process ended by itself: %s", p.stderrTail())
-		case <-whole.Done():
-			return whole.Err()
-		case <-ctx.Done():
-			h.unanswered()
-			return nil
-		}
+	go func() {
+		<-p.ended
+		cancel()
+	}()
+	switch err := h.clients.settled(limited); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		h.unanswered()
+		return nil
+	case err != nil:
+		return fmt.Errorf("the last process ended by itself: %s", p.stderrTail())
 	}
 	if code := p.finish(); code != 0 {
-		h.clients.note("the last process ended with %d: %s", code, p.stderrTail())
+		h.clients.report("the last process ended with %d: %s", code, p.stderrTail())
 	}
 	said, err := h.command(ctx, "doctor").CombinedOutput()
 	if err != nil {
-		h.clients.note("cairn doctor says %s", said)
+		h.clients.report("cairn doctor says %s", said)
 	}
 	for _, channel := range crashChannels {
 		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.clients.spokenIn(channel) {
-			h.clients.note("cairn context says %s", said)
+			h.clients.report("cairn context says %s", said)
 		}
 	}
 	h.clients.mu.Lock()

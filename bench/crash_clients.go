@@ -2,12 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // clients are people who talk to the bot in JSON Lines and check its promises: messages that were
@@ -15,15 +15,13 @@ import (
 type clients struct {
 	random *rand.Rand // decides who sends what
 
-	mu         sync.Mutex // guards everything below
+	board      // guards everything below
 	said       []*remark
 	byID       map[string]*remark
 	replies    map[string]string // texts by channel and id
 	commands   int
-	heard      int           // lines since the process was started
-	repeated   int           // replies that were repeated with the same id
-	violations []string      // broken promises
-	changed    chan struct{} // closed and replaced with each line
+	heard      int      // lines since the process was started
+	violations []string // broken promises
 }
 
 // remark is a message to the bot, and its state.
@@ -37,7 +35,7 @@ type remark struct {
 }
 
 func newClients(seed uint64) *clients {
-	return &clients{random: rand.New(rand.NewPCG(seed, 1)), byID: map[string]*remark{}, replies: map[string]string{}, changed: make(chan struct{})}
+	return &clients{random: rand.New(rand.NewPCG(seed, 1)), byID: map[string]*remark{}, replies: map[string]string{}, board: newBoard()}
 }
 
 // crashChannels are the channels people talk in. The last one is a thread.
@@ -138,14 +136,10 @@ func (c *clients) command(channel string) string {
 }
 
 // hear handles a line of the bot.
-func (c *clients) hear(text []byte) {
+func (c *clients) hear(text []byte) { c.board.note(func() { c.hearLocked(text) }) }
+
+func (c *clients) hearLocked(text []byte) {
 	var in heard
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer func() {
-		close(c.changed)
-		c.changed = make(chan struct{})
-	}()
 	c.heard++
 	if err := json.Unmarshal(text, &in); err != nil {
 		c.violationLocked("a line is no JSON: %.80q", text)
@@ -177,11 +171,8 @@ func (c *clients) answeredLocked(channel, id, text string, to []string) {
 		c.violationLocked("%q answers nobody", id)
 	}
 	key := channel + " " + id
-	if before, known := c.replies[key]; known && strings.HasPrefix(id, "reply-") {
-		c.repeated++
-		if before != text {
-			c.violationLocked("%s said first %.60q, then %.60q", key, before, text)
-		}
+	if before, known := c.replies[key]; known && before != text && strings.HasPrefix(id, "reply-") {
+		c.violationLocked("%s said first %.60q, then %.60q", key, before, text)
 	}
 	c.replies[key] = text
 	for _, id2 := range to {
@@ -196,8 +187,8 @@ func (c *clients) answeredLocked(channel, id, text string, to []string) {
 	}
 }
 
-// note records a violation.
-func (c *clients) note(format string, args ...any) {
+// report records a violation.
+func (c *clients) report(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.violationLocked(format, args...)
@@ -207,12 +198,9 @@ func (c *clients) violationLocked(format string, args ...any) {
 	c.violations = append(c.violations, fmt.Sprintf(format, args...))
 }
 
-// settled reports whether everything is accepted and answered, and returns a channel that is closed
-// with the next line.
-func (c *clients) settled() (bool, <-chan struct{}) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !slices.ContainsFunc(c.said, (*remark).open), c.changed
+// settled waits until everything is accepted and answered.
+func (c *clients) settled(ctx context.Context) error {
+	return c.wait(ctx, func() bool { return !slices.ContainsFunc(c.said, (*remark).open) })
 }
 
 // spokenIn reports whether any message in a channel was accepted.

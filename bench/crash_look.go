@@ -14,9 +14,8 @@ import (
 // examiner examines what a process left on disk. It works on a copy, so that the next process still
 // recovers from the log that SQLite left behind.
 type examiner struct {
-	db           *sql.DB
-	clients      *clients
-	examinations int
+	db      *sql.DB
+	clients *clients
 }
 
 // moments are states of the database at which a process can die, with the query that detects each.
@@ -36,23 +35,11 @@ var moments = []struct{ name, query string }{
 
 // examine copies the database from dir to to, checks it, and returns the moments that it shows.
 func (l *examiner) examine(ctx context.Context, dir, to string) (found []string, err error) {
-	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o700)); err != nil {
-		return nil, err
-	}
-	for _, end := range []string{"", "-wal"} {
-		text, err := os.ReadFile(store.File(dir) + end)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = os.WriteFile(store.File(to)+end, text, 0o600)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if _, err := os.Stat(store.File(to)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(store.File(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil, l.checkNoneAccepted() // it died before it created the file
+	}
+	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(dir))); err != nil {
+		return nil, err
 	}
 	if l.db, err = sql.Open("sqlite3", store.File(to)); err != nil {
 		return nil, err
@@ -92,7 +79,6 @@ func (l *examiner) checkNoneAccepted() error {
 
 // checkDatabase runs the checks of `cairn doctor`.
 func (l *examiner) checkDatabase(ctx context.Context, dir string) error {
-	l.examinations++
 	if _, err := store.Inspect(ctx, store.File(dir)); err != nil { // reads every page
 		l.clients.violationLocked("the file: %v", err)
 		return nil

@@ -8,38 +8,28 @@ import (
 
 // crashes is the result.
 type crashes struct {
-	Kills        int            `json:"kills"`
-	At           map[string]int `json:"at"` // kills by what was going on; one kill may count more than once
-	Said         int            `json:"said"`
-	Accepted     int            `json:"accepted"`
-	Lost         int            `json:"lost"`
-	Addressed    int            `json:"addressed"`
-	Unanswered   int            `json:"unanswered"`
-	Twice        int            `json:"answered_twice"`
-	Notices      int            `json:"answered_by_a_notice"`
-	Repeated     int            `json:"replies_repeated_under_their_id"`
-	Forgotten    int            `json:"said_by_somebody_who_had_it_deleted"`
-	Examinations int            `json:"examinations"`
-	Wrong        []string       `json:"wrong"`
-	Folder       string         `json:"folder,omitempty"` // kept for debugging
-	Seconds      float64        `json:"seconds"`
+	Kills      int            `json:"kills"`
+	At         map[string]int `json:"at"` // kills by what was going on; one kill may count more than once
+	Said       int            `json:"said"`
+	Accepted   int            `json:"accepted"`
+	Lost       int            `json:"lost"`
+	Addressed  int            `json:"addressed"`
+	Unanswered int            `json:"unanswered"`
+	Twice      int            `json:"answered_twice"`
+	Notices    int            `json:"answered_by_a_notice"`
+	Wrong      []string       `json:"wrong"`
+	Folder     string         `json:"folder,omitempty"` // kept for debugging
+	Seconds    float64        `json:"seconds"`
 	targets
 }
 
 func (h *crashRun) result(took time.Duration) (r crashes) {
-	r = crashes{
-		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.examiner.examinations,
-		Seconds: took.Seconds(),
-	}
+	r = crashes{Kills: h.kills, At: h.at, Said: len(h.clients.said), Seconds: took.Seconds()}
 	for _, u := range h.clients.said {
 		if u.accepted {
 			r.Accepted++
 		}
-		if u.forgotten {
-			r.Forgotten++
-			continue
-		}
-		if !u.addressed {
+		if u.forgotten || !u.addressed {
 			continue
 		}
 		r.Addressed++

@@ -20,34 +20,30 @@ type oracle struct {
 	healthy           atomic.Bool  // it no longer fails
 	answering, atWork atomic.Int64 // current requests: for replies, and for summaries
 
-	mu     sync.Mutex // guards random
-	random *rand.Rand
+	random *rand.Rand // for concurrent use
+}
+
+// lockedSource is a source of random numbers for several goroutines.
+type lockedSource struct {
+	mu     sync.Mutex // guards source
+	source rand.Source
+}
+
+func (s *lockedSource) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source.Uint64()
 }
 
 func newOracle(seed uint64) *oracle {
-	o := &oracle{random: rand.New(rand.NewPCG(seed, 2))}
+	o := &oracle{random: rand.New(&lockedSource{source: rand.NewPCG(seed, 2)})}
 	o.server = llmtest.NewServer(o.serve)
 	return o
 }
 
-// draw returns a random number below n.
-func (o *oracle) draw(n int) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.random.IntN(n)
-}
-
-func (o *oracle) words(n int) string { return o.wordsOf(n, vocabulary) }
-
-func (o *oracle) wordsOf(n int, words []string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return textOf(o.random, n, words)
-}
-
 // wait waits up to most milliseconds, usually much less.
 func (o *oracle) wait(x *llmtest.Exchange, most int) bool {
-	return x.Wait(time.Duration(o.draw(most)*o.draw(most)/most) * time.Millisecond)
+	return x.Wait(time.Duration(o.random.IntN(most)*o.random.IntN(most)/most) * time.Millisecond)
 }
 
 func (o *oracle) serve(x *llmtest.Exchange) {
@@ -68,7 +64,7 @@ func (o *oracle) summarize(x *llmtest.Exchange, saves bool) {
 		return
 	}
 	if !o.healthy.Load() {
-		switch o.draw(25) {
+		switch o.random.IntN(25) {
 		case 0:
 			x.Refuse(400, "", `{"error":{"message":"not today"}}`)
 			return
@@ -82,10 +78,10 @@ func (o *oracle) summarize(x *llmtest.Exchange, saves bool) {
 	}
 	span := askedSpan.FindStringSubmatch(x.Request.Messages[1].Text())
 	if saves && span != nil && len(x.Request.Messages) == 2 {
-		x.Use(fmt.Sprint("m", x.N), "memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, o.words(9), span[1]))
+		x.Use(fmt.Sprint("m", x.N), "memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, text(o.random, 9), span[1]))
 		return
 	}
-	x.Use(fmt.Sprint("s", x.N), "summarize", fmt.Sprintf(`{"summary":%q}`, o.wordsOf(40+o.draw(40), materialWords(x.Request.Messages[1].Text()))))
+	x.Use(fmt.Sprint("s", x.N), "summarize", fmt.Sprintf(`{"summary":%q}`, textOf(o.random, 40+o.random.IntN(40), materialWords(x.Request.Messages[1].Text()))))
 }
 
 // answer calls a tool if the message asks for one, and then replies piece by piece.
@@ -93,13 +89,13 @@ func (o *oracle) answer(x *llmtest.Exchange) {
 	if !o.wait(x, 60) {
 		return
 	}
-	if !o.healthy.Load() && o.draw(60) == 0 {
+	if !o.healthy.Load() && o.random.IntN(60) == 0 {
 		x.Piece("Well,")
 		x.Cut()
 	}
 	if last := x.Request.Last(); last.Role == llm.RoleUser {
 		for name, arguments := range map[string]string{
-			"memory_save": fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.4}`, o.words(8)),
+			"memory_save": fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.4}`, text(o.random, 8)),
 			"recall":      `{"query":"lantern harbour"}`, "context": `{"op":"compact"}`,
 		} {
 			if offers(x.Request, name) && strings.Contains(last.Text(), "use "+name) {
@@ -108,7 +104,7 @@ func (o *oracle) answer(x *llmtest.Exchange) {
 			}
 		}
 	}
-	for piece := range slices.Chunk([]byte("Noted: "+o.words(5+o.draw(60))), 80) {
+	for piece := range slices.Chunk([]byte("Noted: "+text(o.random, 5+o.random.IntN(60))), 80) {
 		x.Piece(string(piece))
 		if !o.wait(x, 15) {
 			return

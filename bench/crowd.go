@@ -15,7 +15,6 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/store"
 )
 
 const (
@@ -144,30 +143,23 @@ func (c *crowd) snapshot(n int) (counts, []time.Duration) {
 // remember imports a history into each channel, and makes the store open all its database
 // connections, so that handles can be counted.
 func (c *crowd) remember(ctx context.Context, s *screen) error {
-	var done, past atomic.Int64
+	var done, imported atomic.Int64
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(deliverers)
 	for n, m := range c.members {
 		group.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(n), 2))
-			conv, err := c.store.Conversation(within, m.name)
-			if err != nil {
-				return err
-			}
-			batch := make([]store.Inbound, 18+r.IntN(22))
-			for i := range batch {
-				batch[i] = store.Inbound{ID: fmt.Sprint("past", i), AuthorID: "2", Author: "Ben", Text: c.lines[r.IntN(len(c.lines))], Time: time.Now().Add(-time.Hour)}
-			}
-			past.Add(int64(len(batch)))
+			batch := past(18+r.IntN(22), time.Now().Add(-time.Hour), func() string { return c.lines[r.IntN(len(c.lines))] })
+			imported.Add(int64(len(batch)))
 			s.progress("%d of %d channels have a past", done.Add(1), len(c.members))
-			_, err = conv.Past().Import(within, batch)
+			_, err := c.store.conversation(within, m.name, batch)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	c.past = int(past.Load())
+	c.past = int(imported.Load())
 	group, within = errgroup.WithContext(ctx)
 	for range storeReaders {
 		group.Go(func() error {
@@ -188,10 +180,8 @@ func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) err
 		c.said++
 		in := addressedNow(fmt.Sprint("m", c.said), c.lines[dice.IntN(len(c.lines))])
 		in.Addressed = dice.IntN(2) == 0
-		select {
-		case <-time.After(time.Until(begun.Add(time.Duration(float64(n+1) / rate * float64(time.Second))))):
-		case <-within.Done():
-			return group.Wait()
+		if sleep(within, time.Until(begun.Add(time.Duration(float64(n+1)/rate*float64(time.Second))))) != nil {
+			break
 		}
 		group.Go(func() error { return c.deliver(within, m, in) }) // blocks if all deliverers are busy
 	}
@@ -225,10 +215,8 @@ func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
 			return nil
 		}
 		s.progress("the channels leave memory: %d goroutines", now.Goroutines)
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -23,16 +23,16 @@ import (
 // faultField is a bot with many conversations, each with its own provider.
 type faultField struct {
 	*bot
-	log *logged
+	log *faultLog
 
 	mu        sync.Mutex // guards providers
 	providers map[string]*provider
 }
 
 func openFaultField(ctx context.Context) (f *faultField, err error) {
-	f = &faultField{providers: map[string]*provider{}, log: &logged{warned: map[string][]string{}, ended: map[string]int{}}}
+	f = &faultField{providers: map[string]*provider{}, log: &faultLog{warned: map[string][]string{}, ended: map[string]int{}}}
 	f.bot, err = openBot(ctx, "", channel.Options{
-		Log: slog.New(faultLog{logged: f.log}), Workers: 16,
+		Log: slog.New(slog.NewJSONHandler(f.log, nil)), Workers: 16,
 		Agent: func(conversation string) channel.Agent {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -83,16 +83,10 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	f.mu.Lock()
 	f.providers[name] = p
 	f.mu.Unlock()
-	conv, err := f.store.Conversation(ctx, name)
-	if err != nil {
-		return err
-	}
 	words := rand.New(rand.NewPCG(t.seed, 1))
-	past := make([]store.Inbound, 12+int(t.seed%5))
-	for i := range past {
-		past[i] = store.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: textOf(words, 120, pastWords), Time: time.Unix(int64(i), 0)}
-	}
-	if _, err := conv.Past().Import(ctx, past); err != nil {
+	said := past(12+int(t.seed%5), time.Unix(0, 0), func() string { return textOf(words, 120, pastWords) })
+	conv, err := f.store.conversation(ctx, name, said)
+	if err != nil {
 		return err
 	}
 	ask := func(n int) (reply, error) {
@@ -118,7 +112,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 		return err
 	}
 	t.requests = n
-	return f.check(ctx, conv, t, name, len(past), asked)
+	return f.check(ctx, conv, t, name, len(said), asked)
 }
 
 // pastWords are the words of earlier messages: few, so that short answers are plausible summaries.
@@ -206,10 +200,8 @@ func (f *faultField) compact(ctx context.Context, name string) (applied bool, er
 				strings.Contains(text, "it was just compacted") || strings.Contains(text, "is too short") // an emergency left nothing to summarize
 			return applied, f.hub.Idle(ctx, name)
 		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return false, ctx.Err()
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return false, err
 		}
 	}
 }

@@ -1,28 +1,21 @@
 package main
 
 import (
-	"context"
-	"fmt"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
 )
 
-// faultLog is a handler that records the bot's log.
+// faultLog counts the entries of the bot's log, by conversation. It is written as JSON.
 type faultLog struct {
-	*logged
-	conversation string
-}
-
-// logged has the log entries, by conversation.
-type logged struct {
 	mu     sync.Mutex // guards everything below
 	warned map[string][]string
 	ended  map[string]int // incidents that ended
 }
 
 // take returns a conversation's warnings since the last call, and how many incidents ended.
-func (l *logged) take(conversation string) (warned []string, ended int) {
+func (l *faultLog) take(conversation string) (warned []string, ended int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	warned, ended = l.warned[conversation], l.ended[conversation]
@@ -31,31 +24,22 @@ func (l *logged) take(conversation string) (warned []string, ended int) {
 	return warned, ended
 }
 
-func (l faultLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
-func (l faultLog) WithGroup(string) slog.Handler                    { return l }
-
-func (l faultLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	for _, a := range attrs {
-		if a.Key == "conversation" {
-			l.conversation = a.Value.String()
-		}
+// Write receives one entry.
+func (l *faultLog) Write(line []byte) (int, error) {
+	var entry struct {
+		Level             slog.Level
+		Msg, Conversation string
 	}
-	return l
-}
-
-func (l faultLog) Handle(_ context.Context, line slog.Record) error {
+	if err := json.Unmarshal(line, &entry); err != nil {
+		return 0, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case line.Level >= slog.LevelWarn:
-		text := line.Message
-		line.Attrs(func(a slog.Attr) bool {
-			text += fmt.Sprintf(" %s=%v", a.Key, a.Value)
-			return true
-		})
-		l.warned[l.conversation] = append(l.warned[l.conversation], text)
-	case strings.HasSuffix(line.Message, "_recovered"):
-		l.ended[l.conversation]++
+	case entry.Level >= slog.LevelWarn:
+		l.warned[entry.Conversation] = append(l.warned[entry.Conversation], string(line))
+	case strings.HasSuffix(entry.Msg, "_recovered"):
+		l.ended[entry.Conversation]++
 	}
-	return nil
+	return len(line), nil
 }

@@ -13,23 +13,19 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/llm"
 	"cairn/simulate"
 	"cairn/words"
 )
 
 const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and has good and bad summaries
-of each judged.
+of each judged. At most one in a hundred of each may be judged wrong.
 
 Good ones have a fifth of the span's tokens: the extractive summary; a sentence of each message that
 has a name or a number, if there are three; the questions that the span alone answers, with their
 answers, if there are five. Bad ones are the texts of bench/testdata/judge/bad.txt, in 13 languages;
 the extractive summary of another recording; the span's last message; and a part of the span itself.
 
-` + recordingsHelp + `
-
-At most one in a hundred of each may be judged wrong, over all kinds and recordings. A run that
-misses that ends with 3.`
+` + recordingsHelp
 
 //go:embed testdata/judge/bad.txt
 var badTexts string
@@ -48,25 +44,23 @@ type verdicts struct {
 
 // verdictsOf is the result for one kind of text.
 type verdictsOf struct {
-	Kind       string         `json:"kind"`
-	Good       bool           `json:"good"`
-	Texts      int            `json:"texts"`
-	Wrong      int            `json:"wrong"`
-	Recordings map[string]int `json:"wrong_by_recording"`
-	Example    string         `json:"example,omitempty"` // a text that was misjudged
+	Kind    string `json:"kind"`
+	Good    bool   `json:"good"`
+	Texts   int    `json:"texts"`
+	Wrong   int    `json:"wrong"`
+	Example string `json:"example,omitempty"` // a text that was misjudged
 }
 
 func (v *verdicts) judge(recording, kind string, good bool, text string, span []chat.Message) {
 	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)
-		v.Kinds = append(v.Kinds, verdictsOf{Kind: kind, Good: good, Recordings: map[string]int{}})
+		v.Kinds = append(v.Kinds, verdictsOf{Kind: kind, Good: good})
 	}
 	k := &v.Kinds[at]
 	k.Texts++
 	if err := summarize.Judge(text, span); (err == nil) != good {
 		k.Wrong++
-		k.Recordings[recording]++
 		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(span), text, err)
 	}
 }
@@ -143,13 +137,9 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 }
 
 // messages returns the messages of the recording in their stored form.
-func (r recording) messages() []chat.Message {
-	all := make([]chat.Message, len(r.said))
-	for i, in := range r.past() {
-		all[i] = chat.Message{
-			Seq: int64(i + 1), Turn: int64(i + 1), Role: llm.RoleUser, Author: in.Author, AuthorID: in.AuthorID,
-			Text: in.Text, Attachments: in.Attachments, Time: in.Time,
-		}
+func (r recording) messages() (all []chat.Message) {
+	for _, m := range simulate.FromFile(r.name, r.past(), "").Messages {
+		all = append(all, m.Message)
 	}
 	return all
 }

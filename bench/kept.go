@@ -24,13 +24,18 @@ const searched = 10
 
 // retain imports a recording and returns the sums over its questions.
 func retain(ctx context.Context, r recording, window int) (k keeping, err error) {
-	db, err := openStore(ctx, "")
+	agent := agentOf(llm.NewOffline(window), nil)
+	b, err := openBot(ctx, "", channel.Options{Agent: func(string) channel.Agent { return agent }})
 	if err != nil {
 		return k, err
 	}
-	defer func() { err = errors.Join(err, db.close()) }()
-	agent := agentOf(llm.NewOffline(window), nil)
-	conv, err := importInto(ctx, db.Store, agent, r)
+	defer func() { err = errors.Join(err, b.store.close()) }()
+	name := "bench:retention/" + r.name
+	_, err = b.hub.Import(ctx, name, inOrder(r.past()), func(int) {})
+	if err = errors.Join(err, b.hub.Close(), b.connector.failure); err != nil {
+		return k, err
+	}
+	conv, err := b.store.Conversation(ctx, name)
 	if err != nil {
 		return k, err
 	}
@@ -38,11 +43,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	if err != nil {
 		return k, err
 	}
-	_, saved, err := memory.In(db.Store).List(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
-	if err != nil {
-		return k, err
-	}
-	k = keeping{Name: r.name, Stack: float64(v.parts.Head), Verbatim: float64(v.parts.Verbatim), Saved: float64(saved), conversations: 1}
+	k.Name = r.name
 	for _, q := range r.asked {
 		if q.Category == simulate.NoAnswer || len(q.seqs) == 0 || q.seqs[len(q.seqs)-1] >= v.first {
 			continue
@@ -54,27 +55,9 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	return k, nil
 }
 
-// importInto imports a recording in the same way as `cairn import`.
-func importInto(ctx context.Context, db *store.Store, agent channel.Agent, r recording) (conv *store.Conversation, err error) {
-	connector := newConnector()
-	hub := channel.New(channel.Options{
-		Store: db, Connectors: []channel.Connector{connector}, Log: discardLog, Agent: func(string) channel.Agent { return agent },
-	})
-	defer func() { err = errors.Join(err, hub.Close()) }()
-	name := "bench:retention/" + r.name
-	if _, err := hub.Import(ctx, name, r.inOrder(), func(int) {}); err != nil {
-		return nil, err
-	}
-	if err := connector.until(ctx, func() bool { return true }); err != nil {
-		return nil, err
-	}
-	return db.Conversation(ctx, name)
-}
-
 // promptContent is what a request shows of a recording.
 type promptContent struct {
 	recording recording
-	parts     channel.Parts
 	first     int64           // seq of the first verbatim message
 	said      map[string]bool // all terms in the request
 	covered   *simulate.Told  // what the summaries contain
@@ -88,7 +71,7 @@ func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r 
 	if err != nil {
 		return nil, err
 	}
-	v := &promptContent{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1)}
+	v := &promptContent{recording: r, first: int64(len(r.said) - now.Verbatim + 1)}
 	var texts []string
 	for _, stone := range now.Stack {
 		texts = append(texts, stone.Text)
@@ -174,7 +157,6 @@ func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q ask
 		{&k.Memories, v.said, remembered.String(), func(seq int64) bool { return found[seq] || v.tells(seq) }},
 		{&k.Transcript, v.said, recalled.String(), func(seq int64) bool { return recall[seq] || v.tells(seq) }},
 	} {
-		way.sum.Tokens += float64(tokens.Estimate(way.more))
 		if len(need) > 0 {
 			more, there := simulate.SetOf(words.Content(way.more)), 0
 			for _, term := range need {

@@ -11,14 +11,13 @@ import (
 const loadHelp = `Load runs many channels in one process, over a real database: at a steady rate people write in one
 channel after the other, every second message to the bot. A scripted model answers after %v to %v,
 uses a tool in one turn of %d, saves memories and summarizes. Windows hold %s tokens and the channels
-start with pasts of different lengths, so compactions run all the time, at most %d at once. Texts are
-a quarter as long as in "bench cost". Afterwards everything is drained and idle channels leave memory.
+start with pasts of different lengths, so compactions run all the time, at most %d at once. Afterwards
+everything is drained and idle channels leave memory.
 
 Targets: every message is in the transcript once and has one answer; doctor finds nothing; no
 goroutine or file stays open; resident memory and processor time per turn do not grow from the second
 third of the time to the last; the rate was held. The default of %d messages a second is for two
-idle cores. Memory grows until the windows have filled once: ten minutes with the defaults.
-A run that misses a target ends with 3.`
+idle cores. Memory grows until the windows have filled once: ten minutes with the defaults.`
 
 // defaultRate is the default number of messages per second.
 const defaultRate = 60
@@ -40,7 +39,6 @@ func newLoad() *benchmark {
 	within(b, "minutes", &l.minutes, 0.05, 10_000)
 	b.Flags().Float64Var(&l.rate, "rate", defaultRate, "`N` messages a second, in all channels together")
 	within(b, "rate", &l.rate, 0.001, 10_000)
-	b.quick = "--minutes 2"
 	return b
 }
 

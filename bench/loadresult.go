@@ -24,7 +24,6 @@ type load struct {
 	P99        float64  `json:"p99_ms"`
 	Start      usage    `json:"start"`
 	End        usage    `json:"end"`
-	Machine    string   `json:"load,omitempty"`
 	Samples    []sample `json:"samples"`
 	targets
 }
@@ -36,7 +35,7 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 		l.P50, l.P99 = quantile(took, 0.5), quantile(took, 0.99)
 	}
 	c.count(func(*counts) { l.Unanswered = len(c.asked) })
-	l.Said, l.Machine = c.said, loadAverage()
+	l.Said = c.said
 	db, err := sql.Open("sqlite3", store.File(c.store.dir))
 	if err != nil {
 		return err

@@ -42,9 +42,9 @@ const (
 
 const exitHelp = `Exit codes:
   0  measured
-  1  the measurement failed; why stands on standard error
+  1  the measurement failed
   2  the command line is wrong
-  3  measured, and a target that the command names was missed, or cannot be told
+  3  measured, and a target of the benchmark was missed
   130  stopped by a signal`
 
 // missed is the error of a target that was missed.
@@ -71,51 +71,29 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure Cairn",
-		Long: `Bench measures the real engine on real files, with a scripted model in place of a
-real one, so that a run needs no key, costs nothing and can be repeated. The files lie
-in the folder for temporary ones, which TMPDIR names, unless the help of a command says
-otherwise, and are removed at the end.
+		Long: `Bench measures the real engine on real files with a scripted model, so that a run needs no key,
+costs nothing and can be repeated. It writes to the temporary folder, and removes its files.
 
 ` + exitHelp,
-		Example: `  go run ./bench all                 every benchmark, and one table
-  go run ./bench load --minutes 3    are a thousand channels at once held?
-  go run ./bench latency             does a summary delay the replies?
-  go run ./bench cost                what a long conversation costs
-  go run ./bench cost --json | jq .  the same for a program
-  go run ./bench recall DIR          is what was said found again?
-  go run ./bench judge DIR           are good summaries told from bad ones?
-  go run ./bench faults              does it go on when a provider fails?
-  go run ./bench crash               is anything lost when the program is killed?`,
+		Example: `  go run ./bench load --minutes 3    a thousand channels at once
+  go run ./bench cost --json | jq .  what a long conversation costs, for a program`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	profiled := root.PersistentFlags().String("profile", "", "write profiles of the run into `DIR`, for go tool pprof")
 	root.SetOut(out)
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	all := benchmarks()
-	for _, b := range all {
+	for _, b := range benchmarks() {
 		root.AddCommand(b.Command)
 	}
-	root.AddCommand(newAll(all).Command, newPicture(screenOf(out, progress)))
+	root.AddCommand(newPicture(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
-		run := cmd.RunE
-		cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-			if *profiled != "" {
-				write, err := profile(*profiled)
-				if err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, write()) }()
-			}
-			return run(cmd, args)
-		}
 	}
 	return root
 }

@@ -58,11 +58,8 @@ func (b *trialRun) play(x *llmtest.Exchange) {
 	if opensTurn(x.Request) {
 		b.weigh(x)
 	}
-	for _, f := range b.due {
-		b.headChanged()
-		if err := f(); err != nil {
-			b.result.fail(fmt.Errorf("in the middle of a turn: %w", err))
-		}
+	if err := b.deleteAll(context.Background(), b.due); err != nil {
+		b.result.fail(fmt.Errorf("in the middle of a turn: %w", err))
 	}
 	b.due = nil
 	b.mind.play(x)

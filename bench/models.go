@@ -5,95 +5,41 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"cairn/llm/llmtest"
 )
 
 const modelsHelp = `Models holds a long conversation with each of these models, over servers on loopback that are as
-strict as the providers' documentation: %s.
-They refuse what the model refuses, count tokens, and cache prompts by the provider's rule. One more
-conversation switches from provider to provider and back.
+strict as the providers' documentation, count tokens, and cache prompts by the provider's rule:
+%s.
+One more conversation switches from provider to provider and back.
 
-A recording is imported into a window of %s tokens and summarized by the same model; then come
---turns turns, a third with tools. Messages are edited and deleted, also the first one and in the
-middle of a turn. The bot is restarted twice.
+A conversation is imported into a window of %s tokens and summarized by the same model; then come
+--turns turns, a third with tools. Messages are edited and deleted, also in the middle of a turn, and
+the bot is restarted twice.
 
   learned    refused requests that taught Cairn what the model demands
-  refused    others
+  refused    others; none may be
   changes    how often the head changed: a summary was applied, a message edited or deleted
   extend     requests of turns that extend the one before
-  broken     those that do not, without such a change
+  broken     those that do not, without such a change; none may be
   cached     share of the input that was read from the provider's cache
-  usage      whether what Cairn stored equals what the server counted
+  counted    usage that the server counted; stored, what Cairn stored: it must be equal
   gauge      difference between the tokens that Cairn shows and those that the server counts for
-             the next request: mean and maximum
-
-` + recordingsHelp + `
-Without DIR an invented conversation is imported.
-
-Every turn must be answered, nothing refused or broken, the usage equal, and the gauge within %g %%
-in the mean for models that think; else the run ends with 3.`
+             the next request; at most %g %% on average for models that think`
 
 //go:embed testdata/*.jsonl
 var inventedFiles embed.FS
 
-// conversing has the flags of `models`.
-type conversing struct {
-	turns int
-	only  []string
-}
-
 func newModels() *benchmark {
-	var o conversing
-	var b *benchmark
+	var turns int
 	help := fmt.Sprintf(modelsHelp, strings.Join(llmtest.Profiles(), ", "), thousands(modelsWindow), gaugeGoal)
-	b = newBenchmark("models [DIR]", "Whether long conversations go on with each kind of model", help, func(ctx context.Context, s *screen, dir string) (result, error) {
-		trials, err := trialsOf(o.only)
-		if err != nil {
-			return nil, wrongUse(b.Command, err)
-		}
-		r, err := recordingFor(dir)
-		if err != nil {
-			return nil, err
-		}
-		return o.measure(ctx, s, trials, r)
+	b := newBenchmark("models", "Whether long conversations go on with each kind of model", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+		return measureModels(ctx, s, modelTrials(), turns)
 	})
-	b.integer(&o.turns, "turns", 100, 1, 100_000, "`N` turns with each model")
-	b.Flags().StringSliceVar(&o.only, "only", nil, "`NAME,…` of the conversations to have; all without it")
-	b.quick = "--turns 20"
+	b.integer(&turns, "turns", 100, 1, 100_000, "`N` turns with each model")
 	return b
-}
-
-// trialsOf returns the trials with these names; all without names.
-func trialsOf(names []string) (chosen []modelTrial, err error) {
-	if len(names) == 0 {
-		return modelTrials(), nil
-	}
-	var known []string
-	for _, t := range modelTrials() {
-		if known = append(known, t.name); slices.Contains(names, t.name) {
-			chosen = append(chosen, t)
-		}
-	}
-	if len(chosen) < len(names) {
-		return nil, fmt.Errorf("--only %s: choose from %s", strings.Join(names, ","), strings.Join(known, ", "))
-	}
-	return chosen, nil
-}
-
-// recordingFor returns the longest recording of a folder; without a folder, the invented
-// recordings, concatenated.
-func recordingFor(dir string) (recording, error) {
-	if dir == "" {
-		return inventedTalk()
-	}
-	all, err := readRecordings(dir)
-	if err != nil {
-		return recording{}, err
-	}
-	return slices.MaxFunc(all, func(x, y recording) int { return len(x.said) - len(y.said) }), nil
 }
 
 // inventedTalk returns the recordings of testdata as one.
@@ -103,7 +49,7 @@ func inventedTalk() (recording, error) {
 		return recording{}, err
 	}
 	all, err := recordingsIn(dir)
-	one := recording{name: "invented"}
+	var one recording
 	for _, r := range all {
 		for _, u := range r.said {
 			u.ID = r.name + ":" + u.ID
@@ -115,20 +61,22 @@ func inventedTalk() (recording, error) {
 
 // conversed is the result.
 type conversed struct {
-	Recording string        `json:"recording"`
-	Imported  int           `json:"imported"`
-	Turns     int           `json:"turns"`
-	Window    int           `json:"window"`
-	Trials    []trialResult `json:"models"`
-	Failures  []string      `json:"failures"`
-	Load      string        `json:"load,omitempty"`
+	Imported int           `json:"imported"`
+	Turns    int           `json:"turns"`
+	Window   int           `json:"window"`
+	Trials   []trialResult `json:"models"`
+	Failures []string      `json:"failures"`
 	targets
 }
 
-func (o conversing) measure(ctx context.Context, s *screen, trials []modelTrial, r recording) (c conversed, err error) {
-	c = conversed{Recording: r.name, Imported: len(r.said), Turns: o.turns, Window: modelsWindow, Failures: []string{}}
+func measureModels(ctx context.Context, s *screen, trials []modelTrial, turns int) (c conversed, err error) {
+	r, err := inventedTalk()
+	if err != nil {
+		return c, err
+	}
+	c = conversed{Imported: len(r.said), Turns: turns, Window: modelsWindow, Failures: []string{}}
 	for _, t := range trials {
-		one, err := t.have(ctx, s, r, o.turns)
+		one, err := t.have(ctx, s, r, turns)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -138,6 +86,5 @@ func (o conversing) measure(ctx context.Context, s *screen, trials []modelTrial,
 		}
 	}
 	c.Targets = []goal{zero("failures", len(c.Failures))}
-	c.Load = loadAverage()
 	return c, nil
 }

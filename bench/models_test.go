@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -83,20 +81,10 @@ func refuse(t *testing.T, server *llmtest.Server) {
 	}
 }
 
-func TestModelsCommand(t *testing.T) {
-	var out, progress bytes.Buffer
-	root := newRoot(&out, &progress)
-	root.SetArgs([]string{"models", "--turns", "3", "--only", "gemma", "--json"})
-	must(t, root.ExecuteContext(t.Context()))
-	var got conversed
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got.Trials) != 1 || got.Trials[0].Answered != 3 || got.Imported < 100 {
-		t.Errorf("%v: %s", err, out.String())
-	}
-	for _, args := range [][]string{{"--turns", "0"}, {"--only", "gpt-2"}} {
-		root := newRoot(&out, &progress)
-		root.SetArgs(append([]string{"models"}, args...))
-		if err := root.ExecuteContext(t.Context()); !errors.As(err, new(usageError)) {
-			t.Errorf("%q: %v", args, err)
-		}
+func TestModelsAreReported(t *testing.T) {
+	var out bytes.Buffer
+	got, err := measureModels(t.Context(), screenOf(&out, &out), []modelTrial{{"gemma", []string{"gemma"}}}, 3)
+	if err != nil || len(got.Trials) != 1 || got.Trials[0].Answered != 3 || got.Imported < 100 || len(got.Targets) != 1 || len(got.Failures) != 0 {
+		t.Errorf("%v: %+v", err, got)
 	}
 }

@@ -31,7 +31,7 @@ func (b *trialRun) step(ctx context.Context, turn int) error {
 	}
 	if turn%12 == 10 {
 		b.mu.Lock()
-		b.due = append(b.due, b.removals(ctx, turn)...)
+		b.due = append(b.due, removed(&b.asked, len(b.asked)-1-turn%3)...)
 		b.mu.Unlock()
 	}
 	if err := b.ask(ctx, turn); err != nil {
@@ -66,10 +66,8 @@ func (b *trialRun) rest(ctx context.Context) error {
 		if still++; !strings.Contains(answer.Text, "running   nothing") {
 			still = 0
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return b.hub.Drain(ctx)
@@ -114,42 +112,44 @@ func (b *trialRun) ask(ctx context.Context, turn int) error {
 
 // editAndDelete edits and deletes messages now and then.
 func (b *trialRun) editAndDelete(ctx context.Context, turn int) error {
-	var do []func() error
-	if turn%7 == 5 { // the answer remains, next to the previous one
-		do = append(do, b.removals(ctx, turn)...)
-	}
 	if turn%9 == 4 {
-		id := b.asked[len(b.asked)-1]
-		do = append(do, func() error {
-			return b.hub.Edit(ctx, modelsPlace, channel.Inbound{ID: id, Text: "I mean something else: " + text(b.dice, 30), Time: time.Now()})
-		})
+		b.headChanged()
+		in := channel.Inbound{ID: b.asked[len(b.asked)-1], Text: "I mean something else: " + text(b.dice, 30), Time: time.Now()}
+		if err := b.hub.Edit(ctx, modelsPlace, in); err != nil {
+			return err
+		}
+	}
+	var ids []string
+	if turn%7 == 5 { // the answer remains, next to the previous one
+		ids = append(ids, removed(&b.asked, len(b.asked)-1-turn%3)...)
 	}
 	if turn%11 == 6 {
-		do = append(do, b.remove(ctx, &b.imported, b.dice.IntN(max(len(b.imported), 1)))...)
+		ids = append(ids, removed(&b.imported, b.dice.IntN(max(len(b.imported), 1)))...)
 	}
 	if turn == b.turns/2 || turn == b.turns/2+3 { // the first remaining message
-		do = append(do, b.remove(ctx, &b.imported, 0)...)
+		ids = append(ids, removed(&b.imported, 0)...)
 	}
-	for _, f := range do {
+	return b.deleteAll(ctx, ids)
+}
+
+func (b *trialRun) deleteAll(ctx context.Context, ids []string) error {
+	for _, id := range ids {
 		b.headChanged()
-		if err := f(); err != nil {
+		if err := b.hub.Delete(ctx, modelsPlace, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removals deletes one of the last questions.
-func (b *trialRun) removals(ctx context.Context, turn int) []func() error {
-	return b.remove(ctx, &b.asked, max(len(b.asked)-1-turn%3, 0))
-}
-
-// remove deletes the message at i of ids.
-func (b *trialRun) remove(ctx context.Context, ids *[]string, i int) []func() error {
+// removed removes the id at i, at least the first one, from ids, and returns it; none if there are
+// too few.
+func removed(ids *[]string, i int) []string {
+	i = max(i, 0)
 	if i >= len(*ids) {
 		return nil
 	}
 	id := (*ids)[i]
 	*ids = append((*ids)[:i:i], (*ids)[i+1:]...)
-	return []func() error{func() error { return b.hub.Delete(ctx, modelsPlace, id) }}
+	return []string{id}
 }

@@ -71,7 +71,7 @@ type trialRun struct {
 	// after it.
 	seen    map[string][2]changes
 	lessons map[string]int // by model: refusals that taught something
-	due     []func() error // actions for the middle of the next turn
+	due     []string       // ids of messages to delete in the middle of the next turn
 	conv    *store.Conversation
 	now     channel.Agent // the agent that answers
 	result  trialResult
@@ -207,7 +207,7 @@ func (b *trialRun) learnPast(ctx context.Context, s *screen) error {
 	for _, u := range b.recording.said {
 		b.imported = append(b.imported, u.ID)
 	}
-	n, err := b.hub.Import(ctx, modelsPlace, b.recording.inOrder(), func(n int) { s.progress("%s: %d of %d messages imported", b.name, n, len(b.recording.said)) })
+	n, err := b.hub.Import(ctx, modelsPlace, inOrder(b.recording.past()), func(n int) { s.progress("%s: %d of %d messages imported", b.name, n, len(b.recording.said)) })
 	if err == nil && n != len(b.recording.said) {
 		err = fmt.Errorf("%d of %d messages were imported", n, len(b.recording.said))
 	}

@@ -13,86 +13,55 @@ import (
 	"cairn/store"
 )
 
-const (
-	ordinaryTalk = 2_000   // messages of a large one
-	largeTalk    = 100_000 // messages of a large one
-)
+// ordinaryTalk is the number of messages of one conversation among many.
+const ordinaryTalk = 2_000
 
 // pace is the time of a question.
 type pace struct {
-	Rows  int     `json:"rows"` // messages in the database
 	Shape string  `json:"shape"`
 	P50   float64 `json:"p50_ms"`
 	P99   float64 `json:"p99_ms"`
 	Asked int     `json:"questions"`
 }
 
-// measurePace fills a database with rows messages and measures how long the questions take: in
-// conversations among many, and in a large one.
-func measurePace(ctx context.Context, s *screen, all []recording, rows int) (paces []pace, err error) {
+// measurePace fills a database with conversations of so many messages each, and measures how long
+// the questions take in them.
+func measurePace(ctx context.Context, s *screen, all []recording, conversations, messages int) (p pace, err error) {
 	db, err := openStore(ctx, "")
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
-	f := filler{store: db.Store, random: rand.New(rand.NewPCG(1, 1))}
+	f := filler{store: db, random: rand.New(rand.NewPCG(1, 1))}
 	for _, r := range all {
 		for _, u := range r.said {
 			f.vocabulary = append(f.vocabulary, strings.Fields(u.Text)...)
 		}
 	}
 	if len(f.vocabulary) == 0 {
-		return nil, errors.New("the recordings hold no words")
+		return p, errors.New("the recordings hold no words")
 	}
-	ordinary := min(ordinaryTalk, rows)
-	type shape struct{ conversations, messages int }
-	shapes := []shape{{rows / ordinary, ordinary}}
-	if rows >= largeTalk {
-		shapes = append(shapes, shape{1, largeTalk})
-		if rows >= 2*largeTalk { // the large one is one of them
-			shapes[0].conversations -= largeTalk / ordinary
+	filled := make([]*store.Conversation, conversations)
+	for n := range filled {
+		s.progress("conversation %d of %d, with %s messages each", n+1, conversations, thousands(messages))
+		if filled[n], err = f.fill(ctx, n, messages); err != nil {
+			return p, err
 		}
 	}
-	filled := make([][]*store.Conversation, len(shapes))
-	for i, shape := range shapes {
-		for n := range shape.conversations {
-			s.progress("conversation %d of %d, with %s messages each", n+1, shape.conversations, thousands(shape.messages))
-			c, err := f.fill(ctx, shape.messages)
-			if err != nil {
-				return nil, err
-			}
-			filled[i] = append(filled[i], c)
-		}
-	}
-	for i, shape := range shapes {
-		p, err := timed(ctx, s, all, filled[i])
-		if err != nil {
-			return nil, err
-		}
-		p.Rows, p.Shape = rows, fmt.Sprintf("in %s of %s", thousands(shape.conversations), thousands(shape.messages))
-		if shape.messages == largeTalk {
-			p.Shape = "in one of " + thousands(largeTalk)
-		}
-		paces = append(paces, p)
-	}
-	return paces, nil
+	p, err = timed(ctx, s, all, filled)
+	p.Shape = fmt.Sprintf("conversations: %s, messages in each: %s", thousands(conversations), thousands(messages))
+	return p, err
 }
 
 // filler fills a database with random messages.
 type filler struct {
-	store      *store.Store
+	store      *tempStore
 	vocabulary []string // words with the frequencies of the recordings
 	random     *rand.Rand
-	made       int // conversations so far
 }
 
 // fill creates a conversation of n messages, in bursts as people chat.
-func (f *filler) fill(ctx context.Context, n int) (*store.Conversation, error) {
-	f.made++
-	c, err := f.store.Conversation(ctx, fmt.Sprintf("bench:pace/%d", f.made))
-	if err != nil {
-		return nil, err
-	}
+func (f *filler) fill(ctx context.Context, number, n int) (*store.Conversation, error) {
 	all := make([]store.Inbound, n)
 	when := time.Date(2024, 1, 1, 9, 0, 0, 0, time.UTC)
 	for i := range all {
@@ -102,12 +71,7 @@ func (f *filler) fill(ctx context.Context, n int) (*store.Conversation, error) {
 		author := []string{"Ada", "Ben", "Cleo", "Dora"}[f.random.IntN(4)]
 		all[i] = store.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: freshWords(f.random, 4+f.random.IntN(36), f.vocabulary), Time: when}
 	}
-	for batch := range slices.Chunk(all, 1000) {
-		if _, err := c.Past().Import(ctx, batch); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	return f.store.conversation(ctx, fmt.Sprintf("bench:pace/%d", number), all)
 }
 
 // timed measures the questions one after the other, in the conversations in turn, every fourth with

@@ -7,13 +7,15 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"cairn/internal/chart"
 )
 
 func TestPicture(t *testing.T) {
 	d := drawing{turns: 60, window: 16_000}
-	points, err := d.points(t.Context(), screenOf(io.Discard, io.Discard))
+	picture, err := d.draw(t.Context(), screenOf(io.Discard, io.Discard))
 	must(t, err)
-	svg := d.svg(points)
+	svg, panel := picture.SVG(chart.Options{Standalone: true}), picture.Panels[0]
 	t.Run("it is well-formed", func(t *testing.T) {
 		decoder := xml.NewDecoder(strings.NewReader(svg))
 		for {
@@ -25,22 +27,17 @@ func TestPicture(t *testing.T) {
 		}
 	})
 	t.Run("the conversation outgrows the window, and no request does", func(t *testing.T) {
-		if last := points[len(points)-1]; last.said < 2*d.window {
-			t.Errorf("only %d tokens were said", last.said)
+		if last := panel.Points[len(panel.Points)-1]; last.Said < 2*d.window {
+			t.Errorf("only %d tokens were said", last.Said)
 		}
-		for _, p := range points {
-			if p.used > d.window || p.head > p.used {
+		for _, p := range panel.Points {
+			if p.Used > d.window || p.Head > p.Used {
 				t.Errorf("the next request is %+v", p)
 			}
 		}
 	})
 	t.Run("it shows each level, and each time that summaries replaced messages", func(t *testing.T) {
-		applied := 0
-		for _, p := range points {
-			if p.applied {
-				applied++
-			}
-		}
+		applied := len(panel.Marks)
 		if marks := strings.Count(svg, "chart-mark-summariesapplied") - 1; applied == 0 || marks != applied { // one is in the legend
 			t.Errorf("%d marks, %d compactions", marks, applied)
 		}

@@ -17,14 +17,8 @@ const (
 	cacheTTL     = 5 * time.Minute
 )
 
-const priceHelp = `Prices are in tokens of uncached input: a token read from the provider's cache counts
-0.1, one of an answer 4. Turns are compared with turns and the worker's requests with the
-worker's, tools included. Tokens are Cairn's estimate.
-
-` + cacheHelp
-
-const cacheHelp = `The cache follows one of three rules, chosen with --cache. A request is a list of blocks: the
-tools, and each of its messages.
+const priceHelp = `Prices are in tokens of uncached input: a token read from the provider's cache counts 0.1, one of an
+answer 4. Tokens are Cairn's estimate. --cache selects the rule of the cache:
   prefix       what a request has in common with the one before it, byte by byte from the
                start, is read (OpenAI up to 5.5, Gemini, llama.cpp, vLLM)
   breakpoints  a prefix is read if it ends at a mark of this request and an earlier one had
@@ -33,8 +27,7 @@ tools, and each of its messages.
                read and the last mark is written, which costs 1.25 (OpenAI from 5.6 on, Anthropic)
   units        a whole earlier request is read, with its answer, if this one begins with its
                blocks (DeepSeek)
-What was read or written less than --ttl ago is in the cache: 5 minutes, as Cairn believes by
-default and Anthropic promises; OpenAI from 5.6 on promises 30.`
+Entries expire after 5 minutes without use.`
 
 // bill has token counts of requests and responses.
 type bill struct {

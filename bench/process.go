@@ -61,15 +61,5 @@ func handles() int {
 	return -1
 }
 
-// loadAverage returns the load average of the last minute; "" if unknown.
-func loadAverage() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	load, _, _ := strings.Cut(string(text), " ")
-	return load
-}
-
 // discardLog is a logger that discards everything.
 var discardLog = slog.New(slog.DiscardHandler)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"cairn/chat"
@@ -15,25 +14,21 @@ const recallHelp = `Recall imports the recordings of DIR, asks each question in 
 and looks where the messages that answer it are among those found.
 
 @5, @10, @20  share of them among the first 5, 10, 20; the mean over the questions
-all@10        share of the questions of which all are among the first 10
 MRR           mean of 1/place of the first one
 tokens        what the first 10 cost in a prompt
 
-In the row with typos each question has one, derived from the question alone. Questions without an
-answer are left out. Latency is measured in conversations of invented talk in the words of DIR: many
-of 2000 messages, and from 100000 rows on one of 100000. The fastest of three tries counts.
+"One typo each" asks the same questions with a typo. Latency is measured in conversations of invented
+talk in the words of DIR: in many of 2000 messages, and in one of --rows. The fastest of three tries
+counts. Targets are for 100000 rows.
 
-` + recordingsHelp + `
-
-A run that misses a target ends with 3.`
+` + recordingsHelp
 
 func newRecall() *benchmark {
-	var rows []int
+	var rows int
 	b := newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureRecall(ctx, s, dir, rows)
 	})
-	b.integers(&rows, "rows", []int{10_000, 100_000}, 1000, 10_000_000, "`N,…` messages to measure the latency at; 1000000 takes minutes")
-	b.quick = "--rows 10000"
+	b.integer(&rows, "rows", 100_000, ordinaryTalk, 10_000_000, "`N` messages to measure the latency at; 1000000 takes minutes")
 	return b
 }
 
@@ -45,7 +40,6 @@ type quality struct {
 	At10      float64 `json:"recall_at_10"`
 	At20      float64 `json:"recall_at_20"`
 	MRR       float64 `json:"mrr"`
-	All10     float64 `json:"all_at_10"`
 	Tokens    float64 `json:"tokens_at_10"`
 }
 
@@ -64,9 +58,6 @@ func (q *quality) add(evidence []int64, found []memory.Found) {
 	q.At5 += at(5)
 	q.At10 += at(10)
 	q.At20 += at(20)
-	if at(10) == 1 {
-		q.All10++
-	}
 	if first := slices.IndexFunc(found, func(f memory.Found) bool { return slices.Contains(evidence, f.Seq) }); first >= 0 {
 		q.MRR += 1 / float64(first+1)
 	}
@@ -78,7 +69,7 @@ func (q *quality) add(evidence []int64, found []memory.Found) {
 // mean converts sums over questions into means.
 func (q quality) mean() quality {
 	n := float64(max(q.Questions, 1))
-	for _, v := range []*float64{&q.At5, &q.At10, &q.At20, &q.MRR, &q.All10, &q.Tokens} {
+	for _, v := range []*float64{&q.At5, &q.At10, &q.At20, &q.MRR, &q.Tokens} {
 		*v /= n
 	}
 	return q
@@ -94,7 +85,7 @@ type recalled struct {
 	targets
 }
 
-func measureRecall(ctx context.Context, s *screen, dir string, rows []int) (r recalled, err error) {
+func measureRecall(ctx context.Context, s *screen, dir string, rows int) (r recalled, err error) {
 	all, err := readRecordings(dir)
 	if err != nil {
 		return r, err
@@ -102,12 +93,12 @@ func measureRecall(ctx context.Context, s *screen, dir string, rows []int) (r re
 	if r, err = ask(ctx, s, all); err != nil {
 		return r, err
 	}
-	for _, n := range rows {
-		paces, err := measurePace(ctx, s, all, n)
+	for _, messages := range []int{ordinaryTalk, rows} {
+		p, err := measurePace(ctx, s, all, rows/messages, messages)
 		if err != nil {
 			return r, err
 		}
-		r.Latency = append(r.Latency, paces...)
+		r.Latency = append(r.Latency, p)
 	}
 	r.judge()
 	return r, nil
@@ -126,11 +117,8 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 	categories := map[int]*quality{}
 	result.All.Name, result.Typos.Name = "all", "one typo each"
 	for _, recording := range all {
-		conv, err := db.Conversation(ctx, "bench:recall/"+recording.name)
+		conv, err := db.conversation(ctx, "bench:recall/"+recording.name, recording.past())
 		if err != nil {
-			return result, err
-		}
-		if _, err := conv.Past().Import(ctx, recording.past()); err != nil {
 			return result, err
 		}
 		here := quality{Name: recording.name}
@@ -184,11 +172,6 @@ func (r *recalled) judge() {
 		atLeast("recall@10 with a typo", 100*r.Typos.At10, 75),
 	}
 	for _, p := range r.Latency {
-		what := fmt.Sprintf("at %s rows, %s, ", thousands(p.Rows), p.Shape)
-		p50, p99 := atMost(what+"p50 ms", p.P50, 5), atMost(what+"p99 ms", p.P99, 15)
-		if p.Rows > 100_000 {
-			p50, p99 = atMost(what+"p50 ms", p.P50, 20), atMost(what+"p99 ms", p.P99, 60)
-		}
-		r.Targets = append(r.Targets, p50, p99)
+		r.Targets = append(r.Targets, atMost(p.Shape+", p50 ms", p.P50, 5), atMost(p.Shape+", p99 ms", p.P99, 15))
 	}
 }

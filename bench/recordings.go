@@ -113,10 +113,10 @@ func (r recording) past() []store.Inbound {
 	return past
 }
 
-// inOrder returns the messages of past one by one.
-func (r recording) inOrder() iter.Seq2[store.Inbound, error] {
+// inOrder returns messages one by one, as an import reads them.
+func inOrder(past []store.Inbound) iter.Seq2[store.Inbound, error] {
 	return func(yield func(store.Inbound, error) bool) {
-		for _, m := range r.past() {
+		for _, m := range past {
 			if !yield(m, nil) {
 				return
 			}

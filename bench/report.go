@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 )
 
 // maxRows limits the rows of a table; JSON has all of them.
@@ -15,52 +15,45 @@ const maxRows = 100
 
 // report formats a result for people: values by their JSON names, lists as tables, then the
 // targets.
-func (s *screen) report(r result) string {
+func report(r result) string {
 	var b strings.Builder
-	s.describe(&b, reflect.ValueOf(r))
-	fmt.Fprintln(&b)
+	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	describe(out, reflect.ValueOf(r))
+	fmt.Fprintln(out)
 	for _, g := range r.goals() {
-		verdict := s.paint(green, "met")
+		verdict := "met"
 		if !g.Met {
-			verdict = s.paint(red, "missed")
+			verdict = "missed"
 		}
-		fmt.Fprintf(&b, "%-56s%8.2f   must %g: %s\n", g.Name, g.Value, g.Must, verdict)
+		fmt.Fprintf(out, "%s\t%.2f\tmust %g: %s\n", g.Name, g.Value, g.Must, verdict)
 	}
+	_ = out.Flush() // writing to memory cannot fail
 	return b.String()
 }
 
 // describe writes the values of a struct, and its lists below them.
-func (s *screen) describe(b *strings.Builder, v reflect.Value) {
-	var values [][]string
+func describe(out *tabwriter.Writer, v reflect.Value) {
 	var lists []property
 	for _, p := range properties("", v) {
-		if kind := p.value.Kind(); kind == reflect.Slice || kind == reflect.Map {
+		if p.value.Kind() == reflect.Slice {
 			lists = append(lists, p)
-		} else if text := p.text(); text != "" {
-			values = append(values, []string{p.name, text})
+		} else if text := p.text("\n\t"); text != "" {
+			fmt.Fprintf(out, "%s\t%s\n", p.name, text)
 		}
 	}
-	b.WriteString(s.grid(values))
 	for _, p := range lists {
 		n := p.value.Len()
 		if n > 0 {
-			fmt.Fprintf(b, "\n%s\n", s.paint(bold, p.name))
+			fmt.Fprintf(out, "\n%s\n", p.name)
 		}
 		switch {
-		case p.value.Kind() == reflect.Map:
-			var rows [][]string
-			for _, key := range p.value.MapKeys() {
-				rows = append(rows, []string{fmt.Sprint(key), fmt.Sprint(p.value.MapIndex(key))})
-			}
-			slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
-			b.WriteString(s.grid(rows))
 		case n > maxRows:
-			fmt.Fprintf(b, "%d, which --json shows\n", n)
+			fmt.Fprintf(out, "%d, which --json shows\n", n)
 		case p.value.Type().Elem().Kind() == reflect.Struct:
-			s.table(b, p.value)
+			table(out, p.value)
 		default:
 			for i := range n {
-				fmt.Fprintln(b, s.paint(red, fmt.Sprint(p.value.Index(i))))
+				fmt.Fprintln(out, p.value.Index(i))
 			}
 		}
 	}
@@ -68,33 +61,31 @@ func (s *screen) describe(b *strings.Builder, v reflect.Value) {
 
 // table writes a list of structs as a table, with the strings of their lists below it. Structs with
 // lists of structs are written one after the other.
-func (s *screen) table(b *strings.Builder, list reflect.Value) {
-	var rows [][]string
+func table(out *tabwriter.Writer, list reflect.Value) {
 	notes := ""
 	for i := range list.Len() {
+		all := properties("", list.Index(i))
+		if slices.ContainsFunc(all, func(p property) bool {
+			return p.value.Kind() == reflect.Slice && p.value.Type().Elem().Kind() == reflect.Struct
+		}) {
+			describe(out, list.Index(i))
+			continue
+		}
 		var heading, row []string
-		for _, p := range properties("", list.Index(i)) {
-			if p.value.Kind() == reflect.Slice && p.value.Type().Elem().Kind() == reflect.Struct {
-				s.describe(b, list.Index(i))
-				row = nil
-				break
-			}
-			heading, row = append(heading, p.name), append(row, p.text())
+		for _, p := range all {
+			heading, row = append(heading, p.name), append(row, p.text(", "))
 			if p.value.Kind() == reflect.Slice {
 				for j := range p.value.Len() {
 					notes += fmt.Sprintf("%s %s: %v\n", row[0], p.name, p.value.Index(j))
 				}
 			}
 		}
-		if row == nil {
-			continue
+		if i == 0 {
+			fmt.Fprintln(out, strings.Join(heading, "\t"))
 		}
-		if rows == nil {
-			rows = [][]string{heading}
-		}
-		rows = append(rows, row)
+		fmt.Fprintln(out, strings.Join(row, "\t"))
 	}
-	b.WriteString(s.grid(rows) + notes)
+	fmt.Fprint(out, notes)
 }
 
 // property is a value of a result, with its JSON name.
@@ -103,8 +94,8 @@ type property struct {
 	value reflect.Value
 }
 
-// properties returns the properties of a struct. Those of an embedded or nested struct take its
-// place.
+// properties returns the properties of a struct that people see. Those of an embedded or nested
+// struct take its place.
 func properties(prefix string, v reflect.Value) (all []property) {
 	for i := range v.NumField() {
 		field, value := v.Type().Field(i), v.Field(i)
@@ -121,8 +112,8 @@ func properties(prefix string, v reflect.Value) (all []property) {
 	return all
 }
 
-// text formats a value for a cell: a list as its length.
-func (p property) text() string {
+// text formats a value for a cell: a list as its length, a map as its entries.
+func (p property) text(separator string) string {
 	switch v := p.value; v.Kind() {
 	case reflect.Int, reflect.Int64:
 		return thousands(int(v.Int()))
@@ -138,42 +129,13 @@ func (p property) text() string {
 	case reflect.Map:
 		var parts []string
 		for _, key := range v.MapKeys() {
-			parts = append(parts, fmt.Sprintf("%v %v", key, v.MapIndex(key)))
+			parts = append(parts, fmt.Sprintf("%v: %v", key, v.MapIndex(key)))
 		}
 		slices.Sort(parts)
-		return strings.Join(parts, ", ")
+		return strings.Join(parts, separator)
 	default:
 		return fmt.Sprint(v)
 	}
-}
-
-// grid formats rows as a table with aligned columns. If it has more than two columns, the first row
-// is the heading.
-func (s *screen) grid(rows [][]string) string {
-	width, number := map[int]int{}, map[int]bool{}
-	for n, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-			number[i] = number[i] || n > 0 && i > 0 && cell != "" && strings.ContainsRune("-0123456789", rune(cell[0]))
-		}
-	}
-	var b strings.Builder
-	for n, row := range rows {
-		line := ""
-		for i, cell := range row {
-			pad := -width[i] // aligned left
-			if number[i] {
-				pad = width[i]
-			}
-			line += fmt.Sprintf("%*s  ", pad, cell)
-		}
-		line = strings.TrimRight(line, " ")
-		if n == 0 && len(row) > 2 {
-			line = s.paint(dim, line)
-		}
-		b.WriteString(line + "\n")
-	}
-	return b.String()
 }
 
 // thousands formats n with a space between groups: "2 517".

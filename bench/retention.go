@@ -15,14 +15,11 @@ evidence  share of the messages with the answer that are in the context: two thi
           of one of their sentences, weighted by rarity, are in one line under the author's name;
           sentences of fewer than three words do not count
 
-The context is what the next request shows. To it a search adds ten memories or ten messages; a
-memory shows the message it was made from. A sliding window shows the newest lines "Name: text" that
-fit without system prompt, tools and reserve. All means are over the questions.
+The context is what the next request shows. A search adds ten memories or ten messages. A sliding
+window shows the newest lines "Name: text" that fit. All means are over the questions. The targets
+are for a window of 8192.
 
-` + recordingsHelp + `
-Questions without an answer (category 5) are left out.
-
-The targets are for a window of 8192. A run that misses one ends with 3.`
+` + recordingsHelp
 
 func newRetention() *benchmark {
 	var windows []int
@@ -49,7 +46,7 @@ type windowed struct {
 	Conversations []keeping `json:"conversations"`
 }
 
-// keeping is what was retained of a conversation, or of all: shares, and means of tokens.
+// keeping is what was retained of a conversation, or of all: as shares.
 type keeping struct {
 	Name       string `json:"name"`
 	Questions  int    `json:"questions"`
@@ -57,19 +54,12 @@ type keeping struct {
 	Context    kept   `json:"context"`
 	Memories   kept   `json:"with_memory_search"`
 	Transcript kept   `json:"with_transcript_search"`
-
-	Stack    float64 `json:"summary_tokens"`
-	Verbatim float64 `json:"verbatim_tokens"`
-	Saved    float64 `json:"memories"` // how many exist
-
-	conversations int
 }
 
 // kept is the share of the needed information that is available.
 type kept struct {
 	Answer   float64 `json:"answer"`
 	Evidence float64 `json:"evidence"`
-	Tokens   float64 `json:"tokens,omitempty"` // added by a search, mean over the questions
 
 	answers int // questions whose answers contain words
 }
@@ -81,26 +71,18 @@ func (k *keeping) add(other keeping) {
 		part := other.parts()[i]
 		sum.Answer += part.Answer
 		sum.Evidence += part.Evidence
-		sum.Tokens += part.Tokens
 		sum.answers += part.answers
 	}
-	k.Stack += other.Stack
-	k.Verbatim += other.Verbatim
-	k.Saved += other.Saved
-	k.conversations += other.conversations
 }
 
 func (k *keeping) parts() []*kept { return []*kept{&k.Sliding, &k.Context, &k.Memories, &k.Transcript} }
 
-// mean converts sums into shares and means.
+// mean converts sums into shares.
 func (k keeping) mean() keeping {
 	for _, part := range k.parts() {
 		part.Answer /= float64(max(part.answers, 1))
 		part.Evidence /= float64(max(k.Questions, 1))
-		part.Tokens /= float64(max(k.Questions, 1))
 	}
-	n := float64(max(k.conversations, 1))
-	k.Stack, k.Verbatim, k.Saved = k.Stack/n, k.Verbatim/n, k.Saved/n
 	return k
 }
 

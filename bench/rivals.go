@@ -58,9 +58,9 @@ func (l *list) ask(ctx context.Context, m said, now string) error {
 }
 
 func (l *list) look(_ context.Context, found string) error {
-	id := fmt.Sprint("call_", l.turn)
-	l.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
-	l.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
+	for _, m := range lookedUp(l.turn, found) {
+		l.add(m)
+	}
 	return nil
 }
 

@@ -12,12 +12,10 @@ import (
 	"golang.org/x/term"
 )
 
-// screen writes results to standard output, with colours only on a terminal, and progress to
-// standard error, only if that is a terminal.
+// screen writes results to standard output, and progress to standard error if that is a terminal.
 type screen struct {
 	out, err io.Writer
-	color    bool
-	watched  bool
+	watched  bool // err is a terminal
 
 	mu    sync.Mutex // guards writes to err, last and shown
 	last  time.Time
@@ -25,27 +23,8 @@ type screen struct {
 }
 
 func screenOf(out, err io.Writer) *screen {
-	return &screen{out: out, err: err, color: isTerminal(out) && os.Getenv("NO_COLOR") == "", watched: isTerminal(err)}
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-const (
-	bold  = "1"
-	dim   = "2"
-	red   = "31"
-	green = "32"
-)
-
-// paint colours text, on a terminal.
-func (s *screen) paint(color, text string) string {
-	if !s.color || color == "" || text == "" {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	file, ok := err.(*os.File)
+	return &screen{out: out, err: err, watched: ok && term.IsTerminal(int(file.Fd()))}
 }
 
 // progress shows the progress, at most ten times a second.
@@ -68,24 +47,15 @@ func (s *screen) done() {
 	}
 }
 
-// json writes v as JSON.
-func (s *screen) json(v any) error {
-	enc := json.NewEncoder(s.out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
 // conclude writes a result, as JSON or for people, and returns an error if goals were missed.
-func (s *screen) conclude(asJSON bool, r result) error {
-	var err error
-	switch own, ok := r.(interface{ table() string }); {
-	case asJSON:
-		err = s.json(r)
-	case ok:
-		_, err = fmt.Fprint(s.out, own.table())
-	default:
-		_, err = fmt.Fprint(s.out, s.report(r))
+func (s *screen) conclude(asJSON bool, r result) (err error) {
+	if asJSON {
+		enc := json.NewEncoder(s.out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		err = enc.Encode(r)
+	} else {
+		_, err = fmt.Fprint(s.out, report(r))
 	}
 	return errors.Join(err, unmet(r.goals()))
 }

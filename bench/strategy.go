@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"cairn/chat"
 	"cairn/llm"
 )
 
@@ -75,6 +77,15 @@ func converse(ctx context.Context, s strategy, c *clock, t turn, sum *costSum) e
 	}
 	c.pass(answerTakes)
 	return s.answer(ctx, t.answer)
+}
+
+// lookedUp returns a call of a tool, and its result.
+func lookedUp(turn int64, found string) []chat.Message {
+	id := fmt.Sprint("call_", turn)
+	return []chat.Message{
+		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}},
+		{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found},
+	}
 }
 
 // costSum adds up the costs and contents of the turns' requests.

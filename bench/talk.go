@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"cairn/store"
 )
 
 // The conversation of `cost`: generated from a seed, so that it is the same for every strategy.
@@ -24,13 +26,10 @@ type said struct{ author, text string }
 
 // Lengths in words, which are roughly tokens. Texts that people write are often short and rarely
 // very long: all lengths are log-normal, with the mean at median times e^(σ²/2).
-const talkHelp = `A turn is, in words: 0 to 6 messages that are overheard (median 20, σ 0.8), a question
-(median 60, σ 1.0), in one of 8 turns with a log or code pasted (median 1200, σ 0.7, at
-most 8000), in one of 4 with a tool that is used (median 900, σ 0.6), which is a request
-of its own, and an answer (median 220, σ 0.8); beside the last message stand some 150
-words of recalled memories and the time. All lengths are log-normal.
-Turns follow each other after 45 s in the mean (5 s to 4 min, exponential); where
-people pause, a quarter of them, drawn at random, after 30 minutes.`
+const talkHelp = `A turn has 0 to 6 overheard messages (median 20 words, σ 0.8), a question (median 60, σ 1.0; in one of
+8 turns also pasted text, median 1200, σ 0.7, at most 8000), in one of 4 turns a tool call (median 900,
+σ 0.6), and an answer (median 220, σ 0.8), with 150 words of memories and time beside the last message.
+All lengths are log-normal. Turns follow each other after 45 s on average (5 s to 4 min, exponential).`
 
 // talk generates a conversation of n turns, with lengths times scale; one turn in four follows a
 // pause if pauses is true. The words are the same either way.
@@ -106,6 +105,16 @@ func freshWords(r *rand.Rand, n int, words []string) string {
 		b.WriteString(words[r.IntN(len(words))] + " ")
 	}
 	return b.String()
+}
+
+// past returns n messages of three people, a minute apart.
+func past(n int, begin time.Time, text func() string) []store.Inbound {
+	all := make([]store.Inbound, n)
+	for i := range all {
+		author := []string{"Ada", "Ben", "Cleo"}[i%3]
+		all[i] = store.Inbound{ID: fmt.Sprint("past", i), AuthorID: author, Author: author, Text: text(), Time: begin.Add(time.Duration(i) * time.Minute)}
+	}
+	return all
 }
 
 // fact returns a generated memory, a different one for each n.

@@ -13,29 +13,29 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/store"
 )
 
 const toolsHelp = `Tools has an agent work on one task with many calls of a tool, each with a long answer, in a small
-window: the real bot with its default settings, a scripted model that reads one page after the other
-and takes 20 ms for each, and a scripted worker that takes no time. It shows where the answers are in an
-average request: shown, cleared, or behind summaries. It does the same without clearing; with summaries
-that begin only at 93 % of the window, so that the emergency has to make room; and with neither.
+window: the real bot, a scripted model that reads one page after the other and takes 20 ms for each,
+and a scripted worker that takes no time. It shows where the answers are in an average request: shown,
+cleared, or behind summaries. It does the same without clearing; with summaries that begin only at
+93 % of the window, so that the emergency has to make room; and with neither. With the default
+settings there must be no emergency, and the task must be done.`
 
-With the default settings there is to be no emergency, and the task is to be done; a run that misses
-that ends with 3.`
-
-// toolWork has the flags of `tools`.
-type toolWork struct{ steps, size, window int }
+const (
+	toolWindow  = 32_000
+	answerSize  = 2000                  // tokens of each answer
+	readingTime = 20 * time.Millisecond // of a request; with less, the tool would be faster than any worker could be
+)
 
 func newTools() *benchmark {
-	var w toolWork
+	var steps int
 	b := newBenchmark("tools", "A task of many tool calls in a small window", toolsHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
-		return w.measure(ctx, s)
+		return measureTools(ctx, s, steps)
 	})
-	b.integer(&w.steps, "steps", 200, 1, 2000, "`N` calls of the tool")
-	b.integer(&w.size, "size", 2000, 100, 10_000, "`N` tokens of each answer")
-	b.integer(&w.window, "window", 32_000, 16_000, 1_000_000, "`N` tokens of the window")
+	b.integer(&steps, "steps", 200, 1, 2000, "`N` calls of the tool")
 	return b
 }
 
@@ -62,31 +62,24 @@ type toolLayer struct {
 	Seconds     float64 `json:"seconds"`
 }
 
-// layers returns the runs: which of the layers are enabled.
-func layers() []layer {
+func measureTools(ctx context.Context, s *screen, steps int) (toolResult, error) {
 	const never = 1_000_000 // characters; no result is that long, so none is cleared
 	keep := func(p *compactor.Policy) { p.ToolResultMinChars = never }
 	late := func(p *compactor.Policy) {
 		p.PrepareThreshold, p.BackgroundThreshold, p.AggressiveThreshold = 0, 0.93, 0.94
 	}
-	return []layer{
+	r := toolResult{Said: steps * tokens.Estimate(page(1))}
+	for _, l := range []struct {
+		name   string // of the layers that are enabled
+		policy compactor.Policy
+	}{
 		{"clearing, summaries", compactor.DefaultPolicy()},
 		{"summaries", policyWith(keep)},
 		{"clearing, late summaries", policyWith(late)},
 		{"late summaries", policyWith(late, keep)},
-	}
-}
-
-type layer struct {
-	name   string
-	policy compactor.Policy
-}
-
-func (w toolWork) measure(ctx context.Context, s *screen) (toolResult, error) {
-	r := toolResult{Said: w.steps * tokens.Estimate(page(1, w.size))}
-	for _, l := range layers() {
+	} {
 		s.progress("%s", l.name)
-		run, err := w.run(ctx, l.policy)
+		run, err := runTask(ctx, steps, l.policy)
 		if err != nil {
 			return r, fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -94,16 +87,16 @@ func (w toolWork) measure(ctx context.Context, s *screen) (toolResult, error) {
 		r.Runs = append(r.Runs, run)
 	}
 	first := r.Runs[0]
-	r.Targets = []goal{zero("emergencies", first.Emergencies), atLeast("steps", float64(first.Steps), float64(w.steps)), atMost("largest request, of the window", float64(first.Largest)/float64(w.window), 0.95)}
+	r.Targets = []goal{zero("emergencies", first.Emergencies), atLeast("steps", float64(first.Steps), float64(steps)), atMost("largest request, of the window", float64(first.Largest)/float64(toolWindow), 0.95)}
 	return r, nil
 }
 
 // run runs the task once.
-func (w toolWork) run(ctx context.Context, policy compactor.Policy) (l toolLayer, err error) {
-	reader := &reader{work: w}
-	worker := &actor{dice: rand.New(rand.NewPCG(1, 2)), window: w.window}
+func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLayer, err error) {
+	reader := &reader{steps: steps}
+	worker := &actor{dice: rand.New(rand.NewPCG(1, 2)), window: toolWindow}
 	a := agentOf(reader, worker)
-	a.ID, a.Spawn, a.TaskCalls, a.TaskTime = "reader", []string{"reader"}, w.steps+10, time.Hour
+	a.ID, a.Spawn, a.TaskCalls, a.TaskTime = "reader", []string{"reader"}, steps+10, time.Hour
 	a.Policy, a.Toolbox, a.ToolServers = func() compactor.Policy { return policy }, reader, []string{"book"}
 	a.Origin = func(string) string { return "the bench" }
 	var mu sync.Mutex // guards l until the bot is closed
@@ -126,17 +119,19 @@ func (w toolWork) run(ctx context.Context, policy compactor.Policy) (l toolLayer
 		return l, err
 	}
 	began := time.Now()
-	state, err := w.await(ctx, b)
+	state, err := awaitTask(ctx, b)
 	if failed := b.close(); err == nil {
 		err = failed
 	}
 	l.State, l.Seconds = state, time.Since(began).Seconds()
-	reader.into(&l)
+	n := max(reader.requests, 1)
+	l.Steps, l.Requests, l.Request, l.Largest = reader.read, reader.requests, reader.asked/n, reader.largest
+	l.Shown, l.Cleared, l.Hidden = reader.shown/n, reader.cleared/n, reader.elsewhere/n
 	return l, err
 }
 
-// await starts the task, and returns its final state.
-func (w toolWork) await(ctx context.Context, b *bot) (string, error) {
+// awaitTask starts the task, and returns its final state.
+func awaitTask(ctx context.Context, b *bot) (string, error) {
 	const place = "bench:server/room"
 	answer, err := b.command(ctx, place, "/ask @reader read the book")
 	if err != nil {
@@ -157,40 +152,34 @@ func (w toolWork) await(ctx context.Context, b *bot) (string, error) {
 		if all[0].State != store.TaskOpen {
 			return string(all[0].State), nil
 		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return "", err
 		}
 	}
 }
 
-// page returns a tool result of about size tokens.
-func page(n, size int) string {
-	text := textOf(rand.New(rand.NewPCG(uint64(n), 7)), size, vocabulary)
+// page returns a tool result of about answerSize tokens.
+func page(n int) string {
+	text := textOf(rand.New(rand.NewPCG(uint64(n), 7)), answerSize, vocabulary)
 	text += " " + text
-	for tokens.Estimate(text) > size {
-		text = text[:len(text)*size/tokens.Estimate(text)-1]
+	for tokens.Estimate(text) > answerSize {
+		text = text[:len(text)*answerSize/tokens.Estimate(text)-1]
 	}
 	return fmt.Sprintf("page-%d %s", n, text)
 }
 
-// readingTime is how long the model takes for a request. With less, the tool would be faster than
-// any worker could be, although workers here take no time of their own.
-const readingTime = 20 * time.Millisecond
-
 // reader is a model that reads one page after the other, and the tool with which it reads them.
 type reader struct {
-	work toolWork
+	steps int
 
-	mu                               sync.Mutex // guards everything below
+	mu                               sync.Mutex // guards everything below until the bot is closed
 	read, requests, largest          int
 	asked, shown, cleared, elsewhere int // tokens, sums over all requests
 }
 
 func (*reader) Name() string { return "reader" }
 
-func (r *reader) Window(context.Context) llm.Window { return llm.Window{Tokens: r.work.window} }
+func (r *reader) Window(context.Context) llm.Window { return llm.Window{Tokens: toolWindow} }
 
 func (r *reader) Generate(_ context.Context, req llm.Request, _ func(string)) (llm.Response, error) {
 	time.Sleep(readingTime)
@@ -209,27 +198,23 @@ func (r *reader) Generate(_ context.Context, req llm.Request, _ func(string)) (l
 		}
 	}
 	if !strings.Contains(req.Messages[0].Text, "You work alone on one task") { // the conversation that receives the result
-		return say("thank you"), nil
+		return llmtest.Say("thank you"), nil
 	}
 	r.requests++
 	r.asked += cost
 	r.largest = max(r.largest, cost)
-	r.shown += whole * r.work.size
-	r.cleared += cleared * r.work.size
-	r.elsewhere += max(r.read-whole-cleared, 0) * r.work.size
+	r.shown += whole * answerSize
+	r.cleared += cleared * answerSize
+	r.elsewhere += max(r.read-whole-cleared, 0) * answerSize
 	usage := llm.Usage{Prompt: cost, Completion: 30}
-	if r.read >= r.work.steps || len(req.Tools) == 0 {
-		resp := say(fmt.Sprintf("I have read %d pages.", r.read))
+	if r.read >= r.steps || len(req.Tools) == 0 {
+		resp := llmtest.Say(fmt.Sprintf("I have read %d pages.", r.read))
 		resp.Usage = usage
 		return resp, nil
 	}
-	call := llm.Call{ID: fmt.Sprint("call_", r.read+1), Name: "book_page", Arguments: fmt.Sprintf(`{"page":%d}`, r.read+1)}
-	note := fmt.Sprintf("I go on with page %d.", r.read+1)
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: note, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls, Usage: usage}, nil
-}
-
-func say(text string) llm.Response {
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: llm.FinishStop}
+	resp := llmtest.Use(llmtest.Call(fmt.Sprint("call_", r.read+1), "book_page", map[string]int{"page": r.read + 1}))
+	resp.Message.Text, resp.Usage = fmt.Sprintf("I go on with page %d.", r.read+1), usage
+	return resp, nil
 }
 
 // Servers, Ready and Tools implement channel.Toolbox.
@@ -245,16 +230,7 @@ func (r *reader) Tools([]string) []channel.Tool {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.read++
-			return page(r.read, r.work.size), nil
+			return page(r.read), nil
 		},
 	}}}
-}
-
-// into stores the results in l.
-func (r *reader) into(l *toolLayer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := max(r.requests, 1)
-	l.Steps, l.Requests, l.Request, l.Largest = r.read, r.requests, r.asked/n, r.largest
-	l.Shown, l.Cleared, l.Hidden = r.shown/n, r.cleared/n, r.elsewhere/n
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/prompts"
 )
 
@@ -52,19 +53,18 @@ func (w workerRequest) answer(words *rand.Rand, saved *int, request int) llm.Res
 	if !w.memories {
 		return summarized(w.summary(words), request)
 	}
-	resp := llm.Response{FinishReason: llm.FinishToolCalls, Message: llm.Message{Role: llm.RoleAssistant}}
+	var calls []llm.Call
 	for n := range memoriesEach {
 		*saved++
 		arguments := fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(words, *saved), w.from)
-		resp.Message.Calls = append(resp.Message.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", request, n), Name: "memory_save", Arguments: arguments})
+		calls = append(calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", request, n), Name: "memory_save", Arguments: arguments})
 	}
-	return resp
+	return llmtest.Use(calls...)
 }
 
 // summarized returns a response that summarizes.
 func summarized(summary string, request int) llm.Response {
-	call := llm.Call{ID: fmt.Sprintf("call_%d_0", request), Name: "summarize", Arguments: fmt.Sprintf(`{"summary":%q}`, summary)}
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}
+	return llmtest.Use(llmtest.Call(fmt.Sprintf("call_%d_0", request), "summarize", map[string]string{"summary": summary}))
 }
 
 // summary uses words of the material: the judge of summaries rejects others.

@@ -41,7 +41,6 @@ func TestALostSocketIsReplaced(t *testing.T) {
 		"asked to go, soon":   func(k *slacktest.Socket) { k.Disconnect("warning") },
 		"asked to go at once": func(k *slacktest.Socket) { k.Disconnect("refresh_requested") },
 		"cut":                 func(k *slacktest.Socket) { k.Cut() },
-		"cut in a message":    func(k *slacktest.Socket) { k.CutMidFrame() },
 		"frozen":              func(k *slacktest.Socket) { k.Freeze() },
 	} {
 		t.Run(claim, func(t *testing.T) {

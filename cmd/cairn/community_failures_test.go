@@ -176,7 +176,7 @@ func (c *community) inTrouble(n int) {
 	c.burst(60, 100)
 	c.discord.Cut()
 	for _, socket := range c.slack.Sockets() {
-		socket.CutMidFrame()
+		socket.Cut()
 	}
 	c.burst(100, 150)
 	c.wait("answers on the way", time.Minute, c.answeredAll)

@@ -4,7 +4,6 @@ package discordtest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -31,6 +30,12 @@ func invalid(field, kind, reason string) error {
 	return &apiError{http.StatusBadRequest, 50035, "Invalid Form Body", field, kind, reason}
 }
 
+func refuseIf(wrong bool, why error) {
+	if wrong {
+		panic(why)
+	}
+}
+
 type answer struct {
 	status    int
 	header    http.Header
@@ -40,26 +45,31 @@ type answer struct {
 	shared    bool // a 429 that does not count against the client
 }
 
-func answerWith(v any, err error) answer {
-	a := answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}}
-	var e *apiError
-	switch {
-	case errors.As(err, &e):
-		body := map[string]any{"message": e.message, "code": e.code}
-		if e.field != "" {
-			detail := []map[string]string{{"code": e.kind, "message": e.reason}}
-			body["errors"] = map[string]any{e.field: map[string]any{"_errors": detail}}
-		}
-		a.status, a.body = e.status, encode(body)
-	case err != nil:
-		panic(err) // endpoints return only apiErrors
-	case v == nil:
-		a.status = http.StatusNoContent
-		a.header = nil
-	default:
-		a.body = encode(v)
+func (e *apiError) answer() answer {
+	body := map[string]any{"message": e.message, "code": e.code}
+	if e.field != "" {
+		detail := []map[string]string{{"code": e.kind, "message": e.reason}}
+		body["errors"] = map[string]any{e.field: map[string]any{"_errors": detail}}
 	}
-	return a
+	return answer{status: e.status, header: http.Header{"Content-Type": {"application/json"}}, body: encode(body)}
+}
+
+// answerOf returns the response of an endpoint, or the error with which it refuses the request.
+func answerOf(respond func() any) (a answer) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *apiError:
+			a = e.answer()
+		default:
+			panic(e)
+		}
+	}()
+	v := respond()
+	if v == nil {
+		return answer{status: http.StatusNoContent}
+	}
+	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: encode(v)}
 }
 
 // Fault is a fault of matching requests, downloads of attachments included. Without Status, Cut and
@@ -126,7 +136,7 @@ func (f *Fault) answer() answer {
 	case f.Status >= 500: // a proxy's page, not Discord's JSON
 		return answer{status: f.Status, body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}
 	}
-	return answerWith(nil, &apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)})
+	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
 // tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
@@ -180,11 +190,10 @@ func (w *world) count(a *answer) {
 }
 
 // decode decodes a JSON body into v.
-func (q query) decode(v any) error {
+func (q query) decode(v any) {
 	if err := json.Unmarshal(q.body, v); err != nil {
-		return invalid("_", "DICT_TYPE_CONVERT", err.Error())
+		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()))
 	}
-	return nil
 }
 
 // RouteLimit limits the requests of a route in a time, separately for each channel, guild or

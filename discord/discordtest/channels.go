@@ -2,6 +2,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,26 +14,18 @@ func unknown(code int, what string) error {
 }
 
 // channelOf returns the channel of a path, if the bot may see it.
-func (w *world) channelOf(q query) (*Channel, error) {
+func (w *world) channelOf(q query) *Channel {
 	c := w.channels[q.PathValue("channel")]
-	switch {
-	case c == nil:
-		return nil, unknown(10003, "Channel")
-	case !w.may(c, PermissionViewChannel):
-		return nil, &apiError{status: http.StatusForbidden, code: 50001, message: "Missing Access"}
-	}
-	return c, nil
+	refuseIf(c == nil, unknown(10003, "Channel"))
+	refuseIf(!w.may(c, PermissionViewChannel), &apiError{status: http.StatusForbidden, code: 50001, message: "Missing Access"})
+	return c
 }
 
-func (w *world) messageOf(q query) (*Message, error) {
-	c, err := w.channelOf(q)
-	if err != nil {
-		return nil, err
-	}
-	if m := w.find(c.ID, q.PathValue("message")); m != nil {
-		return m, nil
-	}
-	return nil, unknown(10008, "Message")
+func (w *world) messageOf(q query) *Message {
+	c := w.channelOf(q)
+	m := w.find(c.ID, q.PathValue("message"))
+	refuseIf(m == nil, unknown(10008, "Message"))
+	return m
 }
 
 // shown returns a message as REST shows it to the bot, without guild_id.
@@ -41,37 +34,25 @@ func (w *world) shown(m *Message) Message {
 }
 
 // createMessage: Discord, Message: Create Message.
-func (w *world) createMessage(q query) (any, error) {
-	c, err := w.channelOf(q)
-	if err != nil {
-		return nil, err
-	}
-	p, err := w.parsePayload(q, false, allowAll)
-	if err != nil {
-		return nil, err
-	}
-	if p.empty() {
-		return nil, errEmpty
-	}
-	if err := w.sendable(c, p); err != nil {
-		return nil, err
-	}
-	if err := c.writable(false); err != nil {
-		return nil, err
-	}
+func (w *world) createMessage(q query) any {
+	c := w.channelOf(q)
+	p := w.parsePayload(q, false, allowAll)
+	refuseIf(p.empty(), errEmpty)
+	w.sendable(c, p)
+	c.writable(false)
 	if m := w.sameNonce(c, p); m != nil {
-		return w.shown(m), nil
+		return w.shown(m)
 	}
 	m := w.newMessage(c, w.bot, "")
 	if r := p.Reference; r != nil {
 		to := w.find(c.ID, r.MessageID)
 		switch {
 		case to != nil && !to.answerable():
-			return nil, invalid("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message")
+			panic(invalid("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message"))
 		case to != nil && (r.ChannelID == "" || r.ChannelID == c.ID):
 			m.reply(to)
 		case r.FailIfNotExists == nil || *r.FailIfNotExists:
-			return nil, invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message")
+			panic(invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message"))
 		}
 	}
 	if len(p.Nonce) > 0 && string(p.Nonce) != "null" {
@@ -82,7 +63,7 @@ func (w *world) createMessage(q query) (any, error) {
 		w.archive(c, false, false)
 	}
 	w.post(m)
-	return w.shown(m), nil
+	return w.shown(m)
 }
 
 // answerable reports whether a message is not a system message (Discord, Message: Create Message,
@@ -118,7 +99,7 @@ func (w *world) fill(m *Message, p payload) {
 
 // change applies a valid payload to a message; fields that it lacks are unchanged (Discord,
 // Message: Edit Message).
-func (w *world) change(m *Message, p payload) error {
+func (w *world) change(m *Message, p payload) {
 	next := *m
 	if p.Components != nil {
 		next.Components = p.Components
@@ -127,86 +108,50 @@ func (w *world) change(m *Message, p payload) error {
 		next.edit(*p.Content)
 		next.mention(w, p.allow)
 	}
-	if next.Content == "" && len(next.Embeds)+len(next.Components)+len(next.Attachments) == 0 {
-		return errEmpty
-	}
+	refuseIf(next.Content == "" && len(next.Embeds)+len(next.Components)+len(next.Attachments) == 0, errEmpty)
 	*m = next
-	return nil
 }
 
-func (w *world) editMessage(q query) (any, error) {
-	m, err := w.messageOf(q)
-	if err != nil {
-		return nil, err
-	}
-	if m.Author.ID != w.bot.ID {
-		return nil, &apiError{status: http.StatusForbidden, code: 50005, message: "Cannot edit a message authored by another user"}
-	}
-	if err := w.channel(m.ChannelID).writable(true); err != nil {
-		return nil, err
-	}
-	p, err := w.parsePayload(q, true, allowAll)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.change(m, p); err != nil {
-		return nil, err
-	}
+func (w *world) editMessage(q query) any {
+	m := w.messageOf(q)
+	refuseIf(m.Author.ID != w.bot.ID, &apiError{status: http.StatusForbidden, code: 50005, message: "Cannot edit a message authored by another user"})
+	w.channel(m.ChannelID).writable(true)
+	p := w.parsePayload(q, true, allowAll)
+	w.change(m, p)
 	w.dispatchMessage("MESSAGE_UPDATE", m)
-	return w.shown(m), nil
+	return w.shown(m)
 }
 
 // deleteMessage: others' messages require a permission that the bot does not have (Discord,
 // Message: Delete Message).
-func (w *world) deleteMessage(q query) (any, error) {
-	m, err := w.messageOf(q)
-	if err != nil {
-		return nil, err
-	}
-	if m.Author.ID != w.bot.ID {
-		return nil, errPermission
-	}
+func (w *world) deleteMessage(q query) any {
+	m := w.messageOf(q)
+	refuseIf(m.Author.ID != w.bot.ID, errPermission)
 	w.deleted(m)
-	return nil, nil
+	return nil
 }
 
 // getMessage requires more than seeing the channel (Discord, Message: Get Channel Message).
-func (w *world) getMessage(q query) (any, error) {
-	if c, err := w.channelOf(q); err == nil && !w.may(c, PermissionReadMessageHistory) {
-		return nil, errPermission
-	}
-	m, err := w.messageOf(q)
-	if err != nil {
-		return nil, err
-	}
-	return w.shown(m), nil
+func (w *world) getMessage(q query) any {
+	refuseIf(!w.may(w.channelOf(q), PermissionReadMessageHistory), errPermission)
+	return w.shown(w.messageOf(q))
 }
 
 // getMessages returns the newest messages first, whichever anchor is used, and none without
 // permission to read the history (Discord, Message: Get Channel Messages).
-func (w *world) getMessages(q query) (any, error) {
-	c, err := w.channelOf(q)
-	if err != nil {
-		return nil, err
-	}
-	limit, anchor, which := 50, "", ""
-	if text := q.URL.Query().Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 100 {
-			return nil, invalid("limit", "NUMBER_TYPE_RANGE", "int value should be between 1 and 100.")
-		}
-	}
+func (w *world) getMessages(q query) any {
+	c := w.channelOf(q)
+	anchor, which := "", ""
+	limit, err := strconv.Atoi(cmp.Or(q.URL.Query().Get("limit"), "50"))
+	refuseIf(err != nil || limit < 1 || limit > 100, invalid("limit", "NUMBER_TYPE_RANGE", "int value should be between 1 and 100."))
 	for _, name := range []string{"before", "after"} {
 		if id := q.URL.Query().Get(name); id != "" {
-			if which != "" {
-				return nil, invalid(name, "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given.")
-			}
+			refuseIf(which != "", invalid(name, "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given."))
 			which, anchor = name, id
 		}
 	}
 	at, err := strconv.ParseUint(anchor, 10, 64)
-	if which != "" && err != nil {
-		return nil, invalid(which, "NUMBER_TYPE_COERCE", "Value is not snowflake.")
-	}
+	refuseIf(which != "" && err != nil, invalid(which, "NUMBER_TYPE_COERCE", "Value is not snowflake."))
 	var all []*Message
 	for _, m := range w.messages[c.ID] {
 		if !m.Deleted && w.may(c, PermissionReadMessageHistory) {
@@ -218,7 +163,7 @@ func (w *world) getMessages(q query) (any, error) {
 		found = append(found, w.shown(m))
 	}
 	slices.Reverse(found)
-	return found, nil
+	return found
 }
 
 // window returns the requested part of messages, oldest first.
@@ -246,10 +191,7 @@ func id(snowflake string) uint64 {
 	return n
 }
 
-func (w *world) startTyping(q query) (any, error) {
-	c, err := w.channelOf(q)
-	if err == nil {
-		err = w.sendable(c, payload{}) // judgement
-	}
-	return nil, err
+func (w *world) startTyping(q query) any {
+	w.sendable(w.channelOf(q), payload{}) // judgement
+	return nil
 }

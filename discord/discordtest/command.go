@@ -49,53 +49,31 @@ const (
 	optionInteger = 4
 )
 
-func (w *world) ofApp(q query) error {
-	if q.PathValue("app") != w.app {
-		return &apiError{status: http.StatusForbidden, code: 20012, message: "You are not authorized to perform this action on this application"}
-	}
-	return nil
-}
-
 // putCommands replaces all commands (Discord, Application Commands: Bulk Overwrite Global
 // Application Commands).
-func (w *world) putCommands(q query) (any, error) {
-	if err := w.ofApp(q); err != nil {
-		return nil, err
-	}
+func (w *world) putCommands(q query) any {
+	refuseIf(q.PathValue("app") != w.app, &apiError{status: http.StatusForbidden, code: 20012, message: "You are not authorized to perform this action on this application"})
 	all := []Command{}
-	if err := q.decode(&all); err != nil {
-		return nil, err
-	}
-	if len(all) > 100 { // Discord, Application Commands: Registering a Command
-		return nil, &apiError{status: http.StatusBadRequest, code: 30032, message: "Maximum number of application commands reached (100)"}
-	}
+	q.decode(&all)
+	// Discord, Application Commands: Registering a Command.
+	refuseIf(len(all) > 100, &apiError{status: http.StatusBadRequest, code: 30032, message: "Maximum number of application commands reached (100)"})
 	seen := map[string]bool{}
 	for i := range all {
 		c := &all[i]
 		set(&c.Type, 1)
-		if err := checkNamed(c.Name, c.Description); err != nil {
-			return nil, err
-		}
-		if err := checkLocalized(c.NameLocalizations, c.DescriptionLocalizations); err != nil {
-			return nil, err
-		}
+		checkNamed(c.Name, c.Description)
+		checkLocalized(c.NameLocalizations, c.DescriptionLocalizations)
 		for locale, name := range c.NameLocalizations {
-			if seen[locale+"/"+name] {
-				return nil, invalid("name_localizations", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
-			}
+			refuseIf(seen[locale+"/"+name], invalid("name_localizations", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique"))
 			seen[locale+"/"+name] = true
 		}
-		if err := checkOptions(c.Options); err != nil {
-			return nil, err
-		}
-		if seen[c.Name] {
-			return nil, invalid("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
-		}
+		checkOptions(c.Options)
+		refuseIf(seen[c.Name], invalid("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique"))
 		seen[c.Name] = true
 		c.ID, c.Version, c.AppID = w.newID(), w.newID(), w.app
 	}
 	w.commands = all
-	return all, nil
+	return all
 }
 
 // locales: Discord, Reference: Locales.
@@ -106,89 +84,55 @@ var locales = []string{
 
 // checkLocalized checks names and descriptions in other languages, to which the same rules apply
 // (Discord, Application Commands: Localization).
-func checkLocalized(names, descriptions map[string]string) error {
+func checkLocalized(names, descriptions map[string]string) {
 	for locale, name := range names {
-		if !slices.Contains(locales, locale) {
-			return invalid("name_localizations", "BASE_TYPE_CHOICES", "Value must be one of the locales")
-		}
-		if err := checkNamed(name, "-"); err != nil {
-			return err
-		}
+		refuseIf(!slices.Contains(locales, locale), invalid("name_localizations", "BASE_TYPE_CHOICES", "Value must be one of the locales"))
+		checkNamed(name, "-")
 	}
 	for locale, description := range descriptions {
-		if !slices.Contains(locales, locale) {
-			return invalid("description_localizations", "BASE_TYPE_CHOICES", "Value must be one of the locales")
-		}
-		if err := checkNamed("name", description); err != nil {
-			return err
-		}
+		refuseIf(!slices.Contains(locales, locale), invalid("description_localizations", "BASE_TYPE_CHOICES", "Value must be one of the locales"))
+		checkNamed("name", description)
 	}
-	return nil
 }
 
 // nameForm: Discord, Application Commands: Application Command Naming.
 var nameForm = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
-func checkNamed(name, description string) error {
-	if !nameForm.MatchString(name) || strings.ToLower(name) != name {
-		return invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
-	}
-	if n := len([]rune(description)); n < 1 || n > 100 {
-		return invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
-	}
-	return nil
+func checkNamed(name, description string) {
+	refuseIf(!nameForm.MatchString(name) || strings.ToLower(name) != name, invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"))
+	n := len([]rune(description))
+	refuseIf(n < 1 || n > 100, invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length."))
 }
 
 // checkOptions: Discord, Application Commands: Application Command Option Structure. The double
 // supports only options of strings and integers.
-func checkOptions(options []CommandOption) error {
-	refuse := func(format string, a ...any) error {
+func checkOptions(options []CommandOption) {
+	wrong := func(format string, a ...any) error {
 		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
 	}
-	if len(options) > 25 {
-		return refuse("Must be 25 or fewer in length.")
-	}
+	refuseIf(len(options) > 25, wrong("Must be 25 or fewer in length."))
 	seen, optional := map[string]bool{}, false
 	for _, o := range options {
-		if err := checkNamed(o.Name, o.Description); err != nil {
-			return err
-		}
-		if err := checkLocalized(o.NameLocalizations, o.DescriptionLocalizations); err != nil {
-			return err
-		}
-		switch {
-		case o.Type != optionString && o.Type != optionInteger:
-			return refuse("Unknown type of option %q.", o.Name)
-		case seen[o.Name]:
-			return refuse("Option name %q is used twice.", o.Name)
-		case o.Required && optional:
-			return refuse("Required options must be placed before non-required options")
-		case o.Autocomplete && len(o.Choices) > 0:
-			return refuse("Option %q cannot autocomplete.", o.Name)
-		}
+		checkNamed(o.Name, o.Description)
+		checkLocalized(o.NameLocalizations, o.DescriptionLocalizations)
+		refuseIf(o.Type != optionString && o.Type != optionInteger, wrong("Unknown type of option %q.", o.Name))
+		refuseIf(seen[o.Name], wrong("Option name %q is used twice.", o.Name))
+		refuseIf(o.Required && optional, wrong("Required options must be placed before non-required options"))
+		refuseIf(o.Autocomplete && len(o.Choices) > 0, wrong("Option %q cannot autocomplete.", o.Name))
 		seen[o.Name] = true
 		optional = optional || !o.Required
-		if err := checkChoices(o.Choices); err != nil {
-			return err
-		}
+		checkChoices(o.Choices)
 	}
-	return nil
 }
 
 // checkChoices: up to 25, with names of 1 to 100 characters and strings of up to 100 (Discord,
 // Application Commands: Application Command Option Choice Structure).
-func checkChoices(choices []Choice) error {
-	if len(choices) > 25 {
-		return invalid("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
-	}
+func checkChoices(choices []Choice) {
+	refuseIf(len(choices) > 25, invalid("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length."))
 	for _, c := range choices {
-		if n := len([]rune(c.Name)); n < 1 || n > 100 {
-			return invalid("choices", "BASE_TYPE_BAD_LENGTH", "name: Must be between 1 and 100 in length.")
-		}
+		n := len([]rune(c.Name))
+		refuseIf(n < 1 || n > 100, invalid("choices", "BASE_TYPE_BAD_LENGTH", "name: Must be between 1 and 100 in length."))
 		var text string
-		if json.Unmarshal(c.Value, &text) == nil && len([]rune(text)) > 100 {
-			return invalid("choices", "BASE_TYPE_MAX_LENGTH", "value: Must be 100 or fewer in length.")
-		}
+		refuseIf(json.Unmarshal(c.Value, &text) == nil && len([]rune(text)) > 100, invalid("choices", "BASE_TYPE_MAX_LENGTH", "value: Must be 100 or fewer in length."))
 	}
-	return nil
 }

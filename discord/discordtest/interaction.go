@@ -79,11 +79,6 @@ func (w *world) answered(id string) *Message {
 		if i.Answer != nil && i.Answer.ID == id {
 			return i.Answer
 		}
-		for _, m := range i.followups {
-			if m.ID == id {
-				return m
-			}
-		}
 	}
 	return nil
 }

@@ -56,20 +56,16 @@ func (w *world) may(c *Channel, permission int64) bool {
 // judgement).
 var errPermission = &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
 
-// sendable returns an error if the bot lacks a permission to send a message (Discord, Message:
+// sendable refuses a request if the bot lacks a permission to send a message (Discord, Message:
 // Create Message; Permissions: Inherited Permissions (Threads)).
-func (w *world) sendable(c *Channel, p payload) error {
+func (w *world) sendable(c *Channel, p payload) {
 	needed := int64(PermissionSendMessages)
 	if c.Thread != nil {
 		needed = PermissionSendMessagesInThread
 	}
-	switch {
-	case !w.may(c, needed):
-		return errPermission
-	case p.Reference != nil && !w.may(c, PermissionReadMessageHistory):
-		return &apiError{status: http.StatusForbidden, code: 160002, message: "Cannot reply without permission to read message history"}
-	}
-	return nil
+	refuseIf(!w.may(c, needed), errPermission)
+	unread := p.Reference != nil && !w.may(c, PermissionReadMessageHistory)
+	refuseIf(unread, &apiError{status: http.StatusForbidden, code: 160002, message: "Cannot reply without permission to read message history"})
 }
 
 // channelEvent dispatches an event about messages in a channel, if the bot may see the channel.

@@ -29,33 +29,22 @@ var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x
 // addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request
 // will fail with 10014: Unknown Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless
 // the message already has that emoji.
-func (w *world) addReaction(q query) (any, error) {
-	c, err := w.channelOf(q)
-	if err != nil {
-		return nil, err
-	}
-	m, err := w.messageOf(q)
-	if err != nil {
-		return nil, err
-	}
+func (w *world) addReaction(q query) any {
+	c := w.channelOf(q)
+	m := w.messageOf(q)
 	emoji := q.PathValue("emoji")
 	raw := strings.ContainsFunc(q.RequestURI, func(r rune) bool { return r > 126 })
-	if raw || !emojiForm.MatchString(emoji) {
-		return nil, unknown(10014, "Emoji")
-	}
+	refuseIf(raw || !emojiForm.MatchString(emoji), unknown(10014, "Emoji"))
 	i := slices.IndexFunc(m.Reactions, func(r Reaction) bool { return r.Emoji.Name == emoji })
 	needed := int64(PermissionReadMessageHistory)
 	if i < 0 {
 		needed |= PermissionAddReactions
 	}
-	switch {
-	case !w.may(c, needed):
-		return nil, errPermission
-	case c.Thread != nil && (c.Thread.Archived || c.Thread.Locked):
-		return nil, c.writable(true)
-	case i < 0 && len(m.Reactions) == maxReactions:
-		return nil, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"}
-	case i < 0:
+	refuseIf(!w.may(c, needed), errPermission)
+	c.writable(true)
+	if i < 0 {
+		full := len(m.Reactions) == maxReactions
+		refuseIf(full, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"})
 		i = len(m.Reactions)
 		m.Reactions = append(m.Reactions, Reaction{})
 		m.Reactions[i].Emoji.Name = emoji
@@ -64,5 +53,5 @@ func (w *world) addReaction(q query) (any, error) {
 		r.Me = true
 		r.Count++
 	}
-	return nil, nil
+	return nil
 }

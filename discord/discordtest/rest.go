@@ -17,9 +17,9 @@ type query struct {
 	body []byte // the JSON
 }
 
-// endpoint handles a request and returns a value to send as JSON, or nil for 204. It is called with
-// the world locked.
-type endpoint func(w *world, q query) (any, error)
+// endpoint handles a request and returns a value to send as JSON, or nil for 204. It refuses a
+// request by a panic with an *apiError. It is called with the world locked.
+type endpoint func(w *world, q query) any
 
 // routes returns the handler of all endpoints; open ones have their token in the path, or need
 // none.
@@ -47,8 +47,8 @@ func (s *Server) routes() http.Handler {
 	open("PATCH /webhooks/{app}/{token}/messages/{message}", (*world).editAnswer)
 	open("DELETE /webhooks/{app}/{token}/messages/{message}", (*world).deleteAnswer)
 
-	s.route(mux, "/", true, func(*world, query) (any, error) {
-		return nil, &apiError{status: http.StatusNotFound, message: "404: Not Found"}
+	s.route(mux, "/", true, func(*world, query) any {
+		panic(&apiError{status: http.StatusNotFound, message: "404: Not Found"})
 	})
 	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway)
 	mux.HandleFunc("GET /attachments/", s.serveFile)
@@ -73,13 +73,9 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
 	}
 	s.exchange(rw, r, record, func(w *world, f *Fault) answer {
-		a := w.answer(record, f, authorized, func() (any, error) {
-			if err == nil {
-				err = w.checkRequest(q, authorized)
-			}
-			if err != nil {
-				return nil, err
-			}
+		a := w.answer(record, f, authorized, func() any {
+			refuseIf(err != nil, err)
+			w.checkRequest(q, authorized)
 			return e(w, q)
 		})
 		w.count(&a)
@@ -143,7 +139,7 @@ func (s *Server) pause(r *http.Request, d time.Duration) bool {
 }
 
 // answer handles a request within the limits, unless a fault prevents it.
-func (w *world) answer(r *Request, f *Fault, authorized bool, respond func() (any, error)) answer {
+func (w *world) answer(r *Request, f *Fault, authorized bool, respond func() any) answer {
 	if a, limited := w.limited(authorized); limited {
 		return a
 	}
@@ -157,11 +153,10 @@ func (w *world) answer(r *Request, f *Fault, authorized bool, respond func() (an
 	if f != nil && f.breaks() && !f.Done {
 		return f.answer()
 	}
-	v, err := respond()
+	a := answerOf(respond)
 	if f != nil && f.breaks() {
 		return f.answer()
 	}
-	a := answerWith(v, err)
 	if b != nil {
 		b.mark(&a)
 	}
@@ -170,22 +165,17 @@ func (w *world) answer(r *Request, f *Fault, authorized bool, respond func() (an
 
 // checkRequest checks what every request requires (Discord, Reference: API Versioning,
 // Authentication, User Agent).
-func (w *world) checkRequest(q query, authorized bool) error {
-	if v := q.PathValue("version"); v != "v9" && v != "v10" {
-		return &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"}
-	}
-	if !strings.HasPrefix(q.UserAgent(), "DiscordBot (") {
-		return &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"}
-	}
-	if authorized && (w.tokenReset || q.Header.Get("Authorization") != "Bot "+w.options.Token) {
-		return &apiError{status: http.StatusUnauthorized, message: "401: Unauthorized"}
-	}
+func (w *world) checkRequest(q query, authorized bool) {
+	v := q.PathValue("version")
+	refuseIf(v != "v9" && v != "v10", &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"})
+	refuseIf(!strings.HasPrefix(q.UserAgent(), "DiscordBot ("), &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"})
+	unauthorized := authorized && (w.tokenReset || q.Header.Get("Authorization") != "Bot "+w.options.Token)
+	refuseIf(unauthorized, &apiError{status: http.StatusUnauthorized, message: "401: Unauthorized"})
 	for _, name := range []string{"channel", "message", "app", "interaction"} {
-		if id := q.PathValue(name); id != "" && id[0] != '@' && strings.Trim(id, "0123456789") != "" {
-			return invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake.")
-		}
+		id := q.PathValue(name)
+		isID := id == "" || id[0] == '@' || strings.Trim(id, "0123456789") == ""
+		refuseIf(!isID, invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake."))
 	}
-	return nil
 }
 
 // unpack reads the body of a request (Discord, Reference: HTTP API; Message: Create Message,
@@ -213,41 +203,37 @@ func (s *Server) unpack(r *http.Request) (query, error) {
 	return q, nil
 }
 
-func (w *world) getGateway(query) (any, error) {
-	return map[string]string{"url": w.gatewayURL()}, nil
+func (w *world) getGateway(query) any {
+	return map[string]string{"url": w.gatewayURL()}
 }
 
 // getGatewayBot: Discord, Gateway: Get Gateway Bot.
-func (w *world) getGatewayBot(query) (any, error) {
+func (w *world) getGatewayBot(query) any {
 	limit := map[string]int{
 		"total": w.options.IdentifyLimit, "remaining": max(0, w.options.IdentifyLimit-w.identifies),
 		"reset_after": 14_400_000, "max_concurrency": 1,
 	}
-	return map[string]any{"url": w.gatewayURL(), "shards": 1, "session_start_limit": limit}, nil
+	return map[string]any{"url": w.gatewayURL(), "shards": 1, "session_start_limit": limit}
 }
 
-func (w *world) getApplication(query) (any, error) {
+func (w *world) getApplication(query) any {
 	flags := 1 << 19 // GATEWAY_MESSAGE_CONTENT_LIMITED: for a bot in fewer than 100 servers
 	if w.options.Forbidden&IntentMessageContent != 0 {
 		flags = 0
 	}
-	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}, nil
+	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
 }
 
-func (w *world) getChannel(q query) (any, error) {
-	c, err := w.channelOf(q)
-	if err != nil {
-		return nil, err
-	}
-	return *c, nil
+func (w *world) getChannel(q query) any {
+	return *w.channelOf(q)
 }
 
-func (w *world) getGuilds(query) (any, error) {
+func (w *world) getGuilds(query) any {
 	all := []map[string]any{}
 	for _, g := range w.guilds {
 		all = append(all, map[string]any{"id": g.ID, "name": g.Name, "owner": false, "permissions": "0"})
 	}
-	return all, nil
+	return all
 }
 
-func (w *world) getSelf(query) (any, error) { return w.bot, nil }
+func (w *world) getSelf(query) any { return w.bot }

@@ -47,14 +47,12 @@ type newThreadEvent struct {
 	New bool `json:"newly_created"`
 }
 
-// writable returns an error if the thread's state forbids a change (Discord, Threads: Locked
-// Threads; Opcodes and Status Codes: JSON Error Codes).
-func (c *Channel) writable(edit bool) error {
-	switch {
-	case c.Thread != nil && c.Thread.Locked:
-		return &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"}
-	case c.Thread != nil && c.Thread.Archived && edit:
-		return &apiError{status: http.StatusBadRequest, code: 50083, message: "Thread is archived"}
+// writable refuses a change that the thread's state forbids (Discord, Threads: Locked Threads;
+// Opcodes and Status Codes: JSON Error Codes).
+func (c *Channel) writable(edit bool) {
+	if c.Thread == nil {
+		return
 	}
-	return nil
+	refuseIf(c.Thread.Locked, &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"})
+	refuseIf(c.Thread.Archived && edit, &apiError{status: http.StatusBadRequest, code: 50083, message: "Thread is archived"})
 }

@@ -4,6 +4,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"cairn/llm"
 )
@@ -36,17 +37,16 @@ var dialects = map[string]dialect{
 
 // errorBody returns the body of an error on OpenAI's wires.
 func errorBody(code, message string) string {
-	body, err := json.Marshal(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
-	if err != nil { // a string can always be encoded
-		return err.Error()
-	}
-	return string(body)
+	return encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
 }
 
-func quote(text string) string {
-	quoted, err := json.Marshal(text)
-	if err != nil { // a string can always be encoded
-		return `""`
+func quote(text string) string { return encode(text) }
+
+// encode returns v as JSON. It panics if v cannot be encoded, which is a mistake in the script.
+func encode(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: encode %T: %v", v, err))
 	}
-	return string(quoted)
+	return string(raw)
 }

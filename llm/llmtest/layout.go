@@ -87,9 +87,7 @@ func layout(r Request, reasoning bool) (parts []part) {
 	for _, tool := range tools {
 		marked := tool["cache_control"] != nil
 		delete(tool, "cache_control")
-		if raw, err := json.Marshal(tool); err == nil { // it was decoded from JSON
-			parts = append(parts, part{role: "tool", text: string(raw), marked: marked})
-		}
+		parts = append(parts, part{role: "tool", text: encode(tool), marked: marked})
 	}
 	for _, m := range r.Messages {
 		for _, p := range m.pieces {

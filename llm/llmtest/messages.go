@@ -133,11 +133,7 @@ func (r *reader) block(m *Message, o object) {
 	case "assistant thinking", "assistant redacted_thinking":
 		thought := get[string](r, o, "thinking")
 		r.refuse(claim{kind == "thinking" && get[string](r, o, "signature") != signature(thought), "invalid `signature` in `thinking` block"})
-		raw, err := json.Marshal(o)
-		if err != nil {
-			r.fail("%w", err)
-		}
-		m.think(thought+get[string](r, o, "data"), raw)
+		m.think(thought+get[string](r, o, "data"), json.RawMessage(encode(o)))
 	default:
 		r.fail("type: a message of the %s has no %s", m.Role, kind)
 	}

@@ -3,7 +3,6 @@
 package llmtest
 
 import (
-	"encoding/json"
 	"strings"
 
 	"cairn/llm"
@@ -18,11 +17,7 @@ func refuseMessages(code, message string) string {
 	case !strings.HasSuffix(code, "_error") && code != "request_too_large":
 		kind = "api_error"
 	}
-	body, err := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
-	if err != nil { // a string can always be encoded
-		return err.Error()
-	}
-	return string(body)
+	return encode(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
 }
 
 func answerMessages(x *Exchange) writer {

@@ -4,7 +4,6 @@ package llmtest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,9 +138,5 @@ func Use(calls ...llm.Call) llm.Response {
 
 // Call returns a tool call with arguments as JSON. It panics if they cannot be encoded.
 func Call(id, tool string, arguments any) llm.Call {
-	raw, err := json.Marshal(arguments)
-	if err != nil {
-		panic(fmt.Sprintf("llmtest: arguments of %s: %v", tool, err))
-	}
-	return llm.Call{ID: id, Name: tool, Arguments: string(raw)}
+	return llm.Call{ID: id, Name: tool, Arguments: encode(arguments)}
 }

@@ -92,23 +92,11 @@ func Profiles() (models []string) {
 // rejects what they reject, adds their reasoning before the script's responses, and counts tokens
 // as they do.
 func (s *Server) Behave(models ...Profile) {
-	type entry struct {
-		ID        string `json:"id"`
-		Object    string `json:"object"`
-		Context   int    `json:"context_length"`
-		MaxTokens int    `json:"max_input_tokens"`
-	}
-	var list struct {
-		Data []entry `json:"data"`
-	}
+	list := []map[string]any{}
 	for _, p := range models {
-		list.Data = append(list.Data, entry{p.Model, "model", p.Window, p.Window})
+		list = append(list, map[string]any{"id": p.Model, "object": "model", "context_length": p.Window, "max_input_tokens": p.Window})
 	}
-	raw, err := json.Marshal(list)
-	if err != nil { // strings and numbers can always be encoded
-		panic(err)
-	}
-	s.Tell("/v1/models", string(raw))
+	s.Tell("/v1/models", encode(map[string]any{"data": list}))
 	s.visits.mu.Lock()
 	defer s.visits.mu.Unlock()
 	s.visits.profiles = models

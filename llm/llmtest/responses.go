@@ -75,11 +75,7 @@ func (r *reader) item(o object) {
 	case kind == "reasoning":
 		encrypted := get[string](r, o, "encrypted_content")
 		r.refuse(claim{encrypted == "" && !r.stored, fmt.Sprintf("the item %s was not found: items are not persisted when store is false", o["id"])})
-		raw, err := json.Marshal(o)
-		if err != nil {
-			r.fail("%w", err)
-		}
-		r.assistant().think(strings.TrimPrefix(encrypted, "encrypted: "), raw)
+		r.assistant().think(strings.TrimPrefix(encrypted, "encrypted: "), json.RawMessage(encode(o)))
 	case kind == "function_call":
 		r.assistant().call(call, false)
 	case kind == "function_call_output":

@@ -29,43 +29,33 @@ type content struct {
 }
 
 // contentLocked parses and validates the content of a post or an edit.
-func (s *Server) contentLocked(a args) (content, error) {
+func (s *Server) contentLocked(a args) content {
 	c := content{text: a["text"]}
 	if s.opt.IgnoresMarkdown && a["markdown_text"] != "" {
-		return content{text: a["text"], metadata: json.RawMessage(a["metadata"])}, nil
+		return content{text: a["text"], metadata: json.RawMessage(a["metadata"])}
 	}
 	if a["markdown_text"] != "" {
-		if a["text"] != "" || a["blocks"] != "" {
-			return c, refuse("markdown_text_conflict")
-		}
-		if utf8.RuneCountInString(a["markdown_text"]) > maxMarkdown {
-			return c, refuse("msg_too_long")
-		}
+		refuseIf(a["text"] != "" || a["blocks"] != "", "markdown_text_conflict")
+		refuseIf(utf8.RuneCountInString(a["markdown_text"]) > maxMarkdown, "msg_too_long")
 		c.text = a["markdown_text"]
 	} else if n := utf8.RuneCountInString(c.text); n > advisedText {
 		s.complainLocked("text of %d characters: no more than %d are recommended", n, advisedText)
 		c.text = string([]rune(c.text)[:min(n, maxText)])
 	}
 	if a["blocks"] != "" {
-		if err := checkBlocks(a["blocks"]); err != nil {
-			return c, err
-		}
+		checkBlocks(a["blocks"])
 		if n := len(a["blocks"]); n > riskyBlocks {
 			s.complainLocked("blocks of %d bytes: Slack was seen to refuse more than about %d", n, riskyBlocks)
 		}
 		c.blocks = json.RawMessage(a["blocks"])
 	}
 	if a["metadata"] != "" {
-		if err := checkMetadata(a["metadata"]); err != nil {
-			return c, err
-		}
+		checkMetadata(a["metadata"])
 		c.metadata = json.RawMessage(a["metadata"])
 	}
-	if strings.TrimSpace(c.text) == "" && c.blocks == nil {
-		return c, refuse("no_text")
-	}
+	refuseIf(strings.TrimSpace(c.text) == "" && c.blocks == nil, "no_text")
 	s.watchPingsLocked(c)
-	return c, nil
+	return c
 }
 
 func (s *Server) watchPingsLocked(c content) {
@@ -79,53 +69,45 @@ func (s *Server) watchPingsLocked(c content) {
 type block struct {
 	Type     string
 	Text     json.RawMessage
-	Elements []json.RawMessage
+	Elements []struct {
+		Type string
+		Text json.RawMessage
+	}
 }
 
-// checkBlocks returns invalid_blocks with a JSON pointer, as Slack does, or invalid_blocks_format
-// if raw is not a list of blocks.
-func checkBlocks(raw string) error {
+// checkBlocks refuses with invalid_blocks and a JSON pointer, as Slack does, or with
+// invalid_blocks_format if raw is not a list of blocks.
+func checkBlocks(raw string) {
 	var blocks []block
-	if err := json.Unmarshal([]byte(raw), &blocks); err != nil {
-		return refuse("invalid_blocks_format")
-	}
-	if len(blocks) > maxBlocks {
-		return refuse("invalid_blocks", fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/blocks]", maxBlocks))
-	}
+	refuseIf(json.Unmarshal([]byte(raw), &blocks) != nil, "invalid_blocks_format")
+	refuseIf(len(blocks) > maxBlocks, "invalid_blocks", fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/blocks]", maxBlocks))
 	for i, b := range blocks {
-		if fault := b.fault(); fault != "" {
-			return refuse("invalid_blocks", fmt.Sprintf("[ERROR] %s [json-pointer:/blocks/%d]", fault, i))
-		}
+		fault := b.fault()
+		refuseIf(fault != "", "invalid_blocks", fmt.Sprintf("[ERROR] %s [json-pointer:/blocks/%d]", fault, i))
 	}
-	return nil
 }
 
 // fault returns what is wrong with a block; "" if nothing is. The double supports sections and
 // actions.
 func (b block) fault() string {
 	switch b.Type {
-	default:
-		return "unsupported type: " + b.Type
 	case "section":
 		return checkText(b.Text, maxSection)
 	case "actions":
 		if len(b.Elements) == 0 || len(b.Elements) > maxElements {
 			return fmt.Sprintf("must have 1 to %d elements", maxElements)
 		}
-		for _, raw := range b.Elements {
-			var e struct {
-				Type string
-				Text json.RawMessage
-			}
-			if json.Unmarshal(raw, &e) != nil || e.Type == "" {
+		for _, e := range b.Elements {
+			if e.Type == "" {
 				return "element without a type"
 			}
-			if e.Type == "button" && checkText(e.Text, maxButton) != "" {
-				return checkText(e.Text, maxButton)
+			if fault := checkText(e.Text, maxButton); e.Type == "button" && fault != "" {
+				return fault
 			}
 		}
+		return ""
 	}
-	return ""
+	return "unsupported type: " + b.Type
 }
 
 // checkText returns what is wrong with a text object
@@ -142,17 +124,12 @@ func checkText(raw json.RawMessage, limit int) string {
 }
 
 // checkMetadata requires an event_type and an event_payload (messaging/message-metadata).
-func checkMetadata(raw string) error {
+func checkMetadata(raw string) {
 	var m struct {
 		EventType    string          `json:"event_type"`
 		EventPayload map[string]any  `json:"event_payload"`
 		Entities     json.RawMessage `json:"entities"`
 	}
-	if err := json.Unmarshal([]byte(raw), &m); err != nil {
-		return refuse("invalid_metadata_format")
-	}
-	if m.Entities == nil && (m.EventType == "" || m.EventPayload == nil) {
-		return refuse("invalid_metadata_schema")
-	}
-	return nil
+	refuseIf(json.Unmarshal([]byte(raw), &m) != nil, "invalid_metadata_format")
+	refuseIf(m.Entities == nil && (m.EventType == "" || m.EventPayload == nil), "invalid_metadata_schema")
 }

@@ -32,31 +32,28 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 
 // visibleLocked returns a conversation that the app may see: a public channel, or one of which it
 // is a member.
-func (s *Server) visibleLocked(id string) (*channel, error) {
+func (s *Server) visibleLocked(id string) *channel {
 	c := s.channels[id]
-	if c == nil || c.kind != "channel" && !c.has(BotUserID) {
-		return nil, refuse("channel_not_found")
-	}
-	return c, nil
+	refuseIf(c == nil || !c.visible(), "channel_not_found")
+	return c
 }
 
-func (s *Server) conversationInfo(a args) (answer, error) {
-	c, err := s.visibleLocked(a["channel"])
-	if err != nil {
-		return nil, err
-	}
-	return answer{"channel": s.channelObjectLocked(c)}, nil
+func (c *channel) visible() bool { return c.kind == "channel" || c.has(BotUserID) }
+
+// readableLocked returns a conversation whose messages the app may read.
+func (s *Server) readableLocked(id string) *channel {
+	c := s.visibleLocked(id)
+	refuseIf(!c.has(BotUserID), "not_in_channel")
+	return c
+}
+
+func (s *Server) conversationInfo(a args) answer {
+	return answer{"channel": s.channelObjectLocked(s.visibleLocked(a["channel"]))}
 }
 
 // conversationHistory returns a channel's messages, newest first, without the replies in threads.
-func (s *Server) conversationHistory(a args) (answer, error) {
-	c, err := s.visibleLocked(a["channel"])
-	if err != nil {
-		return nil, err
-	}
-	if !c.has(BotUserID) {
-		return nil, refuse("not_in_channel")
-	}
+func (s *Server) conversationHistory(a args) answer {
+	c := s.readableLocked(a["channel"])
 	var found []*Message
 	for _, m := range slices.Backward(c.messages) {
 		if m.Thread == "" && !m.Deleted && m.OnlyFor == "" && a.inRange(m.TS) {
@@ -67,18 +64,10 @@ func (s *Server) conversationHistory(a args) (answer, error) {
 }
 
 // conversationReplies returns a thread with its parent, oldest first.
-func (s *Server) conversationReplies(a args) (answer, error) {
-	c, err := s.visibleLocked(a["channel"])
-	if err != nil {
-		return nil, err
-	}
-	if !c.has(BotUserID) {
-		return nil, refuse("not_in_channel")
-	}
+func (s *Server) conversationReplies(a args) answer {
+	c := s.readableLocked(a["channel"])
 	parent := c.find(a["ts"])
-	if parent == nil {
-		return nil, refuse("thread_not_found")
-	}
+	refuseIf(parent == nil, "thread_not_found")
 	if parent.Thread != "" {
 		return s.messagePageLocked(a, []*Message{parent}, repliesDefault, repliesDefault) // the ts of a reply: "that single message"
 	}
@@ -96,63 +85,42 @@ func (a args) inRange(ts string) bool {
 }
 
 // messagePageLocked returns one page; metadata only if requested.
-func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize int) (answer, error) {
+func (s *Server) messagePageLocked(a args, found []*Message, pageSize, maxSize int) answer {
 	for _, edge := range []string{"oldest", "latest"} {
-		if _, err := strconv.ParseFloat(a[edge], 64); a[edge] != "" && err != nil {
-			return nil, refuse("invalid_ts_" + edge)
-		}
+		_, err := strconv.ParseFloat(a[edge], 64)
+		refuseIf(a[edge] != "" && err != nil, "invalid_ts_"+edge)
 	}
-	from, to, more, err := a.page(len(found), pageSize, maxSize)
-	if err != nil {
-		return nil, err
-	}
+	from, to, more := a.page(len(found), pageSize, maxSize)
 	objects := make([]map[string]any, 0, to-from)
 	for _, m := range found[from:to] {
 		objects = append(objects, s.objectLocked(m, a.flag("include_all_metadata")))
 	}
-	return answer{"messages": objects, "has_more": to < len(found), "response_metadata": more}, nil
+	return answer{"messages": objects, "has_more": to < len(found), "response_metadata": more}
 }
 
-func (s *Server) addReaction(a args) (answer, error) {
-	c, m, err := s.reactionLocked(a)
-	if err != nil {
-		return nil, err
-	}
-	if slices.Contains(m.Reactions, Reaction{BotUserID, a["name"]}) {
-		return nil, refuse("already_reacted")
-	}
+func (s *Server) addReaction(a args) answer {
+	c, m := s.reactionLocked(a)
+	refuseIf(slices.Contains(m.Reactions, Reaction{BotUserID, a["name"]}), "already_reacted")
 	s.reactLocked(c, m, BotUserID, a["name"])
-	return nil, nil
+	return nil
 }
 
 // removeReaction removes one of the app's reactions (reference/methods/reactions.remove).
-func (s *Server) removeReaction(a args) (answer, error) {
-	_, m, err := s.reactionLocked(a)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) removeReaction(a args) answer {
+	_, m := s.reactionLocked(a)
 	at := slices.Index(m.Reactions, Reaction{BotUserID, a["name"]})
-	if at < 0 {
-		return nil, refuse("no_reaction")
-	}
+	refuseIf(at < 0, "no_reaction")
 	m.Reactions = slices.Delete(m.Reactions, at, at+1)
-	return nil, nil
+	return nil
 }
 
 // reactionLocked returns the message of a reaction.
-func (s *Server) reactionLocked(a args) (*channel, *Message, error) {
+func (s *Server) reactionLocked(a args) (*channel, *Message) {
 	c := s.channels[a["channel"]]
-	switch {
-	case a["channel"] == "" || a["timestamp"] == "":
-		return nil, nil, refuse("no_item_specified")
-	case c == nil:
-		return nil, nil, refuse("channel_not_found")
-	case a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "":
-		return nil, nil, refuse("invalid_name")
-	}
+	refuseIf(a["channel"] == "" || a["timestamp"] == "", "no_item_specified")
+	refuseIf(c == nil, "channel_not_found")
+	refuseIf(a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "", "invalid_name")
 	m := c.find(a["timestamp"])
-	if m == nil {
-		return nil, nil, refuse("message_not_found")
-	}
-	return c, m, nil
+	refuseIf(m == nil, "message_not_found")
+	return c, m
 }

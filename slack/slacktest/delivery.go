@@ -2,6 +2,7 @@
 package slacktest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -40,7 +41,7 @@ func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
 	s.goLocked(func() {
 		for !s.acknowledged(d) {
-			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(s.opt.Redeliver[d.Attempt]) {
+			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(context.Background(), s.opt.Redeliver[d.Attempt]) {
 				return
 			}
 			s.mu.Lock()

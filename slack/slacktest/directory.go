@@ -22,33 +22,27 @@ func (a args) kinds() []string {
 	return kinds
 }
 
-func (s *Server) conversationList(a args) (answer, error) {
+func (s *Server) conversationList(a args) answer {
 	return s.conversationsLocked(a, func(*channel) bool { return true })
 }
 
 // userConversations lists the conversations of which the app is a member
 // (reference/methods/users.conversations).
-func (s *Server) userConversations(a args) (answer, error) {
+func (s *Server) userConversations(a args) answer {
 	return s.conversationsLocked(a, func(c *channel) bool { return c.has(BotUserID) })
 }
 
-func (s *Server) conversationsLocked(a args, want func(*channel) bool) (answer, error) {
+func (s *Server) conversationsLocked(a args, want func(*channel) bool) answer {
 	kinds := a.kinds()
-	if slices.Contains(kinds, "") {
-		return nil, refuse("invalid_types")
-	}
+	refuseIf(slices.Contains(kinds, ""), "invalid_types")
 	found := []map[string]any{}
 	for _, id := range s.order {
-		c, err := s.visibleLocked(id)
-		if err == nil && slices.Contains(kinds, c.kind) && want(c) {
+		if c := s.channels[id]; c.visible() && slices.Contains(kinds, c.kind) && want(c) {
 			found = append(found, s.channelObjectLocked(c))
 		}
 	}
-	from, to, more, err := a.page(len(found), historyDefault, listMax)
-	if err != nil {
-		return nil, err
-	}
-	return answer{"channels": found[from:to], "response_metadata": more}, nil
+	from, to, more := a.page(len(found), historyDefault, listMax)
+	return answer{"channels": found[from:to], "response_metadata": more}
 }
 
 // AddGroupDM adds a group direct message of several people and the app, and returns its id.
@@ -68,12 +62,10 @@ func (s *Server) Admin(person string) {
 	s.mustUserLocked(person).admin = true
 }
 
-func (s *Server) userInfo(a args) (answer, error) {
+func (s *Server) userInfo(a args) answer {
 	u := s.users[a["user"]]
-	if u == nil {
-		return nil, refuse("user_not_found")
-	}
-	return answer{"user": u.object()}, nil
+	refuseIf(u == nil, "user_not_found")
+	return answer{"user": u.object()}
 }
 
 // object returns a user as in reference/objects/user-object.

@@ -2,6 +2,7 @@
 package slacktest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -71,7 +72,7 @@ func (f Fault) reply() reply {
 	case f.RetryAfter > 0:
 		return refusal{code: "ratelimited", status: http.StatusTooManyRequests, retryAfter: f.RetryAfter}.reply()
 	case f.Error != "":
-		return refuse(f.Error).reply()
+		return refusal{code: f.Error}.reply()
 	}
 	r := reply{status: f.Status, body: []byte(f.Body), kind: "text/plain", cut: f.Cut, code: "fault"}
 	if r.status == 0 {
@@ -98,11 +99,11 @@ type reply struct {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, args map[string]string, respond func() reply) {
 	call := Call{At: time.Now(), Method: method, Args: args}
 	f := s.faultFor(method)
-	waiting := f.TakesEffect || s.pause(r, f.Delay) || f.Late && s.sleep(f.Delay) // whether the client is still connected
+	waiting := f.TakesEffect || s.sleep(r.Context(), f.Delay) || f.Late && s.sleep(context.Background(), f.Delay) // whether the client is still connected
 	var a reply
 	if waiting && (f.TakesEffect || !f.spoils()) {
-		a = respond()
-		waiting = !f.TakesEffect || s.pause(r, f.Delay)
+		a = orRefusal(respond)
+		waiting = !f.TakesEffect || s.sleep(r.Context(), f.Delay)
 	}
 	if f.spoils() {
 		a = f.reply()
@@ -117,19 +118,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 		panic(http.ErrAbortHandler) // net/http's way to cut a connection
 	}
 	a.write(w)
-}
-
-// pause waits and returns true, or returns false if the client disconnects or the server closes.
-func (s *Server) pause(r *http.Request, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.Context().Done():
-	case <-s.done:
-	}
-	return false
 }
 
 func (a reply) write(w http.ResponseWriter) {

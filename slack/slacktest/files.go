@@ -52,7 +52,7 @@ func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 		defer s.mu.Unlock()
 		f := s.files[id]
 		switch {
-		case r.Header.Get("Authorization") != "Bearer "+BotToken || s.scopeLocked("files.download", nil) != nil:
+		case r.Header.Get("Authorization") != "Bearer "+BotToken || !s.granted("files:read"):
 			return reply{status: http.StatusFound, kind: "text/html", to: "/?redir=" + r.URL.Path, code: "not_authed"}
 		case f == nil:
 			return reply{status: http.StatusNotFound, kind: "text/html", body: []byte("<html>not found</html>"), code: "file_not_found"}

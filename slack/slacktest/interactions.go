@@ -106,78 +106,50 @@ func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, "response_url", args{"body": string(body)}, func() reply {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		refuseIf(err != nil, "request_timeout")
 		u := s.replies[r.PathValue("reply")]
 		switch {
-		case err != nil:
-			return refuse("request_timeout").reply()
 		case u == nil, time.Now().After(u.until):
-			return refusal{code: "expired_url", status: http.StatusNotFound}.reply()
+			panic(refusal{code: "expired_url", status: http.StatusNotFound})
 		case u.uses >= responseUses:
-			return refusal{code: "used_url", status: http.StatusNotFound}.reply()
+			panic(refusal{code: "used_url", status: http.StatusNotFound})
 		}
 		u.uses++
-		if err := s.respondLocked(u, body); err != nil {
-			return asRefusal(err).reply()
-		}
+		s.respondLocked(u, body)
 		return jsonReply(answer{"ok": true})
 	})
 }
 
 // respondLocked applies a response: an ephemeral message unless response_type is in_channel, or the
-// replacement or deletion of the clicked message or the last response.
-func (s *Server) respondLocked(u *responseURL, body []byte) error {
+// replacement of the clicked message or the last response. Deletions are not supported.
+func (s *Server) respondLocked(u *responseURL, body []byte) {
 	var fields struct {
 		Text            string          `json:"text"`
 		Blocks          json.RawMessage `json:"blocks"`
 		ResponseType    string          `json:"response_type"`
 		ThreadTS        string          `json:"thread_ts"`
 		ReplaceOriginal bool            `json:"replace_original"`
-		DeleteOriginal  bool            `json:"delete_original"`
 	}
-	if err := json.Unmarshal(body, &fields); err != nil || u == nil {
-		return refuse("invalid_payload")
-	}
+	refuseIf(json.Unmarshal(body, &fields) != nil, "invalid_payload")
 	c := s.channels[u.channel]
-	if fields.DeleteOriginal {
-		if u.message != nil {
-			u.message.Deleted = true
-		}
-		return nil
-	}
 	blocks := string(fields.Blocks)
 	if blocks == "null" {
 		blocks = ""
 	}
-	said, err := s.contentLocked(args{"text": fields.Text, "blocks": blocks})
-	if err != nil {
-		return err
-	}
+	said := s.contentLocked(args{"text": fields.Text, "blocks": blocks})
 	if fields.ReplaceOriginal && u.message != nil {
 		u.message.Text, u.message.Blocks = said.text, said.blocks
 		u.message.Edits++
-		return nil
+		return
 	}
-	thread, err := s.threadLocked(c, fields.ThreadTS)
-	if err != nil {
-		return err
-	}
-	m := s.ownMessageLocked(c, thread, said)
+	m := s.ownMessageLocked(c, s.threadLocked(c, fields.ThreadTS), said)
 	u.message = m
 	if fields.ResponseType == "in_channel" {
 		s.addMessageLocked(c, m)
-		return nil
+		return
 	}
 	m.OnlyFor = u.user
 	c.messages = append(c.messages, m)
-	return nil
-}
-
-func (s *Server) mustUserLocked(id string) *user {
-	u := s.users[id]
-	if u == nil {
-		panic("slacktest: no user " + id)
-	}
-	return u
 }
 
 func mustJSON(v any) json.RawMessage {

@@ -216,7 +216,7 @@ func (s *Server) Emit(event map[string]any) string {
 // eventLocked sends an event of a channel, if the app is a member and has the required scope.
 func (s *Server) eventLocked(c *channel, event map[string]any) {
 	kind, _ := event["type"].(string)
-	if c.has(BotUserID) && s.receivesLocked(c, kind) {
+	if c.has(BotUserID) && s.receives(c, kind) {
 		s.emitLocked(event)
 	}
 }
@@ -232,12 +232,14 @@ func (s *Server) emitLocked(event map[string]any) string {
 	return id
 }
 
-func (s *Server) mustChannelLocked(id string) *channel {
-	c := s.channels[id]
-	if c == nil {
-		panic("slacktest: no channel " + id)
+func (s *Server) mustUserLocked(id string) *user       { return must(s.users, id, "user") }
+func (s *Server) mustChannelLocked(id string) *channel { return must(s.channels, id, "channel") }
+
+func must[T any](m map[string]*T, id, what string) *T {
+	if v, ok := m[id]; ok {
+		return v
 	}
-	return c
+	panic(fmt.Sprintf("slacktest: no %s %q", what, id))
 }
 
 func (s *Server) mustMessageLocked(channel, ts string) (*channel, *Message) {

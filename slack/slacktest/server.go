@@ -5,6 +5,7 @@
 package slacktest
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -44,6 +45,9 @@ func (o *Options) fill() {
 		if *field == 0 {
 			*field = usual
 		}
+	}
+	if o.Scopes == nil {
+		o.Scopes = allScopes
 	}
 	if o.Redeliver == nil {
 		o.Redeliver = []time.Duration{0, time.Minute, 5 * time.Minute}
@@ -133,14 +137,15 @@ func (s *Server) goLocked(f func()) {
 	}
 }
 
-// sleep waits and returns true, or returns false if the server is closed.
-func (s *Server) sleep(d time.Duration) bool {
+// sleep waits and returns true, or returns false if ctx ends or the server closes.
+func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
+	case <-ctx.Done():
 	case <-s.done:
-		return false
 	}
+	return false
 }

@@ -2,9 +2,8 @@
 package slacktest
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -28,17 +27,15 @@ type Socket struct {
 
 // openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
 // Slack calls it temporary, and clients request a new one each time).
-func (s *Server) openConnection(args) (answer, error) {
-	if !s.socketMode {
-		return nil, refuse("forbidden_team") // judgement: no document names the error
-	}
+func (s *Server) openConnection(args) answer {
+	refuseIf(!s.socketMode, "forbidden_team") // judgement: no document names the error
 	ticket := s.idLocked("ticket-")
 	s.tickets[ticket] = true
-	return answer{"url": "ws" + s.http.URL[len("http"):] + "/link/?ticket=" + ticket + "&app_id=" + AppID}, nil
+	return answer{"url": "ws" + s.http.URL[len("http"):] + "/link/?ticket=" + ticket + "&app_id=" + AppID}
 }
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
-	if f := s.faultFor("socket"); !s.pause(r, f.Delay) || f.spoils() {
+	if f := s.faultFor("socket"); !s.sleep(r.Context(), f.Delay) || f.spoils() {
 		f.reply().write(w)
 		return
 	}
@@ -219,7 +216,7 @@ func (k *Socket) Disconnect(reason string) {
 		return
 	}
 	s.goLocked(func() {
-		if s.sleep(s.opt.WarnFor) {
+		if s.sleep(context.Background(), s.opt.WarnFor) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			k.doLocked(k.close)
@@ -251,18 +248,6 @@ func (s *Server) SocketModeOn() {
 
 // Cut ends the connection without a close frame.
 func (k *Socket) Cut() { _ = k.conn.NetConn().Close() } // it may already be closed
-
-// CutMidFrame ends the connection in the middle of a message.
-func (k *Socket) CutMidFrame() {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	k.doLocked(func() error {
-		// A text frame that announces 4 096 bytes (RFC 6455, section 5.2) but has 17.
-		start := append([]byte{0x81, 126, 0x10, 0x00}, `{"type":"events_a`...)
-		_, err := k.conn.NetConn().Write(start)
-		return errors.Join(err, net.ErrClosed)
-	})
-}
 
 // Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not
 // even a PING, and everything received is lost. Slack does not notice, and still sends events
