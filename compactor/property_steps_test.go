@@ -84,7 +84,7 @@ var steps = []operation{
 	{"compact and undo", 1, false, (*machine).requestAndUndo},
 	{"pin", 2, false, (*machine).pin},
 	{"new session", 1, false, func(m *machine, rt *rapid.T) { m.newSession(rt) }},
-	{"new session while it is summed up", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.newSession(rt) }},
+	{"new session while it is summarized", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.newSession(rt) }},
 	{"delete above", 1, false, (*machine).deleteInChannel},
 	{"render, restart, render", 1, false, (*machine).checkRestartRendersSame},
 	{"all is well again", 4, false, func(m *machine, rt *rapid.T) {

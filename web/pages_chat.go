@@ -35,14 +35,14 @@ func (s *Server) chatRoutes() {
 }
 
 // recentMessages reads the newest messages of a chat; none if it is new.
-func (v *visit) recentMessages(conversation string) ([]shownMessage, error) {
+func (v *visit) recentMessages(conversation string) ([]messageAnswer, error) {
 	var list messageList
 	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
 	var p *Problem
 	if errors.As(err, &p) && p.Status == http.StatusNotFound {
 		return nil, nil
 	}
-	return foundMessages(list), err
+	return list.Messages, err
 }
 
 func chatPage(v *visit) error {
@@ -57,11 +57,11 @@ func chatPage(v *visit) error {
 	}
 	messages := g.Node(faint(g.Text("Nobody has said anything here yet.")))
 	if len(said) > 0 {
-		messages = g.Map(said, func(m shownMessage) g.Node {
-			return g.Iff(m.Role != "tool" && m.Text != "", m.view)
+		messages = g.Map(said, func(m messageAnswer) g.Node {
+			return g.If(m.Role != "tool" && m.Text != "", messageView(m.Record, ""))
 		})
 	}
-	messages = g.Group{messages, approvalsView(pendingApprovals(conversation, v.s.operator.Approvals(conversation)))}
+	messages = g.Group{messages, approvalsView(conversation, v.s.operator.Approvals(conversation))}
 	return v.show(name, map[string]g.Node{"messages": messages}, chatView(name, conversation, messages))
 }
 

@@ -109,7 +109,7 @@ func conversationPage(v *visit) error {
 		g.Iff(d.Running != "", func() g.Node {
 			return note(h.Span(h.Class("spinner"), h.Aria("hidden", "true")), g.Text(" "+d.Running))
 		}),
-		approvalsView(pendingApprovals(v.name(), d.Approvals)),
+		approvalsView(v.name(), d.Approvals),
 		g.If(d.Paused != "", warning(d.Paused)),
 		g.If(d.Last != "", note(g.Text("Last: "+d.Last))),
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
@@ -186,17 +186,4 @@ func tasksView(all []channel.Task) g.Node {
 			)
 		}))),
 	}
-}
-
-// pendingApproval is a tool call that waits for approval, with buttons.
-type pendingApproval struct {
-	channel.Approval
-	Page string // the conversation's page
-}
-
-func pendingApprovals(conversation string, approvals []channel.Approval) (all []pendingApproval) {
-	for _, a := range approvals {
-		all = append(all, pendingApproval{a, pageOf(conversation)})
-	}
-	return all
 }

@@ -79,7 +79,7 @@ func memoryPage(v *visit) error {
 	if err := v.get("/api/memories/"+url.PathEscape(v.PathValue("id")), nil, &m); err != nil {
 		return err
 	}
-	from := g.Node(g.Map(shownMessages(m.Messages), shownMessage.view))
+	from := g.Node(messageViews(m.Messages))
 	if len(m.Messages) == 0 {
 		from = faint(g.Text("Its messages are gone, or somebody saved it by hand."))
 	}

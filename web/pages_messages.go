@@ -34,7 +34,7 @@ func messagesPage(v *visit) error {
 	stack.Stack = append(stack.Past.Earlier, stack.Stack...)
 	all := h.P(g.Text("Nothing found."))
 	if len(list.Messages) > 0 {
-		all = messagesView(v.name(), foundMessages(list), stack.Stack)
+		all = messagesView(v.name(), list.Messages, stack.Stack)
 	}
 	here := pageOf(v.name()) + "/messages"
 	return v.show(v.name(), nil,
@@ -48,10 +48,10 @@ func messagesPage(v *visit) error {
 }
 
 // messagesView shows messages, and each summary after those that it covers.
-func messagesView(name string, all []shownMessage, stack []channel.StackEntry) g.Node {
+func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) g.Node {
 	var view g.Group
 	for i, m := range all {
-		view = append(view, m.view())
+		view = append(view, messageView(m.Record, m.Match))
 		for _, s := range stack {
 			last := i == len(all)-1 || all[i+1].Seq > s.To
 			if m.Seq <= s.To && m.Seq >= s.From && last {

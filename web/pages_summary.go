@@ -3,16 +3,13 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
-	"cairn/chat"
 )
 
 // summaryPageOf returns the path of a summary's page.
@@ -80,36 +77,10 @@ func summaryView(name string, s summaryAnswer) g.Node {
 		})))
 	}
 	if len(s.Messages) > 0 {
-		view = append(view, h.H2(g.Text("Stands for")), g.Map(shownMessages(s.Messages), shownMessage.view))
+		view = append(view, h.H2(g.Text("Stands for")), messageViews(s.Messages))
 	}
 	if s.From > 0 {
 		view = append(view, h.P(h.A(h.Href(fmt.Sprintf("%s?from=%d", summaryPageOf(name, s.Summary.ID), s.From)), g.Text("More messages →"))))
 	}
 	return view
-}
-
-// shownMessage is a message on a page.
-type shownMessage struct {
-	chat.Record
-	Who   string
-	Match string // the part of a text or a file that a search matched, shown instead of the whole; empty: the whole is shown
-}
-
-func shownMessages(all []chat.Record) (made []shownMessage) {
-	for _, m := range all {
-		made = append(made, shownMessage{Record: m, Who: cmp.Or(m.Author, string(m.Role))})
-	}
-	return made
-}
-
-// foundMessages is shownMessages for a list that may be the result of a search.
-func foundMessages(list messageList) (made []shownMessage) {
-	for _, m := range list.Messages {
-		shown := shownMessage{Record: m.Record, Who: cmp.Or(m.Author, string(m.Role))}
-		if !strings.Contains(m.Text, m.Match) {
-			shown.Match = m.Match
-		}
-		made = append(made, shown)
-	}
-	return made
 }

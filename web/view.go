@@ -6,6 +6,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"cairn/channel"
 	"cairn/chat"
 )
 
@@ -193,21 +195,32 @@ func (f windowFill) view() g.Node {
 	return h.Span(h.Class("fill"), f.bar(), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", f.Percent())))
 }
 
-func (m shownMessage) view() g.Node {
+// messageView shows a message. match is the part of its text or of a file that a search found: where
+// the text does not contain it, it is shown instead.
+func messageView(m chat.Record, match string) g.Node {
 	id := fmt.Sprint("m", m.Seq)
+	content := g.Group{
+		g.If(m.Text != "", longText("", m.Text)),
+		g.Map(m.With, func(w chat.With) g.Node {
+			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
+		}),
+	}
+	if !strings.Contains(m.Text, match) {
+		content = g.Group{longText("", match)}
+	}
 	return h.Article(
 		h.Class("message "+string(m.Role)), h.ID(id),
 		h.Header(
-			h.B(g.Text(m.Who)), g.Text(" "),
+			h.B(g.Text(cmp.Or(m.Author, string(m.Role)))), g.Text(" "),
 			h.A(h.Class("faint"), h.Href("#"+id), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
 			h.Time(h.Class("faint"), h.DateTime(machineTime(m.Time)), g.Text(day(m.Time))),
 		),
-		g.If(m.Match == "" && m.Text != "", longText("", m.Text)),
-		g.If(m.Match != "", longText("", m.Match)),
-		g.If(m.Match == "", g.Map(m.With, func(w chat.With) g.Node {
-			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
-		})),
+		content,
 	)
+}
+
+func messageViews(all []chat.Record) g.Node {
+	return g.Map(all, func(m chat.Record) g.Node { return messageView(m, "") })
 }
 
 // longText is text that people or models wrote, with their line breaks.
@@ -216,10 +229,10 @@ func longText(class, text string) g.Node {
 }
 
 // approvalsView asks for each tool call that waits.
-func approvalsView(all []pendingApproval) g.Node {
-	return g.Map(all, func(a pendingApproval) g.Node {
+func approvalsView(conversation string, all []channel.Approval) g.Node {
+	return g.Map(all, func(a channel.Approval) g.Node {
 		answer := func(command, class, label string) g.Node {
-			return form(a.Page+"/"+command, hidden("code", a.Code), button(class, label))
+			return form(pageOf(conversation)+"/"+command, hidden("code", a.Code), button(class, label))
 		}
 		return h.Div(
 			h.Class("note warn approval"),

@@ -17,8 +17,8 @@ var taskSteps = []struct {
 }{
 	{"the task's row is written", killStep{On: "INSERT ON main.tasks", At: atRow}},
 	{"the task is about to be committed", killStep{On: "INSERT ON main.tasks", At: atCommit}},
-	{"the task has begun", killStep{On: "INSERT ON main.tasks", At: after}},
-	{"its message is taken up", killStep{On: "INSERT ON main.messages", When: "new.role = 'user' AND new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
+	{"the task has started", killStep{On: "INSERT ON main.tasks", At: after}},
+	{"its message is dequeued", killStep{On: "INSERT ON main.messages", When: "new.role = 'user' AND new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
 	{"a part of its work is written", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: atRow}},
 	{"a part of its work is committed", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: after}},
 	{"its answer is written", killStep{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
@@ -26,7 +26,7 @@ var taskSteps = []struct {
 	{"it ends", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atRow}},
 	{"its end is about to be committed", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atCommit}},
 	{"it has ended", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: after}},
-	{"its result is taken up", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: atRow}},
+	{"its result is dequeued", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: atRow}},
 	{"its result is in the conversation", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after}},
 }
 
