@@ -12,7 +12,9 @@ import (
 	"cairn/internal/check"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -130,6 +132,32 @@ func TestTaskDepth(t *testing.T) {
 		t.Errorf("got the spawn tool: %s", got)
 	}
 	check.Must(r.store.Find(t.Context(), "task:task:task:"+place+"/1/1/1"))(t)
+}
+
+// The task below may end after the answer that waits for it was written and before it is sent.
+func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
+	r := newRig(t, startTask(nil))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("the bottom")}}})
+	r.stop()
+	s := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir}))(t)
+	begin := func(name string) *store.Conversation {
+		above := check.Must(s.Conversation(t.Context(), name))(t)
+		task := check.Must(above.Tasks().Begin(t.Context(), store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t)
+		return check.Must(s.Find(t.Context(), task.Conversation))(t)
+	}
+	task := begin(place)
+	said := storetest.Deliver(t, task)
+	below := begin(task.Name())
+	check.NoError(t, task.Turns().Finish(t.Context(), store.Outcome{
+		Turn: 1, Reply: "reply-2", To: []string{said[0].ID}, Pieces: []string{"I wait"},
+		Messages: []chat.Message{{Seq: 2, Turn: 1, Role: llm.RoleAssistant, ID: "reply-2", Text: "I wait", Time: time.Now()}},
+	}))
+	check.Must(below.Tasks().End(t.Context(), store.TaskDone, "one", "[Result of task 1] 42"))(t)
+	check.NoError(t, s.Close())
+	r.start()
+	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	r.waitForSent("the bottom")
+	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
 }
 
 func TestEndlessTask(t *testing.T) {

@@ -15,14 +15,13 @@ import (
 // withConnectingTools returns a rig whose agent has the tools of a server that is still being connected.
 func withConnectingTools(t *testing.T) (*rig, *channeltest.Box) {
 	r, b := withTools(t, channel.ApproveNever)
-	b.Connected = make(chan struct{})
+	b.Connecting = make(chan struct{})
 	return r, b
 }
 
 // connect has the server connected, as the program does.
 func (r *rig) connect(b *channeltest.Box) {
-	r.hub.Renew(channel.Rules{})
-	close(b.Connected)
+	b.Connect(func() { r.hub.Renew(channel.Rules{}) })
 }
 
 func TestTurnWaitsForTools(t *testing.T) {

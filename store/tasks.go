@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -209,6 +210,23 @@ func (ts Tasks) Open(ctx context.Context) (found []Task, err error) {
 		return err
 	})
 	return found, err
+}
+
+// Final reports whether a reply to the messages with these platform IDs is the last one of the task
+// that this conversation is: no task below it is open, and no message came later, such as the result
+// of a task below it that has ended meanwhile.
+func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err error) {
+	err = ts.c.View(ctx, "look for unfinished work of a task", func(tx *Tx) error {
+		var newest string
+		low, high := ts.c.RowRange(1, MaxSeq)
+		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
+				AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1),
+			coalesce((SELECT platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' ORDER BY id DESC LIMIT 1), '')`,
+			ts.c.id, low, high).Scan(&final, &newest)
+		final = final && slices.Contains(answers, newest)
+		return err
+	})
+	return final, err
 }
 
 // maxListed limits the tasks in a list.

@@ -23,3 +23,27 @@ func TestTaskMessagesBecomeNoMemory(t *testing.T) {
 		t.Errorf("got %+v", read)
 	}
 }
+
+func TestFinalReplyOfTask(t *testing.T) {
+	c := storetest.NewConversation(t)
+	begin := func(above *store.Conversation) *store.Conversation {
+		task := check.Must(above.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t)
+		return check.Must(c.Store().Find(ctx, task.Conversation))(t)
+	}
+	task := begin(c)
+	first := storetest.Deliver(t, task)[0].ID
+	final := func(when string, want bool, answers ...string) {
+		t.Helper()
+		check.Equal(t, "final "+when, check.Must(task.Tasks().Final(ctx, answers))(t), want)
+	}
+	final("with nothing below", true, first)
+	below := begin(task)
+	final("while a task below is open", false, first)
+	check.Must(below.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
+	final("while a result waits in the inbox", false, first)
+	storetest.Finish(t, task, 1, 2, "reply-2", "I wait")
+	result := storetest.Deliver(t, task)[0].ID
+	final("once the result is taken up", false, first)
+	final("when it answers the result", true, result)
+	final("when it answers both", true, first, result)
+}

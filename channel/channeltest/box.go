@@ -20,10 +20,21 @@ type Box struct {
 	Approve string // an Approve value of channel.Tool
 	About   string // the tool's description
 
-	Connected chan struct{} // closed when calc is connected; nil: it is connected from the start
+	Connecting chan struct{} // calc is not connected until Connect closes it; nil: it is from the start
 
-	mu     sync.Mutex // guards called
-	called []string
+	mu        sync.Mutex // guards everything below
+	connected bool
+	called    []string
+}
+
+// Connect connects calc in the order of the program: its tools are there, then notify reports them,
+// then those who wait for them continue.
+func (b *Box) Connect(notify func()) {
+	b.mu.Lock()
+	b.connected = true
+	b.mu.Unlock()
+	notify()
+	close(b.Connecting)
 }
 
 // Servers returns calc.
@@ -33,11 +44,11 @@ func (b *Box) Servers() []channel.ToolServer {
 
 // Ready waits at most 15 seconds until calc is connected, if it is among servers.
 func (b *Box) Ready(ctx context.Context, servers []string) {
-	if b.Connected == nil || !slices.Contains(servers, "calc") {
+	if b.Connecting == nil || !slices.Contains(servers, "calc") {
 		return
 	}
 	select {
-	case <-b.Connected:
+	case <-b.Connecting:
 	case <-time.After(15 * time.Second):
 	case <-ctx.Done():
 	}
@@ -45,15 +56,10 @@ func (b *Box) Ready(ctx context.Context, servers []string) {
 
 // Tools returns calc_add if calc is among servers and connected.
 func (b *Box) Tools(servers []string) []channel.Tool {
-	if !slices.Contains(servers, "calc") {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Contains(servers, "calc") || b.Connecting != nil && !b.connected {
 		return nil
-	}
-	if b.Connected != nil {
-		select {
-		case <-b.Connected:
-		default:
-			return nil
-		}
 	}
 	return []channel.Tool{{Server: "calc", Approve: b.Approve, Tool: llm.Tool{
 		Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object"}`),

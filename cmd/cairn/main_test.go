@@ -130,7 +130,7 @@ func (p folder) runHere(input string, args []string) result {
 	home := check.Must(os.Getwd())(p.t)
 	check.NoError(p.t, os.Chdir(p.dir))
 	defer func() { check.NoError(p.t, os.Chdir(home)) }()
-	var out, errs bytes.Buffer
+	var out, errs check.Buffer // the log and the terminal write side by side
 	code := execute(p.t.Context(), &app{in: strings.NewReader(input), out: &out, err: &errs}, args)
 	return result{out.String(), errs.String(), code}
 }
