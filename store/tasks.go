@@ -133,14 +133,17 @@ func taskMessage(author, text, id, from string) Inbound {
 	return m
 }
 
-// Continue resumes the task of this conversation with a message.
+// Continue resumes the task of this conversation with a message, unless one waits in its inbox
+// already, such as the result of a task below it.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.Update(ctx, "continue a task", func(tx *Tx) error {
 		var next int64
-		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", ts.c.id).Scan(&next); err != nil {
+		var waiting bool
+		err := tx.QueryRow("SELECT next_seq, EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id) FROM conversations c WHERE id = ?", ts.c.id).Scan(&next, &waiting)
+		if err != nil || waiting {
 			return err
 		}
-		_, err := ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
+		_, err = ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
 		return err
 	})
 }

@@ -47,3 +47,13 @@ func TestFinalReplyOfTask(t *testing.T) {
 	final("when it answers the result", true, result)
 	final("when it answers both", true, first, result)
 }
+
+func TestContinueWithMessageWaiting(t *testing.T) {
+	c := storetest.NewConversation(t)
+	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t)
+	child := check.Must(c.Store().Find(ctx, task.Conversation))(t)
+	check.NoError(t, child.Tasks().Continue(ctx, "go on"))
+	check.Len(t, "messages", storetest.Deliver(t, child), 1)
+	check.NoError(t, child.Tasks().Continue(ctx, "go on"))
+	check.Len(t, "messages once nothing waits", storetest.Deliver(t, child), 1)
+}
