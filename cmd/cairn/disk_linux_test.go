@@ -133,8 +133,10 @@ func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	t.Parallel()
 	asked, goOn := make(chan struct{}, 9), make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
-		asked <- struct{}{}
-		<-goOn
+		if !isStartCheck(x.Request) {
+			asked <- struct{}{}
+			<-goOn
+		}
 		x.Say("Here I am.")
 	})
 	defer server.Close()

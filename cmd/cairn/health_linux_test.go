@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"cairn/internal/check"
 
@@ -118,6 +119,9 @@ func TestHealth(t *testing.T) {
 
 func metricsOfHealth(t *testing.T, url string) {
 	code, said := get(t, url+"/metrics")
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(said, "cairn_turn_duration_seconds_count 5\n") && time.Now().Before(end); { // counted once the answer was sent
+		code, said = get(t, url+"/metrics")
+	}
 	for _, want := range []string{
 		`cairn_turns_total{outcome="answered"} 2`, `cairn_turns_total{outcome="failed"} 3`, `cairn_turns_failed_total{class="auth"} 3`,
 		`cairn_model_errors_total{class="auth",work="turn"} 3`, `cairn_model_errors_total{class="auth",work="summary"} 0`,

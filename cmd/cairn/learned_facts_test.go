@@ -19,6 +19,8 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	var refusals atomic.Int32
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		switch {
+		case isStartCheck(x.Request):
+			x.Say("Yes.")
 		case len(x.Request.Tools) > 0:
 			refusals.Add(1)
 			x.Refuse(400, "", `{"error":{"message":"test-model does not support tools"}}`)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/llm/llmtest"
 )
 
 // asProgram makes the test binary run as the program.
@@ -90,6 +91,10 @@ func (p folder) command(args ...string) *exec.Cmd {
 	cmd.Env = append(append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0"), p.env...)
 	return cmd
 }
+
+// isStartCheck reports whether a request only checks at the start that the model answers: on a slow
+// machine it comes beside the first turn.
+func isStartCheck(r llmtest.Request) bool { return strings.Contains(r.Last().Text(), "are you there?") }
 
 // result is the result of a run.
 type result struct {
