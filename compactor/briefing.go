@@ -45,7 +45,7 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 	var said []chat.Message
 	for _, l := range s.lines {
 		if l.Seq != question.Seq {
-			said = append(said, l.Message)
+			said = append(said, *l.Message)
 		}
 	}
 	items := summarize.ClippedItems(said, summarize.MostOfMessage)

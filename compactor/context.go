@@ -156,7 +156,7 @@ func (sh shape) stored(m chat.Message) chat.Message {
 func (h *History) dropReasoning() {
 	sh := h.shape
 	drop := func(l line) bool {
-		return len(l.Native) > 0 && !sh.keepsReasoning(l.Message)
+		return len(l.Native) > 0 && !sh.keepsReasoning(*l.Message)
 	}
 	if !slices.ContainsFunc(h.lines[h.reasons(len(h.lines)):], drop) {
 		return
@@ -164,8 +164,9 @@ func (h *History) dropReasoning() {
 	lines := slices.Clone(h.lines)
 	for i, l := range lines {
 		if drop(l) {
-			lines[i].tokens -= costOfReasoning(l.Message)
-			lines[i].Native, lines[i].Deprived = nil, h.open != 0
+			m := *l.Message
+			m.Native, m.Deprived = nil, h.open != 0
+			lines[i].Message, lines[i].tokens = &m, l.tokens-costOfReasoning(*l.Message)
 		}
 	}
 	h.setLines(lines)

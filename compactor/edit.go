@@ -65,8 +65,8 @@ func (h *History) edited(m chat.Message) {
 	})
 	if i := slices.IndexFunc(h.lines, func(old line) bool { return old.Seq == m.Seq }); i >= 0 {
 		lines := slices.Clone(h.lines)
+		m.Deprived = m.Deprived || h.lines[i].Deprived // for the running turn the disk does not have it
 		lines[i] = lineOf(h.shape.stored(m), h.shape)
-		lines[i].Deprived = lines[i].Deprived || h.lines[i].Deprived // for the running turn the disk does not have it
 		h.setLines(lines)
 	}
 	h.changed()
@@ -92,7 +92,7 @@ func (h *History) blank(seqs []int64) {
 	h.hidden = slices.Clone(h.hidden)
 	for i, l := range h.hidden {
 		if slices.Contains(seqs, l.Seq) {
-			h.hidden[i] = line{Message: chat.Message{Seq: l.Seq, Turn: l.Turn, Time: l.Time}}
+			h.hidden[i] = line{Message: &chat.Message{Seq: l.Seq, Turn: l.Turn, Time: l.Time}}
 		}
 	}
 	committed := slices.DeleteFunc(slices.Clone(h.head.Stack), func(row Compaction) bool { return row.ID == 0 })

@@ -88,8 +88,8 @@ func (h *History) Append(messages ...chat.Message) {
 		if l.Role == llm.RoleTool {
 			h.resultTo = l.Seq
 		}
-		if isFirst(h.first, l.Message) {
-			h.first = append(slices.Clip(h.first), l.Message)
+		if isFirst(h.first, m) {
+			h.first = append(slices.Clip(h.first), *l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
 		}
 		if l.Addressed && l.Role == llm.RoleUser {

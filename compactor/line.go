@@ -9,9 +9,10 @@ import (
 	"cairn/llm"
 )
 
-// line is a message in the form that the view shows.
+// line is a message in the form that the view shows. The message is never changed: other views share
+// it.
 type line struct {
-	chat.Message
+	*chat.Message
 	text     string     // the shown text, speaker and time included
 	tokens   int        // of the shown message
 	pictures int        // how many of its pictures may be shown, the first ones
@@ -32,10 +33,14 @@ func lineOf(m chat.Message, sh shape) line {
 	if m.Tokens == 0 {
 		m.Tokens = chat.TokensOf(m)
 	}
-	kept := m
+	kept := new(m)
 	m.Calls = chat.BrokenCalls(m.Calls)
 	head, text := chat.Header(m), chat.Escape(m.Body())
-	l := line{Message: kept, text: head + text, tokens: m.Tokens, pictures: len(m.Pictures()), calls: m.Calls}
+	shown := head + text
+	if text == m.Text {
+		kept.Text = shown[len(head):] // one copy in memory
+	}
+	l := line{Message: kept, text: shown, tokens: m.Tokens, pictures: len(m.Pictures()), calls: m.Calls}
 	if m.Tokens > sh.clipTo {
 		if len(m.Calls) > 0 {
 			l.calls = shrinkCalls(m.Calls, sh.clipTo/2)
@@ -48,7 +53,7 @@ func lineOf(m chat.Message, sh shape) line {
 			// Escape again: clipping may start a line where none started.
 			first, mark, last := tokens.Parts(text, max(sh.clipTo-rest-tokens.PerMessage, 0))
 			l.text = head + chat.Escape(first+mark+last)
-			l.short = &Shortened{kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
+			l.short = &Shortened{*kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
 			words = chat.ShownTokens(m, l.text)
 		}
 		l.tokens = words + l.pictures*chat.PictureTokens

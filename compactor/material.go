@@ -167,7 +167,7 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 	}
 	for _, l := range lines {
 		if l.Seq > row.To && len(a.later) < maxLater {
-			a.later = append(a.later, l.Message)
+			a.later = append(a.later, *l.Message)
 		}
 	}
 	a.later = withoutSecrets(a.later)

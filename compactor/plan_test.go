@@ -39,7 +39,7 @@ func turns(sizes ...[]int) view {
 			seq++
 		}
 		for i, tokens := range turn {
-			l := line{Message: chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, tokens: tokens}
+			l := line{Message: &chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, tokens: tokens}
 			s.lines = append(s.lines, l)
 			s.lineCost += tokens
 		}
@@ -119,7 +119,7 @@ func TestFold(t *testing.T) {
 		stack[1].From++
 		return stack
 	}
-	there := []line{{Message: chat.Message{Seq: 11}}, {Message: chat.Message{Seq: 31}}}
+	there := []line{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
 	unwritten := stackOf(0, 0)
 	unwritten[1].ID = 0
 	for _, tt := range []struct {

@@ -99,7 +99,7 @@ func itemsOfView(s view, most int) []summarize.Item {
 	}
 	messages := make([]chat.Message, len(s.lines))
 	for i, l := range s.lines {
-		messages[i] = l.Message
+		messages[i] = *l.Message
 	}
 	items = append(items, summarize.ItemsOf(messages, most)...)
 	slices.SortStableFunc(items, func(a, b summarize.Item) int { return int(a.From - b.From) })

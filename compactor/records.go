@@ -63,9 +63,9 @@ func (c *Compactor) transcript() *transcript.State {
 		lines = slices.Concat(s.lines, s.hidden)
 		slices.SortFunc(lines, bySeq)
 	}
-	verbatim := func(yield func(chat.Message) bool) {
-		for i := range lines {
-			if l := &lines[i]; l.Seq <= s.stored && l.Role != "" && !yield(l.Message) {
+	verbatim := func(yield func(*chat.Message) bool) {
+		for _, l := range lines {
+			if l.Seq <= s.stored && l.Role != "" && !yield(l.Message) {
 				return
 			}
 		}

@@ -91,9 +91,9 @@ func (m *renderedHistory) changes() map[string]func(*rapid.T) {
 		"delete": func(t *rapid.T) { m.h.deleted([]int64{rapid.Int64Range(1, m.h.Next()).Draw(t, "seq")}) },
 		"edit": func(t *rapid.T) {
 			if s := m.h.view; len(s.lines) > 0 {
-				line := rapid.SampledFrom(s.lines).Draw(t, "line").Message
-				line.Text, line.Tokens = line.Text+" edited", 0
-				m.h.edited(line)
+				edited := *rapid.SampledFrom(s.lines).Draw(t, "line").Message
+				edited.Text, edited.Tokens = edited.Text+" edited", 0
+				m.h.edited(edited)
 			}
 		},
 		"apply": func(t *rapid.T) {

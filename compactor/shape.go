@@ -31,7 +31,7 @@ func (h *History) reshape(sh shape) {
 		return
 	}
 	h.shape = sh
-	h.rework(sh, func(l line) line { return lineOf(l.Message, sh) })
+	h.rework(sh, func(l line) line { return lineOf(*l.Message, sh) })
 	h.reshapeHead()
 }
 
@@ -70,7 +70,7 @@ func (h *History) showResults(limit int) {
 		if l.Role == llm.RoleUser {
 			return l
 		}
-		return lineOf(l.Message, sh)
+		return lineOf(*l.Message, sh)
 	})
 }
 

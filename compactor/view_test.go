@@ -214,7 +214,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			if r.brief.tokens > r.whole.tokens || r.gone.tokens > r.brief.tokens {
 				rt.Fatalf("%+v", r)
 			}
-			if again := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh); again.text != lineOf(again.Message, sh).text {
+			if again := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh); again.text != lineOf(*again.Message, sh).text {
 				rt.Fatal("the same message is rendered in two ways")
 			}
 		})

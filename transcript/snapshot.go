@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"iter"
-	"slices"
 
 	"cairn/chat"
 )
@@ -25,7 +24,13 @@ type Snapshot struct {
 
 // State returns the State of a loaded conversation.
 func (s Snapshot) State() *State {
-	state := NewState(s.Head, slices.Values(s.Messages), s.Prepared, s.Next)
+	state := NewState(s.Head, func(yield func(*chat.Message) bool) {
+		for i := range s.Messages {
+			if !yield(&s.Messages[i]) {
+				return
+			}
+		}
+	}, s.Prepared, s.Next)
 	state.Open = s.Open
 	return state
 }
@@ -34,7 +39,7 @@ func (s Snapshot) State() *State {
 // prepared or running, and the seq of the next message. It has neither texts of messages, nor pins,
 // nor what can be undone, nor summaries that only hide in memory. Its cost grows with the verbatim
 // messages.
-func NewState(head Head, verbatim iter.Seq[chat.Message], jobs []Summary, next int64) *State {
+func NewState(head Head, verbatim iter.Seq[*chat.Message], jobs []Summary, next int64) *State {
 	s := New()
 	s.Version, s.HeadVersion, s.ClearedTo = head.Version, head.Version, head.ClearedTo
 	s.NextSeq, s.NextSummary, s.SessionStart = next, Unstored, head.Start
