@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +20,27 @@ import (
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	check.InMemory()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(compileOnce()))
+}
+
+// compileOnce makes all benchmarks share one binary. end removes it and ends the process.
+func compileOnce() (end func(exitCode int)) {
+	dir, err := os.MkdirTemp("", "cairn-bench-")
+	if err != nil {
+		panic(err)
+	}
+	compile, binary := compileCairn, filepath.Join(dir, "cairn")
+	compiled := sync.OnceValue(func() error { return compile(context.Background(), binary) })
+	compileCairn = func(_ context.Context, file string) error {
+		if err := compiled(); err != nil {
+			return err
+		}
+		return os.Link(binary, file)
+	}
+	return func(exitCode int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(exitCode)
+	}
 }
 
 func TestCommandLine(t *testing.T) {

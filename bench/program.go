@@ -18,10 +18,18 @@ import (
 // program is cairn, built into a folder that also contains its settings.
 type program struct{ dir string }
 
+// compileCairn builds cairn as file. The tests build it once for all.
+var compileCairn = func(ctx context.Context, file string) error {
+	if said, err := exec.CommandContext(ctx, "go", "build", "-o", file, "cairn/cmd/cairn").CombinedOutput(); err != nil {
+		return fmt.Errorf("build cairn: %w\n%s", err, said)
+	}
+	return nil
+}
+
 func buildCairn(ctx context.Context, dir, settings string) (program, error) {
 	p := program{dir}
-	if said, err := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "cairn"), "cairn/cmd/cairn").CombinedOutput(); err != nil {
-		return p, fmt.Errorf("build cairn: %w\n%s", err, said)
+	if err := compileCairn(ctx, filepath.Join(dir, "cairn")); err != nil {
+		return p, err
 	}
 	return p, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(settings), 0o600)
 }

@@ -14,6 +14,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -177,6 +178,7 @@ type rig struct {
 func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
 	r := &rig{t: t, dir: t.TempDir(), connector: newConnector(), model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	storetest.CopyEmpty(t, r.dir)
 	r.start()
 	t.Cleanup(r.stop)
 	return r

@@ -1,15 +1,20 @@
 package compactor_test
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
+	"crypto/sha256"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
-	"strconv"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -23,22 +28,19 @@ import (
 
 // statementCounter counts what the writing connections of this process are about to do: each
 // transaction, each writing statement and each commit. Statements between them only read. The
-// process kills itself at number at; 0: never.
+// process stops at each until the parent has copied its folder.
 type statementCounter struct {
 	armed atomic.Bool
 	n     atomic.Int64
-	at    int64
 }
 
 func (s *statementCounter) next() {
 	if !s.armed.Load() {
 		return
 	}
-	if s.n.Add(1) == s.at {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
-			panic(err)
-		}
-		select {}
+	fmt.Printf("at %d\n", s.n.Add(1))
+	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil {
+		panic(err)
 	}
 }
 
@@ -76,7 +78,7 @@ func (s *statementCounter) watch() error {
 	return nil
 }
 
-// childReport is the result of a child that was not killed.
+// childReport is what a child reports before it is killed.
 type childReport struct {
 	Strokes  int64
 	Glances  []string // before the first step, and after each
@@ -84,58 +86,90 @@ type childReport struct {
 	Kinds    []compactor.Kind // of the stack at the end
 }
 
-const (
-	killAct, killAt, killDir = "CAIRN_TEST_KILL_ACT", "CAIRN_TEST_KILL_AT", "CAIRN_TEST_KILL_DIR"
-)
+const killAct, killDir = "CAIRN_TEST_KILL_ACT", "CAIRN_TEST_KILL_DIR"
 
-// perform runs in the child: it performs the act on the folder, reports which step it starts, and
-// kills itself at the given number.
+// perform runs in the child: it performs the act on the folder, reports which step it starts and
+// what became of them, and waits at each number, at the last one for its end.
 func perform(t *testing.T) {
 	a := acts[os.Getenv(killAct)]
-	at, err := strconv.ParseInt(os.Getenv(killAt), 10, 64)
-	check.NoError(t, err)
-	s := &statementCounter{at: at}
+	s := &statementCounter{}
 	check.NoError(t, s.watch())
 	dir := os.Getenv(killDir)
-	var told childReport
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
-	if at == 0 {
-		told.Glances = append(told.Glances, a.diskState(t, dir))
-	}
+	told := childReport{Glances: []string{a.diskState(t, dir)}}
 	for i, step := range a.steps {
 		fmt.Printf("step %d\n", i)
 		s.armed.Store(true)
 		step(l)
 		s.armed.Store(false)
-		if at == 0 {
-			told.Glances = append(told.Glances, a.diskState(t, dir))
-		}
+		told.Glances = append(told.Glances, a.diskState(t, dir))
 	}
-	s.armed.Store(true)
-	s.next() // after the last one
-	s.armed.Store(false)
-	told.Strokes, told.Memories = s.n.Load(), remembered(t, dir)
+	told.Strokes, told.Memories = s.n.Load()+1, remembered(t, dir)
 	for _, row := range l.c.Status().Stack {
 		told.Kinds = append(told.Kinds, row.Kind)
 	}
-	l.close()
 	text, err := json.Marshal(told)
 	check.NoError(t, err)
 	fmt.Printf("%s\n", text)
+	s.armed.Store(true)
+	s.next() // after the last one
+	t.Fatal("it was not killed")
 }
 
-// child performs an act on a copy of the folder in its own process.
-func child(t *testing.T, name, prepared, dir string, at int64) (out []byte, err error) {
+// runAndKill performs an act on a copy of the folder in a child. At its nth number it copies the
+// child's folder to base/n: since nothing writes then, these are the files that a kill leaves. At
+// the last one it kills the child, and compares. It returns in which step each copy was made.
+func runAndKill(t *testing.T, name, prepared, base string) (told childReport, steps []int) {
+	dir := filepath.Join(base, "live")
 	check.NoError(t, os.CopyFS(dir, os.DirFS(prepared)))
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillAtEveryStatement$")
-	cmd.Env = append(os.Environ(), killAct+"="+name, killAt+"="+strconv.FormatInt(at, 10), killDir+"="+dir)
-	var told bytes.Buffer
-	cmd.Stdout = &told
+	cmd.Env = append(os.Environ(), killAct+"="+name, killDir+"="+dir)
+	in := check.Must(cmd.StdinPipe())(t)
+	out := check.Must(cmd.StdoutPipe())(t)
 	forks.Lock()
-	err = cmd.Start()
+	err := cmd.Start()
 	forks.Unlock()
-	if err == nil {
-		err = cmd.Wait()
+	check.NoError(t, err)
+	step, said := -1, ""
+	for lines := bufio.NewReader(out); told.Strokes == 0 || int64(len(steps)) < told.Strokes; {
+		line, err := lines.ReadString('\n')
+		said += line
+		if err != nil {
+			t.Fatalf("it ended after %d numbers: %v, %v\n%s", len(steps), err, cmd.Wait(), said)
+		}
+		switch {
+		case strings.HasPrefix(line, "step "):
+			step++
+		case strings.HasPrefix(line, "{"):
+			check.NoError(t, json.Unmarshal([]byte(line), &told))
+		case strings.HasPrefix(line, "at "):
+			steps = append(steps, step)
+			check.NoError(t, os.CopyFS(filepath.Join(base, fmt.Sprint(len(steps))), os.DirFS(dir)))
+			if int64(len(steps)) != told.Strokes {
+				check.Must(in.Write([]byte("\n")))(t)
+			}
+		}
 	}
-	return told.Bytes(), err
+	check.NoError(t, cmd.Process.Kill())
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("not killed: %v\n%s", err, said)
+	}
+	check.Equal(t, "files after the kill", listFiles(t, dir), listFiles(t, filepath.Join(base, fmt.Sprint(told.Strokes))))
+	return told, steps
+}
+
+// listFiles returns a folder's files with the hashes of their bytes.
+func listFiles(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	check.NoError(t, filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		fmt.Fprintf(&all, "%s %d %x\n", filepath.Base(file), len(text), sha256.Sum256(text))
+		return err
+	}))
+	return all.String()
 }

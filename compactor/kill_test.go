@@ -1,20 +1,16 @@
 package compactor_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -104,16 +100,16 @@ func (readOnlyRecords) Commit(context.Context, *transcript.State, transcript.Cha
 	return compactor.Head{}, errOnlooker
 }
 
-// TestKillAtEveryStatement runs processes on real files, and kills them with SIGKILL before each
-// writing statement and in each commit: the folder then has the state before or after the step,
-// byte for byte, and the conversation continues.
+// TestKillAtEveryStatement runs a process for each act on real files, and continues from what a
+// SIGKILL before each writing statement and in each commit leaves: the folder then has the state
+// before or after the step, byte for byte, and the conversation continues.
 func TestKillAtEveryStatement(t *testing.T) {
 	if os.Getenv(killAct) != "" {
 		perform(t)
 		return
 	}
 	if testing.Short() {
-		t.Skip("it kills some hundred processes")
+		t.Skip("it continues after some hundred kills")
 	}
 	check.SkipUnderRace(t)
 	t.Parallel()
@@ -137,16 +133,7 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 	l := a.open(t, prepared, spacious)
 	a.before(l)
 	l.close()
-	out, err := child(t, name, prepared, filepath.Join(base, "whole"), 0)
-	if err != nil {
-		t.Fatalf("the act without a kill: %v\n%s", err, out)
-	}
-	var whole childReport
-	for line := range bytes.Lines(out) {
-		if bytes.HasPrefix(line, []byte("{")) {
-			check.NoError(t, json.Unmarshal(line, &whole))
-		}
-	}
+	whole, steps := runAndKill(t, name, prepared, base)
 	changes := 0
 	for i := 1; i < len(whole.Glances); i++ {
 		if whole.Glances[i] != whole.Glances[i-1] {
@@ -156,15 +143,10 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 	if changes != a.changes || a.kind != "" && !slices.Contains(whole.Kinds, a.kind) {
 		t.Fatalf("got %d view changes, want %d; stack %v", changes, a.changes, whole.Kinds)
 	}
-	for at := int64(1); at <= whole.Strokes; at++ {
-		dir := filepath.Join(base, fmt.Sprint(at))
-		out, err := child(t, name, prepared, dir, at)
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-			t.Fatalf("at %d of %d: not killed: %v\n%s", at, whole.Strokes, err, out)
-		}
-		if err := a.checkAfterKill(t, dir, bytes.Count(out, []byte("step "))-1, whole); err != nil {
-			t.Fatalf("killed at %d of %d: %v", at, whole.Strokes, err)
+	for i, step := range steps {
+		dir := filepath.Join(base, fmt.Sprint(i+1))
+		if err := a.checkAfterKill(t, dir, step, whole); err != nil {
+			t.Fatalf("killed at %d of %d: %v", i+1, whole.Strokes, err)
 		}
 		kills++
 		check.NoError(t, os.RemoveAll(dir))

@@ -1,11 +1,15 @@
 package compactor_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +17,8 @@ import (
 	"cairn/internal/check"
 )
 
-// mutant is a seeded bug: old is replaced by broken in file. caught is the property test that must
-// fail then, among the named tests.
+// mutant is a seeded bug: old is replaced by broken in file, where BUG is whether the process is to
+// have this bug. caught is the property test of the package room that must fail then.
 type mutant struct {
 	file, old, broken string
 	room, caught      string
@@ -26,21 +30,26 @@ var mutants = map[string]mutant{
 	c.report(j.row, EventStarted, j.window)
 `, `
 	c.report(j.row, EventStarted, j.window)
-	c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
+	if BUG {
+		c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
+	}
 `, "./compactor", "TestInvariants",
 	},
 	"applying does not look again at what stands there": {
 		"transcript/cover.go", `
 	below := slices.Clone(d.covering(row.Span))
 `, `
-	var below []Summary
+	below := slices.Clone(d.covering(row.Span))
+	if BUG {
+		below = nil
+	}
 `, "./store", "TestCoverage",
 	},
 	"a cut ignores that calls and results belong together": {
 		"compactor/plan.go", `
 		for n < end && s.lines[n].Turn == turn {
 `, `
-		for cut := n + 1; n < cut && s.lines[n].Turn == turn; {
+		for cut := n + 1; n < end && (!BUG || n < cut) && s.lines[n].Turn == turn; {
 `, "./compactor", "TestInvariants",
 	},
 	"a message is known by its text": {
@@ -48,8 +57,10 @@ var mutants = map[string]mutant{
 	is, err := c.delivery(tx, m.ID)
 `, `
 	id := m.ID
-	if err := tx.QueryRow("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", c.id, m.Text).Scan(&id); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return r, err
+	if BUG {
+		if err := tx.QueryRow("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", c.id, m.Text).Scan(&id); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return r, err
+		}
 	}
 	is, err := c.delivery(tx, id)
 `, "./store", "TestCoverage",
@@ -59,79 +70,113 @@ var mutants = map[string]mutant{
 	j.drafts = append(j.drafts, d)
 	return s.answer(wrong, hint), nil
 `, `
-	err = j.conversation.Store().Update(ctx, func(tx *store.Tx) error {
-		_, err := j.save(tx, d)
-		return err
-	})
-	return s.answer(wrong, hint), err
+	if BUG {
+		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) error {
+			_, err := j.save(tx, d)
+			return err
+		})
+		return s.answer(wrong, hint), err
+	}
+	j.drafts = append(j.drafts, d)
+	return s.answer(wrong, hint), nil
 `, "./store", "TestCoverage",
 	},
 	"a repair asks for no room": {
 		"compactor/apply.go", `
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
 `, `
-	return c.estimated(window)
+	if BUG {
+		return c.estimated(window)
+	}
+	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
 `, "./compactor", "TestRepairsStayBelowEmergency",
 	},
 	"what is prepared is bought again": {
 		"compactor/job.go", `
 	s = c.ahead() // prepared spans are not summarized again
 `, `
+	if !BUG {
+		s = c.ahead()
+	}
 `, "./compactor", "TestNoSpanIsSummarizedTwice",
 	},
 	"a rollup cannot take a placeholder in": {
 		"transcript/cover.go", `
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `
-		read := child.Kind != Placeholder && slices.Contains(row.Children, child.ID)
+		read := child.Kind == Placeholder && !BUG || child.Kind != Placeholder && slices.Contains(row.Children, child.ID)
 `, "./store", "TestCoverage",
 	},
 }
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+) \((\S+)\)`)
 
+// bugEnv names the seeded bug of a process.
+const bugEnv = "CAIRN_TEST_BUG"
+
 // TestMutants seeds bugs, and checks that the property tests find each: a test that cannot fail
-// proves nothing. Only the compiler sees the broken files.
+// proves nothing. Only the compiler sees the broken files. All bugs are in the same two binaries,
+// since linking one for each took longer than all searches; a process has one of them.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds the tests once for each bug")
+		t.Skip("it builds the tests anew")
 	}
 	check.SkipUnderRace(t)
 	t.Parallel()
 	root, err := filepath.Abs("..")
 	check.NoError(t, err)
+	dir := t.TempDir()
+	buildMutants(t, root, dir)
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m.run(t, root)
+			m.run(t, root, name, filepath.Join(dir, filepath.Base(m.room)+".test"))
 		})
 	}
 }
 
-func (m mutant) run(t *testing.T, root string) {
-	source := filepath.Join(root, m.file)
-	text, err := os.ReadFile(source)
-	check.NoError(t, err)
-	if n := strings.Count(string(text), m.old); n != 1 {
-		t.Fatalf("%s has this %d times, want once: seed the bug anew\n%s", m.file, n, m.old)
+// buildMutants builds the tests of the mutants' packages, with all bugs, into dir.
+func buildMutants(t *testing.T, root, dir string) {
+	t.Helper()
+	broken, rooms := map[string]string{}, map[string]bool{}
+	for name, m := range mutants {
+		source := filepath.Join(root, m.file)
+		original, err := os.ReadFile(source)
+		check.NoError(t, err)
+		if n := strings.Count(string(original), m.old); n != 1 {
+			t.Fatalf("%s: %s has this %d times, want once: seed the bug anew\n%s", name, m.file, n, m.old)
+		}
+		bug := fmt.Sprintf("(seededBug == %q)", name)
+		text := cmp.Or(broken[source], string(original))
+		broken[source] = strings.Replace(text, m.old, strings.ReplaceAll(m.broken, "BUG", bug), 1)
+		folder := filepath.Dir(source)
+		broken[filepath.Join(folder, "seeded_bug.go")] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar seededBug = os.Getenv(%q)\n", filepath.Base(folder), bugEnv)
+		rooms[m.room] = true
 	}
-	dir := t.TempDir()
-	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{source: broken}})
-	check.NoError(t, err)
-	for file, content := range map[string]string{broken: strings.Replace(string(text), m.old, m.broken, 1), overlay: string(replace)} {
-		check.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+	replace := map[string]string{}
+	for source, text := range broken {
+		replace[source] = filepath.Join(dir, fmt.Sprint(len(replace), ".go"))
+		check.NoError(t, os.WriteFile(replace[source], []byte(text), 0o600))
 	}
-	binary := filepath.Join(dir, "broken.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, m.room)
+	overlay := filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	check.NoError(t, err)
+	check.NoError(t, os.WriteFile(overlay, text, 0o600))
+	arguments := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
+	build := exec.CommandContext(t.Context(), "go", slices.AppendSeq(arguments, maps.Keys(rooms))...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("the bug does not compile: %v\n%s", err, out)
+		t.Fatalf("the bugs do not compile: %v\n%s", err, out)
 	}
+}
+
+// run searches a bug in its own process.
+func (m mutant) run(t *testing.T, root, name, binary string) {
 	started := time.Now()
 	tests := exec.CommandContext(t.Context(), binary, "-test.run", "^"+m.caught+"$", "-test.timeout", "3m",
 		"-rapid.checks", "1000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
 	tests.Dir = filepath.Join(root, m.room)
+	tests.Env = append(os.Environ(), bugEnv+"="+name)
 	out, err := tests.CombinedOutput()
 	caught := failed.FindSubmatch(out)
 	if err == nil || caught == nil {

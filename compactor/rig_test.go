@@ -3,8 +3,6 @@ package compactor_test
 import (
 	"context"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -67,41 +66,6 @@ func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor
 	return r
 }
 
-// emptyStore is the file of a store without conversations. It is made once: a migration in each
-// test would take a quarter of the time of all tests.
-var emptyStore = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "cairn")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	db, err := store.Open(context.Background(), store.Options{Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	if err := db.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(dir, "cairn.db"))
-})
-
-// copyEmptyStore puts an empty store into a folder that has none.
-func copyEmptyStore(t testing.TB, dir string) {
-	t.Helper()
-	file := filepath.Join(dir, "cairn.db")
-	if _, err := os.Stat(file); err == nil {
-		return
-	}
-	text, err := emptyStore()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(file, text, 0o600)
-	}
-	check.NoError(t, err)
-}
-
 func (r *rig) open() {
 	r.t.Helper()
 	ctx := context.Background()
@@ -110,7 +74,7 @@ func (r *rig) open() {
 	}
 	var err error
 	if !r.borrowed {
-		copyEmptyStore(r.t, r.dir)
+		storetest.CopyEmpty(r.t, r.dir)
 		if r.store, err = store.Open(ctx, store.Options{Dir: r.dir}); err != nil {
 			r.t.Fatal(err)
 		}

@@ -43,7 +43,9 @@ func OpenStore(t testing.TB, dir string) *store.Store {
 
 func NewConversation(t testing.TB) *store.Conversation {
 	t.Helper()
-	return Find(t, OpenStore(t, t.TempDir()), "terminal:general")
+	dir := t.TempDir()
+	CopyEmpty(t, dir)
+	return Find(t, OpenStore(t, dir), "terminal:general")
 }
 
 func Find(t testing.TB, s *store.Store, name string) *store.Conversation {
