@@ -156,9 +156,7 @@ func TestRequiredFieldsAreRecognized(t *testing.T) {
 		if RefusesForced(err) {
 			got = append(got, "free choice")
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		check.Equal(t, text, strings.Join(got, ", "), want)
 	}
 	if WantsReasoning(Refused(503, nil, []byte("reasoning_content is missing"))) || RefusesForced(Refused(500, nil, []byte("tool_choice crashed"))) {
 		t.Error("a temporary failure counts as a refusal")
