@@ -103,8 +103,7 @@ func TestTokensInFiles(t *testing.T) {
 	file := writeSettings(t, "[discord]\ntoken = \"file:token\"")
 	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600))
 	t.Setenv(discordTokenVariable, "of the environment")
-	s, err := Load(file)
-	check.NoError(t, err)
+	s := check.Must(Load(file))(t)
 	t.Run("a file that is named goes before the environment", func(t *testing.T) {
 		check.Equal(t, "token", check.Must(s.secret(s.Discord.Token, discordTokenVariable))(t), "hush")
 	})
@@ -132,9 +131,8 @@ allow = [
 	rules := s.Rules()
 	t.Run("an id counts for its own connector alone", func(t *testing.T) {
 		discord, slack := rules.Access["discord"], rules.Access["slack"]
-		if !slices.Equal(discord.Owners, []string{"81384788765712384"}) || !slices.Equal(slack.Allow, []string{"C0123ABCD", "U0123ABCD"}) {
-			t.Errorf("got %+v and %+v", discord, slack)
-		}
+		check.EqualAll(t, "owners", discord.Owners, []string{"81384788765712384"})
+		check.EqualAll(t, "allow", slack.Allow, []string{"C0123ABCD", "U0123ABCD"})
 		if len(discord.Allow)+len(slack.Owners) > 0 {
 			t.Errorf("got %+v and %+v", discord, slack)
 		}
@@ -225,16 +223,12 @@ agent = "librarian"
 	}
 	t.Run("bindings are shown one by one", func(t *testing.T) {
 		got := shown(s.Changed())
-		for _, want := range []string{
+		check.Contains(t, "the changes", got,
 			"\n  [bindings] number 1 connector = \"discord\"\n  [bindings] number 1 channel = \"22\"\n  [bindings] number 1 respond = \"all\"\n",
-			"\n  [bindings] number 6 direct = false\n",
-		} {
-			check.Contains(t, "without", got, want)
-		}
+			"\n  [bindings] number 6 direct = false\n")
 	})
 	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
-		s, err := Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\""))
-		check.NoError(t, err)
+		s := check.Must(Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\"")))(t)
 		check.Equal(t, "agent of the channel", s.AgentFor("slack:T1/C1"), "cairn")
 	})
 }
@@ -255,8 +249,7 @@ func TestOldNamesOfKeys(t *testing.T) {
 		return Load(file)
 	}
 	t.Run("an old name is accepted, with a warning that names the new one", func(t *testing.T) {
-		s, err := read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")
-		check.NoError(t, err)
+		s := check.Must(read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n"))(t)
 		check.Len(t, "warnings", s.Warnings, 1)
 		check.Equal(t, "line of the warning", s.Warnings[0].Line, 2)
 		check.Equal(t, "text of the warning", s.Warnings[0].Text, "door is called connector now")

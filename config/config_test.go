@@ -24,8 +24,7 @@ func writeSettings(t *testing.T, text string) string {
 
 func TestShippedSettings(t *testing.T) {
 	const file = "../config.toml"
-	s, err := Load(file)
-	check.NoError(t, err)
+	s := check.Must(Load(file))(t)
 	want := Default()
 	want.File = file
 	want.DataDir = "../data" // of the file's folder
@@ -158,11 +157,11 @@ extract_memories = true
 	})
 	t.Run("what the file leaves out is built in", func(t *testing.T) {
 		check.Equal(t, "aggressive_threshold of a small window", small.AggressiveThreshold, compactor.DefaultPolicy().AggressiveThreshold)
-		check.Equal(t, "s.Agents[0].MaxOutputTokens", s.Agents[0].MaxOutputTokens, 4096)
+		check.Equal(t, "max_output_tokens of the first agent", s.Agents[0].MaxOutputTokens, 4096)
 	})
 	t.Run("one agent's values do not reach another", func(t *testing.T) {
 		if s.Agents[1].ContextWindow != 0 || s.Agents[0].MaxOutputTokens == 100 {
-			t.Error("result")
+			t.Errorf("got window %d and %d output tokens, want 0 and not 100", s.Agents[1].ContextWindow, s.Agents[0].MaxOutputTokens)
 		}
 	})
 	t.Run("the first agent answers", func(t *testing.T) {
@@ -192,8 +191,7 @@ func TestSettingsFiles(t *testing.T) {
 		for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
 			check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
-		s, err := Load(file)
-		check.NoError(t, err)
+		s := check.Must(Load(file))(t)
 		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
 			t.Errorf("got key %q, %v", key, err)
 		}

@@ -14,8 +14,7 @@ import (
 // FuzzSettings parses any settings: they are rejected, each error with a message and an existing
 // line, or they are as valid as the defaults.
 func FuzzSettings(f *testing.F) {
-	whole, err := os.ReadFile("../config.toml")
-	check.NoError(f, err)
+	whole := check.Must(os.ReadFile("../config.toml"))(f)
 	f.Add(string(whole))
 	f.Add(strings.NewReplacer("# ", "", "#", "").Replace(string(whole)))
 	for _, text := range []string{

@@ -44,8 +44,7 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 
 // TestPriceExample is what config.toml shows in comments.
 func TestPriceExample(t *testing.T) {
-	text, err := os.ReadFile("../config.toml")
-	check.NoError(t, err)
+	text := check.Must(os.ReadFile("../config.toml"))(t)
 	_, example, found := strings.Cut(string(text), "\n# [prices.")
 	example, _, _ = strings.Cut("# [prices."+example, "\n\n")
 	s, err := Load(writeSettings(t, strings.ReplaceAll("\n"+example, "\n# ", "\n")))

@@ -115,8 +115,7 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			environment(t, test.env)
 			t.Setenv("CAIRN_P_KEY", "p-key")
-			s, err := Load(writeSettings(t, test.text))
-			check.NoError(t, err)
+			s := check.Must(Load(writeSettings(t, test.text)))(t)
 			agent := s.Agents[0]
 			at, ok, err := s.Target(agent)
 			check.Equal(t, "server of the model", aim(at, ok), test.want)

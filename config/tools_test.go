@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -32,14 +31,13 @@ channel = "lab"
 tools = ["far", "calc"]
 `))
 	check.NoError(t, err)
-	servers, err := s.ToolServers()
-	check.NoError(t, err)
-	check.EqualAll(t, fmt.Sprint(servers[0]), servers[0].Command, []string{"npx", "-y", "@scope/server"})
-	check.Equal(t, fmt.Sprintf("got %+v servers[0].Env[\"KEY\"]", servers[0]), servers[0].Env["KEY"], "hush-hush")
-	check.Equal(t, fmt.Sprintf("got %+v servers[0].Env[\"MODE\"]", servers[0]), servers[0].Env["MODE"], "plain")
-	check.Equal(t, fmt.Sprint(servers), servers[1].Headers["Authorization"], "hush-hush")
-	check.Equal(t, fmt.Sprintf("got %+v servers[1].Timeout.String()", servers), servers[1].Timeout.String(), "5s")
-	check.Equal(t, fmt.Sprintf("got %+v servers[0].MaxResultTokens", servers), servers[0].MaxResultTokens, 4000)
+	servers := check.Must(s.ToolServers())(t)
+	check.EqualAll(t, "the command", servers[0].Command, []string{"npx", "-y", "@scope/server"})
+	check.Equal(t, "KEY", servers[0].Env["KEY"], "hush-hush")
+	check.Equal(t, "MODE", servers[0].Env["MODE"], "plain")
+	check.Equal(t, "Authorization", servers[1].Headers["Authorization"], "hush-hush")
+	check.Equal(t, "the timeout", servers[1].Timeout.String(), "5s")
+	check.Equal(t, "the most tokens of a result", servers[0].MaxResultTokens, 4000)
 	check.EqualAll(t, "tools of other places", s.ToolsFor("a", "terminal:general"), []string{"calc"})
 	check.EqualAll(t, "tools with the binding", s.ToolsFor("a", "terminal:lab"), []string{"calc", "far"})
 	if !slices.Contains(s.Secrets(), "hush-hush") {

@@ -30,8 +30,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 		}
 		return false
 	})
-	components, err := json.Marshal(question.Components)
-	check.NoError(t, err)
+	components := check.Must(json.Marshal(question.Components))(t)
 	_, rest, _ := strings.Cut(string(components), `"custom_id":"`)
 	allow, _, _ := strings.Cut(rest, `"`)
 	refused := r.Click(r.square, bob.ID, question.ID, allow)
@@ -39,9 +38,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 		told := r.Interaction(refused.ID).Followups
 		return len(told) == 1 && strings.Contains(told[0].Content, "those who manage this place") && told[0].Flags&discordtest.FlagEphemeral != 0
 	})
-	if len(box.Called()) > 0 {
-		t.Fatal("a stranger allows a call")
-	}
+	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
 	r.Click(r.square, r.ann.ID, question.ID, allow)
 	r.until("the answer", func() bool {
 		all := r.sent(r.square)

@@ -25,9 +25,8 @@ func TestAFreshBotReadsNoOldMessages(t *testing.T) {
 	other := r.Channel(r.guild.ID, "other").ID
 	r.ask(other, "now")
 	r.answers(other, 1)
-	if n := len(r.Requests("GET /channels/" + r.square + "/messages")); n != 0 || len(r.sent(r.square)) != 0 {
-		t.Errorf("it read the old channel %d times, and answered %+v", n, r.sent(r.square))
-	}
+	check.Equal(t, "requests for the old channel", len(r.Requests("GET /channels/"+r.square+"/messages")), 0)
+	check.Len(t, "answers", r.sent(r.square), 0)
 }
 
 func TestTheVeryFirstMessageMayFallBetweenTwoSessions(t *testing.T) {
@@ -95,11 +94,8 @@ func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: "GET /channels/" + r.square + "/messages", Delay: 500 * time.Millisecond})
 	r.start()
 	r.converse("now", 2)
-	var texts []string
-	for _, m := range r.heard(r.place(r.square), 7) {
-		texts = append(texts, m.Text)
-	}
-	check.Equal(t, "it heard", strings.Join(texts, ", "), "before, missed 0, missed 1, missed 2, missed 3, missed 4, now")
+	got := textsOf(r.heard(r.place(r.square), 7))
+	check.Equal(t, "it heard", strings.Join(got, ", "), "before, missed 0, missed 1, missed 2, missed 3, missed 4, now")
 }
 
 func TestAnOutageOfAServerIsReadUp(t *testing.T) {
@@ -180,15 +176,13 @@ func TestADiskThatFailsIsToldOfOnceAndTriedAgain(t *testing.T) {
 		}
 		return nil
 	})
-	if warned, recovered := strings.Count(r.log.String(), "level=WARN"), strings.Count(r.log.String(), "store_message_recovered"); tries != 3 || warned != 1 || recovered != 1 {
-		t.Errorf("%d tries, %d warnings:\n%s", tries, warned, r.log)
-	}
+	check.Equal(t, "tries", tries, 3)
+	check.Equal(t, "warnings", strings.Count(r.log.String(), "level=WARN"), 1)
+	check.Equal(t, "lines that tell of the end", strings.Count(r.log.String(), "store_message_recovered"), 1)
 	for _, final := range []error{channel.ErrRefused, channel.ErrClosed} {
 		tries = 0
 		d.retry(r.ctx, func() error { tries++; return final })
-		if tries != 1 {
-			t.Errorf("%v was tried %d times", final, tries)
-		}
+		check.Equal(t, "tries that end with "+final.Error(), tries, 1)
 	}
 }
 
@@ -222,11 +216,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 			}
 			r.start()
 			r.until("what was changed", func() bool {
-				var texts []string
-				for _, m := range r.transcript(r.place(r.square)) {
-					texts = append(texts, m.Text)
-				}
-				return slices.Equal(deleteEmpty(texts), deleteEmpty(slices.Clone(want)))
+				return slices.Equal(deleteEmpty(textsOf(r.transcript(r.place(r.square)))), deleteEmpty(slices.Clone(want)))
 			})
 			check.Equal(t, "how often the model was asked", len(r.model.Requests()), 0)
 		})

@@ -69,9 +69,7 @@ func TestRefusedCommandsAreRegisteredWithTheNextSession(t *testing.T) {
 	r.until("the refusal is logged", func() bool {
 		return strings.Contains(r.log.String(), "command_registration_refused")
 	})
-	if log := r.log.String(); strings.Contains(log, "command_registration_failed") {
-		t.Errorf("it says that it retries:\n%s", log)
-	}
+	check.Lacks(t, "the log", r.log.String(), "command_registration_failed")
 	check.Equal(t, "requests", len(r.Requests(route)), 1)
 	r.Invalidate(false)
 	r.registered()
@@ -85,9 +83,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 		t.Errorf("it answered %+v: %+v", i, i.Answer)
 	}
 	i = r.answered(r.Slash(r.square, r.ann.ID, "memories"))
-	if !strings.Contains(i.Answer.Content, "the standup is at 9:30") {
-		t.Errorf("it answered %q", i.Answer.Content)
-	}
+	check.Contains(t, "it answered", i.Answer.Content, "the standup is at 9:30")
 	i = r.answered(r.Slash(r.square, r.ann.ID, "stop"))
 	if i.Ephemeral || i.Answer.Content != "There is nothing to stop." {
 		t.Errorf("/stop, which concerns all: %+v, %+v", i, i.Answer)
@@ -130,12 +126,8 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	r.Permit(guild.ID, ben.ID, "Ben", fmt.Sprint(1<<13), mods.ID)
 	r.start().registered()
 	const refused = "those who manage this place"
-	if i := r.answered(r.Slash(place, eve.ID, "compact")); !strings.Contains(i.Answer.Content, refused) {
-		t.Errorf("eve was answered %q", i.Answer.Content)
-	}
-	if i := r.answered(r.Slash(place, ben.ID, "compact")); strings.Contains(i.Answer.Content, refused) {
-		t.Errorf("ben was answered %q", i.Answer.Content)
-	}
+	check.Contains(t, "eve was answered", r.answered(r.Slash(place, eve.ID, "compact")).Answer.Content, refused)
+	check.Lacks(t, "ben was answered", r.answered(r.Slash(place, ben.ID, "compact")).Answer.Content, refused)
 	i := r.Slash(place, eve.ID, "pause")
 	r.until("the refusal", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
 	if m := r.Interaction(i.ID).Followups[0]; !strings.Contains(m.Content, refused) || m.Flags&discordtest.FlagEphemeral == 0 {
@@ -143,13 +135,9 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	}
 	say := func(u discordtest.User) discordtest.Message { return r.Say(place, u.ID, "<@"+r.Bot.ID+"> /compact") }
 	say(eve)
-	if got := r.answers(place, 1); !strings.Contains(got[0], refused) {
-		t.Errorf("eve was answered %q", got[0])
-	}
+	check.Contains(t, "eve was answered", r.answers(place, 1)[0], refused)
 	say(ben)
-	if got := r.answers(place, 2); strings.Contains(got[1], refused) {
-		t.Errorf("ben was answered %q", got[1])
-	}
+	check.Lacks(t, "ben was answered", r.answers(place, 2)[1], refused)
 }
 
 func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
@@ -167,9 +155,7 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	}
 	r.ask(r.square, "/help")
 	r.ask(r.square, "hello")
-	if i := r.answered(r.Slash(r.square, r.ann.ID, "context")); i.Answer.Content != textRefused {
-		t.Errorf("it answered %+v", i.Answer)
-	}
+	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "context")).Answer.Content, textRefused)
 	check.Equal(t, "it said for all to see", len(r.sent(r.square)), 0)
 }
 
@@ -180,9 +166,7 @@ func TestACommandIsAnsweredWhileItsQueueIsBusy(t *testing.T) {
 	r.connector.queue.Add(r.square, func() { <-gate })
 	i := r.answered(r.Slash(r.square, r.ann.ID, "help"))
 	close(gate)
-	if !strings.Contains(i.Answer.Content, "/compact") {
-		t.Errorf("it answered %q", i.Answer.Content)
-	}
+	check.Contains(t, "it answered", i.Answer.Content, "/compact")
 }
 
 func TestWhatSomebodyTypesIsCompleted(t *testing.T) {
@@ -224,9 +208,7 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
 	m := r.ask(r.square, "/remember the door is blue")
 	r.Repeat(1)
-	if got := r.answers(r.square, 1); !strings.Contains(got[0], "as memory 1") {
-		t.Errorf("it answered %q", got)
-	}
+	check.Contains(t, "it answered", r.answers(r.square, 1)[0], "as memory 1")
 	if to := r.sent(r.square)[0].Reference; to == nil || to.MessageID != m.ID {
 		t.Errorf("the answer refers to %+v", to)
 	}
@@ -251,9 +233,7 @@ func TestACallbackWhoseAnswerIsLostCounts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true})
-	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); !strings.Contains(i.Answer.Content, "/compact") {
-		t.Errorf("it answered %q", i.Answer.Content)
-	}
+	check.Contains(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "help")).Answer.Content, "/compact")
 }
 
 func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {

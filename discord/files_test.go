@@ -30,9 +30,7 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	}})
 	r.answers(r.square, 1)
 	files := r.heard(r.place(r.square), 1)[0].Attachments
-	if len(files) != 5 {
-		t.Fatalf("it heard of %d files: %+v", len(files), files)
-	}
+	check.Len(t, "files", files, 5)
 	if files[0].Text != "the plan is simple" || files[1].Text != "package main" {
 		t.Errorf("the text files: %+v", files[:2])
 	}
@@ -60,9 +58,7 @@ func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 	var in channel.Inbound
 	page, err := r.connector.History(r.ctx, r.place(r.square), channel.Look{After: before(m.ID), Limit: 1})
 	said := page.Said
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	in, err = r.connector.Complete(r.ctx, r.place(r.square), said[0])
 	if err != nil || in.Incomplete || !said[0].Incomplete {
 		t.Fatalf("%+v, %v", in, err)
@@ -80,9 +76,7 @@ func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 		t.Errorf("%d pictures: %+v", pictures, in.Attachments)
 	}
 	for _, q := range r.Requests("GET /attachments/*/*/*") {
-		if q.Status != 200 {
-			t.Errorf("%+v", q)
-		}
+		check.Equal(t, "status", q.Status, 200)
 	}
 }
 

@@ -46,9 +46,7 @@ func TestABadBeginIsOvercome(t *testing.T) {
 			if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
 				t.Errorf("%d warnings of one incident:\n%s", n, r.log)
 			}
-			if !strings.Contains(r.log.String(), "connection_recovered") {
-				t.Errorf("nothing tells that it is over:\n%s", r.log)
-			}
+			check.Contains(t, "the log", r.log.String(), "connection_recovered")
 		})
 	}
 }
@@ -157,9 +155,7 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 		r.ResetToken()
 		select {
 		case err := <-done:
-			if err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") {
-				t.Errorf("Run: %v", err)
-			}
+			check.ErrorContains(t, "the error", err, "DISCORD_TOKEN")
 		case <-r.ctx.Done():
 			t.Error("it goes on with a token that is worth nothing")
 		}
@@ -192,14 +188,11 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(r *rig){
-		"connected":         func(*rig) {},
-		"waiting for HELLO": func(r *rig) { r.Handshakes(discordtest.Handshake{SilentHello: true}) },
-		"waiting for READY": func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}) },
-		"the gateway refusing": func(r *rig) {
-			r.Handshakes(make([]discordtest.Handshake, 0)...)
-			r.Fail(discordtest.Fault{Status: 503, Times: 1000})
-		},
-		"half open": func(*rig) {},
+		"connected":            func(*rig) {},
+		"waiting for HELLO":    func(r *rig) { r.Handshakes(discordtest.Handshake{SilentHello: true}) },
+		"waiting for READY":    func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}) },
+		"the gateway refusing": func(r *rig) { r.Fail(discordtest.Fault{Status: 503, Times: 1000}) },
+		"half open":            func(*rig) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,9 +209,7 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 			cancel()
 			select {
 			case err := <-done:
-				if err != nil {
-					t.Errorf("Run: %v", err)
-				}
+				check.Error(t, err, nil)
 			case <-time.After(patience):
 				t.Fatal("Run does not end")
 			}
@@ -232,12 +223,8 @@ func TestAPanicInAHandlerEndsNothing(t *testing.T) {
 	r.Dispatch("MESSAGE_CREATE", map[string]any{"id": []int{1}, "author": 7})
 	r.Dispatch("INTERACTION_CREATE", map[string]any{"id": "1", "token": "x", "type": 99})
 	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
-	if err := (func() (err error) {
-		d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
-		return d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`))
-	})(); err != nil {
-		t.Error(err)
-	}
+	d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
+	check.Error(t, d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
 	r.converse("still there?", 1)
 }
 

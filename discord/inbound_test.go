@@ -4,7 +4,6 @@ package discord
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
@@ -148,9 +147,7 @@ func TestHiddenChannels(t *testing.T) {
 		"only writing is closed":     {[]overwrite{{ID: "9", Deny: 1 << 11}}, false},
 		"without history for anyone": {[]overwrite{{ID: "9", Deny: 1 << 16}}, true},
 	} {
-		if got := d.state.add(channelData{ID: "40", GuildID: "9", Overwrites: c.overwrites}).Hidden; got != c.want {
-			t.Errorf("%s: hidden %v, want %v", name, got, c.want)
-		}
+		check.Equal(t, name+": hidden", d.state.add(channelData{ID: "40", GuildID: "9", Overwrites: c.overwrites}).Hidden, c.want)
 	}
 	if !d.state.add(channelData{ID: "41", GuildID: "9", Type: 4}).NoMessages || d.state.add(channelData{ID: "42", GuildID: "9", Type: 5}).NoMessages {
 		t.Error("a category holds no messages, an announcement channel does")
@@ -191,13 +188,7 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 	r.Delete(r.square, gone.ID)
 	r.Delete(r.square, both...)
 	r.converse("go on", 1)
-	var texts []string
-	for _, m := range r.heard(name, 2) {
-		texts = append(texts, m.Text)
-	}
-	if !slices.Equal(deleteEmpty(texts), []string{"the plan of @ann", "go on"}) {
-		t.Errorf("the transcript has %q", texts)
-	}
+	check.EqualAll(t, "the transcript", deleteEmpty(textsOf(r.heard(name, 2))), []string{"the plan of @ann", "go on"})
 	check.Equal(t, "how often the model was asked; edits start no turn", len(r.model.Requests()), 1)
 }
 

@@ -101,12 +101,10 @@ func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
 	}
 	r.stop()
 	log := r.log.String()
-	if n := strings.Count(log, "level=WARN"); n != 1 || !strings.Contains(log, "Add Reactions") || !strings.Contains(log, r.square) {
-		t.Errorf("%d warnings", n)
-	}
-	if len(r.marks(newest.ID)) > 0 || len(r.sent(r.square)) != 1 {
-		t.Error("something is shown all the same")
-	}
+	check.Equal(t, "warnings", strings.Count(log, "level=WARN"), 1)
+	check.Contains(t, "the log", log, "Add Reactions", r.square)
+	check.Len(t, "marks", r.marks(newest.ID), 0)
+	check.Equal(t, "messages", len(r.sent(r.square)), 1)
 }
 
 func TestAMarkOnAMessageThatIsGone(t *testing.T) {

@@ -80,9 +80,7 @@ func TestAThreadIsAConversationOfItsOwn(t *testing.T) {
 	r.Say(thread, r.ann.ID, "second, unasked")
 	check.Equal(t, "in a thread it answered", r.answers(thread, 2)[1], "echo: second, unasked")
 	name := r.place(r.square) + "/" + thread
-	if said := r.heard(name, 2); said[0].Text != "first" {
-		t.Errorf("%s: %+v", name, said)
-	}
+	check.Equal(t, name, r.heard(name, 2)[0].Text, "first")
 	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 0)
 }
 
@@ -111,9 +109,8 @@ func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
 	r.answers(r.square, 1)
 	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from a webhook", Webhook: "4242"})
 	got := r.answers(r.square, 2)
-	if got[0] != "echo: from a friend" || got[1] != "echo: from a webhook" {
-		t.Errorf("it answered %q", got)
-	}
+	check.Equal(t, "the first answer", got[0], "echo: from a friend")
+	check.Equal(t, "the second answer", got[1], "echo: from a webhook")
 }
 
 func TestAnEventThatComesTwiceIsOneMessage(t *testing.T) {

@@ -41,9 +41,7 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 	cancel()
 	select {
 	case err := <-done:
-		if !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		check.Error(t, err, context.Canceled)
 	case <-r.ctx.Done():
 		t.Error("it waits out the hour")
 	}
@@ -64,9 +62,8 @@ func TestRequestsStayBelowTheLimits(t *testing.T) {
 	for i := range burst {
 		check.Must(d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false))(t)
 	}
-	if n := r.InvalidRequests(); n != 0 || len(r.Sent(r.square)) != burst {
-		t.Errorf("%d requests were refused, %d messages sent", n, len(r.Sent(r.square)))
-	}
+	check.Equal(t, "requests that were refused", r.InvalidRequests(), 0)
+	check.Equal(t, "messages", len(r.Sent(r.square)), burst)
 }
 
 func TestLimits(t *testing.T) {
@@ -139,9 +136,7 @@ func TestTheBanForInvalidRequestsIsOutOfReach(t *testing.T) {
 func TestErrorsNameNoSecrets(t *testing.T) {
 	t.Parallel()
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	address := "http://" + nobody.Addr().String()
 	_ = nobody.Close()
 	rest := newREST(address, token)

@@ -38,9 +38,7 @@ func (r *rig) notice(place, text string) {
 	if err == nil {
 		err = conv.Outbox().Post(r.ctx, store.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, err)
 	r.restart()
 	r.idle(r.place(place))
 }
@@ -90,4 +88,11 @@ func (r *rig) heard(name string, n int) (all []chat.Message) {
 			r.t.Fatalf("%d messages were heard, want %d", len(all), n)
 		}
 	}
+}
+
+func textsOf(messages []chat.Message) (texts []string) {
+	for _, m := range messages {
+		texts = append(texts, m.Text)
+	}
+	return texts
 }

@@ -164,14 +164,10 @@ func (r *rig) stop() {
 		}
 		r.leave = nil
 	}
-	if err := errors.Join(r.hub.Close(), r.store.Close()); err != nil {
-		r.t.Error(err)
-	}
+	check.Error(r.t, errors.Join(r.hub.Close(), r.store.Close()), nil)
 	r.hub = nil
 	r.connector.rest.client.CloseIdleConnections()
-	if strings.Contains(r.log.String(), token) {
-		r.t.Error("the token was logged")
-	}
+	check.Lacks(r.t, "the log", r.log.String(), token)
 	if r.t.Failed() {
 		r.t.Log(r.log.String())
 	}

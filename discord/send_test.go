@@ -71,10 +71,8 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	}
 	for i, p := range pieces {
 		p.Sending = true
-		id, err := r.send(place, p)
-		if err != nil || id != ids[i] {
-			t.Errorf("piece %d: id %s, want %s, %v", i, id, ids[i], err)
-		}
+		id := check.Must(r.send(place, p))(t)
+		check.Equal(t, fmt.Sprint("the message of piece ", i), id, ids[i])
 	}
 	check.Equal(t, "messages", len(r.Sent(r.square)), len(pieces))
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
@@ -117,7 +115,7 @@ func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
 		"where it may not write": r.place(mute), "in a locked thread": r.place(r.square) + "/" + locked, "where nothing is": r.place("1"),
 	} {
 		if _, err := r.send(place, channel.Piece{Reply: "r", Parts: 1, Text: "hello"}); !errors.Is(err, channel.ErrGone) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %v", name, err, channel.ErrGone)
 		}
 	}
 	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 503, Times: maxTries})

@@ -21,6 +21,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 // gate is a gateway that says what a test wants, and notes the address and the opcode
@@ -140,9 +141,7 @@ func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 					t.Fatal(e)
 				}
 			}
-			if got := g.came(); !slices.Equal(got, c.want) {
-				t.Errorf("it came with %q, want %q", got, c.want)
-			}
+			check.EqualAll(t, "it came with", g.came(), c.want)
 		})
 	}
 }
@@ -221,9 +220,7 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 	go func() { ended <- s.connect(ctx) }()
 	first := <-heartbeats
 	for range 5 {
-		if got := <-heartbeats; !strings.Contains(got, `"op":1}`) {
-			t.Errorf("after IDENTIFY it sent %s", got)
-		}
+		check.Contains(t, "after IDENTIFY it sent", <-heartbeats, `"op":1}`)
 	}
 	cancel()
 	if e := <-ended; !strings.Contains(first, `"op":2}`) || !errors.Is(e.err, context.Canceled) || s.id == "" {

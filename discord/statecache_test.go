@@ -28,9 +28,7 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 		d.updateState(e.name, json.RawMessage(e.data))
 	}
 	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
-		if got := d.locate(t.Context(), id, "9").conversation(id); got != want {
-			t.Errorf("%s is called %s, want %s", id, got, want)
-		}
+		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(id), want)
 	}
 }
 
@@ -66,9 +64,7 @@ func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
 	r.until("an answer", func() bool { return len(r.sent(well)) > 0 })
 	check.Equal(t, "it answered", r.sent(well)[0].Content, "echo: welcome")
 	for _, q := range r.Requests(fmt.Sprintf("GET /channels/%s/messages", well)) {
-		if strings.Contains(q.Query, "after=") {
-			t.Errorf("it looked for what it missed: %s", q.Query)
-		}
+		check.Lacks(t, "a request", q.Query, "after=")
 	}
 }
 
@@ -129,9 +125,7 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 		t.Helper()
 		c := check.Must(r.store.Find(t.Context(), name))(t)
 		_, here, err := memory.Of(c).Shared(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		return here
 	}
 	draw := func(overwrites ...any) {

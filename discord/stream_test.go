@@ -45,9 +45,7 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, defaultPauses.edit)
 		}
 	}
-	if last := requests[len(requests)-1]; !strings.Contains(string(last.Body), text) {
-		t.Errorf("the last edit is not the whole text: %s", last.Body)
-	}
+	check.Contains(t, "the last edit", string(requests[len(requests)-1].Body), text)
 }
 
 func TestAReplyThatBeginsBeforeTheConnectorRunsIsStreamed(t *testing.T) {
@@ -248,9 +246,7 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 		end  func(w *writer)
 	}{
 		{"an answer", func(w *writer) {
-			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "done"}); err != nil {
-				t.Error(err)
-			}
+			check.Error(t, check.ErrorOf(w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "done"})), nil)
 			<-w.Live.Done()
 		}},
 		{"nothing to be said", func(w *writer) { w.Cancel(); <-w.Live.Done() }},
@@ -259,9 +255,7 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 			w.Show("Well,")
 			r.until("the words", func() bool { return len(r.sent(r.square)) > n })
 			r.until("typing goes on", func() bool { return typing() >= before+4 })
-			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "Well, done"}); err != nil {
-				t.Error(err)
-			}
+			check.Error(t, check.ErrorOf(w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "Well, done"})), nil)
 			<-w.Live.Done()
 		}},
 	} {

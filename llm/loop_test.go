@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"testing"
 
 	"cairn/internal/check"
@@ -56,9 +55,8 @@ func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
 	if err != nil || resp.Message.Text != "done" {
 		t.Fatalf("got %q, %v", resp.Message.Text, err)
 	}
-	if len(records) != 1 || len(records[0].calls.Calls) != 2 {
-		t.Fatalf("recorded %+v", records)
-	}
+	check.Len(t, "records", records, 1)
+	check.Len(t, "calls", records[0].calls.Calls, 2)
 	for i, want := range []llm.Message{
 		{Role: llm.RoleTool, CallID: "a", Tool: "echo", Text: `got {"n":1}`},
 		{Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`},
@@ -124,7 +122,7 @@ func TestLoopReportsToolFailure(t *testing.T) {
 func TestLoopDefaultsMissingArguments(t *testing.T) {
 	_, records, err := run(t, script(llmtest.Use(llm.Call{ID: "1", Name: "echo", Arguments: " "}), llmtest.Say("ok")), 2, tool("echo", echo))
 	check.NoError(t, err)
-	check.Equal(t, fmt.Sprintf("got %+v records[0].results[0].Text", records), records[0].results[0].Text, "got {}")
+	check.Equal(t, "the first result", records[0].results[0].Text, "got {}")
 }
 
 func TestLoopEndsWithFinalTool(t *testing.T) {

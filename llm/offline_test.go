@@ -64,16 +64,12 @@ func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Messag
 
 func holds(t *testing.T, answer string, parts ...string) {
 	t.Helper()
-	for _, part := range parts {
-		check.Contains(t, "answer", answer, part)
-	}
+	check.Contains(t, "answer", answer, parts...)
 }
 
 func lacks(t *testing.T, answer string, parts ...string) {
 	t.Helper()
-	for _, part := range parts {
-		check.Lacks(t, "answer", answer, part)
-	}
+	check.Lacks(t, "answer", answer, parts...)
 }
 
 const question = "[#41 2023-07-01 10:00 Bob] What is Ada's cat called?"

@@ -41,11 +41,11 @@ func TestOverflowIsRecognised(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			check.Equal(t, "overflow with a limit and a prompt", err.Kind, KindOverflow)
-			check.Equal(t, "overflow with a limit", err.Limit, c.limit)
-			check.Equal(t, "overflow with a prompt", PromptOf(err), c.prompt)
+			check.Equal(t, "kind of the error", err.Kind, KindOverflow)
+			check.Equal(t, "limit", err.Limit, c.limit)
+			check.Equal(t, "prompt", PromptOf(err), c.prompt)
 			if err.Temporary() {
-				t.Error("retried unchanged")
+				t.Error("got a temporary failure, want one that is not retried unchanged")
 			}
 		})
 	}
@@ -69,8 +69,8 @@ func TestOtherFailuresAreNoOverflow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			check.Equal(t, "overflow with a limit", err.Kind, c.kind)
-			check.Equal(t, "overflow with a limit", err.Limit, 0)
+			check.Equal(t, "kind of the error", err.Kind, c.kind)
+			check.Equal(t, "limit", err.Limit, 0)
 		})
 	}
 }

@@ -92,8 +92,7 @@ func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	for i := range 50_000 {
 		many = append(many, fmt.Sprint("word ", i))
 	}
-	body, err := json.Marshal(map[string]any{"error": many})
-	check.NoError(t, err)
+	body := check.Must(json.Marshal(map[string]any{"error": many}))(t)
 	if n := len(strings.Join(parseComplaint(body).words, " ")); n > maxExamined+10 {
 		t.Errorf("got %d bytes searched", n)
 	}

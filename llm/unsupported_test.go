@@ -115,8 +115,8 @@ func TestUnsupportedFieldsAreRecognized(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
 			wrapped := fmt.Errorf("the turn failed: %w", err)
 			tools, images := RefusesTools(wrapped), RefusesImages(wrapped)
-			check.Equal(t, fmt.Sprintf("%q: classified as a refusal of tools", err), tools, (c.says == "tools"))
-			check.Equal(t, fmt.Sprintf("%q: classified as a refusal of pictures", err), images, (c.says == "images"))
+			check.Equal(t, fmt.Sprintf("%q: classified as a refusal of tools", err), tools, c.says == "tools")
+			check.Equal(t, fmt.Sprintf("%q: classified as a refusal of pictures", err), images, c.says == "images")
 			if c.says != "" && err.Temporary() {
 				t.Errorf("%q: retried unchanged", err)
 			}
@@ -124,7 +124,7 @@ func TestUnsupportedFieldsAreRecognized(t *testing.T) {
 	}
 	for _, err := range []error{nil, errors.New("it does not support tools"), errors.New("it does not support images")} {
 		if RefusesTools(err) || RefusesImages(err) || WantsReasoning(err) {
-			t.Errorf("%v: not classified as a refusal", err)
+			t.Errorf("%v: got a refusal, want none", err)
 		}
 	}
 	if !RefusesTools(&Error{Kind: KindOverloaded, Message: "it does not support tools"}) {
@@ -156,9 +156,7 @@ func TestRequiredFieldsAreRecognized(t *testing.T) {
 		if RefusesForced(err) {
 			got = append(got, "free choice")
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		check.Equal(t, text, strings.Join(got, ", "), want)
 	}
 	if WantsReasoning(Refused(503, nil, []byte("reasoning_content is missing"))) || RefusesForced(Refused(500, nil, []byte("tool_choice crashed"))) {
 		t.Error("a temporary failure counts as a refusal")

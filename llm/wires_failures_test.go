@@ -74,7 +74,7 @@ func TestEachAttemptIsCharged(t *testing.T) {
 			req, spent := hello, errors.New("all spent")
 			req.Spend = func() error { return spent }
 			_, err := w.model(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-			check.Equal(t, "reply after the retries", err, spent)
+			check.Equal(t, "the error", err, spent)
 			check.Len(t, "requests", server.Requests(), 0)
 		})
 		t.Run("each attempt is charged", func(t *testing.T) {

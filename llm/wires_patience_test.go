@@ -37,8 +37,7 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 					}
 					ok(x)
 				})
-				resp, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
-				check.NoError(t, err)
+				resp := check.Must(w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil))(t)
 				check.Equal(t, "reply after the retries", resp.Message.Text, "fine")
 				check.Len(t, "requests", server.Requests(), 3)
 			})

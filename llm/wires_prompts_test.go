@@ -23,9 +23,7 @@ func TestPicturesAreSent(t *testing.T) {
 		check.Len(t, "text at the server", got.Images, 1)
 		check.Equal(t, "picture", string(got.Images[0].Data), string(png))
 		check.Equal(t, "type of the picture", got.Images[0].Type, "image/png")
-		for _, want := range []string{"image of #1: cat.png", "a drawing, not shown", "look"} {
-			check.Contains(t, "stored text", got.Text(), want)
-		}
+		check.Contains(t, "stored text", got.Text(), "image of #1: cat.png", "a drawing, not shown", "look")
 	})
 }
 

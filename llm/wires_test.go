@@ -63,8 +63,7 @@ func (w wire) model(t *testing.T, server *llmtest.Server, o openai.Options) llm.
 		o.MaxRetries = -1
 	}
 	o.RetryDelay = time.Millisecond
-	model, err := w.connect(o)
-	check.NoError(t, err)
+	model := check.Must(w.connect(o))(t)
 	return model
 }
 
@@ -84,9 +83,7 @@ func (w wire) ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, e
 // withoutRefusals fails if the server rejected a request.
 func withoutRefusals(t *testing.T, server *llmtest.Server) {
 	t.Helper()
-	if got := server.Refusals(); len(got) > 0 {
-		t.Errorf("the server rejected %q", got)
-	}
+	check.Len(t, "what the server rejected", server.Refusals(), 0)
 }
 
 func TestTextIsStreamed(t *testing.T) {

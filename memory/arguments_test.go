@@ -119,9 +119,8 @@ func savedWith(t *testing.T, arguments string) memory.Memory {
 	}
 	check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 	found, _, err := memory.In(c.Store()).List(ctx, memory.Filter{Conversation: c.Name()})
-	if err != nil || len(found) != 1 {
-		t.Fatalf("%+v, %v", found, err)
-	}
+	check.NoError(t, err)
+	check.Len(t, "found", found, 1)
 	return found[0]
 }
 

@@ -37,9 +37,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
 		check.EqualAll(t, "changed", storetest.Remove(t, c, 1), []int64{1, 4})
 		check.Equal(t, "answer", check.Must(c.Transcript().Message(ctx, 5))(t).Text, found(2))
-		if m, err := c.Transcript().Message(ctx, 4); err != nil || len(m.Native) > 0 {
-			t.Errorf("reasoning of a later turn: got %s, %v", m.Native, err)
-		}
+		check.Len(t, "the reasoning of a later turn", check.Must(c.Transcript().Message(ctx, 4))(t).Native, 0)
 	})
 	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
 		c := storetest.NewConversation(t)

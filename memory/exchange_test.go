@@ -85,8 +85,7 @@ func TestExportAndImport(t *testing.T) {
 		if m, _, err := memory.In(other.Store()).Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
-		again, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
-		check.NoError(t, err)
+		again := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
 		check.Equal(t, "imported again", again, (memory.ImportResult{Known: 7}))
 	})
 	t.Run("in one that has not, their messages are counted, and another that stands in their place is not taken for them", func(t *testing.T) {
@@ -95,8 +94,7 @@ func TestExportAndImport(t *testing.T) {
 		m := storetest.Said(1, "something else")
 		m.ID = "another"
 		storetest.Deliver(t, c, m)
-		n, err := memory.In(other).Import(ctx, slices.Clone(all))
-		check.NoError(t, err)
+		n := check.Must(memory.In(other).Import(ctx, slices.Clone(all)))(t)
 		check.Equal(t, "new memories", n.Fresh, 7)
 		check.Equal(t, "rejected memories", n.Lost, 8)
 		check.Equal(t, "sources", storetest.Number(t, other, "SELECT count(*) FROM memory_sources"), 0)

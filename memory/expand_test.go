@@ -56,9 +56,8 @@ func TestExpandReturnsExactMessages(t *testing.T) {
 			p := check.Must(expandPage(t, c, budget, arguments))(t)
 			for _, m := range p.Messages {
 				seqs = append(seqs, m.Seq)
-				if m.Text != fmt.Sprintf("message number %d", m.Seq) || m.Who != []string{"Ann", "Bob"}[m.Seq%2] {
-					t.Errorf("message %d: got %+v", m.Seq, m)
-				}
+				check.Equal(t, "text", m.Text, fmt.Sprintf("message number %d", m.Seq))
+				check.Equal(t, "who", m.Who, []string{"Ann", "Bob"}[m.Seq%2])
 			}
 			if p.Next == 0 {
 				break
@@ -194,7 +193,7 @@ func TestRepetitionSavesNothingTwice(t *testing.T) {
 		got = append(got, fmt.Sprint(m.Content, m.Sources))
 	}
 	check.NoError(t, err)
-	check.Equal(t, fmt.Sprintf("got %v strings.Join(got, \" \")", got), strings.Join(got, " "), "third[4] first[1]")
+	check.Equal(t, "the order", strings.Join(got, " "), "third[4] first[1]")
 }
 
 func TestFactsInAnyScriptAreDistinguished(t *testing.T) {

@@ -56,8 +56,7 @@ func TestExpiry(t *testing.T) {
 			}
 		}
 		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away reason", 99))(t)), 4)
-		answer, err := storetest.Call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
-		check.NoError(t, err)
+		answer := check.Must(storetest.Call(tools, "memory_search", `{"query": "away", "kind": "event"}`))(t)
 		check.Contains(t, "answer", answer, `"total":4`)
 	})
 	t.Run("pinned it has no end", func(t *testing.T) {

@@ -96,10 +96,8 @@ func TestRankingIsDeterministic(t *testing.T) {
 		past = append(past, storetest.Said(n, fmt.Sprintf("red green blue word%d", n%7)))
 	}
 	check.Must(c.Past().Import(ctx, past))(t)
-	first, err := memory.Of(c).Recall(ctx, memory.Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
-	if err != nil || len(first) != 60 {
-		t.Fatal(len(first), err)
-	}
+	first := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000}))(t)
+	check.Len(t, "first", first, 60)
 	for range 5 {
 		again, err := memory.Of(c).Recall(ctx, memory.Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
 		for i := range again {

@@ -55,7 +55,7 @@ func TestForgetCanBeUndone(t *testing.T) {
 		s := storetest.Keep(t, c, "Ann", "Ann has a dog")
 		for what, err := range map[string]error{"forget": memory.Of(other).Forget(ctx, s.ID), "restore": memory.Of(other).Restore(ctx, s.ID), "pin": memory.Of(other).Pin(ctx, s.ID, true)} {
 			if !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: got %v, want %v", what, err, store.ErrNotFound)
 			}
 		}
 	})

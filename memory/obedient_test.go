@@ -66,9 +66,8 @@ func TestInjectedInstructionsGainNothing(t *testing.T) {
 				}
 			}
 			found, _, err := memory.Of(c).List(ctx, memory.Filter{Query: "owner", Limit: 10})
-			if err != nil || len(found) != 1 {
-				t.Fatalf("%+v, %v", found, err)
-			}
+			check.NoError(t, err)
+			check.Len(t, "found", found, 1)
 			if m := found[0]; m.Speaker != "Bob" || m.SpeakerID != "1" || m.AboutID != "1" || m.Pinned || m.Confirmed != 1 || m.Conversation != c.Name() || m.By == "person" {
 				t.Errorf("%+v", m)
 			}

@@ -37,12 +37,8 @@ func TestPassage(t *testing.T) {
 			if n := utf8.RuneCountInString(passage); n > 500 {
 				t.Errorf("got %d characters", n)
 			}
-			for _, want := range test.has {
-				check.Contains(t, "the passage", passage, want)
-			}
-			for _, not := range test.not {
-				check.Lacks(t, "passage", passage, not)
-			}
+			check.Contains(t, "the passage", passage, test.has...)
+			check.Lacks(t, "passage", passage, test.not...)
 		})
 	}
 	t.Run("the recall tool shows it", func(t *testing.T) {

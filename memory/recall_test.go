@@ -144,9 +144,8 @@ func TestSpellingUsesOnlyItsScope(t *testing.T) {
 		}
 		check.Must(conv.Past().Import(ctx, said))(t)
 	}
-	if _, _, err := storetest.Remember(memory.Of(other), ctx, summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
-		t.Fatal(err)
-	}
+	kept := memory.KeepRequest{Person: "Caroline", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}}
+	check.Must(memory.Of(other).Keep(ctx, kept))(t)
 	for _, query := range []string{"greyhuond", "greyhound", "Carolien", "Caroline"} {
 		if found := recallAll(t, c, memory.Question{Text: query, Limit: 9}); found != nil {
 			t.Errorf("%s: got %+v", query, found)

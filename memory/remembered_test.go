@@ -83,9 +83,8 @@ func TestRankingOfMemories(t *testing.T) {
 		{"Bob", "preference", "Bob drinks green tea", 0.5},
 		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
 	} {
-		if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
-			t.Fatal(err)
-		}
+		kept := memory.KeepRequest{Person: d.who, MemoryDraft: summarize.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}}
+		check.Must(memory.Of(c).Keep(ctx, kept))(t)
 	}
 	first := func(query string) memory.Memory {
 		t.Helper()
@@ -120,9 +119,8 @@ func TestFirstPersonIsTheAsker(t *testing.T) {
 	c := storetest.NewConversation(t)
 	storetest.Deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
 	for _, name := range []string{"Ann", "Bob"} {
-		if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
-			t.Fatal(err)
-		}
+		kept := memory.KeepRequest{Person: name, MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}}
+		check.Must(memory.Of(c).Keep(ctx, kept))(t)
 	}
 	const question = "when is my flight?"
 	for asker, want := range map[string]string{"Ann": "Ann", "bob": "Bob", "": "Bob", "Zoe": "Bob"} {

@@ -146,7 +146,7 @@ func TestSharedMemories(t *testing.T) {
 			check.Must(c.Inbox().Deliver(ctx, m))(t)
 			_, here, err := memory.Of(c).Shared(ctx)
 			check.NoError(t, err)
-			check.Equal(t, fmt.Sprint(audience), here, (audience == ""))
+			check.Equal(t, fmt.Sprintf("found for %q", audience), here, audience == "")
 		}
 		if got := v.recalls("discord:1/10", "cake"); got != nil {
 			t.Errorf("%q", got)
@@ -259,10 +259,8 @@ func TestPrivateMemoriesDoNotLeak(t *testing.T) {
 	}
 	storetest.Keep(t, here, "Ann", "my parrot is called Coco")
 	search := func() string {
-		found, err := memory.Of(here).Search(ctx, "parrott", 5)
-		if err != nil || len(found) != 1 {
-			t.Fatalf("%+v, %v", found, err)
-		}
+		found := check.Must(memory.Of(here).Search(ctx, "parrott", 5))(t)
+		check.Len(t, "found", found, 1)
 		return fmt.Sprint(found[0].Parts[0]) // of the words; the last part is its age
 	}
 	before := search()

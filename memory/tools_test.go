@@ -39,9 +39,8 @@ func TestTools(t *testing.T) {
 	long := strings.Repeat("long ", memory.PassageShown) + "end"
 	storetest.Deliver(t, c, storetest.Said(1, "I like <tea> & cake"), storetest.Said(2, long))
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 3 }})
-	if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
-		t.Fatal(err)
-	}
+	kept := memory.KeepRequest{Person: "Bob", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}}
+	check.Must(memory.Of(c).Keep(ctx, kept))(t)
 	t.Run("their parameters are valid JSON", func(t *testing.T) {
 		for _, tool := range tools {
 			if !json.Valid(tool.Parameters) {

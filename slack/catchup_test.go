@@ -257,16 +257,14 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 		conversation("C404"): ts, conversation(general, "1700000000.000001"): ts, conversation(general): "D1:1", // imported
 	} {
 		if _, err := r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 10}); !errors.Is(err, channel.ErrGone) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %v", name, err, channel.ErrGone)
 		}
 	}
 	t.Run("for now", func(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		if _, err := r.connector.History(ctx, conversation(general), channel.Look{After: ts, Limit: 10}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		check.Error(t, check.ErrorOf(r.connector.History(ctx, conversation(general), channel.Look{After: ts, Limit: 10})), context.DeadlineExceeded)
 	})
 	t.Run("where the server has no list of the bot's channels", func(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "unknown_method", Times: -1})

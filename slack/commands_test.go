@@ -109,14 +109,10 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 			t.Errorf("/cairn %s says %q, want %q and no bare command", text, got, want)
 		}
 	}
-	if got := tell("forget 1"); !strings.Contains(got, "says /stop and") || !strings.Contains(got, "/cairn memories restore 1 brings it back") {
-		t.Errorf("got %q", got)
-	}
+	check.Contains(t, "/cairn forget says", tell("forget 1"), "says /stop and", "/cairn memories restore 1 brings it back")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})
 	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
-	if got := r.own(general)[0].Text; !strings.Contains(got, " /expand 12") || !strings.Contains(got, "as @") {
-		t.Errorf("in a thread it says %q", got)
-	}
+	check.Contains(t, "in a thread it says", r.own(general)[0].Text, " /expand 12", "as @")
 }
 
 // That somebody lacks the rights is no news for all.
@@ -178,9 +174,7 @@ func TestListsHavePages(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
 	for i := range 25 {
-		if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: ann, Name: "ann"}, fmt.Sprintf("/remember thing %d of them", i+1)); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, failure3(r.hub.Run(t.Context(), conversation(general), channel.Person{ID: ann, Name: "ann"}, fmt.Sprintf("/remember thing %d of them", i+1))))
 	}
 	r.w.Command(general, ann, "/cairn", "memories")
 	list := r.told(general, ann, 1)
@@ -198,9 +192,7 @@ func TestListsHavePages(t *testing.T) {
 	}
 	turn("next", "2")
 	turn("next", "3")
-	if strings.Contains(string(r.private(general, ann)[0].Blocks), actionPrefix+"next") {
-		t.Error("there is a button to a page behind the last")
-	}
+	check.Lacks(t, "the buttons of the last page", string(r.private(general, ann)[0].Blocks), actionPrefix+"next")
 	turn("previous", "2")
 	edits := r.private(general, ann)[0].Edits
 	r.again("interactive")

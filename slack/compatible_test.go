@@ -119,9 +119,7 @@ func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
 	general, ann := r.place()
 	r.begin()
 	r.ask(general, ann, 1)
-	if !strings.Contains(r.logs.String(), "no hello came") {
-		t.Errorf("nobody is told\n%s", r.logs)
-	}
+	check.Contains(t, "the log", r.logs.String(), "no hello came")
 }
 
 func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
@@ -162,30 +160,6 @@ func TestAnEditInAFormThatIsNotKnown(t *testing.T) {
 	r.stored(conversation(general), "user: on Friday")
 }
 
-func TestAServerThatDoesNotKnowAMethod(t *testing.T) {
-	t.Parallel()
-	r := idle(t)
-	q := r.question(true)
-	for _, method := range []string{"chat.startStream", statusMethod} {
-		r.w.Fail(slacktest.Fault{Method: method, Status: 404, Body: "404 page not found", Times: -1})
-	}
-	r.begin()
-	r.known(q)
-	for _, text := range []string{"First answer.", "Second answer."} {
-		w := r.connector.Reply(q.name, q.to)
-		w.(*writer).Working()
-		w.Show(text[:7])
-		r.shows(q.channel, strings.TrimSpace(trimPendingMention(text[:7])))
-		r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
-	}
-	r.answered(q.channel, "First answer.", "Second answer.")
-	for _, method := range []string{"chat.startStream", statusMethod} {
-		if n := len(r.w.Calls(method)); n != 1 {
-			t.Errorf("%s was tried %d times", method, n)
-		}
-	}
-}
-
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	t.Parallel()
 	lost := slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true}
@@ -197,12 +171,7 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 			r.begin()
 			r.w.Fail(lost)
 			w := r.connector.Reply(q.name, q.to)
-			p := piece("An answer & more.")
-			if _, err := w.Send(t.Context(), p); err == nil {
-				t.Fatal("the fault did not strike")
-			}
-			p.Sending = true
-			r.send(w, p)
+			r.send(w, r.doubtful(w, piece("An answer & more.")))
 			r.answered(q.channel, "An answer & more.")
 		})
 		t.Run("no other answer is written over", func(t *testing.T) {
@@ -213,12 +182,7 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
 			r.w.Fail(lost)
 			w := r.connector.Reply(q.name, q.to)
-			p := channel.Piece{Reply: "r2", Parts: 1, Text: "Second answer."}
-			if _, err := w.Send(t.Context(), p); err == nil {
-				t.Fatal("the fault did not strike")
-			}
-			p.Sending = true
-			r.send(w, p)
+			r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second answer."}))
 			r.answered(q.channel, "First answer.", "Second answer.")
 		})
 	})
@@ -246,9 +210,7 @@ func TestWhatIsNoFaultOfTheSettingsIsNotBlamedOnThem(t *testing.T) {
 	general, ann := r.place()
 	r.begin()
 	r.ask(general, ann, 1)
-	if strings.Contains(r.logs.String(), "your app → Socket Mode") {
-		t.Errorf("people are sent to the settings\n%s", r.logs)
-	}
+	check.Lacks(t, "the log", r.logs.String(), "your app → Socket Mode")
 }
 
 func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {

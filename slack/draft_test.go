@@ -34,9 +34,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 					t.Errorf("there stands %+v", own)
 				}
 				check.Equal(t, "streamed", own[0].Streamed, inThread)
-				if !strings.Contains(string(own[0].Metadata), `"reply":"r1"`) {
-					t.Errorf("it is marked %s", own[0].Metadata)
-				}
+				check.Contains(t, "it is marked", string(own[0].Metadata), `"reply":"r1"`)
 				r.uncomplaining()
 			})
 		}
@@ -177,65 +175,75 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 	})
 }
 
-func TestWhereStreamsAreRefused(t *testing.T) {
+func TestWhatAServerRefusesForGoodIsTriedOnce(t *testing.T) {
 	t.Parallel()
-	for _, code := range []string{"unknown_method", "channel_type_not_supported", "missing_scope"} {
-		t.Run(code, func(t *testing.T) {
+	for claim, c := range map[string]struct {
+		fault   slacktest.Fault
+		methods []string
+	}{
+		"streams that are not known":       {slacktest.Fault{Error: "unknown_method"}, []string{"chat.startStream"}},
+		"streams in this kind of channel":  {slacktest.Fault{Error: "channel_type_not_supported"}, []string{"chat.startStream"}},
+		"streams without the scope":        {slacktest.Fault{Error: "missing_scope"}, []string{"chat.startStream"}},
+		"a status that is not known":       {slacktest.Fault{Error: "unknown_method"}, []string{statusMethod}},
+		"both, by a server without a path": {slacktest.Fault{Status: 404, Body: "404 page not found"}, []string{"chat.startStream", statusMethod}},
+	} {
+		t.Run(claim, func(t *testing.T) {
 			r := idle(t)
 			q := r.question(true)
-			r.w.Fail(slacktest.Fault{Method: "chat.startStream", Error: code, Times: -1})
+			for _, method := range c.methods {
+				fault := c.fault
+				fault.Method, fault.Times = method, -1
+				r.w.Fail(fault)
+			}
 			r.begin()
 			r.known(q)
 			for _, text := range []string{"First answer.", "Second answer."} {
 				w := r.connector.Reply(q.name, q.to)
+				w.(*writer).Working()
 				w.Show(text[:7])
 				r.shows(q.channel, strings.TrimSpace(trimPendingMention(text[:7])))
 				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
 			}
 			r.answered(q.channel, "First answer.", "Second answer.")
-			check.Equal(t, "how often it was tried", len(r.w.Calls("chat.startStream")), 1)
+			for _, method := range c.methods {
+				check.Equal(t, "calls of "+method, len(r.w.Calls(method)), 1)
+			}
 		})
 	}
 }
 
-func TestAStreamThatEndsBeforeTheReply(t *testing.T) {
+func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
 	t.Parallel()
-	for claim, end := range map[string]func(r *rig, channelID, ts string){
-		"because Slack ended it":    func(r *rig, channelID, ts string) { r.w.EndStream(channelID, ts) },
-		"because a person ended it": func(r *rig, channelID, ts string) { r.w.StopStream(channelID, ts) },
+	goesOn := func(r *rig, w channel.Writer) {
+		w.Show("One two ")
+		r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > 0 })
+	}
+	for claim, c := range map[string]struct {
+		inThread bool
+		happen   func(r *rig, q target, ts string, w channel.Writer)
+	}{
+		"Slack ends the stream": {true, func(r *rig, q target, ts string, w channel.Writer) {
+			r.w.EndStream(q.channel, ts)
+			goesOn(r, w)
+		}},
+		"a person ends the stream": {true, func(r *rig, q target, ts string, w channel.Writer) {
+			r.w.StopStream(q.channel, ts)
+			goesOn(r, w)
+		}},
+		"somebody deletes it in a channel": {false, func(r *rig, q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
+		"somebody deletes it in a thread":  {true, func(r *rig, q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
+		"it can no longer be edited": {false, func(r *rig, _ target, _ string, _ channel.Writer) {
+			r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed", Times: -1})
+		}},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r, q := asked(t, true)
+			r, q := asked(t, c.inThread)
 			w := r.replying(q)
-			end(r, q.channel, r.own(q.channel)[0].TS)
-			w.Show("One two ")
-			r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > 0 })
+			c.happen(r, q, r.own(q.channel)[0].TS, w)
 			r.send(w, piece("One two three."))
 			r.answered(q.channel, "One two three.")
 		})
 	}
-}
-
-func TestAShownReplyThatSomebodyDeletes(t *testing.T) {
-	t.Parallel()
-	both(t, func(t *testing.T, inThread bool) {
-		r, q := asked(t, inThread)
-		w := r.replying(q)
-		r.w.Delete(q.channel, r.own(q.channel)[0].TS)
-		r.send(w, piece("One two three."))
-		r.answered(q.channel, "One two three.")
-	})
-}
-
-func TestAMessageThatCannotBeEdited(t *testing.T) {
-	t.Parallel()
-	r := idle(t)
-	q := r.question(false)
-	r.begin()
-	w := r.replying(q)
-	r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed", Times: -1})
-	r.send(w, piece("One two three."))
-	r.answered(q.channel, "One two three.")
 }
 
 // After a failed attempt at an answer comes another one, or a sentence that says so.

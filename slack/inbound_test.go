@@ -212,9 +212,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 	}
 	select {
 	case got := <-leaked:
-		if got != "" {
-			t.Errorf("another host was shown %q", got)
-		}
+		check.Equal(t, "another host was shown", got, "")
 	default:
 	}
 }
@@ -237,9 +235,8 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "ask <@U9> in <#" + general + ">"})
 			r.awaitAnswers(general, 1)
 			m := r.messages(conversation(general))[0]
-			if m.Author != ann || !strings.HasPrefix(m.Text, "ask @U9 in #") {
-				t.Errorf("%s: %q", m.Author, m.Text)
-			}
+			check.Equal(t, "author", m.Author, ann)
+			check.HasPrefix(t, "text", m.Text, "ask @U9 in #")
 		})
 	}
 }

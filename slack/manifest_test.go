@@ -57,9 +57,7 @@ func manifest(t testing.TB) (m manifestFile) {
 	if err == nil {
 		err = json.Unmarshal(data, &m)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return m
 }
 
@@ -76,9 +74,7 @@ func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
 		}
 		slices.Sort(want)
 		got := slices.Sorted(slices.Values(m.OAuth.Scopes.Bot))
-		if !slices.Equal(got, want) {
-			t.Errorf("it asks for %q, used are %q", got, want)
-		}
+		check.EqualAll(t, "the scopes that it asks for", got, want)
 	})
 	t.Run("the methods that are called are known", func(t *testing.T) {
 		methods := map[string]string{
@@ -111,9 +107,7 @@ func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
 	m := manifest(t)
 	t.Run("the events are those of every kind of channel", func(t *testing.T) {
 		want := []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim"}
-		if !slices.Equal(m.Settings.Events.Bot, want) {
-			t.Errorf("got %q", m.Settings.Events.Bot)
-		}
+		check.EqualAll(t, "the events", m.Settings.Events.Bot, want)
 	})
 	t.Run("Socket Mode, buttons, the command and direct messages are on", func(t *testing.T) {
 		if !m.Settings.SocketMode || !m.Settings.Interactivity.Enabled || !m.Features.AppHome.Messages || m.Features.AppHome.ReadOnly {
@@ -148,22 +142,16 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 		"an address without a scheme":  {Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "localhost:80"}, "api_base"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			if _, err := New(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			check.ErrorContains(t, "the error", check.ErrorOf(New(c.o)), c.want)
 		})
 	}
-	s, err := New(Options{BotToken: "any", AppToken: "thing", APIBase: "http://localhost:8080/api"})
-	if err != nil || s.o.APIBase != "http://localhost:8080/api/" {
-		t.Errorf("a compatible server has tokens of its own: %v", err)
-	}
+	s := check.Must(New(Options{BotToken: "any", AppToken: "thing", APIBase: "http://localhost:8080/api"}))(t)
+	check.Equal(t, "the address of a compatible server, which has tokens of its own", s.o.APIBase, "http://localhost:8080/api/")
 }
 
 func TestTheManifestIsTheOneOfTheLink(t *testing.T) {
 	deployed := check.Must(os.ReadFile("../deploy/slack-manifest.json"))(t)
-	if string(deployed) != string(manifestJSON) {
-		t.Error("deploy/slack-manifest.json is not slack/manifest.json: run go generate ./slack")
-	}
+	check.Equal(t, "deploy/slack-manifest.json (run go generate ./slack)", string(deployed), string(manifestJSON))
 	page := check.Must(os.ReadFile("../docs/slack.md"))(t)
 	var want, got any
 	query := check.Must(url.Parse(CreateURL()))(t).Query()
@@ -188,9 +176,7 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 		"not an app-level token":      CheckAppToken(ctx, slacktest.BotToken, server.APIURL),
 		"rejects the app-level token": CheckAppToken(ctx, "xapp-wrong", server.APIURL),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		check.ErrorContains(t, "the error", err, want)
 	}
 }
 

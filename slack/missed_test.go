@@ -4,7 +4,6 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,9 +59,7 @@ func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
 // unknown checks that there is no conversation of that name.
 func (r *rig) unknown(name string) {
 	r.t.Helper()
-	if _, err := r.store.Find(context.Background(), name); !errors.Is(err, store.ErrNotFound) {
-		r.t.Errorf("there is a conversation without a message: %v", err)
-	}
+	check.Error(r.t, check.ErrorOf(r.store.Find(context.Background(), name)), store.ErrNotFound)
 }
 
 // A gap is closed once its page is stored: by then its threads must be noted.

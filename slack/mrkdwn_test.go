@@ -52,9 +52,7 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 		"<@UBOT> hi": "hi", "<@UBOT>: /help": "/help", " <@UBOT|cairn>, <@U1>?": "<@U1>?",
 		"hi <@UBOT>": "hi <@UBOT>", "<@UBOT> ": "<@UBOT>", "<@UBOTX> hi": "<@UBOTX> hi", "<@UBOT": "<@UBOT",
 	} {
-		if got := s.withoutMention(raw); got != want {
-			t.Errorf("%s: got %q, want %q", raw, got, want)
-		}
+		check.Equal(t, raw, s.withoutMention(raw), want)
 	}
 }
 
@@ -67,9 +65,7 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 			t.Errorf("%q is %q", call, got)
 		}
 		check.Equal(t, "changed once more", defuseMentions(got), got)
-		if strings.ReplaceAll(got, wordJoiner, "") != "so "+call+" there" {
-			t.Errorf("%q reads %q", call, got)
-		}
+		check.Equal(t, "it reads", strings.ReplaceAll(got, wordJoiner, ""), "so "+call+" there")
 	}
 	check.Equal(t, "the result", defuseMentions("mail a@b.dev, !important, @ann stays"), "mail a@b.dev, !important, @ann stays")
 	check.Equal(t, "the result", escape("a < b & c > <!here>"), "a &lt; b &amp; c &gt; &lt;!"+wordJoiner+"here&gt;")
@@ -131,11 +127,8 @@ func TestTheBotCallsNobody(t *testing.T) {
 			continue
 		}
 		shown := m.Shown()
-		for _, call := range []string{"<!channel", "<!here", "<!everyone", "<!subteam", "<!CHANNEL", "<@U", "@channel", "@here", "@everyone", "&lt;!channel"} {
-			if strings.Contains(shown, call) {
-				t.Errorf("%s stands in %q", call, shown)
-			}
-		}
+		check.Lacks(t, "there stands", shown,
+			"<!channel", "<!here", "<!everyone", "<!subteam", "<!CHANNEL", "<@U", "@channel", "@here", "@everyone", "&lt;!channel")
 	}
 }
 
@@ -183,18 +176,16 @@ func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
 			r.send(w, piece(c.text))
 			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
 			said := r.said(q.channel)
-			if got := strings.Join(said[:len(said)-1], ""); got != escape(c.text) || said[len(said)-1] != "The next one." {
-				t.Errorf("there stands %q", said)
-			}
+			check.Equal(t, "there stands", strings.Join(said[:len(said)-1], ""), escape(c.text))
+			check.Equal(t, "the last message", said[len(said)-1], "The next one.")
 			blank := 0
 			for _, call := range r.w.Calls("chat.postMessage") {
 				if call.Args["markdown_text"] != "" {
 					blank++
 				}
 			}
-			if n := strings.Count(r.logs.String(), "markdown_refused"); blank != 1 || n != 1 {
-				t.Errorf("Markdown was tried %d times, and told of %d times", blank, n)
-			}
+			check.Equal(t, "tries of Markdown", blank, 1)
+			check.Equal(t, "how often the log tells of it", strings.Count(r.logs.String(), "markdown_refused"), 1)
 			r.uncomplaining()
 		})
 	}

@@ -66,12 +66,8 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 			channelID, ts := r.compacted()
 			r.eventually("the mark", func() bool { return len(r.marks(channelID, ts)) > 0 })
 			r.end()
-			if got := r.marks(channelID, ts); !slices.Equal(got, []string{summarizedReaction}) {
-				t.Errorf("the marks are %q", got)
-			}
-			if log := r.logs.String(); strings.Contains(log, "was not marked") || strings.Contains(log, "WARN") {
-				t.Errorf("the log says\n%s", log)
-			}
+			check.EqualAll(t, "the marks", r.marks(channelID, ts), []string{summarizedReaction})
+			check.Lacks(t, "the log", r.logs.String(), "was not marked", "WARN")
 		})
 	}
 }
@@ -85,17 +81,13 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	channelID, ts := r.compacted()
 	r.eventually("the warning", func() bool { return strings.Contains(r.logs.String(), "reaction_refused") })
 	for range 2 {
-		if err := r.connector.React(t.Context(), r.connector.place(channelID, "").String(), ts); err != nil {
-			t.Error(err)
-		}
+		check.Error(t, r.connector.React(t.Context(), r.connector.place(channelID, "").String(), ts), nil)
 	}
 	r.end()
 	log := r.logs.String()
-	if n := strings.Count(log, "reaction_refused"); n != 1 || !strings.Contains(log, "lacks the scope reactions:write: add it at") {
-		t.Errorf("it is told %d times:\n%s", n, log)
-	}
+	check.Equal(t, "how often the log tells of it", strings.Count(log, "reaction_refused"), 1)
+	check.Contains(t, "the log", log, "lacks the scope reactions:write: add it at")
 	check.Equal(t, "how often it was tried", len(r.w.Calls(reactMethod)), 1)
-	if len(r.marks(channelID, ts)) > 0 || len(r.said(channelID)) != 1 {
-		t.Error("something is shown all the same")
-	}
+	check.Len(t, "marks", r.marks(channelID, ts), 0)
+	check.Equal(t, "messages", len(r.said(channelID)), 1)
 }

@@ -156,9 +156,7 @@ func (r *rig) end() {
 		return
 	}
 	err := r.stop()
-	if err := errors.Join(err, r.hub.Close(), r.store.Close()); err != nil {
-		r.t.Error(err)
-	}
+	check.Error(r.t, errors.Join(err, r.hub.Close(), r.store.Close()), nil)
 	r.connector.api.close()
 	r.hub = nil
 }

@@ -79,9 +79,7 @@ func TestAThreadIsAConversation(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
 	r.answered(general, "answer 1", "answer 2")
 	for _, m := range r.w.Posted() {
-		if m.Thread != root {
-			t.Errorf("%q was not said in the thread", m.Text)
-		}
+		check.Equal(t, "the thread of "+m.Text, m.Thread, root)
 	}
 	r.stored(conversation(general), "user: the plan is blue")
 	r.uncomplaining()
@@ -113,10 +111,8 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 			defer server.Close()
 			s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
 			defer s.api.close()
-			data, err := s.fetch(context.Background(), server.URL+"/files-pri/a.txt", platform.MaxText)
-			if err != nil || len(data) != platform.MaxText {
-				t.Errorf("%d bytes were read, want %d; %v", len(data), platform.MaxText, err)
-			}
+			data := check.Must(s.fetch(context.Background(), server.URL+"/files-pri/a.txt", platform.MaxText))(t)
+			check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 			resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
 			if err == nil {
 				_ = resp.Body.Close()
@@ -227,9 +223,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	})
 	t.Run("nor is a press", func(t *testing.T) {
 		for i := range 12 {
-			if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: bob}, fmt.Sprint("/remember thing ", i)); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, failure3(r.hub.Run(t.Context(), conversation(general), channel.Person{ID: bob}, fmt.Sprint("/remember thing ", i))))
 		}
 		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
 		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })

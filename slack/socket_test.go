@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -131,9 +132,7 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 			}
 			r.launch()
 			err := r.ended()
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "api.slack.com/apps") {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			check.ErrorContains(t, "the error", err, c.want, "api.slack.com/apps")
 			r.keepsSecrets(err)
 		})
 	}
@@ -155,11 +154,7 @@ func (r *rig) ended() error {
 // keepsSecrets sees that no token is in an error or in the log.
 func (r *rig) keepsSecrets(errs ...error) {
 	r.t.Helper()
-	for _, secret := range []string{r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket="} {
-		if strings.Contains(fmt.Sprint(errs)+r.logs.String(), secret) {
-			r.t.Errorf("%q is told", secret)
-		}
-	}
+	check.Lacks(r.t, "what is told", fmt.Sprint(errs)+r.logs.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
 }
 
 func TestATokenRevokedWhileItRuns(t *testing.T) {
@@ -168,9 +163,7 @@ func TestATokenRevokedWhileItRuns(t *testing.T) {
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
 	r.w.Sockets()[0].Cut()
-	if err := r.ended(); err == nil || !strings.Contains(err.Error(), "App-Level Tokens") {
-		t.Errorf("got %v", err)
-	}
+	check.ErrorContains(t, "the error", r.ended(), "App-Level Tokens")
 }
 
 func TestAMissingScopeIsNamed(t *testing.T) {
@@ -178,9 +171,7 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 	r, general, ann := connectedRig(t, quick(), answerN)
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-	if err := r.ended(); err == nil || !strings.Contains(err.Error(), "lacks the scope chat:write") {
-		t.Errorf("got %v", err)
-	}
+	check.ErrorContains(t, "the error", r.ended(), "lacks the scope chat:write")
 	r.hub.Close()
 	r.w.Heal()
 	r.store.Close()
@@ -199,18 +190,14 @@ func TestScopesAreLookedAtAtTheStart(t *testing.T) {
 	t.Run("one that it cannot do without", func(t *testing.T) {
 		r := newRig(t, without("chat:write"), answerN)
 		r.launch()
-		if err := r.ended(); err == nil || !strings.Contains(err.Error(), "lacks the scope chat:write") {
-			t.Errorf("got %v", err)
-		}
+		check.ErrorContains(t, "the error", r.ended(), "lacks the scope chat:write")
 	})
 	t.Run("one that it can do without", func(t *testing.T) {
 		r := newRig(t, without("users:read"), answerN)
 		general, ann := r.place()
 		r.begin()
 		r.ask(general, ann, 1)
-		if !strings.Contains(r.logs.String(), "scopes=users:read") || !strings.Contains(r.logs.String(), "OAuth & Permissions") {
-			t.Errorf("nobody is told\n%s", r.logs)
-		}
+		check.Contains(t, "the log", r.logs.String(), "scopes=users:read", "OAuth & Permissions")
 	})
 }
 
@@ -231,25 +218,21 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 
 func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.w.SocketModeOff()
-	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
-	r.w.SocketModeOn()
-	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
-	r.ask(general, ann, 1)
-}
-
-// A hello that comes after the time in which a socket proves itself is reported all the same.
-func TestALateHelloIsReported(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	r.hurry = func(t *times) { t.steady = time.Microsecond }
-	r.place()
-	r.begin()
-	r.w.SocketModeOff()
-	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
-	r.w.SocketModeOn()
-	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
+	for claim, steady := range map[string]time.Duration{
+		"and the hello comes soon":                                   300 * time.Millisecond,
+		"and the hello comes when a socket has proved itself before": time.Microsecond,
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r, general, ann := town(t, quick(), answerN)
+			r.hurry = func(t *times) { t.steady = steady }
+			r.begin()
+			r.w.SocketModeOff()
+			r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
+			r.w.SocketModeOn()
+			r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
+			r.ask(general, ann, 1)
+		})
+	}
 }
 
 func TestTheFirstConnectionIsTold(t *testing.T) {

@@ -4,7 +4,7 @@ package slack
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +73,16 @@ func (r *rig) send(w channel.Writer, p channel.Piece) string {
 	return id
 }
 
+// doubtful sends a piece, which must fail, and returns it as the outbox sends it again.
+func (r *rig) doubtful(w channel.Writer, p channel.Piece) channel.Piece {
+	r.t.Helper()
+	if _, err := w.Send(r.t.Context(), p); err == nil {
+		r.t.Fatal("the piece was sent, want a failure")
+	}
+	p.Sending = true
+	return p
+}
+
 // shows waits until the bot's newest message in a channel reads so, finished or not.
 func (r *rig) shows(channelID, want string) {
 	r.t.Helper()
@@ -110,18 +120,14 @@ func both(t *testing.T, run func(t *testing.T, inThread bool)) {
 
 func TestWaitingForARateLimitEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	r := idle(t)
-	q := r.question(false)
-	r.begin()
+	r, q := asked(t, false)
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", RetryAfter: time.Hour})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		r.w.Wait(soon, func() bool { return len(r.w.Calls("chat.postMessage")) > 0 })
 		cancel()
 	}()
-	if _, err := r.connector.Reply(q.name, q.to).Send(ctx, piece("late")); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	check.Error(t, check.ErrorOf(r.connector.Reply(q.name, q.to).Send(ctx, piece("late"))), context.Canceled)
 }
 
 // failures are ways in which a post may go wrong.
@@ -136,9 +142,17 @@ var failures = map[string]slacktest.Fault{
 
 func TestAFailedPostIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	for claim, fault := range failures {
+	faults := maps.Clone(failures)
+	faults["not done, and no answer"] = slacktest.Fault{Delay: time.Minute}
+	faults["done, and no answer"] = slacktest.Fault{Delay: time.Minute, TakesEffect: true}
+	for claim, fault := range faults {
 		t.Run(claim, func(t *testing.T) {
-			r, general, ann := connectedRig(t, quick(), answerN)
+			t.Parallel()
+			r, general, ann := town(t, quick(), answerN)
+			if fault.Delay > 0 {
+				r.tune = func(s *Slack) { s.api.http.Timeout = time.Second }
+			}
+			r.begin()
 			fault.Method = "chat.postMessage"
 			r.w.Fail(fault)
 			r.ask(general, ann, 1)
@@ -151,9 +165,7 @@ func TestAFailedPostIsDoneOnce(t *testing.T) {
 func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
-		r := idle(t)
-		q := r.question(inThread)
-		r.begin()
+		r, q := asked(t, inThread)
 		sent := []channel.Piece{{Reply: "r1", Part: 0, Parts: 2, Text: "First part."}, {Reply: "r1", Part: 1, Parts: 2, Text: "Second part."}}
 		w := r.connector.Reply(q.name, q.to)
 		first, second := r.send(w, sent[0]), r.send(w, sent[1])
@@ -169,9 +181,7 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 		r.answered(q.channel, "First part.", "Second part.", "Another reply to the same.")
 	})
 	t.Run("though it answers a message that Slack does not know", func(t *testing.T) {
-		r := idle(t)
-		q := r.question(false)
-		r.begin()
+		r, q := asked(t, false)
 		to := []string{"D1:1"} // imported
 		p := piece("A late answer.")
 		first := r.send(r.connector.Reply(q.name, to), p)
@@ -186,9 +196,7 @@ func TestAPieceThatCanNeverBeSent(t *testing.T) {
 	r, general, ann := connectedRig(t, quick(), answerN)
 	r.w.Leave(general, slacktest.BotUserID)
 	q := target{name: conversation(general), to: []string{"1700000000.000100"}}
-	if _, err := r.connector.Reply(q.name, q.to).Send(context.Background(), piece("lost")); !errors.Is(err, channel.ErrGone) {
-		t.Errorf("got %v", err)
-	}
+	check.Error(t, check.ErrorOf(r.connector.Reply(q.name, q.to).Send(context.Background(), piece("lost"))), channel.ErrGone)
 	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "still there?"})
 	r.answered(r.w.DM(ann), "answer 1")
 }
@@ -202,9 +210,7 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	r.begin()
 	text := strings.Repeat("All work and no play. ", 1500)
 	pieces := r.connector.Split(text)
-	if len(pieces) != 3 {
-		t.Fatalf("%d pieces", len(pieces))
-	}
+	check.Len(t, "pieces", pieces, 3)
 	w := r.connector.Reply(q.name, q.to)
 	w.Show(text)
 	r.eventually("the first piece is shown", func() bool { return len(r.own(q.channel)) == 1 })
@@ -219,9 +225,7 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 
 func TestWhereMarkdownIsRefused(t *testing.T) {
 	t.Parallel()
-	r := idle(t)
-	q := r.question(false)
-	r.begin()
+	r, q := asked(t, false)
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 	text := strings.Repeat("a < b & <!here>. ", 600) // 10 200 characters
 	r.send(r.connector.Reply(q.name, q.to), piece(text))
@@ -259,18 +263,5 @@ func TestStatus(t *testing.T) {
 		w.(*writer).Working()
 		r.eventually("it is renewed", func() bool { return len(r.w.Calls(statusMethod)) > 3 })
 		w.Cancel()
-	})
-	t.Run("is not asked for where it is refused", func(t *testing.T) {
-		r := idle(t)
-		r.w.Fail(slacktest.Fault{Method: statusMethod, Error: "unknown_method", Times: -1})
-		q := r.question(true)
-		r.begin()
-		for _, reply := range []string{"r1", "r2"} {
-			w := r.connector.Reply(q.name, q.to)
-			w.(*writer).Working()
-			r.send(w, channel.Piece{Reply: reply, Parts: 1, Text: reply})
-		}
-		r.answered(q.channel, "r1", "r2")
-		check.Equal(t, "how often it was tried", len(r.w.Calls(statusMethod)), 1)
 	})
 }

@@ -22,7 +22,7 @@ func TestPlain(t *testing.T) {
 	t.Run("replies stand alone on the output, in order", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n\n   \ntwo\nthree", echo)
 		check.Equal(t, "result", s.out.String(), "you said one\nyou said two\nyou said three\n")
-		check.Equal(t, fmt.Sprintf("got %q on the error stream", s.err), s.err.String(), "")
+		check.Equal(t, "the error stream", s.err.String(), "")
 	})
 	t.Run("a line is answered before the next is said", func(t *testing.T) {
 		var s *session
@@ -34,11 +34,11 @@ func TestPlain(t *testing.T) {
 	})
 	t.Run("a command is answered on the output", func(t *testing.T) {
 		s := talk(t, Options{}, "/help\n", echo)
-		check.Contains(t, fmt.Sprint(s.out), s.out.String(), "/compact [focus]")
+		check.Contains(t, "the output", s.out.String(), "/compact [focus]")
 	})
 	t.Run("what looks like a command is a message", func(t *testing.T) {
 		s := talk(t, Options{}, "/etc/passwd\n", echo)
-		check.Equal(t, fmt.Sprint(s.out), s.out.String(), "you said /etc/passwd\n")
+		check.Equal(t, "the output", s.out.String(), "you said /etc/passwd\n")
 	})
 	t.Run("what a stranger wrote reaches no terminal behind the pipe", func(t *testing.T) {
 		s := talk(t, Options{}, "hello\n", func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -62,9 +62,8 @@ func TestPlainEnds(t *testing.T) {
 		s := talk(t, Options{}, long+"\n"+strings.Repeat("x", maxLine+1)+"\nafter\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("yes"), nil
 		})
-		if s.out.String() != "yes\nyes\n" || !strings.Contains(s.err.String(), "more than 4 MB") {
-			t.Errorf("output %q, errors %q", s.out, s.err)
-		}
+		check.Equal(t, "the output", s.out.String(), "yes\nyes\n")
+		check.Contains(t, "the errors", s.err.String(), "more than 4 MB")
 		conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
 		messages, err := conversation.Transcript().Page(t.Context(), 1, 10)
 		if err != nil || len(messages) != 4 || strings.TrimSpace(messages[0].Text) != strings.TrimSpace(long) {
@@ -120,7 +119,7 @@ func TestPlainEnds(t *testing.T) {
 
 func TestPipeAsksForNoApproval(t *testing.T) {
 	s := talk(t, Options{}, "please add\n", channeltest.Add)
-	check.Contains(t, fmt.Sprint(s.out), s.out.String(), "there is no one to ask here")
+	check.Contains(t, "the output", s.out.String(), "there is no one to ask here")
 }
 
 func TestUnacceptedMessages(t *testing.T) {

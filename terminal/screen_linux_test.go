@@ -47,7 +47,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(echo))
 		_, _ = k.connector.Notes().Write([]byte("a log line\n"))
 		k.screen.wait(t, "a log line")
-		check.Lacks(t, fmt.Sprint(k.raw), k.raw.String(), "\x1b[2m")
+		check.Lacks(t, "the screen", k.raw.String(), "\x1b[2m")
 	})
 	t.Run("what a stranger wrote cannot change the terminal", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -73,10 +73,8 @@ func TestEditorEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
 		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
-		after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
-		if err != nil || *after != *before {
-			t.Errorf("before %+v, after %+v, %v", before, after, err)
-		}
+		after := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
+		check.Equal(t, "the state of the terminal afterwards", *after, *before)
 	})
 	t.Run("the arrow key brings back a line of an earlier session", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "history")
@@ -87,8 +85,6 @@ func TestEditorEnds(t *testing.T) {
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the file is readable by others: %v, %v", info.Mode(), err)
-		}
+		check.Equal(t, "the mode of the file", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
 	})
 }

@@ -96,7 +96,6 @@ func TestHistory(t *testing.T) {
 	if again.Len() != maxHistory || again.At(0) != "line 1004" || again.At(maxHistory-1) != "line 5" {
 		t.Errorf("got %d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))
 	}
-	text, err := os.ReadFile(file)
-	check.NoError(t, err)
+	text := check.Must(os.ReadFile(file))(t)
 	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)
 }

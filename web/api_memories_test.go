@@ -17,9 +17,8 @@ func TestMemories(t *testing.T) {
 	c := must(r.store.Find(t.Context(), garden))
 	saved := must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", PersonID: "ada", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Ada prefers green tea", Importance: 0.8}}))
 	one := fmt.Sprintf("/api/memories/%d", saved.ID)
-	var list memoryList
-	r.do(200, &list, "GET", "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d", "")
-	check.Equal(t, fmt.Sprint(list), list.Total, 1)
+	list := get[memoryList](r, "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d")
+	check.Equal(t, "memories in all", list.Total, 1)
 	check.Equal(t, "memory", list.Memories[0].Content, "Ada prefers green tea")
 	var m memoryAnswer
 	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
@@ -32,9 +31,8 @@ func TestMemories(t *testing.T) {
 	if r.do(200, &m, "PATCH", one, `{"state": "active"}`); m.State != "active" {
 		t.Errorf("%+v", m)
 	}
-	var found recalled
-	r.do(200, &found, "GET", "/api/recall?q=green+tea&conversation=terminal:garden", "")
-	check.Len(t, fmt.Sprint(found), found.Memories, 1)
+	found := get[recalled](r, "/api/recall?q=green+tea&conversation=terminal:garden")
+	check.Len(t, "memories", found.Memories, 1)
 	check.Equal(t, "id of the memory found", found.Memories[0].ID, saved.ID)
 	r.do(204, nil, "DELETE", one, "")
 	r.do(404, nil, "GET", one, "")

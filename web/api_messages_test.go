@@ -16,16 +16,15 @@ func TestChatAPI(t *testing.T) {
 	for range 2 { // the second is the same message
 		r.do(202, &taken, "POST", path, `{"id": "one", "text": " I prefer green tea. ", "compaction": {"background_threshold": 0.7}}`)
 	}
-	check.Equal(t, fmt.Sprint(taken), taken.ID, "one")
+	check.Equal(t, "the message", taken.ID, "one")
 	check.Equal(t, "answer", taken.Answer, "")
 	r.idle("web:shop")
-	var list messageList
-	r.do(200, &list, "GET", path, "")
-	check.Len(t, fmt.Sprint(list), list.Messages, 2)
+	list := get[messageList](r, path)
+	check.Len(t, "messages", list.Messages, 2)
 	check.Equal(t, "first message", list.Messages[0].Text, "I prefer green tea.")
 	check.Equal(t, "second message", list.Messages[1].Text, "Noted.")
 	r.do(200, &taken, "POST", path, `{"id": "two", "text": "/context"}`)
-	check.Contains(t, fmt.Sprint(taken), taken.Answer, "messages")
+	check.Contains(t, "the answer", taken.Answer, "messages")
 	for _, c := range []struct {
 		name, path, body, says string
 		status                 int

@@ -19,8 +19,7 @@ func TestConversationsAPI(t *testing.T) {
 	r.talk(hostile, 1)
 
 	t.Run("a list has how full each is, and finds names", func(t *testing.T) {
-		var list conversationList
-		r.do(200, &list, "GET", "/api/conversations?limit=1", "")
+		list := get[conversationList](r, "/api/conversations?limit=1")
 		if list.Total != 2 || len(list.Conversations) != 1 || list.Conversations[0].Channel != hostile {
 			t.Errorf("%+v", list)
 		}
@@ -30,15 +29,13 @@ func TestConversationsAPI(t *testing.T) {
 		}
 	})
 	t.Run("one shows what cairn context shows, and its policy with origins", func(t *testing.T) {
-		var one conversationAnswer
-		r.do(200, &one, "GET", at(garden, ""), "")
+		one := get[conversationAnswer](r, at(garden, ""))
 		if one.Channel != garden || one.Messages != 10 || one.Max != 8000 || len(one.Settings) == 0 || one.Settings[0].Origin != "built in" {
 			t.Errorf("%+v", one)
 		}
 	})
 	t.Run("a name with slashes and signs is percent-encoded", func(t *testing.T) {
-		var one conversationAnswer
-		r.do(200, &one, "GET", at(hostile, ""), "")
+		one := get[conversationAnswer](r, at(hostile, ""))
 		check.Equal(t, "channel", one.Channel, hostile)
 		r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")
 	})
@@ -49,8 +46,7 @@ func TestConversationsAPI(t *testing.T) {
 			if before > 0 {
 				query += fmt.Sprint("&before=", before)
 			}
-			var list messageList
-			r.do(200, &list, "GET", at(garden, "/messages"+query), "")
+			list := get[messageList](r, at(garden, "/messages"+query))
 			for i := len(list.Messages) - 1; i >= 0; i-- {
 				seen = append(seen, list.Messages[i].Seq)
 			}
@@ -61,8 +57,7 @@ func TestConversationsAPI(t *testing.T) {
 		check.Equal(t, "seqs of all pages", fmt.Sprint(seen), "[10 9 8 7 6 5 4 3 2 1]")
 	})
 	t.Run("q finds messages", func(t *testing.T) {
-		var list messageList
-		r.do(200, &list, "GET", at(garden, "/messages?q=plot+3"), "")
+		list := get[messageList](r, at(garden, "/messages?q=plot+3"))
 		if len(list.Messages) == 0 || list.Messages[0].Seq != 7 || list.Messages[0].Match == "" {
 			t.Errorf("%+v", list)
 		}
@@ -76,26 +71,23 @@ func TestCompactAndUndo(t *testing.T) {
 	watch := r.watch("", "")
 	var job jobAnswer
 	r.do(202, &job, "POST", at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
-	check.Equal(t, fmt.Sprint(job), job.State, "started")
+	check.Equal(t, "the job", job.State, "started")
 	check.Equal(t, "start of the compaction", job.From, 1)
 	check.Equal(t, "end of the compaction", job.To, 12)
 	applied := watch.until(t, `"state":"applied"`)
 	check.Contains(t, "applied", applied, `"before_tokens":`)
 	check.Lacks(t, "applied", applied, `"after_tokens":0`)
-	var list summaryList
-	r.do(200, &list, "GET", at(garden, "/summaries"), "")
-	check.Len(t, fmt.Sprint(list), list.Stack, 1)
+	list := get[summaryList](r, at(garden, "/summaries"))
+	check.Len(t, "the stack", list.Stack, 1)
 	t.Run("a summary leads to its messages, page by page", func(t *testing.T) {
-		var one summaryAnswer
-		r.do(200, &one, "GET", at(garden, fmt.Sprintf("/summaries/%d?limit=10", list.Stack[0].ID)), "")
+		one := get[summaryAnswer](r, at(garden, fmt.Sprintf("/summaries/%d?limit=10", list.Stack[0].ID)))
 		if len(one.Messages) != 10 || one.From != 11 || one.Summary.To != 12 {
 			t.Errorf("%d messages, from %d, %+v", len(one.Messages), one.From, one.Summary)
 		}
 		r.do(404, nil, "GET", at(garden, "/summaries/999"), "")
 	})
 	t.Run("the history rises to what was measured and falls there", func(t *testing.T) {
-		var h historyAnswer
-		r.do(200, &h, "GET", at(garden, "/history"), "")
+		h := get[historyAnswer](r, at(garden, "/history"))
 		if len(h.Compactions) != 1 || h.Compactions[0].Trigger != "manual" || h.Compactions[0].BeforeTokens <= h.Compactions[0].AfterTokens {
 			t.Fatalf("%+v", h.Compactions)
 		}
@@ -125,11 +117,9 @@ func TestCompactAndUndo(t *testing.T) {
 	})
 	t.Run("undo reverts it", func(t *testing.T) {
 		r.do(200, &job, "POST", at(garden, "/undo"), "")
-		var after summaryList
-		r.do(200, &after, "GET", at(garden, "/summaries"), "")
-		if job.State != "undone" || len(after.Stack) != 0 {
-			t.Errorf("%+v, %+v", job, after)
-		}
+		after := get[summaryList](r, at(garden, "/summaries"))
+		check.Equal(t, "the state", job.State, "undone")
+		check.Len(t, "the stack", after.Stack, 0)
 	})
 }
 
@@ -186,8 +176,7 @@ func closedConnector(t *testing.T, r *rig) {
 		t.Errorf("compact: %+v", job)
 	}
 	applied := func() bool {
-		var d conversationAnswer
-		r.do(200, &d, "GET", at(name, ""), "")
+		d := get[conversationAnswer](r, at(name, ""))
 		return len(d.Stack) > 0 && d.Running == ""
 	}
 	for end := time.Now().Add(20 * time.Second); !applied(); time.Sleep(10 * time.Millisecond) {
@@ -212,8 +201,7 @@ func TestSettings(t *testing.T) {
 	r.talk(garden, 1)
 	value := func(key string) channel.Setting {
 		t.Helper()
-		var a settingsAnswer
-		r.do(200, &a, "GET", at(garden, "/settings"), "")
+		a := get[settingsAnswer](r, at(garden, "/settings"))
 		for _, s := range a.Settings {
 			if s.Key == key {
 				return s

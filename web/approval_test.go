@@ -37,8 +37,7 @@ func (r *rig) waits() channel.Approval {
 
 func TestApprovalAPI(t *testing.T) {
 	r, box, waits := asking(t)
-	var d conversationAnswer
-	r.do(200, &d, "GET", at(pane, ""), "")
+	d := get[conversationAnswer](r, at(pane, ""))
 	if len(d.Approvals) != 1 || d.Approvals[0].Code != waits.Code || d.Approvals[0].Tool != "calc_add" || strings.Contains(d.Approvals[0].Arguments, "a1B2a1B2") {
 		t.Errorf("got %+v", d.Approvals)
 	}

@@ -63,8 +63,7 @@ func TestPagesInBrowser(t *testing.T) {
 	r := hostileRig(t)
 	b := newBrowser(t, r.url)
 	d := settled(r)
-	var memories memoryList
-	r.do(200, &memories, "GET", "/api/memories", "")
+	memories := get[memoryList](r, "/api/memories")
 	if len(d.Stack) == 0 || len(memories.Memories) == 0 {
 		t.Fatal("got an empty page")
 	}

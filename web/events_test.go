@@ -122,8 +122,7 @@ func TestWatcherResumes(t *testing.T) {
 
 func TestSlowWatcherIsDropped(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	check.NoError(t, err)
+	conn := check.Must(net.Dial("tcp", strings.TrimPrefix(r.url, "http://")))(t)
 	defer conn.Close()
 	must(fmt.Fprintf(conn, "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 	watchers := func() int {

@@ -58,8 +58,7 @@ func TestMCPAnswersMatchSchema(t *testing.T) {
 	all(false) // of nothing
 	r.talk(here, 120)
 	all(true)
-	var summaries summaryList
-	r.do(200, &summaries, "GET", at(here, "/summaries"), "")
+	summaries := get[summaryList](r, at(here, "/summaries"))
 	check("expand", map[string]any{"conversation": here, "summary": summaries.Stack[0].ID})
 }
 

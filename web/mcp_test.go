@@ -50,6 +50,16 @@ func called(t *testing.T, s *sdk.ClientSession, tool string, arguments map[strin
 	return result.Content[0].(*sdk.TextContent).Text, result.IsError
 }
 
+// calls has a tool called that must succeed, and returns its answer, which must contain a text.
+func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]any, want string) string {
+	t.Helper()
+	text, failed := called(t, s, tool, arguments)
+	if failed || !strings.Contains(text, want) {
+		t.Errorf("%s: got %.300s, want %s", tool, text, want)
+	}
+	return text
+}
+
 func TestMCPReadTools(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(here, 120)
@@ -57,10 +67,8 @@ func TestMCPReadTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := must(r.mcpClient(""))
-	var memories memoryList
-	r.do(200, &memories, "GET", "/api/memories?q=gate+opens+noon&kind=fact", "")
-	var summaries summaryList
-	r.do(200, &summaries, "GET", at(here, "/summaries"), "")
+	memories := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact")
+	summaries := get[summaryList](r, at(here, "/summaries"))
 	for tool, c := range map[string]struct {
 		arguments map[string]any
 		want      string
@@ -75,9 +83,7 @@ func TestMCPReadTools(t *testing.T) {
 		"usage":         {map[string]any{"by": "model"}, `"rows"`},
 		"simulate":      {map[string]any{"conversation": here, "variants": []map[string]any{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
 	} {
-		if text, failed := called(t, s, tool, c.arguments); failed || !strings.Contains(text, c.want) || !json.Valid([]byte(text)) {
-			t.Errorf("%s: got %.300s", tool, text)
-		}
+		check.Equal(t, tool+": valid JSON", json.Valid([]byte(calls(t, s, tool, c.arguments, c.want))), true)
 	}
 	refused := []struct {
 		tool      string
@@ -140,28 +146,20 @@ func TestMCPWriteTools(t *testing.T) {
 	s := must(r.mcpClient("a-long-secret-token"))
 	save := map[string]any{"conversation": here, "content": "Ada prefers green tea in the garden", "kind": "preference"}
 	var saved memoryAnswer
-	if text, failed := called(t, s, "memory_save", save); failed || json.Unmarshal([]byte(text), &saved) != nil || saved.Kind != "preference" {
-		t.Fatalf("got %s", text)
-	}
+	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "memory_save", save, "")), &saved))
+	check.Equal(t, "the kind", saved.Kind, "preference")
 	if text, failed := called(t, s, "memory_save", map[string]any{"conversation": here, "content": "x", "kind": "wish"}); !failed || !strings.Contains(text, "wish") {
 		t.Errorf("got %s", text)
 	}
-	if text, failed := called(t, s, "memory_forget", map[string]any{"id": saved.ID}); failed || !strings.Contains(text, `"state":"forgotten"`) {
-		t.Errorf("got %s", text)
-	}
+	calls(t, s, "memory_forget", map[string]any{"id": saved.ID}, `"state":"forgotten"`)
 	var before, after summaryList
-	text, failed := called(t, s, "summaries", map[string]any{"conversation": here})
-	if failed || json.Unmarshal([]byte(text), &before) != nil {
-		t.Errorf("got %s", text)
-	}
+	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "summaries", map[string]any{"conversation": here}, "")), &before))
 	watch := r.watch("", "", "Authorization: Bearer a-long-secret-token")
-	if text, failed := called(t, s, "compact", map[string]any{"conversation": here, "focus": "the gate", "keep_last_n": 2}); failed || !strings.Contains(text, `"state":"started"`) {
-		t.Errorf("got %s", text)
-	}
+	calls(t, s, "compact", map[string]any{"conversation": here, "focus": "the gate", "keep_last_n": 2}, `"state":"started"`)
 	watch.until(t, `"state":"applied"`)
-	text, failed = called(t, s, "summaries", map[string]any{"conversation": here})
-	if failed || json.Unmarshal([]byte(text), &after) != nil || after.Total <= before.Total {
-		t.Errorf("got %d summaries before, then %s", before.Total, text)
+	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "summaries", map[string]any{"conversation": here}, "")), &after))
+	if after.Total <= before.Total {
+		t.Errorf("got %d summaries after the compaction, want more than the %d before", after.Total, before.Total)
 	}
 }
 

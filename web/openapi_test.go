@@ -36,9 +36,8 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 		}
 		path := strings.NewReplacer("{name}", "terminal:garden", "{id}", "1").Replace(route.path)
 		resp := r.request(route.method, path+"?no_such_parameter=1", "")
-		if resp.StatusCode != http.StatusBadRequest || resp.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s: status %d, %s", route.pattern(), resp.StatusCode, resp.Header.Get("Content-Type"))
-		}
+		check.Equal(t, route.pattern()+": status", resp.StatusCode, http.StatusBadRequest)
+		check.Equal(t, "Content-Type", resp.Header.Get("Content-Type"), "application/problem+json")
 	}
 	if resp := r.request("DELETE", "/api/conversations", ""); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET" {
 		t.Error(resp.Status, resp.Header)

@@ -65,10 +65,8 @@ func TestPages(t *testing.T) {
 	if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember Ada prefers "+hostile); err != nil {
 		t.Fatal(err)
 	}
-	var list memoryList
-	r.do(200, &list, "GET", "/api/memories?q=prefers", "")
-	var d conversationAnswer
-	r.do(200, &d, "GET", at(here, ""), "")
+	list := get[memoryList](r, "/api/memories?q=prefers")
+	d := get[conversationAnswer](r, at(here, ""))
 	if len(d.Stack) == 0 || len(list.Memories) == 0 {
 		t.Fatalf("%d summaries, %d memories", len(d.Stack), len(list.Memories))
 	}
@@ -101,9 +99,7 @@ func TestPages(t *testing.T) {
 		if status != 200 {
 			t.Errorf("%s: %d %s", page, status, text)
 		}
-		for _, want := range wants {
-			check.Contains(t, "text", text, want)
-		}
+		check.Contains(t, "text", text, wants...)
 		for _, evil := range []string{"<script>alert", "<img src=x", "<svg onload", " style="} {
 			if !strings.HasPrefix(page, "/static/") && strings.Contains(text, evil) {
 				t.Errorf("%s has %q", page, evil)
@@ -123,8 +119,7 @@ func TestForms(t *testing.T) {
 	if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember Ada prefers tea"); err != nil {
 		t.Fatal(err)
 	}
-	var list memoryList
-	r.do(200, &list, "GET", "/api/memories?q=prefers+tea", "")
+	list := get[memoryList](r, "/api/memories?q=prefers+tea")
 	memory, p := fmt.Sprintf("/memories/%d", list.Memories[0].ID), pageOf(here)
 	for _, c := range []struct {
 		path string

@@ -149,6 +149,13 @@ func (r *rig) do(status int, v any, method, path, body string, headers ...string
 	return string(text)
 }
 
+// get asks for something that is there.
+func get[T any](r *rig, path string) (v T) {
+	r.t.Helper()
+	r.do(200, &v, "GET", path, "")
+	return v
+}
+
 // talk sends n messages, which are answered.
 func (r *rig) talk(conversation string, n int) {
 	r.t.Helper()

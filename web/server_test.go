@@ -56,9 +56,8 @@ func TestLogin(t *testing.T) {
 	}
 	origin := "Sec-Fetch-Site: same-origin"
 	resp := r.request("GET", "/?q=1", "", "Accept: text/html")
-	if resp.StatusCode != 303 || resp.Header.Get("Location") != "/login?next=%2F%3Fq%3D1" {
-		t.Error(resp.Status, resp.Header)
-	}
+	check.Equal(t, "status code", resp.StatusCode, 303)
+	check.Equal(t, "Location", resp.Header.Get("Location"), "/login?next=%2F%3Fq%3D1")
 	r.do(200, nil, "GET", "/login?next=%2F%3Fq%3D1", "")
 
 	resp = form(url.Values{"token": {"correct-horse-battery"}, "next": {"/?q=1"}}, origin)
@@ -75,9 +74,7 @@ func TestLogin(t *testing.T) {
 		r.do(403, nil, "GET", list, "", session, "Sec-Fetch-Site: cross-site")
 	})
 	t.Run("a form without an origin is refused", func(t *testing.T) {
-		if resp := form(url.Values{"token": {"correct-horse-battery"}}); resp.StatusCode != 403 {
-			t.Error(resp.Status)
-		}
+		check.Equal(t, "status code", form(url.Values{"token": {"correct-horse-battery"}}).StatusCode, 403)
 	})
 	t.Run("the redirect stays on this site", func(t *testing.T) {
 		for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
@@ -104,9 +101,7 @@ func TestLogin(t *testing.T) {
 			}
 		}
 		resp := form(url.Values{"token": {"correct-horse-battery"}}, origin)
-		if resp.StatusCode != 429 {
-			t.Error(resp.Status)
-		}
+		check.Equal(t, "status code", resp.StatusCode, 429)
 		if resp := r.request("GET", list, "", "Authorization: Bearer correct-horse-battery"); resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" {
 			t.Error(resp.Status, resp.Header)
 		}

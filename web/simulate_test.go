@@ -61,9 +61,7 @@ func TestSettingsArePreviewed(t *testing.T) {
 		status, text := r.get(p + query)
 		check.Equal(t, query, status, 200)
 		check.Lacks(t, query+": text", text, "<script>alert")
-		for _, want := range wants {
-			check.Contains(t, "text", text, want)
-		}
+		check.Contains(t, "text", text, wants...)
 	}
 	status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}, "keep_first": {"0"}})
 	check.Equal(t, "apply", status, 303)
@@ -76,8 +74,7 @@ func TestSettingsArePreviewed(t *testing.T) {
 func TestHistoryShowsProviderCounts(t *testing.T) {
 	r := newRig(t, rigOptions{}) // its model counts 1000 tokens for each prompt
 	r.talk(here, 3)
-	var h historyAnswer
-	r.do(200, &h, "GET", at(here, "/history"), "")
+	h := get[historyAnswer](r, at(here, "/history"))
 	reserve := compactor.Reserve(500, 8000)
 	counted := 0
 	for _, u := range h.Used {

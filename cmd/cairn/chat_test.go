@@ -28,10 +28,8 @@ func TestChatWithoutSettings(t *testing.T) {
 	})
 	t.Run("only the owner can read the data", func(t *testing.T) {
 		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
-			info, err := os.Stat(filepath.Join(p.dir, name))
-			if err != nil || info.Mode().Perm() != want {
-				t.Errorf("%s: %v, %v", name, info.Mode(), err)
-			}
+			info := check.Must(os.Stat(filepath.Join(p.dir, name)))(t)
+			check.Equal(t, name, info.Mode().Perm(), want)
 		}
 	})
 	t.Run("--data and data_dir name another folder", func(t *testing.T) {
@@ -153,23 +151,20 @@ func isWorker(x *llmtest.Exchange) bool {
 func TestChatWithAServer(t *testing.T) {
 	t.Parallel()
 	rest := make(chan struct{})
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Piece("One ")
 		<-rest
 		x.Say("two.")
 	})
-	defer server.Close()
 	p := newFolder(t, "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=test-model")
 	l := p.start("chat", "--json")
 	l.say(`{"text":"count","id":"1"}`)
 	l.until(`"accepted"`)
 	close(rest)
 	lines := l.until(`"reply"`)
-	check.Contains(t, fmt.Sprint(lines), lines[len(lines)-1], `"text":"One two."`)
+	check.Contains(t, "the last line", lines[len(lines)-1], `"text":"One two."`)
 	l.end()
-	if refused := server.Refusals(); len(refused) > 0 {
-		t.Errorf("a strict server rejects: %q", refused)
-	}
+	check.Len(t, "what a strict server rejects", server.Refusals(), 0)
 	got := server.Requests()[0]
 	check.Equal(t, "asked", got.Model, "test-model")
 	check.Equal(t, "Authorization header", got.Header.Get("Authorization"), "Bearer sk-test")
@@ -178,7 +173,7 @@ func TestChatWithAServer(t *testing.T) {
 func TestInterruptedTurn(t *testing.T) {
 	t.Parallel()
 	stopped := make(chan struct{})
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		select {
 		case <-stopped:
 			x.Say("Here I am.")
@@ -187,7 +182,6 @@ func TestInterruptedTurn(t *testing.T) {
 			x.Wait(time.Minute) // until the client is gone
 		}
 	})
-	defer server.Close()
 	p := newFolder(t)
 	writeServerSettings(p, server)
 	l := p.start("chat", "--json", "--channel", "a")

@@ -56,7 +56,7 @@ func TestUsage(t *testing.T) {
 	}
 	t.Run("a mistake leaves no data folder behind", func(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-			t.Error("output")
+			t.Error("there is a data folder, want none")
 		}
 	})
 	t.Run("help names the exit codes and examples", func(t *testing.T) {
@@ -176,9 +176,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
 		p.must("hello\n", "chat")
-		r := p.run("", "import", "b.jsonl")
-		check.Equal(t, "exit code", r.code, exitInUse)
-		check.Contains(t, "errors", r.err, "--channel")
+		p.fails(exitInUse, "--channel", "import", "b.jsonl")
 		if rows := parse[row](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
 			t.Errorf("got %d messages, first %q", len(rows), rows[0].Text)
 		}
@@ -225,11 +223,9 @@ func TestImportMistakes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newFolder(t)
-			r := p.run("", "import", p.write("past.jsonl", test.text))
-			check.Equal(t, "exit code", r.code, exitFailed)
-			check.Contains(t, "errors", r.err, test.want)
+			p.fails(exitFailed, test.want, "import", p.write("past.jsonl", test.text))
 			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
-				t.Error("got an import")
+				t.Error("there is a data folder, want none")
 			}
 		})
 	}

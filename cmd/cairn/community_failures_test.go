@@ -195,9 +195,7 @@ func (c *community) wantEachAnsweredOnce() {
 	for i, s := range c.spots {
 		order, count := s.answered()
 		for _, q := range c.questions[i] {
-			if count[q] != 1 {
-				c.t.Errorf("%s: %s was answered %d times", s.name, q, count[q])
-			}
+			check.Equal(c.t, s.name+": answers to "+q, count[q], 1)
 		}
 		check.EqualAll(c.t, s.name+": answered in another order", order, c.questions[i])
 	}

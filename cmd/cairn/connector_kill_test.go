@@ -78,7 +78,7 @@ const begin, end = "This is where we stand: ", "the gate is green."
 
 func (s connectorStep) die(t *testing.T, on side) {
 	killed := make(chan struct{})
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		select {
 		case <-killed:
 		default:
@@ -90,7 +90,6 @@ func (s connectorStep) die(t *testing.T, on side) {
 		}
 		x.Say(begin, end)
 	})
-	defer server.Close()
 	p := newPlatforms(t)
 	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 	r := f.background("run")
@@ -109,9 +108,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 	on.say(p, "And now?")
 	p.until(r, "the next answer", func() bool { return len(on.shown(p)) > 2 && strings.HasSuffix(on.shown(p)[2], end) })
 	r.signal(syscall.SIGTERM)
-	if code := r.code(); code != 143 {
-		t.Errorf("exit code %d\n%s", code, r.errs)
-	}
+	r.exits(143)
 	if said := on.shown(p); !slices.Equal(said, []string{begin + end, begin + end, begin + end}) {
 		t.Errorf("got %q\n%s", said, r.errs)
 	}

@@ -116,9 +116,8 @@ func TestContainerFile(t *testing.T) {
 	}
 	understood(t, command)
 	understood(t, probe[1:])
-	if probe[0] != entry[0] || probe[len(probe)-1] != command[len(command)-1] {
-		t.Errorf("%q does not query the address of %q", probe, command)
-	}
+	check.Equal(t, "the program that the probe runs", probe[0], entry[0])
+	check.Equal(t, "the address that the probe asks", probe[len(probe)-1], command[len(command)-1])
 	if user := first(t, `^USER (\d+)`, file); user == "0" {
 		t.Error("user")
 	}

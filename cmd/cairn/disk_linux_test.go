@@ -132,14 +132,13 @@ func (p folder) heard(channel string) string {
 func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	t.Parallel()
 	asked, goOn := make(chan struct{}, 9), make(chan struct{})
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if !isStartCheck(x.Request) {
 			asked <- struct{}{}
 			<-goOn
 		}
 		x.Say("Here I am.")
 	})
-	defer server.Close()
 	p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello?","id":"1"}`)
@@ -152,9 +151,8 @@ func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	check.Contains(t, "last reply", line[len(line)-1], "Here I am.")
 	l.in.Close()
 	rest, code := l.rest()
-	if code != 0 || strings.Contains(strings.Join(rest, ""), `"reply"`) {
-		t.Errorf("exit code %d; it went on with %q", code, rest)
-	}
+	check.Equal(t, "the exit code", code, 0)
+	check.Lacks(t, "what it went on with", strings.Join(rest, ""), `"reply"`)
 	check.Equal(t, "stored copies of the answer", strings.Count(p.must("", "transcript", "--json"), "Here I am."), 1)
 }
 
@@ -183,7 +181,7 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 		return f.count("SELECT count(*) FROM messages WHERE text IN ('two', 'three') OR text LIKE '% two' OR text LIKE '% three'") == 4 && f.waiting() == 0
 	})
 	r.signal(syscall.SIGTERM)
-	check.Equal(t, "exit code", r.code(), 143)
+	r.exits(143)
 	said := r.errs.String()
 	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
 		if n := strings.Count(said, warning); n != 1 {

@@ -18,9 +18,7 @@ import (
 func TestMemoriesPage(t *testing.T) {
 	page := read(t, checkout+"/docs/memories.md")
 	for _, k := range summarize.MemoryKinds {
-		if !strings.Contains(page, fmt.Sprintf("| %s | %.1f", k.Name, k.Importance)) {
-			t.Errorf("the page lacks: the importance of %s is %.1f", k.Name, k.Importance)
-		}
+		check.Contains(t, "the page", page, fmt.Sprintf("| %s | %.1f", k.Name, k.Importance))
 	}
 }
 

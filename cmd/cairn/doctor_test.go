@@ -35,16 +35,12 @@ func TestDoctor(t *testing.T) {
 		t.Parallel()
 		p := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, failing["a wrong key"].do).URL, "OPENAI_MODEL=m")
 		p.write("config.toml", "workers = 0")
-		r := p.run("", "doctor")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "output", r.out, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
+		p.doctorSays(exitFailed, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
 	})
 	t.Run("the intent is off", func(t *testing.T) {
 		t.Parallel()
 		p, _ := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
-		r := p.run("", "doctor")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "output of doctor", r.out, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
+		p.doctorSays(exitFailed, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
 	})
 }
 
@@ -57,9 +53,7 @@ func TestDoctorFindsDamage(t *testing.T) {
 		db := check.Must(sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")))(t)
 		defer db.Close()
 		check.Must(db.Exec("UPDATE conversations SET next_seq = 1"))(t)
-		r := p.run("", "doctor")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "output of doctor", r.out, "terminal:general: the next message would get the number 1, which is taken", "to restore: stop the bot")
+		p.doctorSays(exitFailed, "terminal:general: the next message would get the number 1, which is taken", "to restore: stop the bot")
 	})
 	t.Run("a database with damaged pages is restored from the newest backup, as it says", func(t *testing.T) {
 		t.Parallel()
@@ -71,17 +65,13 @@ func TestDoctorFindsDamage(t *testing.T) {
 		check.NoError(t, os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700))
 		p.must("", "backup", newest)
 		p.damage("message_terms")
-		r := p.run("", "doctor")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "output of doctor", r.out, "run `cairn restore "+newest+"`, the newest backup")
+		p.doctorSays(exitFailed, "run `cairn restore "+newest+"`, the newest backup")
 		p.must("", "restore", newest)
 		check.Contains(t, "output", p.must("", "doctor"), "1 backup, the newest is "+newest)
 		check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)
 		check.NoError(t, os.Remove(filepath.Join(p.dir, newest)))
 		p.damage("messages")
-		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "there is none in data/backups") {
-			t.Errorf("without a backup: exit code %d, %s", r.code, r.out)
-		}
+		p.doctorSays(exitFailed, "there is none in data/backups")
 	})
 	t.Run("a folder nobody may write into is no place for a bot", func(t *testing.T) {
 		t.Parallel()

@@ -102,9 +102,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 			"[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
 		check.Equal(t, "exit code", r.code, exitFailed)
 		check.Contains(t, "output", r.out, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)
-		if refusals := claude.Refusals(); len(refusals) > 0 {
-			t.Errorf("got refusals %q", refusals)
-		}
+		check.Len(t, "refusals", claude.Refusals(), 0)
 	})
 	t.Run("an address without an interface", func(t *testing.T) {
 		t.Parallel()

@@ -43,14 +43,13 @@ func get(t *testing.T, url string) (code int, body string) {
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if broken.Load() {
 			x.Refuse(http.StatusUnauthorized, "", `{"error":{"message":"no hush-key here"}}`)
 			return
 		}
 		x.Say("Here I am.")
 	})
-	defer server.Close()
 	p := newPlatforms(t)
 	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-key")
 	r := f.background("run", "--health", "127.0.0.1:0")
@@ -63,9 +62,7 @@ func TestHealth(t *testing.T) {
 			code, said = get(t, url+"/readyz")
 			return code == want && strings.Contains(said, words)
 		})
-		for _, secret := range []string{"hush", slacktest.BotToken, slacktest.AppToken, "Where are you", "Here I am"} {
-			check.Lacks(t, "health answer", said, secret)
-		}
+		check.Lacks(t, "health answer", said, "hush", slacktest.BotToken, slacktest.AppToken, "Where are you", "Here I am")
 	}
 	p.open(r)
 	ready(200, `{"part":"discord","ok":true},{"part":"slack","ok":true},{"part":"database","ok":true}`)
@@ -131,16 +128,13 @@ func metricsOfHealth(t *testing.T, url string) {
 		`cairn_model_requests_total{model="m",work="turn"} 2`, `cairn_model_requests_total{model="m",work="summary"} 0`,
 		`cairn_model_cost_total{kind="output",model="m",work="turn"} 0`, `cairn_compactions_total{state="applied",trigger="emergency"} 0`,
 	} {
-		if code != 200 || !strings.Contains(said, "\n"+want+"\n") {
-			t.Errorf("%d: %q is not in\n%s", code, want, said)
-		}
+		check.Equal(t, "the status", code, 200)
+		check.Contains(t, "the answer", said, "\n"+want+"\n")
 	}
 	if !strings.Contains(said, "\ncairn_outbox_pieces ") { // the last answer may be on its way
 		t.Errorf("got no outbox in\n%s", said)
 	}
-	for _, typed := range []string{"Where are you", "And now", slacktest.BotToken, "hush"} {
-		check.Lacks(t, "health answer", said, typed)
-	}
+	check.Lacks(t, "health answer", said, "Where are you", "And now", slacktest.BotToken, "hush")
 }
 
 func TestHealthAddress(t *testing.T) {

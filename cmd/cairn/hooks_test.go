@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 )
@@ -92,18 +91,12 @@ func TestHookEditsApplyWhileRunning(t *testing.T) {
 	dir := t.TempDir()
 	s := startBot(t, "")
 	s.edit("[hooks]\non_reply = [\"sh\", \"-c\", \"cat > " + dir + "/reply\"]\n")
-	for end := time.Now().Add(20 * time.Second); !s.hooks.Has("on_reply"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the edit is not applied\n%s", s.log)
-		}
-	}
+	eventually(t, "the edit is applied", s.log.String, func() bool { return s.hooks.Has("on_reply") })
 }
 
 func TestDoctorChecksHooks(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[hooks]\non_reply = \"no-such-program\"\non_memory = \"sh -c true\"\n")
-	r := p.run("", "doctor")
-	check.Equal(t, "exit code", r.code, 1)
-	check.Contains(t, "output", r.out, "on_reply", "on_memory: sh")
+	p.doctorSays(1, "on_reply", "on_memory: sh")
 }

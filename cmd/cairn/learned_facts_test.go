@@ -17,7 +17,7 @@ import (
 func TestLearnedFactsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	var refusals atomic.Int32
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		switch {
 		case isStartCheck(x.Request):
 			x.Say("Yes.")
@@ -32,7 +32,6 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 			x.Say("Here I am.")
 		}
 	})
-	defer server.Close()
 	p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=test-model")
 	type gauge struct {
 		Used   int    `json:"used_tokens"`
@@ -52,7 +51,7 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	}
 	t.Run("the shell shows the limit and the number the bot shows", func(t *testing.T) {
 		g := look(p)
-		check.Equal(t, fmt.Sprint(g), g.Max, 6000)
+		check.Equal(t, "the window", g.Max, 6000)
 		check.Equal(t, "source of the fact", g.Source, "an overflow")
 		out := p.must("/context\n", "chat")
 		check.Contains(t, "number in the shell", out, fmt.Sprintf("%d of %d tokens", g.Used, g.Max))

@@ -153,9 +153,17 @@ func (p folder) must(input string, args ...string) string {
 // fails runs the program and wants it to fail with a code, and with words on standard error.
 func (p folder) fails(code int, words string, args ...string) {
 	p.t.Helper()
-	if r := p.run("", args...); r.code != code || !strings.Contains(r.err, words) {
-		p.t.Errorf("cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
-	}
+	r, command := p.run("", args...), "cairn "+strings.Join(args, " ")
+	check.Equal(p.t, command+": exit code", r.code, code)
+	check.Contains(p.t, command+": standard error", r.err, words)
+}
+
+// doctorSays runs the checks, and wants an exit code and these parts of what is printed.
+func (p folder) doctorSays(code int, parts ...string) {
+	p.t.Helper()
+	r := p.run("", "doctor")
+	check.Equal(p.t, "cairn doctor: exit code", r.code, code)
+	check.Contains(p.t, "cairn doctor", r.out, parts...)
 }
 
 func (p folder) write(name, text string) string {
@@ -236,6 +244,16 @@ func (l *live) end() (lines []string) {
 	lines, code := l.rest()
 	check.Equal(l.t, "exit code", code, 0)
 	return lines
+}
+
+// eventually waits until a condition holds. If it never does, the test ends and shows more.
+func eventually(t *testing.T, what string, more func() string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("timed out waiting until %s:\n%s", what, more())
+		}
+	}
 }
 
 // parse reads lines of JSON.

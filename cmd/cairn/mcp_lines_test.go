@@ -31,8 +31,7 @@ func TestInvalidMCPLinesAreAnswered(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var answers bytes.Buffer
 			in := c.line + "\r\n\n" + ping + " \n" + c.line
-			passed, err := io.ReadAll(newMessageLines(strings.NewReader(in), &answers))
-			check.NoError(t, err)
+			passed := check.Must(io.ReadAll(newMessageLines(strings.NewReader(in), &answers)))(t)
 			check.Equal(t, "passed messages", string(passed), ping+"\n")
 			lines := strings.Split(strings.TrimSpace(answers.String()), "\n")
 			check.Len(t, "answered", lines, 2)
@@ -63,8 +62,7 @@ func FuzzMessageLines(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}{`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var answers bytes.Buffer
-		passed, err := io.ReadAll(newMessageLines(bytes.NewReader(in), &answers))
-		check.NoError(t, err)
+		passed := check.Must(io.ReadAll(newMessageLines(bytes.NewReader(in), &answers)))(t)
 		for line := range strings.Lines(string(passed)) {
 			if _, err := jsonrpc.DecodeMessage([]byte(line)); err != nil {
 				t.Errorf("passed %q: %v", line, err)
@@ -104,9 +102,8 @@ func TestStandardOutputIsProtocolOnly(t *testing.T) {
 	for _, line := range append(seen, rest...) {
 		check.NoError(t, isMessage(line))
 	}
-	if code != 0 || !strings.Contains(l.errs.String(), "no_model_server") {
-		t.Errorf("exit code %d, standard error %s", code, l.errs)
-	}
+	check.Equal(t, "the exit code", code, 0)
+	check.Contains(t, "standard error", l.errs.String(), "no_model_server")
 }
 
 func TestRequestsBeforeEOFAreAnswered(t *testing.T) {
@@ -120,7 +117,5 @@ func TestRequestsBeforeEOFAreAnswered(t *testing.T) {
 		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
 	}, "\n")
 	said := p.must(asked, "mcp")
-	for _, id := range []string{`"id":1`, `"id":2`, `"id":3`} {
-		check.Contains(t, "health answer", said, id)
-	}
+	check.Contains(t, "the answers", said, `"id":1`, `"id":2`, `"id":3`)
 }

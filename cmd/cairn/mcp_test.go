@@ -62,8 +62,7 @@ func TestMCPWritesWithoutBot(t *testing.T) {
 // freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.NoError(t, err)
+	listener := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	check.NoError(t, listener.Close())
 	return listener.Addr().String()
 }

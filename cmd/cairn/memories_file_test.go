@@ -30,8 +30,7 @@ func TestMemoriesExportToFile(t *testing.T) {
 	})
 	t.Run("a file is written once, for its owner alone", func(t *testing.T) {
 		p.must("", "memories", "export", "all.jsonl")
-		text, err := os.ReadFile(filepath.Join(p.dir, "all.jsonl"))
-		check.NoError(t, err)
+		text := check.Must(os.ReadFile(filepath.Join(p.dir, "all.jsonl")))(t)
 		check.Equal(t, "text", string(text), out)
 		check.Equal(t, "output", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 		p.fails(exitFailed, "is there already", "memories", "export", "all.jsonl")
@@ -72,9 +71,7 @@ func TestMemoriesImportFromFile(t *testing.T) {
 	} {
 		t.Run("refused with its line: "+c.claim, func(t *testing.T) {
 			p := newFolder(t)
-			r := p.run("", "memories", "import", p.write("bad.jsonl", c.text))
-			check.Equal(t, "exit code", r.code, exitFailed)
-			check.Contains(t, "errors", r.err, c.want)
+			p.fails(exitFailed, c.want, "memories", "import", p.write("bad.jsonl", c.text))
 			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
 				t.Error("got an import")
 			}

@@ -38,19 +38,8 @@ func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server
 // waitForFile waits until text holds all of want.
 func waitForFile(t *testing.T, text func() string, want ...string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		missing := ""
-		for _, w := range want {
-			if !strings.Contains(text(), w) {
-				missing = w
-			}
-		}
-		if missing == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting for %q; got %s", missing, text())
-		}
+	for _, w := range want {
+		eventually(t, fmt.Sprintf("there is %q", w), text, func() bool { return strings.Contains(text(), w) })
 	}
 }
 
@@ -167,12 +156,8 @@ func TestFailedTurnsLogRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := modelServer(t, f.do)
 			r := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m").run("hello\n", "chat")
-			for _, want := range append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL) {
-				check.Contains(t, "the log", r.err, want)
-			}
-			for _, inner := range []string{server.URL, "hush", "invalid_api_key", "test-model"} {
-				check.Lacks(t, "sent", r.out, inner)
-			}
+			check.Contains(t, "the log", r.err, append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL)...)
+			check.Lacks(t, "sent", r.out, server.URL, "hush", "invalid_api_key", "test-model")
 		})
 	}
 }

@@ -39,9 +39,7 @@ func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
 	t.Parallel()
 	server := modelServer(t, failing["a wrong key"].do)
 	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
-	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
-		t.Errorf("got log %s", r.err)
-	}
+	check.Equal(t, "how often the log names OpenAI", strings.Count(newFolder(t, both...).run("", "chat").err, "OpenAI is used"), 1)
 	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
 }

@@ -161,6 +161,14 @@ func (r *running) signal(s syscall.Signal) {
 	check.NoError(r.t, r.cmd.Process.Signal(s))
 }
 
+// exits waits for the end, and wants an exit code.
+func (r *running) exits(want int) {
+	r.t.Helper()
+	if code := r.code(); code != want {
+		r.t.Errorf("got exit code %d, want %d\n%s", code, want, r.errs)
+	}
+}
+
 // code waits for the end and returns the exit code.
 func (r *running) code() int {
 	r.t.Helper()

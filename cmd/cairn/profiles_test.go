@@ -30,9 +30,7 @@ func TestCommonModels(t *testing.T) {
 			}
 			p := newFolder(t, env...)
 			check.Contains(t, "a turn", p.must("Where are you?\n", "chat"), "Here I am.")
-			r := p.run("", "doctor")
-			check.Equal(t, "exit code", r.code, 0)
-			check.Contains(t, "output", r.out, name+", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in ")
+			p.doctorSays(0, name+", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in ")
 			check.Contains(t, "models", p.must("", "models"), name, "128000", "agent cairn")
 		})
 	}

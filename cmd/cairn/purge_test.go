@@ -107,7 +107,7 @@ func TestPurgeOfChannels(t *testing.T) {
 		out := p.must("", "purge", "--channel", "discord:1/10", "--yes", "--json")
 		check.Equal(t, "out", out, `{"channels":[{"channel":"discord:1/10","messages":2,"memories":1}],"messages":2,"memories":1,"deleted":true}`+"\n")
 		for _, text := range []string{"xylophone of 0", "weather of 0", "ada: the xylophone"} {
-			check.Equal(t, fmt.Sprintf("got %q left", text), p.holds(text), 0)
+			check.Equal(t, "what is left of "+text, p.holds(text), 0)
 		}
 		for _, text := range []string{"xylophone of 1", "weather of 1", "weather of 2"} {
 			if p.holds(text) == 0 {

@@ -126,18 +126,14 @@ func (w *recorder) judge() {
 	w.t.Helper()
 	there := map[string]int{}
 	for i, m := range messagesOf(w.t, w.must("", "transcript", "--json")) {
-		if m.Seq != int64(i+1) {
-			w.t.Errorf("got message %d after %d", m.Seq, i)
-		}
+		check.Equal(w.t, "the number of a message", m.Seq, int64(i+1))
 		there[m.ID]++
 	}
 	for _, id := range w.said {
 		check.Equal(w.t, fmt.Sprintf("copies of %s", id), there[id], 1)
 		check.Equal(w.t, fmt.Sprintf("answers to %s", id), len(w.answers[id]), 1)
 	}
-	if refused := w.server.Refusals(); len(refused) > 0 {
-		w.t.Errorf("a strict server rejects: %q", refused)
-	}
+	check.Len(w.t, "what a strict server rejects", w.server.Refusals(), 0)
 }
 
 // examined examines a copy of the files: the next process must find them unchanged.
@@ -147,10 +143,8 @@ func (w *recorder) examined() {
 	check.NoError(w.t, check.ErrorOf(store.Inspect(w.t.Context(), store.File(dir))))
 	data := check.Must(store.Open(w.t.Context(), store.Options{Dir: dir, Shared: true}))(w.t)
 	defer data.Close()
-	found, err := data.Upkeep().Check(context.Background())
-	if err != nil || len(found) > 0 {
-		w.t.Errorf("found %v, %v", found, err)
-	}
+	found := check.Must(data.Upkeep().Check(context.Background()))(w.t)
+	check.Len(w.t, "memories found", found, 0)
 }
 
 // copied returns a copy of the database with its log.

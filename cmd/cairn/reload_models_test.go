@@ -14,8 +14,7 @@ import (
 )
 
 func TestAgentEditsApply(t *testing.T) {
-	server := llmtest.NewServer(func(*llmtest.Exchange) {})
-	defer server.Close()
+	server := llmtest.Serve(t, func(*llmtest.Exchange) {})
 	with := func(agents string) string {
 		return fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n%s", server.URL, agents)
 	}
@@ -38,9 +37,7 @@ func TestAgentEditsApply(t *testing.T) {
 	s.told(taken, 2)
 	check.Equal(t, "recalled tokens after the edit", now.agents["b"].Recall, 600)
 	check.Equal(t, "recalled tokens after the edit", s.current.Load().agents["b"].Recall, 50)
-	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
-		t.Error("a removed agent has no policy for its open conversations")
-	}
+	check.Len(t, "faults of the policy that a removed agent keeps for its open conversations", old.agents["a"].Policy().Validate(), 0)
 }
 
 func TestProviderEditsApply(t *testing.T) {

@@ -56,11 +56,7 @@ func (s *runningBot) edit(text string) {
 // told waits until the log contains a text n times.
 func (s *runningBot) told(what string, n int) {
 	s.t.Helper()
-	for end := time.Now().Add(20 * time.Second); strings.Count(s.log.String(), what) < n; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatalf("want %q %d times in the log:\n%s", what, n, s.log.String())
-		}
-	}
+	eventually(s.t, fmt.Sprintf("the log has %q %d times", what, n), s.log.String, func() bool { return strings.Count(s.log.String(), what) >= n })
 }
 
 func (s *runningBot) policy(conversation string) compactor.Policy {

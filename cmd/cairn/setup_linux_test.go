@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -92,8 +91,7 @@ func (s *screen) answer(question, line string) {
 	if strings.Contains(question, "hidden") { // what is typed before the echo is off is shown
 		time.Sleep(50 * time.Millisecond)
 	}
-	_, err := s.pty.WriteString(line + "\n")
-	check.NoError(s.t, err)
+	check.Must(s.pty.WriteString(line + "\n"))(s.t)
 }
 
 // stop sends a signal, and returns the exit code and everything shown.
@@ -132,8 +130,8 @@ func (p folder) written(screen string, secrets map[string]string) {
 		if err != nil || info.Mode().Perm() != 0o600 || strings.TrimSpace(read(p.t, file)) != secret {
 			p.t.Errorf("%s: %v, %v", name, info, err)
 		}
-		check.Lacks(p.t, fmt.Sprintf("secret %s", name), screen, secret)
-		check.Lacks(p.t, fmt.Sprintf("the secret %s read(p.t, filepath.Join(p.dir, \"config.toml\"))", name), read(p.t, filepath.Join(p.dir, "config.toml")), secret)
+		check.Lacks(p.t, "the screen", screen, secret)
+		check.Lacks(p.t, "config.toml", read(p.t, filepath.Join(p.dir, "config.toml")), secret)
 	}
 	if info, err := os.Stat(filepath.Join(p.dir, "secrets")); len(secrets) > 0 && (err != nil || info.Mode().Perm() != 0o700) {
 		p.t.Errorf("folder: got %v, %v", info, err)
@@ -148,12 +146,10 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			s.answer("Which model answers?", "openai")
 			s.until("(hidden): ")
 			for echo := true; echo; time.Sleep(time.Millisecond) { // the prompt appears a moment earlier
-				state, err := unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS)
-				check.NoError(s.t, err)
+				state := check.Must(unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS))(s.t)
 				echo = state.Lflag&unix.ECHO != 0
 			}
-			_, err := s.pty.WriteString("sk-half-a-key")
-			check.NoError(s.t, err)
+			check.Must(s.pty.WriteString("sk-half-a-key"))(s.t)
 			time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
 			code, _ := s.stop(syscall.SIGINT)
 			return code - 130
@@ -162,8 +158,7 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			s.answer("Which model answers?", "none")
 			s.until("Where do people talk to it?")
 			s.until("> ")
-			_, err := s.pty.WriteString("\x04")
-			check.NoError(s.t, err)
+			check.Must(s.pty.WriteString("\x04"))(s.t)
 			s.until("left: nothing was written")
 			_ = s.cmd.Wait()
 			return s.cmd.ProcessState.ExitCode() - exitFailed
@@ -176,9 +171,8 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			if code := leave(s); code != 0 {
 				t.Errorf("got exit code off by %d\n%s", code, s.shown())
 			}
-			if left := check.Must(os.ReadDir(p.dir))(t); len(left) > 0 || strings.Contains(s.shown(), "half-a-key") {
-				t.Errorf("got files %v, shown %s", left, s.shown())
-			}
+			check.Len(t, "files", check.Must(os.ReadDir(p.dir))(t), 0)
+			check.Lacks(t, "the screen", s.shown(), "half-a-key")
 		})
 	}
 	t.Run("answering no", func(t *testing.T) {

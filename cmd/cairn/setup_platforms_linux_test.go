@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 
@@ -48,15 +47,9 @@ func TestSetupForDiscord(t *testing.T) {
 	s.until("✓ It is in 1 server.")
 	s.until("Written: config.toml, secrets/model-key, secrets/discord-token")
 	s.until("@" + d.Bot.Username + " hello")
-	for len(d.Connections()) == 0 || !d.Connections()[0].Identify {
-		time.Sleep(10 * time.Millisecond)
-	}
+	eventually(t, "the bot is connected", s.shown, func() bool { return len(d.Connections()) > 0 && d.Connections()[0].Identify })
 	d.Say(square, ann.ID, "<@"+d.Bot.ID+"> hello")
-	for start := time.Now(); len(d.Sent(square)) == 0 || d.Sent(square)[0].Content != "Here I am."; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 30*time.Second {
-			t.Fatalf("got no answer: %+v\n%s", d.Sent(square), s.shown())
-		}
-	}
+	eventually(t, "it has answered", s.shown, func() bool { return len(d.Sent(square)) > 0 && d.Sent(square)[0].Content == "Here I am." })
 	code, text := s.stop(syscall.SIGINT)
 	check.Equal(t, "exit code", code, 130)
 	p.written(text, map[string]string{"model-key": keyOfModel, "discord-token": token})
@@ -107,17 +100,9 @@ func TestSetupForSlack(t *testing.T) {
 	s.until("✓ The app-level token is good.")
 	s.until("Kept: config.toml.2")
 	s.until("/invite @")
-	for start := time.Now(); len(w.Sockets()) == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 30*time.Second {
-			t.Fatal("the bot never connects")
-		}
-	}
+	eventually(t, "the bot is connected", s.shown, func() bool { return len(w.Sockets()) > 0 })
 	w.Say(slacktest.Post{Channel: lab, User: ben, Text: "<@" + slacktest.BotUserID + "> hello"})
-	for start := time.Now(); len(w.Posted()) == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 30*time.Second {
-			t.Fatalf("got no answer\n%s", s.shown())
-		}
-	}
+	eventually(t, "it has answered", s.shown, func() bool { return len(w.Posted()) > 0 })
 	code, text := s.stop(syscall.SIGTERM)
 	check.Equal(t, "exit code", code, 143)
 	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})

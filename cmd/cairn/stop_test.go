@@ -99,9 +99,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 			stop(signalled{syscall.SIGTERM})
 			time.AfterFunc(10*time.Millisecond, func() { close(stopped) })
 			err := serve(ctx, hub, []runner{connector}, test.grace, slog.New(slog.DiscardHandler))
-			if code := exitCode(err); code != 143 {
-				t.Errorf("exit code %d, %v", code, err)
-			}
+			check.Equal(t, "exit code", exitCode(err), 143)
 			check.Len(t, "sent", connector.sent, test.sent)
 			if _, waits, err := conv.Turns().Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("got waiting turn: %v, %v", waits, err)
@@ -135,7 +133,7 @@ func TestSecondStopSignal(t *testing.T) {
 		t.Run(test.signal.String()+": the second one ends it at once, and the next start answers, once", func(t *testing.T) {
 			t.Parallel()
 			asked, again := make(chan struct{}, 10), make(chan struct{})
-			server := llmtest.NewServer(func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				select {
 				case <-again:
 					x.Say("Here I am.")
@@ -146,7 +144,6 @@ func TestSecondStopSignal(t *testing.T) {
 					x.Wait(time.Minute) // until the client is gone
 				}
 			})
-			defer server.Close()
 			p := newPlatforms(t)
 			f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 			r := f.background("run")
@@ -166,9 +163,7 @@ func TestSecondStopSignal(t *testing.T) {
 			r = f.background("run")
 			p.until(r, "the answer", func() bool { return p.answers("Here I am.")[0] == 1 })
 			r.signal(test.signal)
-			if code := r.code(); code != test.code {
-				t.Errorf("exit code %d\n%s", code, r.errs)
-			}
+			r.exits(test.code)
 			check.Equal(t, "output", len(p.onDiscord()), 1)
 			(&recorder{folder: f}).examined()
 		})

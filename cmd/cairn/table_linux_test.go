@@ -20,8 +20,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		cmd.Stdout = tty
 		check.NoError(t, cmd.Run())
 		text := make([]byte, 1<<16)
-		n, err := pty.Read(text)
-		check.NoError(t, err)
+		n := check.Must(pty.Read(text))(t)
 		return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text[:n]), "\r", "")), "\n")
 	}
 	for _, width := range []uint16{80, 100, 200} {

@@ -136,9 +136,7 @@ func TestCompactionsCommand(t *testing.T) {
 			"--state lost": {exitUsage, "there are running, prepared"}, "--since May": {exitUsage, "is no time"}, "--limit -1": {exitUsage, "at least 0"},
 			"--channel lost": {exitNotFound, "there is terminal:garden"}, "garden": {exitUsage, "one argument too many"},
 		} {
-			r := p.run("", append([]string{"compactions"}, strings.Fields(args)...)...)
-			check.Equal(t, args+": exit code", r.code, want.code)
-			check.Contains(t, args+": r.err", r.err, want.text)
+			p.fails(want.code, want.text, append([]string{"compactions"}, strings.Fields(args)...)...)
 		}
 	})
 }

@@ -58,8 +58,7 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 	for _, s := range taskSteps {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			server := llmtest.NewServer(bridgeCounter)
-			defer server.Close()
+			server := llmtest.Serve(t, bridgeCounter)
 			p := newFolder(t)
 			writeServerSettings(p, server, "spawn = [\"counter\"]\n[[agents]]\nid = \"counter\"\ninstructions = \"You count.\"")
 			p.must("Hello.\n", "chat")

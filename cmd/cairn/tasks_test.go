@@ -12,14 +12,13 @@ import (
 // A task from a pipe prints its progress and its result.
 func TestPipedChatWaitsForTasks(t *testing.T) {
 	t.Parallel()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Messages[0].Text(), "You count.") {
 			x.Say("There are 12 bridges.")
 			return
 		}
 		x.Say("I hear: " + x.Request.Messages[len(x.Request.Messages)-1].Text())
 	})
-	defer server.Close()
 	p := newFolder(t)
 	writeServerSettings(p, server, `spawn = ["counter"]
 [[agents]]

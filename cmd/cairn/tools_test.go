@@ -45,8 +45,7 @@ func serveTools() error {
 // toolSettings gives the agent's model add and forge of the test's server.
 func toolSettings(t *testing.T) []string {
 	t.Helper()
-	program, err := os.Executable()
-	check.NoError(t, err)
+	program := check.Must(os.Executable())(t)
 	return []string{
 		`tools = ["calc"]`,
 		"[[tools]]", `id = "calc"`, fmt.Sprintf("command = [%q]", program), `allow = ["add", "forge"]`,
@@ -56,7 +55,7 @@ func toolSettings(t *testing.T) []string {
 
 func TestModelUsesServerTools(t *testing.T) {
 	t.Parallel()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		switch last := x.Request.Last(); {
 		case last.Role == llm.RoleTool:
 			x.Say("The tool says: " + last.Text())
@@ -68,7 +67,6 @@ func TestModelUsesServerTools(t *testing.T) {
 			x.Use("c1", "calc_add", `{"A":2,"B":3}`)
 		}
 	})
-	defer server.Close()
 	p := newFolder(t)
 	writeServerSettings(p, server, toolSettings(t)...)
 	l := p.start("chat", "--json", "--log-level", "info")
@@ -89,15 +87,12 @@ func TestModelUsesServerTools(t *testing.T) {
 			}
 		}
 	}
-	if refused := server.Refusals(); len(refused) > 0 {
-		t.Errorf("a strict server rejects: %q", refused)
-	}
+	check.Len(t, "what a strict server rejects", server.Refusals(), 0)
 }
 
 func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
 	t.Parallel()
-	answers := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Hello.") })
-	defer answers.Close()
+	answers := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Hello.") })
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then is it known when the client disconnects
 		<-r.Context().Done()
@@ -149,11 +144,7 @@ func TestToolEditsApplyWhileRunning(t *testing.T) {
 	}
 	wait := func(want string) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); names() != want; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("got tools %q, want %q\n%s", names(), want, s.log)
-			}
-		}
+		eventually(t, "the tools are "+want, func() string { return names() + "\n" + s.log.String() }, func() bool { return names() == want })
 	}
 	wait("calc_add calc_forge")
 	s.edit(strings.Replace(settings, `"add", "forge"`, `"forge"`, 1))

@@ -97,7 +97,7 @@ func (c *collector) find(t *testing.T, name string, attrs map[string]string) *tr
 // program must exit with code 0.
 func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
 	t.Helper()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		last := x.Request.Messages[len(x.Request.Messages)-1]
 		switch {
 		case slices.ContainsFunc(x.Request.Tools, func(tool llmtest.Tool) bool { return tool.Function.Name == "summarize" }):
@@ -110,7 +110,6 @@ func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
 			x.Say("Here it is.")
 		}
 	})
-	defer server.Close()
 	p := newFolder(t, append(env, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-key")...)
 	p.write("config.toml", "[defaults.compaction]\nkeep_last_n = 0\nkeep_first = 0\n")
 	l := p.start("chat", "--json", "--log-level", "info")
@@ -165,9 +164,8 @@ func TestTraces(t *testing.T) {
 	})
 	t.Run("a failed turn has the class of its error, and no words", func(t *testing.T) {
 		turn := c.find(t, "turn", map[string]string{"cairn.outcome": "failed", "error.type": "auth"})
-		if turn.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR || turn.GetStatus().GetMessage() != "" {
-			t.Errorf("got status %v", turn.GetStatus())
-		}
+		check.Equal(t, "code", turn.GetStatus().GetCode(), tracepb.Status_STATUS_CODE_ERROR)
+		check.Equal(t, "message", turn.GetStatus().GetMessage(), "")
 	})
 	t.Run("a compaction has the worker's request, and what it freed", func(t *testing.T) {
 		made := c.find(t, "compaction", map[string]string{"cairn.trigger": "manual", "cairn.by": "worker"})

@@ -41,14 +41,10 @@ func TestUnusableDatabase(t *testing.T) {
 				r := p.run("hello\n", args...)
 				check.Equal(t, fmt.Sprintf("%q: exit code", args), r.code, c.code)
 				check.Equal(t, fmt.Sprintf("%q: output", args), r.out, "")
-				for _, word := range c.words {
-					check.Contains(t, fmt.Sprintf("%q", args), r.err, word)
-				}
+				check.Contains(t, fmt.Sprintf("%q", args), r.err, c.words...)
 			}
 			check.Equal(t, "the file has changed", read(t, file), was)
-			r := p.run("", "doctor")
-			check.Equal(t, "doctor: exit code", r.code, exitFailed)
-			check.Contains(t, "output of doctor", r.out, "WRONG  data")
+			p.doctorSays(exitFailed, "WRONG  data")
 			p.must("", "restore", "b.db")
 			if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
 				t.Errorf("got restored %s, want %s", out, backup)
@@ -93,9 +89,7 @@ func TestLockAfterKill(t *testing.T) {
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello"}`)
 	l.until(`"reply"`)
-	r := p.run("", "chat")
-	check.Equal(t, "exit code", r.code, exitInUse)
-	check.Contains(t, "errors", r.err, "process "+strconv.Itoa(l.cmd.Process.Pid)+" holds data/cairn.lock")
+	p.fails(exitInUse, "process "+strconv.Itoa(l.cmd.Process.Pid)+" holds data/cairn.lock", "chat")
 	check.NoError(t, l.cmd.Process.Kill())
 	l.rest()
 	if out := p.must("and now?\n", "chat"); out == "" {

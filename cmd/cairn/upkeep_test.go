@@ -30,11 +30,7 @@ func (p folder) chatUntil(happened func() bool) {
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello"}`)
 	l.until(`"reply"`)
-	for start := time.Now(); !happened(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
-			p.t.Fatal("timed out")
-		}
-	}
+	eventually(p.t, "it has happened", l.errs.String, happened)
 	l.in.Close()
 	l.rest()
 }

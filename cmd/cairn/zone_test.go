@@ -14,8 +14,7 @@ import (
 // Tokyo is nine hours ahead of UTC.
 func TestTimesUseConfiguredZone(t *testing.T) {
 	t.Parallel()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
-	defer server.Close()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Fine.") })
 	p := newFolder(t)
 	settings := "time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \"" + server.URL + "\"\n"
 	p.write("config.toml", settings)
@@ -34,8 +33,7 @@ func TestTimesUseConfiguredZone(t *testing.T) {
 // A summary, the messages below it and search results use the configured zone's days.
 func TestSummariesUseConfiguredZone(t *testing.T) {
 	t.Parallel()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
-	defer server.Close()
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Fine.") })
 	p := newFolder(t)
 	p.write("config.toml", "time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \""+server.URL+"\"\n[[agents]]\nid = \"a\"\ncontext_window = 4096\ncompaction.strategy = \"extractive\"\n")
 	var said strings.Builder

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 // raw is a gateway connection without a library.
@@ -29,9 +30,7 @@ type packet struct {
 func (v *town) dial(query string) raw {
 	v.t.Helper()
 	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(v.URL, "http")+"/gateway-socket/?"+query, nil)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	check.NoError(v.t, err)
 	v.t.Cleanup(func() { _ = ws.Close() })
 	_ = ws.SetReadDeadline(time.Now().Add(patience)) // a guard
 	return raw{ws, v.t}
@@ -39,9 +38,7 @@ func (v *town) dial(query string) raw {
 
 func (r raw) say(op int, data string) {
 	r.t.Helper()
-	if err := r.WriteJSON(map[string]any{"op": op, "d": json.RawMessage(data)}); err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, r.WriteJSON(map[string]any{"op": op, "d": json.RawMessage(data)}))
 }
 
 func (r raw) hear(op int) (p packet) {
@@ -99,9 +96,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 			for _, s := range c.say {
 				r.say(s.op, s.data)
 			}
-			if code := r.closedWith(); code != c.code {
-				t.Errorf("closed with %d, want %d", code, c.code)
-			}
+			check.Equal(t, "closed with", r.closedWith(), c.code)
 		})
 	}
 	t.Run("more than 120 packets a minute are 4008", func(t *testing.T) {
@@ -110,9 +105,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 		for range 121 {
 			r.say(1, "null")
 		}
-		if code := r.closedWith(); code != 4008 {
-			t.Errorf("closed with %d, want 4008", code)
-		}
+		check.Equal(t, "closed with", r.closedWith(), 4008)
 	})
 }
 
@@ -163,9 +156,7 @@ func TestResume(t *testing.T) {
 		var ready struct {
 			Session string `json:"session_id"`
 		}
-		if err := json.Unmarshal(r.hear(0).Data, &ready); err != nil {
-			v.t.Fatal(err)
-		}
+		check.NoError(v.t, json.Unmarshal(r.hear(0).Data, &ready))
 		return r, ready.Session, r.hear(0).Seq // GUILD_CREATE
 	}
 	again := func(v *town, session string, seq int) raw {
@@ -193,9 +184,7 @@ func TestResume(t *testing.T) {
 		v := newTown(t, discordtest.Options{})
 		r, session, seq := begin(v)
 		_ = r.Close()
-		if code := again(v, session, seq+1).closedWith(); code != 4007 {
-			t.Errorf("closed with %d", code)
-		}
+		check.Equal(t, "closed with", again(v, session, seq+1).closedWith(), 4007)
 	})
 	t.Run("after close code 1000 gets op 9", func(t *testing.T) {
 		v := newTown(t, discordtest.Options{})
@@ -216,9 +205,7 @@ func TestResume(t *testing.T) {
 		v := newTown(t, discordtest.Options{})
 		r, session, seq := begin(v)
 		v.Disconnect(discordtest.CloseSessionTimeout)
-		if code := r.closedWith(); code != 4009 {
-			t.Errorf("closed with %d", code)
-		}
+		check.Equal(t, "closed with", r.closedWith(), 4009)
 		again(v, session, seq).hear(9)
 	})
 }

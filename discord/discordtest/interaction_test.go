@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 // used is a town in which a person has used /help, with the paths that answer.
@@ -76,7 +77,5 @@ func TestSuggestionsAreJudged(t *testing.T) {
 	v.refused(v.ask("POST", callback, deferred), 400, 50035)
 	v.refused(v.ask("POST", callback, choices(26)), 400, 50035)
 	v.ask("POST", callback, choices(25))
-	if got := v.Interaction(i.ID).Choices; len(got) != 25 {
-		t.Errorf("%d choices", len(got))
-	}
+	check.Equal(t, "choices", len(v.Interaction(i.ID).Choices), 25)
 }

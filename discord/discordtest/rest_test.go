@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 func TestWhatEachRequestMustBring(t *testing.T) {
@@ -28,13 +29,9 @@ func TestWhatEachRequestMustBring(t *testing.T) {
 		"no content type without a body":     {"/users/@me", []string{"Content-Type", "application/json"}, 400},
 		"nothing, for the gateway's address": {"/gateway", []string{"Authorization", ""}, 200},
 	} {
-		if a := v.ask("GET", c.path, "", c.header...); a.StatusCode != c.status {
-			t.Errorf("%s: got %d, want %d", claim, a.StatusCode, c.status)
-		}
+		check.Equal(t, claim, v.ask("GET", c.path, "", c.header...).StatusCode, c.status)
 	}
-	if n := v.InvalidRequests(); n != 3 {
-		t.Errorf("%d invalid requests, want 3", n)
-	}
+	check.Equal(t, "invalid requests", v.InvalidRequests(), 3)
 }
 
 func TestMessagesAreJudged(t *testing.T) {
@@ -108,9 +105,7 @@ func TestWhatTheBotMayNotDo(t *testing.T) {
 	v.refused(v.ask("POST", "/channels/{channel}/typing", ""), 403, 50013)
 	v.Deny(v.channel, discordtest.PermissionReadMessageHistory)
 	v.refused(v.ask("GET", path+"/"+theirs, ""), 403, 50013)
-	if a := v.ask("GET", path, ""); string(a.body) != "[]" {
-		t.Errorf("the history has %s, want nothing", a.body)
-	}
+	check.Equal(t, "the history", string(v.ask("GET", path, "").body), "[]")
 	v.Deny(v.channel, discordtest.PermissionViewChannel)
 	v.refused(v.ask("POST", path, hello), 403, 50001)
 	v.refused(v.ask("GET", "/channels/"+thread, ""), 403, 50001)
@@ -130,15 +125,11 @@ func TestHistoryIsReadInWindows(t *testing.T) {
 		var got []string
 		var all []struct{ Content string }
 		a := v.ask("GET", "/channels/{channel}/messages?"+query, "")
-		if err := json.Unmarshal(a.body, &all); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, json.Unmarshal(a.body, &all))
 		for _, m := range all {
 			got = append(got, m.Content)
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: got %v, want %s", query, got, want)
-		}
+		check.Equal(t, query, strings.Join(got, " "), want)
 	}
 	v.refused(v.ask("GET", "/channels/{channel}/messages?limit=101", ""), 400, 50035)
 	v.refused(v.ask("GET", "/channels/{channel}/messages?before=1&after=2", ""), 400, 50035)
@@ -192,13 +183,10 @@ func TestRequestsAreLimited(t *testing.T) {
 		}
 	}
 	v.post(other, hello) // has a limit of its own
-	if n := v.InvalidRequests(); n != 1 {
-		t.Errorf("%d invalid requests, want 1", n)
-	}
+	check.Equal(t, "invalid requests", v.InvalidRequests(), 1)
 	v.Fail(discordtest.Fault{Status: 429, Shared: true, RetryAfter: time.Second})
-	if a := v.ask("GET", "/users/@me", ""); a.Header.Get("Retry-After") != "1" || v.InvalidRequests() != 1 {
-		t.Errorf("a shared 429: %v, %d counted", a.Header, v.InvalidRequests())
-	}
+	check.Equal(t, "Retry-After", v.ask("GET", "/users/@me", "").Header.Get("Retry-After"), "1")
+	check.Equal(t, "invalid requests", v.InvalidRequests(), 1)
 	for n := 0; ; n++ {
 		if a := v.ask("GET", "/users/@me", ""); a.Header.Get("X-RateLimit-Global") == "true" {
 			break
@@ -232,9 +220,7 @@ func TestFaultsSpoilTheirRequestsOnly(t *testing.T) {
 			if broken := c.status == 0 || c.fault.CutBody; a.StatusCode != c.status || (a.err != nil) != broken {
 				t.Errorf("HTTP %d, %v", a.StatusCode, a.err)
 			}
-			if n := len(v.Sent(v.channel)); n != 1+c.posted {
-				t.Errorf("%d messages were posted", n)
-			}
+			check.Equal(t, "messages that were posted", len(v.Sent(v.channel)), 1+c.posted)
 			v.post(v.channel, hello)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/discord/discordtest"
+	"cairn/internal/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,10 +57,7 @@ type answer struct {
 func (v *town) ask(method, path, body string, header ...string) answer {
 	v.t.Helper()
 	path = strings.ReplaceAll(path, "{channel}", v.channel)
-	q, err := http.NewRequest(method, v.URL+"/api/v10"+path, bytes.NewBufferString(body))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	q := check.Must(http.NewRequest(method, v.URL+"/api/v10"+path, bytes.NewBufferString(body)))(v.t)
 	q.Header.Set("Authorization", "Bot token")
 	q.Header.Set("User-Agent", "DiscordBot (https://example.com, 1)")
 	if body != "" {

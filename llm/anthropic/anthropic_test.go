@@ -33,8 +33,7 @@ func connect(t *testing.T, server *llmtest.Server, options anthropic.Options) *a
 	if options.RetryDelay == 0 {
 		options.RetryDelay = time.Millisecond
 	}
-	model, err := anthropic.New(options)
-	check.NoError(t, err)
+	model := check.Must(anthropic.New(options))(t)
 	return model
 }
 
@@ -116,9 +115,8 @@ func TestCacheTTL(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,
 	} {
-		model, err := anthropic.New(anthropic.Options{CacheTTL: set})
-		check.NoError(t, err)
-		check.Equal(t, fmt.Sprint(set), model.CacheTTL(), want)
+		model := check.Must(anthropic.New(anthropic.Options{CacheTTL: set}))(t)
+		check.Equal(t, "the lifetime for "+fmt.Sprint(set), model.CacheTTL(), want)
 	}
 }
 

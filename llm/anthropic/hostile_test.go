@@ -2,7 +2,6 @@ package anthropic_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -65,10 +64,9 @@ func TestUnusualStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, func(x *llmtest.Exchange) { x.Write(stream) })
-			resp, err := connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
-			check.NoError(t, err)
-			check.Equal(t, fmt.Sprintf("got %+v resp.Message.Text", resp), resp.Message.Text, "fine")
-			check.Equal(t, fmt.Sprintf("got %+v resp.Usage", resp), resp.Usage, (llm.Usage{}))
+			resp := check.Must(connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil))(t)
+			check.Equal(t, "the reply", resp.Message.Text, "fine")
+			check.Equal(t, "the usage", resp.Usage, (llm.Usage{}))
 		})
 	}
 }

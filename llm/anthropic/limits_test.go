@@ -53,9 +53,7 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 					field(t, r.Body, name, want)
 				}
 			}
-			if forced := c.req.ForceTool != "" && c.refusals > 0; model.Learnt().Facts().RefusesForced != forced {
-				t.Errorf("got learned %+v", model.Learnt().Facts())
-			}
+			check.Equal(t, "learned that it refuses a forced tool", model.Learnt().Facts().RefusesForced, c.req.ForceTool != "" && c.refusals > 0)
 		})
 	}
 }

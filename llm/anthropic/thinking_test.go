@@ -16,8 +16,7 @@ var question = llm.Message{Role: llm.RoleUser, Text: "what?"}
 // step sends a request, and answers its tool calls once.
 func step(t *testing.T, model *anthropic.Model, req llm.Request) llm.Request {
 	t.Helper()
-	resp, err := model.Generate(t.Context(), req, nil)
-	check.NoError(t, err)
+	resp := check.Must(model.Generate(t.Context(), req, nil))(t)
 	req.Messages = append(req.Messages, resp.Message)
 	for _, call := range resp.Message.Calls {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID, Tool: call.Name, Text: "1"})

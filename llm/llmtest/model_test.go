@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -22,12 +23,9 @@ func TestModelShowsItsWordsOneByOneInItsOwnTime(t *testing.T) {
 		if err != nil || strings.Join(shown, "|") != "one |two |three" || resp.Message.Text != "one two three" {
 			t.Errorf("got %q, %v", shown, err)
 		}
-		if took := time.Since(begun); took != 3*time.Hour {
-			t.Errorf("it took %v", took)
-		}
-		if got := model.Window(t.Context()); got.Tokens != 4000 || len(model.Requests()) != 1 {
-			t.Errorf("window %+v, %d requests", got, len(model.Requests()))
-		}
+		check.Equal(t, "it took", time.Since(begun), 3*time.Hour)
+		check.Equal(t, "the window", model.Window(t.Context()).Tokens, 4000)
+		check.Equal(t, "requests", len(model.Requests()), 1)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -33,16 +34,10 @@ func behave(t *testing.T, p llmtest.Profile) *llmtest.Server {
 func client(t *testing.T, server *llmtest.Server, model string) llm.Model {
 	t.Helper()
 	if strings.HasPrefix(model, "claude-") {
-		m, err := anthropic.New(anthropic.Options{BaseURL: server.URL, Model: model, RetryDelay: time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := check.Must(anthropic.New(anthropic.Options{BaseURL: server.URL, Model: model, RetryDelay: time.Millisecond}))(t)
 		return m
 	}
-	m, err := openai.New(openai.Options{BaseURL: server.URL, Model: model, RetryDelay: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Must(openai.New(openai.Options{BaseURL: server.URL, Model: model, RetryDelay: time.Millisecond}))(t)
 	return m
 }
 
@@ -70,9 +65,8 @@ func TestProfilesRefuse(t *testing.T) {
 				c.more += `,"model":"` + c.model + `"`
 			}
 			status, body := post(t, server, c.wire, c.messages, c.more)
-			if status != c.status || !strings.Contains(body, c.want) {
-				t.Errorf("got %d %s", status, body)
-			}
+			check.Equal(t, "status", status, c.status)
+			check.Contains(t, "body", body, c.want)
 			if got := server.Refusals(); (len(got) == 1) != (c.status != 200) {
 				t.Errorf("refusals %q", got)
 			}
@@ -93,10 +87,8 @@ func TestReasoningMustComeBack(t *testing.T) {
 				Messages: []llm.Message{{Role: llm.RoleUser, Text: "tea?"}}, Reasoning: "low", MaxTokens: 500,
 				Tools: []llm.Tool{{Name: "lookup", Parameters: json.RawMessage(`{"type":"object"}`)}},
 			}
-			resp, err := m.Generate(t.Context(), req, nil)
-			if err != nil || len(resp.Message.Calls) != 1 {
-				t.Fatal(resp, err)
-			}
+			resp := check.Must(m.Generate(t.Context(), req, nil))(t)
+			check.Len(t, "calls", resp.Message.Calls, 1)
 			resp.Message.Native = nil
 			req.Messages = append(req.Messages, resp.Message, llm.Message{Role: llm.RoleTool, CallID: resp.Message.Calls[0].ID, Text: "1"})
 			_, _ = m.Generate(t.Context(), req, nil) // the model may recover; the refusal is what counts
@@ -127,9 +119,7 @@ func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
 		for i, text := range c.texts[1:] {
 			messages = append(messages, llm.Message{Role: []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], Text: text})
 		}
-		if _, err := m.Generate(t.Context(), llm.Request{Messages: messages}, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(m.Generate(t.Context(), llm.Request{Messages: messages}, nil))(t)
 		if (differs == "") != (c.want == "") || !strings.Contains(differs, c.want) {
 			t.Errorf("request %d: %q, want %q", i, differs, c.want)
 		}
@@ -143,9 +133,7 @@ func TestCacheRules(t *testing.T) {
 	send := func(t *testing.T, server *llmtest.Server, model string, messages ...llm.Message) llm.Usage {
 		t.Helper()
 		resp, err := client(t, server, model).Generate(t.Context(), llm.Request{Messages: append([]llm.Message{system}, messages...), Head: 1, MaxTokens: 100}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		return resp.Usage
 	}
 	user := func(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Text: text} }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -13,15 +14,9 @@ import (
 // postTo sends a request and returns the status and the body.
 func postTo(t *testing.T, server *llmtest.Server, path, request string) (int, string) {
 	t.Helper()
-	resp, err := http.Post(server.URL+path, "application/json", strings.NewReader(request))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Must(http.Post(server.URL+path, "application/json", strings.NewReader(request)))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := check.Must(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(body)
 }
 
@@ -207,9 +202,7 @@ func TestServersAreAsStrictAsProviders(t *testing.T) {
 				}
 			})
 		}
-		if got := len(server.Refusals()); got != len(all)-accepted {
-			t.Errorf("%s: %d of %d were refused", wire, got, len(all))
-		}
+		check.Equal(t, wire+": refusals", len(server.Refusals()), len(all)-accepted)
 	}
 }
 

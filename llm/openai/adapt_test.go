@@ -103,23 +103,20 @@ func TestAddressWithoutV1(t *testing.T) {
 					t.Fatalf("got %q, %v", resp.Message.Text, err)
 				}
 			}
-			if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "works="+server.URL) {
-				t.Errorf("%d warnings: %s", n, log)
-			}
+			check.Equal(t, "warnings", strings.Count(log.String(), "level=WARN"), 1)
+			check.Contains(t, "log", log.String(), "works="+server.URL)
 			check.Len(t, "the models", check.Must(m.Models(t.Context()))(t), 1)
 		})
 	}
 	t.Run("one retry if the other form fails too", func(t *testing.T) {
-		m, err := openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1})
-		check.NoError(t, err)
+		m := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1}))(t)
 		for range 2 {
 			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindWrongAddress)
 		}
 	})
 	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
 		locked := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusUnauthorized, "invalid_api_key", "wrong key") })
-		m, err := openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1})
-		check.NoError(t, err)
+		m := check.Must(openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1}))(t)
 		for range 2 {
 			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindAuth)
 		}
@@ -164,9 +161,8 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 					want = ""
 				}
 				check.Equal(t, wire+": sent", string(last["reasoning_effort"])+string(last["reasoning"]), want)
-				if n := len(server.Requests()); n != 3 || strings.Count(log.String(), "reasoning_refused") != 1 {
-					t.Errorf("%s: %d requests: %s", wire, n, log)
-				}
+				check.Equal(t, wire+": requests", len(server.Requests()), 3)
+				check.Equal(t, wire+": how often the log tells of it", strings.Count(log.String(), "reasoning_refused"), 1)
 			}
 		})
 	}

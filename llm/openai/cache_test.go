@@ -30,8 +30,7 @@ func (a asHost) RoundTrip(r *http.Request) (*http.Response, error) {
 func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
 	t.Helper()
 	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
-	model, err := openai.New(o)
-	check.NoError(t, err)
+	model := check.Must(openai.New(o))(t)
 	return model
 }
 

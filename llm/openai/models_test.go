@@ -52,8 +52,7 @@ func TestOllamaModelDetails(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	model, err := openai.New(openai.Options{BaseURL: server.URL + "/v1"})
-	check.NoError(t, err)
+	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1"}))(t)
 	got, err := model.Models(t.Context())
 	want := []llm.Offered{{ID: "qwen3:8b", Tools: "yes", Images: "no"}, {ID: "gemma:2b", Tools: "no", Images: "yes"}}
 	check.NoError(t, err)
@@ -64,8 +63,7 @@ func TestChatModelIsChosen(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	server.Tell("/v1/models", `{"data":[{"id":"text-embedding-ada-002"},{"id":"whisper-1"},{"id":"gpt-4o-2024-08-06"},{"id":"gpt-4.1"},{"id":"gpt-5.6-luna"}]}`)
 	log := new(bytes.Buffer)
-	model, err := openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(log, nil))})
-	check.NoError(t, err)
+	model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	check.Len(t, "asked", server.Asked(), 0)
 	for range 2 {
 		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))

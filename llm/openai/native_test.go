@@ -26,8 +26,7 @@ func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
 	}
 	here := llmtest.Serve(t, answer)
 	model := connect(t, here, openai.Options{})
-	resp, err := model.Generate(t.Context(), hello, nil)
-	check.NoError(t, err)
+	resp := check.Must(model.Generate(t.Context(), hello, nil))(t)
 	stored, err := json.Marshal(resp.Message) // the transcript stores it between two requests
 	check.NoError(t, err)
 	var again llm.Message

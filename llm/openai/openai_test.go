@@ -116,7 +116,7 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 				x.Done()
 			})
 			check.NoError(t, err)
-			check.EqualAll(t, ")", resp.Message.Calls, c.want)
+			check.EqualAll(t, "the calls", resp.Message.Calls, c.want)
 			check.Equal(t, "finish reason", resp.FinishReason, llm.FinishToolCalls)
 		})
 	}
@@ -133,8 +133,7 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 func TestWindowLookupChoosesModel(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
-	model, err := openai.New(openai.Options{BaseURL: server.URL})
-	check.NoError(t, err)
+	model := check.Must(openai.New(openai.Options{BaseURL: server.URL}))(t)
 	check.Equal(t, "window", model.Window(t.Context()).Tokens, 5000)
 	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "first" {
 		t.Errorf("asked for %q, %v", model.Name(), err)
@@ -147,8 +146,7 @@ func TestWindowLookupChoosesModel(t *testing.T) {
 func TestServerWithoutModels(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[]}`)
-	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
-	check.NoError(t, err)
+	model := check.Must(openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1}))(t)
 	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 }
 

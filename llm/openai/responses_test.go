@@ -183,8 +183,7 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 				x.Chunk("%s", completed)
 			})
 			model := connect(t, server, onResponses)
-			resp, err := model.Generate(t.Context(), hello, nil)
-			check.NoError(t, err)
+			resp := check.Must(model.Generate(t.Context(), hello, nil))(t)
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], resp.Message, {Role: llm.RoleTool, CallID: "a", Text: "1"}, {Role: llm.RoleTool, CallID: "b", Text: "2"}}}
 			if _, err := model.Generate(t.Context(), next, nil); err != nil {
 				t.Fatal(err, server.Refusals())

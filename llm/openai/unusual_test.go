@@ -4,7 +4,6 @@ package openai_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,8 +26,7 @@ func connect(t *testing.T, server *llmtest.Server, options openai.Options) *open
 		options.MaxRetries = -1
 	}
 	options.RetryDelay = time.Millisecond
-	model, err := openai.New(options)
-	check.NoError(t, err)
+	model := check.Must(openai.New(options))(t)
 	return model
 }
 
@@ -85,9 +83,8 @@ func TestWholeAnswerIsAccepted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp, err := ask(t, answer)
-			check.NoError(t, err)
-			check.Equal(t, ")", resp.Message.Text, "whole")
+			resp := check.Must(ask(t, answer))(t)
+			check.Equal(t, "the reply", resp.Message.Text, "whole")
 			check.Equal(t, "finish reason", resp.FinishReason, llm.FinishStop)
 		})
 	}
@@ -174,8 +171,8 @@ func TestUsageForms(t *testing.T) {
 				x.Done()
 			})
 			check.NoError(t, err)
-			check.Equal(t, fmt.Sprintf("got %+v resp.Message.Text", resp), resp.Message.Text, "hi")
-			check.Equal(t, fmt.Sprintf("got %+v resp.Usage", resp), resp.Usage, c.want)
+			check.Equal(t, "the reply", resp.Message.Text, "hi")
+			check.Equal(t, "the usage", resp.Usage, c.want)
 		})
 	}
 }

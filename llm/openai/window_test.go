@@ -162,8 +162,7 @@ func TestWindowWarningIsLoggedOnce(t *testing.T) {
 func TestModelsShareNothing(t *testing.T) {
 	notebook := new(llm.Notebook)
 	at := func(url, model string) *llm.Learnt {
-		m, err := openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook})
-		check.NoError(t, err)
+		m := check.Must(openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook}))(t)
 		return m.Learnt()
 	}
 	one := at("http://localhost:1/v1", "m")

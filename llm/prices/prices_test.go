@@ -55,8 +55,8 @@ func TestOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, known := c.list.Of(c.model)
-			check.Equal(t, fmt.Sprint(p), known, c.known)
-			check.Equal(t, fmt.Sprintf("got %v p.Input", p), p.Input, c.input)
+			check.Equal(t, "known", known, c.known)
+			check.Equal(t, "the price of input", p.Input, c.input)
 		})
 	}
 }

@@ -79,3 +79,7 @@ func code(err error) string {
 	}
 	return err.Error()
 }
+
+// error3 is the error of a call that returns two values more, error4 that of one with three.
+func error3[A, B any](_ A, _ B, err error) error         { return err }
+func error4[A, B, C any](_ A, _ B, _ C, err error) error { return err }

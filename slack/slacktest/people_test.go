@@ -10,6 +10,7 @@ import (
 	"github.com/slack-go/slack"
 	"github.com/slack-go/slack/slackevents"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -43,10 +44,7 @@ func TestWhatPeopleDo(t *testing.T) {
 		s.Delete(general, ts)
 		var events []*slackevents.MessageEvent
 		for _, d := range s.Deliveries()[len(s.Deliveries())-3:] {
-			e, err := slackevents.ParseEvent(d.Payload, slackevents.OptionNoVerifyToken())
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := check.Must(slackevents.ParseEvent(d.Payload, slackevents.OptionNoVerifyToken()))(t)
 			events = append(events, e.InnerEvent.Data.(*slackevents.MessageEvent))
 			read(t, conn)
 		}
@@ -57,9 +55,8 @@ func TestWhatPeopleDo(t *testing.T) {
 		if edited.SubType != "message_changed" || edited.Message.Text != "two" || edited.PreviousMessage.Text != "one" || edited.Message.Timestamp != ts || edited.Text != "" {
 			t.Errorf("edited: %+v", edited)
 		}
-		if deleted.SubType != "message_deleted" || deleted.DeletedTimeStamp != ts {
-			t.Errorf("deleted: %+v", deleted)
-		}
+		check.Equal(t, "the subtype", deleted.SubType, "message_deleted")
+		check.Equal(t, "the deleted ts", deleted.DeletedTimeStamp, ts)
 	})
 
 	t.Run("a parent with answers stays as a tombstone", func(t *testing.T) {
@@ -77,9 +74,7 @@ func TestWhatPeopleDo(t *testing.T) {
 		before := len(s.Deliveries())
 		s.Leave(general, slacktest.BotUserID)
 		s.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
-		if n := len(s.Deliveries()) - before; n != 1 {
-			t.Errorf("%d deliveries", n)
-		}
+		check.Equal(t, "deliveries", len(s.Deliveries())-before, 1)
 	})
 }
 
@@ -96,9 +91,7 @@ func TestInteractions(t *testing.T) {
 	t.Run("a response_url works five times", func(t *testing.T) {
 		url := s.Command(general, ann, "/weather", "Oslo").ResponseURL
 		for range 5 {
-			if err := respond(url, slack.MsgOptionResponseURL(url, slack.ResponseTypeEphemeral)); err != nil {
-				t.Error(err)
-			}
+			check.Error(t, respond(url, slack.MsgOptionResponseURL(url, slack.ResponseTypeEphemeral)), nil)
 		}
 		if err := respond(url, slack.MsgOptionResponseURL(url, slack.ResponseTypeEphemeral)); err == nil || s.Posted()[0].OnlyFor != ann {
 			t.Errorf("the sixth: %v", err)
@@ -120,21 +113,15 @@ func TestInteractions(t *testing.T) {
 	t.Run("a button gives its value, and the message can be replaced", func(t *testing.T) {
 		button := slack.NewButtonBlockElement("next", "page 2", slack.NewTextBlockObject("plain_text", "Next", false, false))
 		_, ts, err := api.PostMessage(general, slack.MsgOptionText("page 1", false), slack.MsgOptionBlocks(slack.NewActionBlock("pager", button)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		in := s.Press(general, ts, ann, "next")
 		all := s.Deliveries()
 		var click slack.InteractionCallback
-		if err := json.Unmarshal(all[len(all)-1].Payload, &click); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, json.Unmarshal(all[len(all)-1].Payload, &click))
 		if a := click.ActionCallback.BlockActions; len(a) != 1 || a[0].Value != "page 2" || click.Message.Timestamp != ts || click.User.ID != ann {
 			t.Fatalf("%+v", click)
 		}
-		if err := respond(in.ResponseURL, slack.MsgOptionReplaceOriginal(in.ResponseURL)); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, respond(in.ResponseURL, slack.MsgOptionReplaceOriginal(in.ResponseURL)))
 		i := slices.IndexFunc(s.Posted(), func(m slacktest.Message) bool { return m.TS == ts })
 		if m := s.Posted()[i]; m.Text != "rain" || m.Edits != 1 {
 			t.Errorf("%+v", m)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -16,13 +17,9 @@ import (
 func dial(t *testing.T, s *slacktest.Server) *websocket.Conn {
 	t.Helper()
 	_, url, err := client(t, s).StartSocketModeContext(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -41,20 +38,14 @@ type envelope struct {
 func read(t *testing.T, conn *websocket.Conn) envelope {
 	t.Helper()
 	var e envelope
-	if err := conn.SetReadDeadline(time.Now().Add(soon)); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.ReadJSON(&e); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, conn.SetReadDeadline(time.Now().Add(soon)))
+	check.NoError(t, conn.ReadJSON(&e))
 	return e
 }
 
 func write(t *testing.T, conn *websocket.Conn, text string) {
 	t.Helper()
-	if err := conn.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, conn.WriteMessage(websocket.TextMessage, []byte(text)))
 }
 
 func TestSockets(t *testing.T) {
@@ -73,21 +64,15 @@ func TestSockets(t *testing.T) {
 		for _, d := range s.Deliveries() {
 			used[d.Socket] = true
 		}
-		if len(used) != 3 {
-			t.Errorf("%d of 3 sockets used", len(used))
-		}
+		check.Equal(t, "sockets that were used", len(used), 3)
 	})
 
 	t.Run("a socket's URL works once", func(t *testing.T) {
 		s := start(t, calm())
 		_, url, err := client(t, s).StartSocketModeContext(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		first, _, err := websocket.DefaultDialer.Dial(url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		defer first.Close()
 		if _, response, err := websocket.DefaultDialer.Dial(url, nil); err == nil || response.StatusCode != 403 {
 			t.Errorf("second time: %v", err)
@@ -99,9 +84,7 @@ func TestSockets(t *testing.T) {
 		conn := dial(t, s)
 		read(t, conn)
 		s.SocketModeOff()
-		if e := read(t, conn); e.Reason != "link_disabled" {
-			t.Errorf("%+v", e)
-		}
+		check.Equal(t, "reason", read(t, conn).Reason, "link_disabled")
 		if _, _, err := client(t, s).StartSocketModeContext(t.Context()); err == nil {
 			t.Error("opened")
 		}
@@ -153,9 +136,7 @@ func TestAcknowledgements(t *testing.T) {
 		write(t, conn, fmt.Sprintf(`{"envelope_id":%q}`, read(t, conn).ID))
 		eventually(t, s, "it is acknowledged", func() bool { return !s.Deliveries()[0].Acked.IsZero() })
 		s.Repeat(id)
-		if e := read(t, conn); e.Payload.EventID != id {
-			t.Errorf("%+v", e)
-		}
+		check.Equal(t, "the event", read(t, conn).Payload.EventID, id)
 	})
 
 	t.Run("what nobody acknowledges comes four times in all", func(t *testing.T) {
@@ -174,9 +155,7 @@ func TestAcknowledgements(t *testing.T) {
 		s.Emit(map[string]any{"type": "app_home_opened"})
 		eventually(t, s, "the last try", func() bool { return len(s.Deliveries()) == 4 })
 		for _, d := range s.Deliveries() {
-			if d.Socket != 0 {
-				t.Errorf("%+v", d)
-			}
+			check.Equal(t, "socket", d.Socket, 0)
 		}
 	})
 
@@ -192,9 +171,7 @@ func TestAcknowledgements(t *testing.T) {
 		}
 		eventually(t, s, "five complaints", func() bool { return len(s.Complaints()) == 5 })
 		for i, word := range []string{"after", "twice", "unknown", "bytes", "not an"} {
-			if c := s.Complaints()[i]; !strings.Contains(c, word) {
-				t.Errorf("%q does not say %q", c, word)
-			}
+			check.Contains(t, "the complaint", s.Complaints()[i], word)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package slacktest_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -24,18 +24,12 @@ func TestStreams(t *testing.T) {
 	text := slack.MsgOptionMarkdownText
 
 	t.Run("a channel wants the recipient, a DM does not", func(t *testing.T) {
-		if _, _, err := api.StartStream(general, slack.MsgOptionTS(asked)); code(err) != "missing_recipient_user_id" {
-			t.Errorf("channel: %v", err)
-		}
+		check.Equal(t, "channel", code(error3(api.StartStream(general, slack.MsgOptionTS(asked)))), "missing_recipient_user_id")
 		question := s.Say(slacktest.Post{Channel: dm, User: ann, Text: "explain"})
-		if _, _, err := api.StartStream(dm, slack.MsgOptionTS(question)); err != nil {
-			t.Errorf("DM: %v", err)
-		}
+		check.Equal(t, "DM", code(error3(api.StartStream(dm, slack.MsgOptionTS(question)))), "")
 	})
 
-	if _, _, err := api.StartStream(general, recipient); code(err) != "invalid_arguments" {
-		t.Errorf("a stream that answers no message: %v", err)
-	}
+	check.Equal(t, "a stream that answers no message", code(error3(api.StartStream(general, recipient))), "invalid_arguments")
 
 	t.Run("what is appended stands in the message, until it is stopped", func(t *testing.T) {
 		if err := api.SetAssistantThreadsStatus(slack.AssistantThreadsSetStatusParameters{ChannelID: general, ThreadTS: asked, Status: "thinks"}); err != nil || s.Status(general, asked) != "thinks" {
@@ -45,21 +39,11 @@ func TestStreams(t *testing.T) {
 		if err != nil || s.Status(general, asked) != "" {
 			t.Fatalf("status %q, %v", s.Status(general, asked), err)
 		}
-		if _, _, err := api.AppendStream(general, ts, text("two ")); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, _, err := api.UpdateMessage(general, ts, slack.MsgOptionText("x", false)); code(err) != "streaming_state_conflict" {
-			t.Errorf("an edit meanwhile: %v", err)
-		}
-		if _, _, err := api.AppendStream(general, ts, text(strings.Repeat("x", 12_000))); code(err) != "msg_too_long" {
-			t.Errorf("too much: %v", err)
-		}
-		if _, _, err := api.StopStream(general, ts, text("three")); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := api.AppendStream(general, ts, text("four")); code(err) != "message_not_in_streaming_state" {
-			t.Errorf("afterwards: %v", err)
-		}
+		check.NoError(t, error3(api.AppendStream(general, ts, text("two "))))
+		check.Equal(t, "an edit meanwhile", code(error4(api.UpdateMessage(general, ts, slack.MsgOptionText("x", false)))), "streaming_state_conflict")
+		check.Equal(t, "too much", code(error3(api.AppendStream(general, ts, text(strings.Repeat("x", 12_000))))), "msg_too_long")
+		check.NoError(t, error3(api.StopStream(general, ts, text("three"))))
+		check.Equal(t, "afterwards", code(error3(api.AppendStream(general, ts, text("four")))), "message_not_in_streaming_state")
 		for _, m := range s.Posted() {
 			if m.TS == ts && (m.Shown() != "one two three" || m.Thread != asked || m.Streaming) {
 				t.Errorf("%+v", m)
@@ -77,30 +61,18 @@ func TestStreamsEnd(t *testing.T) {
 
 	t.Run("while it is open it cannot be deleted, and Slack can end it", func(t *testing.T) {
 		_, ts, err := api.StartStream(general, recipient, slack.MsgOptionTS(asked), text("one"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := api.DeleteMessage(general, ts); code(err) != "cant_delete_message" {
-			t.Errorf("deleted while open: %v", err)
-		}
+		check.NoError(t, err)
+		check.Equal(t, "deleted while open", code(error3(api.DeleteMessage(general, ts))), "cant_delete_message")
 		s.EndStream(general, ts)
-		if _, _, err := api.AppendStream(general, ts, text("two")); code(err) != "message_not_in_streaming_state" {
-			t.Errorf("appended after the end: %v", err)
-		}
-		if _, _, err := api.DeleteMessage(general, ts); err != nil {
-			t.Errorf("deleted after the end: %v", err)
-		}
+		check.Equal(t, "appended after the end", code(error3(api.AppendStream(general, ts, text("two")))), "message_not_in_streaming_state")
+		check.Equal(t, "deleted after the end", code(error3(api.DeleteMessage(general, ts))), "")
 	})
 
 	t.Run("a person can stop it", func(t *testing.T) {
 		_, ts, err := api.StartStream(general, recipient, slack.MsgOptionTS(asked))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		s.StopStream(general, ts)
-		if _, _, err := api.AppendStream(general, ts, text("more")); code(err) != "stopped_by_user" {
-			t.Errorf("got %v", err)
-		}
+		check.Equal(t, "the refusal", code(error3(api.AppendStream(general, ts, text("more")))), "stopped_by_user")
 	})
 }
 
@@ -120,9 +92,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%q, %v", content.String(), err)
 		}
 		stranger := slack.New("xoxb-other", slack.OptionAPIURL(s.APIURL))
-		if err := stranger.GetFile(shared.URLPrivateDownload, io.Discard); err == nil || !strings.Contains(err.Error(), "sign-in") {
-			t.Errorf("without: %v", err)
-		}
+		check.ErrorContains(t, "without a token", stranger.GetFile(shared.URLPrivateDownload, io.Discard), "sign-in")
 	})
 }
 
@@ -138,9 +108,8 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%v, %d messages", err, len(s.Posted()))
 		}
 		s.Fail(slacktest.Fault{Cut: true, Body: `{"ok":tr`, TakesEffect: true})
-		if err := post(); !errors.Is(err, io.ErrUnexpectedEOF) || len(s.Posted()) != 1 {
-			t.Errorf("%v, %d messages", err, len(s.Posted()))
-		}
+		check.Error(t, post(), io.ErrUnexpectedEOF)
+		check.Equal(t, "messages", len(s.Posted()), 1)
 	})
 
 	t.Run("a fault skips, counts and ends", func(t *testing.T) {
@@ -149,9 +118,7 @@ func TestFaults(t *testing.T) {
 		for range 4 {
 			got = append(got, code(post()))
 		}
-		if want := "[ fatal_error fatal_error ]"; fmt.Sprint(got) != want {
-			t.Errorf("got %v", got)
-		}
+		check.Equal(t, "the errors", fmt.Sprint(got), "[ fatal_error fatal_error ]")
 		s.Fail(slacktest.Fault{Status: 500, Times: -1})
 		s.Heal()
 		if err := post(); err != nil {
@@ -170,10 +137,7 @@ func TestHistoryHasPages(t *testing.T) {
 		var got []string
 		p := slack.GetConversationHistoryParameters{ChannelID: general}
 		for {
-			page, err := api.GetConversationHistory(&p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := check.Must(api.GetConversationHistory(&p))(t)
 			if page.HasMore != (page.ResponseMetaData.NextCursor != "") {
 				t.Errorf("has_more is %v with the cursor %q", page.HasMore, page.ResponseMetaData.NextCursor)
 			}
@@ -187,9 +151,7 @@ func TestHistoryHasPages(t *testing.T) {
 		if len(got) != 250 || got[0] != said[249] || got[249] != said[0] {
 			t.Errorf("%d messages", len(got))
 		}
-		if n := len(s.Calls("conversations.history")); n != 3 {
-			t.Errorf("%d pages", n)
-		}
+		check.Equal(t, "pages", len(s.Calls("conversations.history")), 3)
 	})
 
 	t.Run("between two timestamps, with them only if inclusive", func(t *testing.T) {
@@ -212,9 +174,7 @@ func TestHistoryHasPages(t *testing.T) {
 
 	t.Run("what is no timestamp is refused", func(t *testing.T) {
 		_, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, Oldest: "yesterday"})
-		if code(err) != "invalid_ts_oldest" {
-			t.Errorf("got %v", err)
-		}
+		check.Equal(t, "the refusal", code(err), "invalid_ts_oldest")
 	})
 
 	t.Run("metadata is shown to who asks for it", func(t *testing.T) {
@@ -258,8 +218,6 @@ func TestThreadsHavePages(t *testing.T) {
 
 	t.Run("a limit beyond 999 is refused", func(t *testing.T) {
 		_, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, Limit: 1000})
-		if code(err) != "invalid_limit" {
-			t.Errorf("got %v", err)
-		}
+		check.Equal(t, "the refusal", code(err), "invalid_limit")
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -75,32 +76,24 @@ func TestMessagesAreKept(t *testing.T) {
 
 	t.Run("an edit replaces the text and leaves the metadata", func(t *testing.T) {
 		_, ts, err := api.PostMessage(general, slack.MsgOptionText("one", false), slack.MsgOptionMetadata(meta))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if _, _, _, err := api.UpdateMessage(general, ts, slack.MsgOptionText("two", false)); err != nil {
 			t.Fatal(err)
 		}
 		page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, IncludeAllMetadata: true})
-		if err != nil || len(page.Messages) != 1 {
-			t.Fatalf("%v, %v", page, err)
-		}
+		check.NoError(t, err)
+		check.Len(t, "messages", page.Messages, 1)
 		if m := page.Messages[0]; m.Text != "two" || m.Metadata.EventPayload["id"] != "7" || m.BotID != slacktest.BotID || m.Edited == nil {
 			t.Errorf("%+v", m.Msg)
 		}
 	})
 
 	t.Run("an edit beyond 4 000 is refused", func(t *testing.T) {
-		_, _, _, err := api.UpdateMessage(general, s.Posted()[0].TS, slack.MsgOptionText(strings.Repeat("x", 4001), false))
-		if code(err) != "msg_too_long" {
-			t.Errorf("got %v", err)
-		}
+		check.Equal(t, "the refusal", code(error4(api.UpdateMessage(general, s.Posted()[0].TS, slack.MsgOptionText(strings.Repeat("x", 4001), false)))), "msg_too_long")
 	})
 
 	t.Run("a deleted message is in no history", func(t *testing.T) {
-		if _, _, err := api.DeleteMessage(general, s.Posted()[0].TS); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, error3(api.DeleteMessage(general, s.Posted()[0].TS)))
 		page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
 		if err != nil || len(page.Messages) != 0 || len(s.Posted()) != 0 {
 			t.Errorf("%v, %v", page, err)
@@ -108,28 +101,18 @@ func TestMessagesAreKept(t *testing.T) {
 	})
 
 	t.Run("an ephemeral message is in no history", func(t *testing.T) {
-		if _, err := api.PostEphemeral(general, ann, slack.MsgOptionText("psst", false)); err != nil {
-			t.Fatal(err)
-		}
-		page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
-		if err != nil || len(page.Messages) != 0 {
-			t.Errorf("%v, %v", page, err)
-		}
+		check.Must(api.PostEphemeral(general, ann, slack.MsgOptionText("psst", false)))(t)
+		page := check.Must(api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general}))(t)
+		check.Len(t, "messages", page.Messages, 0)
 		if m := s.Posted(); len(m) != 1 || m[0].OnlyFor != ann {
 			t.Errorf("%+v", m)
 		}
 	})
 
 	t.Run("a long text and a call to everybody are complained of", func(t *testing.T) {
-		if _, _, err := api.PostMessage(general, slack.MsgOptionText("<!here>"+strings.Repeat("x", 40_000), false)); err != nil {
-			t.Fatal(err)
-		}
-		if n := len([]rune(s.Posted()[1].Text)); n != 40_000 {
-			t.Errorf("%d characters are left", n)
-		}
-		if all := s.Complaints(); len(all) != 2 {
-			t.Errorf("complaints: %q", all)
-		}
+		check.NoError(t, error3(api.PostMessage(general, slack.MsgOptionText("<!here>"+strings.Repeat("x", 40_000), false))))
+		check.Equal(t, "characters that are left", len([]rune(s.Posted()[1].Text)), 40_000)
+		check.Equal(t, "complaints", len(s.Complaints()), 2)
 	})
 }
 
@@ -146,27 +129,20 @@ func TestTokensAndContentTypes(t *testing.T) {
 		"a missing argument of conversations.*": {"conversations.info", "application/x-www-form-urlencoded", slacktest.BotToken, "a=b", "channel_not_found"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			request, err := http.NewRequest(http.MethodPost, s.APIURL+c.method, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := check.Must(http.NewRequest(http.MethodPost, s.APIURL+c.method, strings.NewReader(c.body)))(t)
 			request.Header.Set("Content-Type", c.kind)
 			if c.token != "" {
 				request.Header.Set("Authorization", "Bearer "+c.token)
 			}
-			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := check.Must(http.DefaultClient.Do(request))(t)
 			defer response.Body.Close()
 			body, err := io.ReadAll(response.Body)
 			want := `"ok":true`
 			if c.refusal != "" {
 				want = `"error":"` + c.refusal + `"`
 			}
-			if err != nil || !strings.Contains(string(body), want) {
-				t.Errorf("got %s, want %s", body, want)
-			}
+			check.NoError(t, err)
+			check.Contains(t, "body", string(body), want)
 		})
 	}
 }
@@ -227,10 +203,8 @@ func TestWithoutAScopeACallIsRefused(t *testing.T) {
 	}
 
 	t.Run("each answer names the scopes", func(t *testing.T) {
-		who, err := api.AuthTest()
-		if err != nil || who.Header.Get("X-OAuth-Scopes") != "chat:write,channels:read" {
-			t.Errorf("%v, %v", who, err)
-		}
+		who := check.Must(api.AuthTest())(t)
+		check.Equal(t, "X-OAuth-Scopes", who.Header.Get("X-OAuth-Scopes"), "chat:write,channels:read")
 	})
 }
 
@@ -243,9 +217,7 @@ func TestWithoutAScopeAnEventDoesNotCome(t *testing.T) {
 	s.Say(slacktest.Post{Channel: dm, User: ann, Text: "unheard"})
 	ts := s.Say(slacktest.Post{Channel: general, User: ann, Text: "<@" + slacktest.BotUserID + "> heard once"})
 	s.React(general, ts, ann, "eyes")
-	if n := len(s.Deliveries()); n != 1 {
-		t.Errorf("%d events, want only the message", n)
-	}
+	check.Equal(t, "events", len(s.Deliveries()), 1)
 }
 
 func TestWithoutAScopeAFileIsNotGivenOut(t *testing.T) {
@@ -254,11 +226,6 @@ func TestWithoutAScopeAFileIsNotGivenOut(t *testing.T) {
 	s, general, ann := town(t, o)
 	s.Say(slacktest.Post{Channel: general, User: ann, Files: []slacktest.File{{Name: "a.txt", Content: []byte("inside")}}})
 	api := client(t, s)
-	page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := api.GetFile(page.Messages[0].Files[0].URLPrivateDownload, io.Discard); err == nil || !strings.Contains(err.Error(), "sign-in") {
-		t.Errorf("got %v, want the sign-in page", err)
-	}
+	page := check.Must(api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general}))(t)
+	check.ErrorContains(t, "the error", api.GetFile(page.Messages[0].Files[0].URLPrivateDownload, io.Discard), "sign-in")
 }
