@@ -184,16 +184,6 @@ func decode(data []byte, into any) error {
 	return err
 }
 
-func query(pairs ...string) url.Values {
-	v := make(url.Values)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			v.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return v
-}
-
 func seconds(text string) time.Duration {
 	s, err := strconv.ParseFloat(text, 64)
 	if err != nil || s < 0 {

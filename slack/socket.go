@@ -125,9 +125,6 @@ func (k *socket) acknowledge(r socketmode.Request) {
 
 // explainSocketError adds instructions to an error of Socket Mode, if there are any.
 func explainSocketError(err error) error {
-	if err == nil {
-		return errLost
-	}
 	if err = explainAppError(platform.WithoutURL(err)); isPermanent(err) {
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
