@@ -33,7 +33,7 @@ func memoriesPage(v *visit) error {
 		found = g.Group{
 			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
 			faint(grouped(list.Total), g.Text(" in all")),
-			v.paged(v.offset(), pageSize, list.Total).view(),
+			v.pager(list.Total),
 		}
 	}
 	return v.show("Memories", nil,

@@ -70,11 +70,9 @@ func (v *visit) showSettings(typed url.Values) error {
 	}
 	var effect g.Node
 	if typed != nil {
-		p, err := v.preview(all)
-		if err != nil {
+		if effect, err = v.preview(all); err != nil {
 			return err
 		}
-		effect = p.view()
 	}
 	return v.show(v.name(), map[string]g.Node{"preview": effect},
 		heading(v.name(), conversationTabs(v.name(), "Settings")),
