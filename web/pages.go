@@ -52,6 +52,9 @@ func (s *Server) pageRoutes() {
 	})
 	for path, page := range pageTable() {
 		s.handle(path, func(w http.ResponseWriter, r *http.Request) error {
+			if r.Method == http.MethodPost && r.ParseForm() != nil {
+				return bad("The form cannot be read.")
+			}
 			return page(&visit{r, s, w})
 		})
 	}

@@ -28,8 +28,7 @@ func openChat(v *visit) error {
 func (v *visit) recentMessages(conversation string) ([]messageAnswer, error) {
 	var list messageList
 	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
-	var p *Problem
-	if errors.As(err, &p) && p.Status == http.StatusNotFound {
+	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
 		return nil, nil
 	}
 	return list.Messages, err

@@ -154,9 +154,6 @@ func (k settingControl) input() g.Node {
 
 // settingsForm sets all values of a form or none, or resets one.
 func settingsForm(v *visit) error {
-	if err := v.ParseForm(); err != nil {
-		return bad("The form cannot be read.")
-	}
 	all, _, err := v.settingControls(v.PostForm)
 	if err != nil {
 		return err
