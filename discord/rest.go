@@ -177,8 +177,7 @@ func (c call) describe() string {
 // decode is like json.Unmarshal, but ignores fields of an unexpected type.
 func decode(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
-	var field *json.UnmarshalTypeError
-	if errors.As(err, &field) {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil
 	}
 	return err

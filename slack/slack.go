@@ -141,8 +141,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.tasks.Start(s.backfillAll)
 		err = s.supervise(inner)
 	}
-	var broken setupError
-	if errors.As(err, &broken) || errors.As(context.Cause(inner), &broken) {
+	if broken, ok := errors.AsType[setupError](err); ok || errors.As(context.Cause(inner), &broken) {
 		return fmt.Errorf("slack: %w", broken)
 	}
 	if ctx.Err() != nil {

@@ -155,8 +155,7 @@ func (s *Slack) supervise(ctx context.Context) error {
 		socket := &socket{s: s, silence: silence, started: started}
 		err := socket.run(ctx, incident.End)
 		s.connected.Store(false)
-		var broken setupError
-		if errors.As(err, &broken) {
+		if _, ok := errors.AsType[setupError](err); ok {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -123,8 +123,7 @@ func (c *Client) Retry(ctx context.Context, req llm.Request, show func(delta str
 		c.Discovery.Answered()
 		return resp, nil
 	}
-	var refused *llm.Error
-	if errors.As(err, &refused) && refused.Kind == llm.KindOverflow {
+	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
 		c.Learnt().Limit(refused.Limit)
 	}
 	return llm.Response{}, err
