@@ -36,37 +36,33 @@ func (b Binding) matches(conversation string) bool {
 		(b.Direct == nil || *b.Direct == p.Direct())
 }
 
-// AgentFor returns the id of the agent that answers in a conversation.
-func (s *Settings) AgentFor(conversation string) string {
+// bound returns what the first binding that applies to the conversation and sets it says; "" if none
+// does.
+func bound[T ~string](s *Settings, conversation string, of func(Binding) T) T {
 	for _, b := range s.Bindings {
-		if b.Agent != "" && b.matches(conversation) {
-			return b.Agent
+		if value := of(b); value != "" && b.matches(conversation) {
+			return value
 		}
 	}
-	return s.Agents[0].ID
+	return ""
+}
+
+// AgentFor returns the id of the agent that answers in a conversation.
+func (s *Settings) AgentFor(conversation string) string {
+	return cmp.Or(bound(s, conversation, func(b Binding) string { return b.Agent }), s.Agents[0].ID)
 }
 
 // respondIn returns which messages are answered in a conversation.
 func (s *Settings) respondIn(conversation string) channel.Respond {
-	for _, b := range s.Bindings {
-		if b.Respond != "" && b.matches(conversation) {
-			return b.Respond
-		}
-	}
-	return s.Respond
+	return cmp.Or(bound(s, conversation, func(b Binding) channel.Respond { return b.Respond }), s.Respond)
 }
 
 // LanguageIn returns the language of the prompts in a conversation, one of channel.Languages: from
 // the first binding that sets one, else from its agent, else from the settings.
 func LanguageIn(s *Settings, conversation string) string {
-	for _, b := range s.Bindings {
-		if b.Language != "" && b.matches(conversation) {
-			return b.Language
-		}
-	}
 	id := s.AgentFor(conversation)
 	agent := s.Agents[slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == id })]
-	return cmp.Or(agent.Language, s.Language)
+	return cmp.Or(bound(s, conversation, func(b Binding) string { return b.Language }), agent.Language, s.Language)
 }
 
 // checkBinding reports mistakes in a binding.

@@ -68,13 +68,14 @@ func diffTables(table string, settings, defaults any) []Change {
 		switch {
 		case key == "" || reflect.DeepEqual(value.Interface(), defaultValue.Interface()):
 		case value.Kind() == reflect.Map && value.Type().Elem().Kind() == reflect.String:
-			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
-				list = append(list, Change{"[" + inside + "]", name, value.Interface().(map[string]string)[name]})
+			texts := value.Interface().(map[string]string)
+			for _, name := range slices.Sorted(maps.Keys(texts)) {
+				list = append(list, Change{"[" + inside + "]", name, texts[name]})
 			}
 		case value.Kind() == reflect.Map:
-			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]Price))) {
-				one := value.Interface().(map[string]Price)[name]
-				list = append(list, diffTables(fmt.Sprintf("%s.%q", inside, name), one, Price{})...)
+			prices := value.Interface().(map[string]Price)
+			for _, name := range slices.Sorted(maps.Keys(prices)) {
+				list = append(list, diffTables(fmt.Sprintf("%s.%q", inside, name), prices[name], Price{})...)
 			}
 		case value.Kind() == reflect.Struct:
 			list = append(list, diffTables(inside, value.Interface(), defaultValue.Interface())...)

@@ -32,7 +32,7 @@ func (d *decoder) check(s *Settings) {
 	}
 	d.checkChoice("respond", string(s.Respond), responds)
 	d.checkChoice("language", s.Language, channel.Languages)
-	d.checkCommands("restricted", s.Restricted)
+	d.checkNames("restricted", "command", s.Restricted, commandNames(func(channel.Command) bool { return true }))
 	d.checkChoice("share_memories", s.ShareMemories, []string{ShareChannel, ShareServer})
 	if err := CheckHealth(s.Health); err != nil {
 		d.problem("health", err.Error())
@@ -74,13 +74,9 @@ func (d *decoder) checkAgents(s *Settings) {
 		checkRange(d, path+".task_time", time.Duration(agent.TaskTime), time.Second, 24*time.Hour)
 		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
 	}
+	known := slices.Sorted(maps.Keys(ids))
 	for i, agent := range s.Agents {
-		for _, id := range agent.Spawn {
-			if !ids[id] {
-				known := slices.Sorted(maps.Keys(ids))
-				d.problem(agentPath(i)+".spawn", fmt.Sprintf("spawn: there is no agent %q%s; there are %s", id, compactor.DidYouMean(id, known), strings.Join(known, ", ")))
-			}
-		}
+		d.checkNames(agentPath(i)+".spawn", "agent", agent.Spawn, known)
 	}
 }
 
@@ -150,11 +146,11 @@ func (d *decoder) checkSecret(s *Settings, path, setting, variable string) strin
 
 var responds = []string{string(channel.RespondMention), string(channel.RespondAll), string(channel.RespondNever)}
 
-func (d *decoder) checkCommands(path string, names []string) {
-	known := commandNames(func(channel.Command) bool { return true })
+// checkNames reports names of something, say of a command, that are not in known.
+func (d *decoder) checkNames(path, something string, names, known []string) {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			d.problem(path, fmt.Sprintf("%s: there is no command %q%s; there are %s", base(path), name, compactor.DidYouMean(name, known), strings.Join(known, ", ")))
+			d.problem(path, fmt.Sprintf("%s: there is no %s %q%s; there are %s", base(path), something, name, compactor.DidYouMean(name, known), strings.Join(known, ", ")))
 		}
 	}
 }

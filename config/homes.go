@@ -3,13 +3,12 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // tablesWith returns the tables in which a key is allowed, in words; nil if there is none.
-func tablesWith(key string) (homes []string) {
-	find := func(t reflect.Type, path string, list bool) { homes = append(homes, findTables(t, key, path, list)...) }
-	find(reflect.TypeFor[Settings](), "", false)
-	find(reflect.TypeFor[Agent](), "agents", true)
+func tablesWith(key string) []string {
+	homes := append(findTables(reflect.TypeFor[Settings](), key, "", false), findTables(reflect.TypeFor[Agent](), key, "agents", true)...)
 	if slices.Contains(homes, "under [defaults.compaction]") { // the same keys, for one agent
 		homes = slices.DeleteFunc(homes, func(home string) bool { return home == "under [agents.compaction]" })
 	}
@@ -27,10 +26,7 @@ func findTables(t reflect.Type, key, path string, list bool) (homes []string) {
 		if name == key {
 			homes = append(homes, tableWords(path, list))
 		}
-		below, several := name, false
-		if path != "" {
-			below = path + "." + name
-		}
+		below, several := strings.TrimPrefix(path+"."+name, "."), false
 		if inner.Kind() == reflect.Slice {
 			inner, several = inner.Elem(), true
 		}

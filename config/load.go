@@ -37,8 +37,7 @@ func Parse(file string, text []byte) (Settings, error) {
 	var raw map[string]any
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		wrong := Problem{Text: err.Error()}
-		var at toml.ParseError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[toml.ParseError](err); ok {
 			wrong = Problem{Line: at.Position.Line, Text: at.Message}
 		}
 		return s, newError(file, []Problem{wrong})

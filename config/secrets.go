@@ -38,8 +38,7 @@ func (s *Settings) secretFile(setting, variable string) (string, error) {
 		return "", fmt.Errorf(`must be "file:PATH", a file that holds nothing else; or leave it out and set %s`, variable)
 	}
 	text, err := ReadFile(s.Path(name))
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err // without the path: it may be the secret itself, in the wrong place
 	}
 	if err != nil {

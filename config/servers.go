@@ -256,10 +256,10 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 
 // server returns the server that the environment selects.
 func (v Variables) server() (at Server, ok bool) {
-	at = Server{BaseURL: cmp.Or(fromEnvironment(v.URL), OpenAIURL), Key: fromEnvironment(v.Key), KeyName: v.Key}
+	usual, wire := OpenAIURL, ""
 	if v == Anthropic {
-		at.BaseURL, at.Wire = cmp.Or(fromEnvironment(v.URL), AnthropicURL), llm.WireMessages
+		usual, wire = AnthropicURL, llm.WireMessages
 	}
-	at.Wire = wireFor(at.BaseURL, at.Wire)
-	return at, v.selects()
+	address := cmp.Or(fromEnvironment(v.URL), usual)
+	return Server{BaseURL: address, Key: fromEnvironment(v.Key), KeyName: v.Key, Wire: wireFor(address, wire)}, v.selects()
 }

@@ -3,6 +3,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
@@ -124,10 +125,7 @@ func (d *decoder) checkTools(s *Settings) {
 		ids[t.ID] = true
 		d.checkToolServer(path, s, t)
 	}
-	known := make([]string, 0, len(ids))
-	for _, t := range s.Tools {
-		known = append(known, t.ID)
-	}
+	known := slices.Sorted(maps.Keys(ids))
 	for i, a := range s.Agents {
 		d.checkToolIDs(agentPath(i)+".tools", a.Tools, known)
 	}

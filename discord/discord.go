@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +26,6 @@ const (
 	seenAge = 15 * time.Minute // at least; if Discord repeats an event, it does so within minutes
 	ownAge  = 24 * time.Hour   // at least; people reply to recent messages
 )
-
-// DefaultCatchUp is how far back an unknown channel is read after the bot was offline.
-const DefaultCatchUp = time.Hour
 
 // Discord is the connector. Its methods are safe for concurrent use.
 type Discord struct {
@@ -94,13 +92,8 @@ func New(o Options) (*Discord, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.CatchUp == 0 {
-		o.CatchUp = DefaultCatchUp
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	log := o.Log.With("connector", Name)
+	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
+	log := cmp.Or(o.Log, slog.Default()).With("connector", Name)
 	work := new(platform.Group)
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
@@ -170,6 +163,6 @@ type Options struct {
 	MentionOnly      bool          // do without the privileged message content intent, and read only what is addressed to the bot
 	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
 	Pictures         bool          // fetch pictures, for models that can see
-	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: DefaultCatchUp
+	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
 	Log              *slog.Logger  // nil: slog.Default()
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -65,25 +66,18 @@ func (d *Discord) readable(ctx context.Context, id string, background bool) bool
 // messages returns up to limit messages of a channel, oldest first: those after after, else the
 // newest before before, else the newest.
 func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
-	if after != "" {
-		before = ""
-	}
 	if _, err := d.self(ctx); err != nil {
 		return nil, err
 	}
-	err = d.rest.do(ctx, call{
-		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, background: background,
-		query: query("after", after, "before", before, "limit", strconv.Itoa(limit)),
-	})
-	slices.SortFunc(found, func(a, b message) int {
-		switch {
-		case newer(a.ID, b.ID):
-			return 1
-		case newer(b.ID, a.ID):
-			return -1
-		}
-		return 0
-	})
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
+	switch {
+	case after != "":
+		query.Set("after", after)
+	case before != "":
+		query.Set("before", before)
+	}
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + id + "/messages", query: query, into: &found, background: background})
+	slices.SortFunc(found, func(a, b message) int { return byAge(a.ID, b.ID) })
 	return found, err
 }
 

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -151,6 +152,9 @@ func number(id string) uint64 {
 
 // newer reports whether a was created after b. An invalid snowflake is older than any valid one.
 func newer(a, b string) bool { return number(a) > number(b) }
+
+// byAge orders ids, the oldest first.
+func byAge(a, b string) int { return cmp.Compare(number(a), number(b)) }
 
 // timeOf returns the time at which an id was created.
 func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// post is the JSON of a new message.
+// post is the JSON of a new message, or of an edit.
 type post struct {
 	Content   string          `json:"content"`
 	Nonce     string          `json:"nonce,omitempty"`
@@ -81,10 +81,7 @@ func (d *Discord) create(ctx context.Context, channel string, p post, once bool)
 
 // editMessage edits one of the bot's messages.
 func (d *Discord) editMessage(ctx context.Context, channel, id, text string, once bool) error {
-	body := struct {
-		Content  string          `json:"content"`
-		Mentions allowedMentions `json:"allowed_mentions"`
-	}{text, noMentions()}
+	body := post{Content: text, Mentions: noMentions()}
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: body, once: once})
 }
 
@@ -141,10 +138,8 @@ func (m message) repliesTo(to []string) bool {
 // It searches after the oldest message in to, or among the newest messages if to is empty.
 func (d *Discord) find(ctx context.Context, channel string, to []string, is func(message) bool) (message, error) {
 	after := ""
-	for _, id := range to {
-		if after == "" || newer(after, id) {
-			after = id
-		}
+	if len(to) > 0 {
+		after = slices.MinFunc(to, byAge)
 	}
 	me, err := d.self(ctx)
 	if err != nil {

@@ -86,8 +86,7 @@ func refusedWith(err error, code int) bool {
 
 // rateLimitWait returns how long to wait if err is a 429, else 0.
 func rateLimitWait(err error) time.Duration {
-	var r *refusal
-	if errors.As(err, &r) && r.status == http.StatusTooManyRequests {
+	if r, ok := errors.AsType[*refusal](err); ok && r.status == http.StatusTooManyRequests {
 		return max(r.after, time.Millisecond)
 	}
 	return 0

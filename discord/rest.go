@@ -177,21 +177,10 @@ func (c call) describe() string {
 // decode is like json.Unmarshal, but ignores fields of an unexpected type.
 func decode(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
-	var field *json.UnmarshalTypeError
-	if errors.As(err, &field) {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil
 	}
 	return err
-}
-
-func query(pairs ...string) url.Values {
-	v := make(url.Values)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			v.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return v
 }
 
 func seconds(text string) time.Duration {

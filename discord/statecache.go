@@ -40,13 +40,8 @@ type place struct {
 type guild struct {
 	Name     string
 	Owner    string
-	Roles    map[string]role
+	Roles    map[string]roleData
 	BotRoles []string // ids of the bot's roles
-}
-
-type role struct {
-	Name        string
-	Permissions bitset
 }
 
 func newStateCache() *stateCache {
@@ -79,9 +74,9 @@ func (s *stateCache) self() (me user, app string) {
 func (s *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cached := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
+	cached := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]roleData)}
 	for _, r := range g.Roles {
-		cached.Roles[r.ID] = role{r.Name, r.Permissions}
+		cached.Roles[r.ID] = r
 		if r.Tags.BotID != "" && r.Tags.BotID == s.me.ID {
 			cached.BotRoles = append(cached.BotRoles, r.ID)
 		}
@@ -191,7 +186,7 @@ func (s *stateCache) setRole(guild string, r roleData) {
 	case r.Name == "":
 		delete(g.Roles, r.ID)
 	default:
-		g.Roles[r.ID] = role{r.Name, r.Permissions}
+		g.Roles[r.ID] = r
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,11 @@ type streamedPiece struct {
 	text     string   // content of the message
 	unsure   bool     // a message may have been posted, with an unknown id
 	attempts []string // texts that such a message may have
+}
+
+// mayBe reports whether a message has a text that was tried for the piece.
+func (p *streamedPiece) mayBe(m message) bool {
+	return slices.Contains(p.attempts, strings.TrimSpace(m.text()))
 }
 
 // piece returns the streamed piece of a part.

@@ -31,12 +31,10 @@ var fatalMessages = map[int]string{
 
 // fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
-	var refused *refusal
-	if errors.As(err, &refused) && refused.status == http.StatusUnauthorized {
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusUnauthorized {
 		return errors.New(fatalMessages[4004])
 	}
-	var end ending
-	if errors.As(err, &end) && fatalMessages[end.code] != "" {
+	if end, ok := errors.AsType[ending](err); ok && fatalMessages[end.code] != "" {
 		return errors.New(fatalMessages[end.code])
 	}
 	return nil

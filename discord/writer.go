@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/channel"
@@ -91,7 +90,7 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, er
 		if err := w.adopt(ctx); err != nil {
 			return message{}, err
 		}
-		p = w.piece(piece.Part)
+		p = w.piece(piece.Part) // adopt may have moved the pieces
 	}
 	if p.id == "" && p.unsure {
 		return w.d.find(ctx, w.channel, piece.To, func(m message) bool { return w.mayBePart(m, piece.Part) })
@@ -105,7 +104,7 @@ func (w *writer) mayBePart(m message, part int) bool {
 	if part == 0 && len(w.to) > 0 {
 		return m.repliesTo(w.to)
 	}
-	return m.Reference == nil && slices.Contains(w.piece(part).attempts, strings.TrimSpace(m.text()))
+	return m.Reference == nil && w.piece(part).mayBe(m)
 }
 
 // Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer
@@ -124,9 +123,7 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 		p := w.pieces[part]
 		if p.id == "" && p.unsure {
 			// A second attempt at the answer may already have posted a message.
-			m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool {
-				return w.mayBePart(m, part) && slices.Contains(p.attempts, strings.TrimSpace(m.text()))
-			})
+			m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool { return w.mayBePart(m, part) && p.mayBe(m) })
 			errs, p.id = append(errs, err), m.ID
 		}
 		if p.id != "" {
@@ -155,11 +152,9 @@ func replyTarget(part int, to []string) string {
 }
 
 // newestOf returns the newest of some message ids; empty if there are none.
-func newestOf(to []string) (newest string) {
-	for _, id := range to {
-		if newest == "" || newer(id, newest) {
-			newest = id
-		}
+func newestOf(to []string) string {
+	if len(to) == 0 {
+		return ""
 	}
-	return newest
+	return slices.MaxFunc(to, byAge)
 }

@@ -96,9 +96,7 @@ func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
 func (h *Hooks) Update(s Settings) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s.Timeout == 0 {
-		s.Timeout = DefaultTimeout
-	}
+	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	h.settings = s
 }
 
@@ -163,11 +161,7 @@ func (h *Hooks) Ask(ctx context.Context, hook string, e Event) Verdict {
 		h.log.Warn("hook_not_called", "hook", hook, "error", err)
 		return Verdict{}
 	}
-	v := h.call(ctx, hook, body)
-	if v.Focus != "" && v.Veto {
-		v.Focus = ""
-	}
-	return v
+	return h.call(ctx, hook, body)
 }
 
 // Close waits for queued events for at most the timeout of one call, and cancels the rest.
@@ -208,8 +202,8 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	v, outcome := Verdict{}, OK
 	switch {
 	case hook == Before && errors.Is(err, errVeto):
-		v, outcome = verdictOf(said), Vetoed
-		v.Veto, v.Reason = true, clip(cmp.Or(v.Reason, "a hook said no"), maxReason)
+		v = Verdict{Veto: true, Reason: clip(cmp.Or(verdictOf(said).Reason, "a hook said no"), maxReason)}
+		outcome = Vetoed
 	case limited.Err() != nil && err != nil:
 		outcome = Timeout
 	case err != nil:

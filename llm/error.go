@@ -92,8 +92,7 @@ func (e *Error) Passes() bool {
 // PromptOf returns how many tokens the prompt of an overflow had; 0 if the provider did not say,
 // and for any other error.
 func PromptOf(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Prompt
 	}
 	return 0
@@ -101,8 +100,7 @@ func PromptOf(err error) int {
 
 // KindOf returns the kind of a provider's failure, "" for any other error.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return ""

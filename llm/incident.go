@@ -3,44 +3,28 @@ package llm
 import (
 	"errors"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 )
 
 // Incident spans a series of failures, from the first one to the next success, so that the log
 // contains one line for each end of it. The zero value has no incident. It is safe for concurrent
 // use.
-type Incident struct {
-	mu sync.Mutex // guards on
-	on bool
-}
+type Incident struct{ on atomic.Bool }
 
 // Begin records a failure. It returns the level at which to log it: a warning the first time, then
 // debug.
 func (i *Incident) Begin() slog.Level {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.on {
+	if i.on.Swap(true) {
 		return slog.LevelDebug
 	}
-	i.on = true
 	return slog.LevelWarn
 }
 
 // End records a success and reports whether it ended an incident.
-func (i *Incident) End() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	was := i.on
-	i.on = false
-	return was
-}
+func (i *Incident) End() bool { return i.on.Swap(false) }
 
 // On reports whether an incident has started and not ended.
-func (i *Incident) On() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.on
-}
+func (i *Incident) On() bool { return i.on.Load() }
 
 // OfServer reports whether err is a failure of the provider that would affect any request, not only
 // this one.

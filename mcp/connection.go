@@ -128,7 +128,10 @@ func (c *connection) connect(ctx context.Context) error {
 		case err := <-ended:
 			return cmp.Or(err, errors.New("the server ended the connection"))
 		case <-changed:
-			if err := c.relist(ctx, session); err != nil {
+			limited, cancel := context.WithTimeout(ctx, connectTimeout)
+			err := c.list(limited, session)
+			cancel()
+			if err != nil {
 				return err
 			}
 			changed, again = nil, time.After(relistPause)
@@ -136,12 +139,6 @@ func (c *connection) connect(ctx context.Context) error {
 			changed, again = c.changed, nil
 		}
 	}
-}
-
-func (c *connection) relist(ctx context.Context, session *sdk.ClientSession) error {
-	limited, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	return c.list(limited, session)
 }
 
 // list reads the server's tools and stores the allowed ones.

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -53,19 +54,14 @@ type api struct {
 	read, write *slackgo.Client
 	once        *slackgo.Client // never retries
 	http        *http.Client
-	transport   *http.Transport
 }
 
 func newAPI(o Options) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	base := o.APIBase
-	if base == "" {
-		base = slackgo.APIURL
-	}
 	client := &http.Client{Transport: readableTransport{platform.Bounded{RoundTripper: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
 	options := []slackgo.Option{
-		slackgo.OptionHTTPClient(withoutURLs{client}), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
+		slackgo.OptionHTTPClient(withoutURLs{client}), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
 	}
 	retry := slackgo.RetryConfig{
@@ -80,7 +76,7 @@ func newAPI(o Options) *api {
 	return &api{
 		read:  retrying(upToThreeTimes{slackgo.NewConnectionErrorRetryHandler()}, upToThreeTimes{slackgo.NewServerErrorRetryHandler(retry)}),
 		write: retrying(), once: slackgo.New(o.BotToken, options...),
-		http: client, transport: transport,
+		http: client,
 	}
 }
 
@@ -114,7 +110,7 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func (a *api) close() { a.transport.CloseIdleConnections() }
+func (a *api) close() { a.http.CloseIdleConnections() }
 
 // authenticate checks the tokens and learns who the bot is. It retries until Slack responds; the
 // error is ctx's or a setupError.

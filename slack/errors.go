@@ -42,8 +42,7 @@ var uncertainCodes = []string{"internal_error", "fatal_error", "service_unavaila
 
 // codeOf returns the Slack error code of err; empty if it has none.
 func codeOf(err error) string {
-	var answer slackgo.SlackErrorResponse
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok {
 		return answer.Err
 	}
 	return ""
@@ -74,8 +73,7 @@ func mayHaveTakenEffect(err error) bool {
 	if _, limited := rateLimit(err); limited {
 		return false
 	}
-	var status slackgo.StatusCodeError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[slackgo.StatusCodeError](err); ok {
 		return status.Code >= http.StatusInternalServerError
 	}
 	var dial *net.OpError
@@ -101,8 +99,7 @@ func rateLimit(err error) (time.Duration, bool) {
 // missingScope returns the scope that a method lacks, as Slack reports it, or all that the method
 // needs.
 func missingScope(method string, err error) string {
-	var answer slackgo.SlackErrorResponse
-	if errors.As(err, &answer) && answer.Needed != "" {
+	if answer, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok && answer.Needed != "" {
 		return answer.Needed
 	}
 	return scopes[method]
@@ -129,8 +126,7 @@ func explainAppError(err error) error {
 
 // stopIfSetupError ends Run if err is a setupError.
 func (s *Slack) stopIfSetupError(err error) {
-	var t setupError
-	if errors.As(err, &t) {
+	if t, ok := errors.AsType[setupError](err); ok {
 		s.stop(t)
 	}
 }

@@ -243,8 +243,6 @@ type cachedPages struct {
 
 const maxCachedReads = 16
 
-func newPageCache() *pageCache { return &pageCache{} }
-
 func (c *pageCache) put(place channel.Place, after string, pages historyPages) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

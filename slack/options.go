@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cairn/channel"
 )
 
 // Options are the settings of the connector.
@@ -22,7 +24,7 @@ type Options struct {
 	Pictures         bool          // fetch pictures, for models that can see
 	Working          string        // how the bot shows that it is working on an answer, one of Workings; empty: "status"
 	ReplyIn          string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
-	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: an hour
+	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
 	Log              *slog.Logger  // nil: slog.Default()
 }
 
@@ -75,11 +77,6 @@ func (o Options) check() (Options, error) {
 	if !slices.Contains(ReplyPlaces, o.ReplyIn) {
 		return o, fmt.Errorf("reply_in = %q: must be one of %s", o.ReplyIn, strings.Join(ReplyPlaces, ", "))
 	}
-	if o.CatchUp == 0 {
-		o.CatchUp = time.Hour
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.CatchUp, o.Log = cmp.Or(o.CatchUp, channel.DefaultCatchUp), cmp.Or(o.Log, slog.Default())
 	return o, nil
 }

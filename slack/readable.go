@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/internal/platform"
 )
 
 // readable drops the fields of a message that slack-go cannot decode: otherwise one message in a
@@ -43,10 +45,10 @@ func readable(raw json.RawMessage) (cleaned json.RawMessage, m slackgo.Message, 
 var messageMethods = []string{"conversations.history", "conversations.replies", "chat.postMessage", "chat.update"}
 
 // readableTransport makes the messages in responses of the Web API readable.
-type readableTransport struct{ http.RoundTripper }
+type readableTransport struct{ platform.Bounded }
 
 func (p readableTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	a, err := p.RoundTripper.RoundTrip(r)
+	a, err := p.Bounded.RoundTrip(r)
 	if err != nil || a.StatusCode != http.StatusOK || !slices.Contains(messageMethods, path.Base(r.URL.Path)) {
 		return a, err
 	}

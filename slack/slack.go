@@ -40,7 +40,7 @@ type Slack struct {
 	deletions       *platform.Cache             // deleted messages, by channel and ts
 	edits           *platform.Cache             // new texts of messages edited lately, by channel and ts
 	refusals        *platform.Cache             // what Slack refuses where; see noteRefusal
-	pageCache       *pageCache                  // histories longer than a page
+	pageCache       pageCache                   // histories longer than a page
 	unstored        sync.Map                    // conversations with a message that could not be stored; see backfillLater
 	storeIncident   platform.Incident           // messages that could not be stored
 	listing         atomic.Pointer[listing]     // the latest
@@ -107,7 +107,7 @@ func New(o Options) (*Slack, error) {
 		},
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0), pageCache: newPageCache(),
+		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0),
 		ready: make(chan struct{}), hello: make(chan struct{}, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
@@ -141,8 +141,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.tasks.Start(s.backfillAll)
 		err = s.supervise(inner)
 	}
-	var broken setupError
-	if errors.As(err, &broken) || errors.As(context.Cause(inner), &broken) {
+	if broken, ok := errors.AsType[setupError](err); ok || errors.As(context.Cause(inner), &broken) {
 		return fmt.Errorf("slack: %w", broken)
 	}
 	if ctx.Err() != nil {

@@ -125,9 +125,6 @@ func (k *socket) acknowledge(r socketmode.Request) {
 
 // explainSocketError adds instructions to an error of Socket Mode, if there are any.
 func explainSocketError(err error) error {
-	if err == nil {
-		return errLost
-	}
 	if err = explainAppError(platform.WithoutURL(err)); isPermanent(err) {
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
@@ -158,8 +155,7 @@ func (s *Slack) supervise(ctx context.Context) error {
 		socket := &socket{s: s, silence: silence, started: started}
 		err := socket.run(ctx, incident.End)
 		s.connected.Store(false)
-		var broken setupError
-		if errors.As(err, &broken) {
+		if _, ok := errors.AsType[setupError](err); ok {
 			return err
 		}
 		if ctx.Err() != nil {

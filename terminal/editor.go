@@ -71,7 +71,7 @@ func (e *editor) loop(ctx context.Context, hub *channel.Hub) error {
 	if err != nil {
 		return err
 	}
-	defer kept.Close()
+	defer kept.file.Close() // which does nothing to a missing file
 	lines := make(chan entry, maxTyped)
 	screen := newScreen(kept, lines, &e.waiting, e.color)
 	screen.status = func() string { return e.status(ctx, hub) }

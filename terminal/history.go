@@ -81,11 +81,3 @@ func (h *history) Len() int { return len(h.lines) }
 
 // At returns a line; 0 is the newest.
 func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
-
-// Close closes the file.
-func (h *history) Close() error {
-	if h.file == nil {
-		return nil
-	}
-	return h.file.Close()
-}

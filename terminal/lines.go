@@ -70,25 +70,30 @@ func readLines(ctx context.Context, r io.Reader) <-chan line {
 // readLine returns the next line without its newline, as valid UTF-8. The last line need not end
 // with a newline.
 func readLine(in *bufio.Reader) (string, error) {
-	var text []byte
-	long := false
+	text, long, err := ReadLine(in, maxLine)
+	switch {
+	case err == io.EOF && (len(text) > 0 || long):
+	case err == io.EOF:
+		return "", io.EOF
+	case err != nil:
+		return "", fmt.Errorf("read the input: %w", err)
+	}
+	if long {
+		return "", errTooLong
+	}
+	return strings.ToValidUTF8(string(bytes.TrimRight(text, "\r\n")), "\uFFFD"), nil
+}
+
+// ReadLine reads a line with its newline. Of one with more than most bytes it returns only the first
+// part.
+func ReadLine(in *bufio.Reader, most int) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
-		if long = long || len(text)+len(part) > maxLine; !long {
-			text = append(text, part...)
+		if tooLong = tooLong || len(line)+len(part) > most; !tooLong {
+			line = append(line, part...)
 		}
-		switch {
-		case err == bufio.ErrBufferFull:
-			continue
-		case err == io.EOF && (len(text) > 0 || long):
-		case err == io.EOF:
-			return "", io.EOF
-		case err != nil:
-			return "", fmt.Errorf("read the input: %w", err)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, tooLong, err
 		}
-		if long {
-			return "", errTooLong
-		}
-		return strings.ToValidUTF8(string(bytes.TrimRight(text, "\r\n")), "\uFFFD"), nil
 	}
 }

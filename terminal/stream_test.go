@@ -90,9 +90,9 @@ func TestHistory(t *testing.T) {
 		h.Add(line) // says nothing new
 		h.Add("  ")
 	}
-	check.NoError(t, h.Close())
+	check.NoError(t, h.file.Close())
 	again := check.Must(openHistory(file))(t)
-	defer again.Close()
+	defer again.file.Close()
 	if again.Len() != maxHistory || again.At(0) != "line 1004" || again.At(maxHistory-1) != "line 5" {
 		t.Errorf("got %d lines, newest %q, oldest %q", again.Len(), again.At(0), again.At(again.Len()-1))
 	}

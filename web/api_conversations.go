@@ -173,6 +173,14 @@ type messageAnswer struct {
 	Match string  `json:"match,omitempty" doc:"the part that the search found"`
 }
 
+func foundMessages(found []memory.Found) []messageAnswer {
+	all := []messageAnswer{}
+	for _, m := range found {
+		all = append(all, messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)})
+	}
+	return all
+}
+
 // matchShown is how many characters of a message or a file a search result contains.
 const matchShown = 600
 
@@ -185,17 +193,14 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conve
 	if err != nil {
 		return err
 	}
-	list := messageList{Messages: []messageAnswer{}}
 	if q := r.URL.Query().Get("q"); q != "" {
 		found, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		if err != nil {
 			return err
 		}
-		for _, m := range found {
-			list.Messages = append(list.Messages, messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)})
-		}
-		return answer(w, http.StatusOK, list)
+		return answer(w, http.StatusOK, messageList{Messages: foundMessages(found)})
 	}
+	list := messageList{Messages: []messageAnswer{}}
 	found, more, err := c.Transcript().Earlier(r.Context(), before, limit)
 	if err != nil {
 		return err

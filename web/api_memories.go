@@ -255,12 +255,5 @@ func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
-	if err != nil {
-		return err
-	}
-	a := recalled{append([]memory.Memory{}, memories...), []messageAnswer{}}
-	for _, m := range messages {
-		a.Messages = append(a.Messages, messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)})
-	}
-	return answer(w, http.StatusOK, a)
+	return answerOr(w, recalled{append([]memory.Memory{}, memories...), foundMessages(messages)}, err)
 }

@@ -93,11 +93,6 @@ func wantsPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// loginFor returns the URL of the login page, which leads back to the request's URL afterwards.
-func loginFor(r *http.Request) string {
-	return "/login?next=" + url.QueryEscape(r.URL.RequestURI())
-}
-
 // localPath returns next if it is a path on this server that no browser interprets as another one,
 // else "/".
 func localPath(next string) string {

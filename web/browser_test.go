@@ -80,7 +80,7 @@ func TestPagesInBrowser(t *testing.T) {
 		"GET /health":                  "/health",
 	}
 	for pattern := range pageTable() {
-		if strings.HasPrefix(pattern, "GET") && paths[pattern] == "" {
+		if strings.HasPrefix(pattern, "GET") && !strings.HasPrefix(pattern, "GET /chat") && paths[pattern] == "" { // the chat is below
 			t.Errorf("%s did not open", pattern)
 		}
 	}

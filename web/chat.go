@@ -121,9 +121,6 @@ func chatForm(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := v.ParseForm(); err != nil {
-		return bad("The form cannot be read.")
-	}
 	var said messageTaken
 	m := messageNew{Text: v.PostForm.Get("text"), ID: v.PostForm.Get("id")}
 	if err := v.ask(http.MethodPost, apiOf(config.WebName+":"+name)+"/messages", nil, m, &said); err != nil {

@@ -118,8 +118,7 @@ func withTimeout(ctx context.Context, bot API, method, path string, query url.Va
 
 // statusOf returns the status of a *Problem; 0 for other errors.
 func statusOf(err error) int {
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		return p.Status
 	}
 	return 0

@@ -225,12 +225,7 @@ const kindApproval = "approval"
 
 // Asked publishes that the pending approvals of a conversation have changed.
 func (e *Events) Asked(conversation string) {
-	e.publish(kindApproval, conversation, approvalEvent{conversation})
-}
-
-// approvalEvent names a conversation whose pending approvals have changed.
-type approvalEvent struct {
-	Conversation string `json:"conversation"`
+	e.publish(kindApproval, conversation, map[string]string{"conversation": conversation})
 }
 
 // kindTask is the kind of events about tasks.

@@ -55,8 +55,7 @@ func (m mcpTools) resources() {
 	read := func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		path := "/api/" + strings.TrimPrefix(r.Params.URI, resourceScheme)
 		text, err := m.ask(ctx, call{method: http.MethodGet, path: path})
-		var p *Problem
-		if errors.As(err, &p) && p.Status == http.StatusNotFound {
+		if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
 			return nil, sdk.ResourceNotFoundError(r.Params.URI)
 		}
 		if err != nil {

@@ -10,15 +10,13 @@ import (
 	"strings"
 
 	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"cairn/internal/chart"
 )
 
 //go:embed static
 var files embed.FS
-
-// pager has the links to the previous and next page; "" if there is none.
-type pager struct{ Earlier, Later string }
 
 // pageTable returns the pages and forms. The preview is not among them, because it may be slow.
 func pageTable() map[string]func(*visit) error {
@@ -35,6 +33,11 @@ func pageTable() map[string]func(*visit) error {
 		"POST /memories/{id}/{command}": memoryForm,
 		"GET /usage":                    usagePage,
 		"GET /health":                   healthPage,
+		"GET /chat":                     openChat,
+		"GET /chat/{name}":              chatPage,
+		"POST /chat/{name}":             chatForm,
+		"GET /chat/{name}/suggest":      suggest,
+		"GET /chat/{name}/messages":     chatPage, // only the part that changes, with ?fragment=messages
 	}
 }
 
@@ -49,6 +52,9 @@ func (s *Server) pageRoutes() {
 	})
 	for path, page := range pageTable() {
 		s.handle(path, func(w http.ResponseWriter, r *http.Request) error {
+			if r.Method == http.MethodPost && r.ParseForm() != nil {
+				return bad("The form cannot be read.")
+			}
 			return page(&visit{r, s, w})
 		})
 	}
@@ -123,21 +129,19 @@ func (v *visit) takeFlash() string {
 	return strings.ToValidUTF8(string(note), "")
 }
 
-// paged returns the links to the previous and next page of a list.
-func (v *visit) paged(offset, limit, total int) (p pager) {
-	at := func(offset int) string {
+// pager links the previous and the next page of a list.
+func (v *visit) pager(total int) g.Node {
+	at, to := v.offset(), func(offset int, rel, text string) g.Node {
 		q := v.URL.Query()
 		q.Del("fragment")
 		q.Set("offset", strconv.Itoa(offset))
-		return v.URL.Path + "?" + q.Encode()
+		return h.A(h.Href(v.URL.Path+"?"+q.Encode()), h.Rel(rel), g.Text(text))
 	}
-	if offset > 0 {
-		p.Earlier = at(max(offset-limit, 0))
-	}
-	if offset+limit < total {
-		p.Later = at(offset + limit)
-	}
-	return p
+	return g.If(at > 0 || pageSize < total, h.Nav(
+		h.Class("pager"), h.Aria("label", "Pages of the list"),
+		g.If(at > 0, to(max(at-pageSize, 0), "prev", "← Previous")),
+		g.If(at+pageSize < total, to(at+pageSize, "next", "Next →")),
+	))
 }
 
 // self returns the page's own URL, without the parameter that selects a fragment.

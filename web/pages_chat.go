@@ -18,28 +18,17 @@ import (
 	"cairn/config"
 )
 
-// chatRoutes registers the routes of the pane.
-func (s *Server) chatRoutes() {
-	for path, page := range map[string]func(*visit) error{
-		"GET /chat": func(v *visit) error {
-			http.Redirect(v.w, v.Request, "/chat/"+url.PathEscape(cmp.Or(strings.TrimSpace(v.URL.Query().Get("name")), "general")), http.StatusSeeOther)
-			return nil
-		},
-		"GET /chat/{name}":          chatPage,
-		"POST /chat/{name}":         chatForm,
-		"GET /chat/{name}/suggest":  suggest,
-		"GET /chat/{name}/messages": chatPage, // only the part that changes, with ?fragment=messages
-	} {
-		s.handle(path, func(w http.ResponseWriter, r *http.Request) error { return page(&visit{r, s, w}) })
-	}
+// openChat leads to the chat that the form names.
+func openChat(v *visit) error {
+	http.Redirect(v.w, v.Request, chatPageOf(cmp.Or(strings.TrimSpace(v.URL.Query().Get("name")), "general")), http.StatusSeeOther)
+	return nil
 }
 
 // recentMessages reads the newest messages of a chat; none if it is new.
 func (v *visit) recentMessages(conversation string) ([]messageAnswer, error) {
 	var list messageList
 	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
-	var p *Problem
-	if errors.As(err, &p) && p.Status == http.StatusNotFound {
+	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
 		return nil, nil
 	}
 	return list.Messages, err

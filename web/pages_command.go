@@ -12,9 +12,6 @@ import (
 
 // commandForm runs the command of a button on a conversation's page.
 func commandForm(v *visit) error {
-	if err := v.ParseForm(); err != nil {
-		return bad("The form cannot be read.")
-	}
 	command := v.PathValue("command")
 	path := apiOf(v.name()) + "/" + command
 	switch command {
@@ -28,16 +25,13 @@ func commandForm(v *visit) error {
 			return v.redirectProblem(pageOf(v.name()), err)
 		}
 		return v.redirectWithNote(pageOf(v.name()), job.words())
-	case "allow", "deny":
-		var done doneAnswer
-		allow := command == "allow"
-		if err := v.ask(http.MethodPost, apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), nil, approveBody{&allow}, &done); err != nil {
-			return v.redirectProblem(pageOf(v.name()), err)
+	case "allow", "deny", "new", "pause", "resume":
+		var body any
+		if allow := command == "allow"; allow || command == "deny" {
+			path, body = apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), approveBody{&allow}
 		}
-		return v.redirectWithNote(pageOf(v.name()), done.Reason)
-	case "new", "pause", "resume":
 		var done doneAnswer
-		if err := v.ask(http.MethodPost, path, nil, nil, &done); err != nil {
+		if err := v.ask(http.MethodPost, path, nil, body, &done); err != nil {
 			return v.redirectProblem(pageOf(v.name()), err)
 		}
 		return v.redirectWithNote(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))

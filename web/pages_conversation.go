@@ -18,12 +18,12 @@ import (
 const pageSize = 50
 
 func conversationsPage(v *visit) error {
-	q, offset := v.URL.Query().Get("q"), v.offset()
+	q := v.URL.Query().Get("q")
 	var list conversationList
-	if err := v.get("/api/conversations", url.Values{"q": {q}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(pageSize)}}, &list); err != nil {
+	if err := v.get("/api/conversations", url.Values{"q": {q}, "offset": {strconv.Itoa(v.offset())}, "limit": {strconv.Itoa(pageSize)}}, &list); err != nil {
 		return err
 	}
-	table := conversationsView(q, list, v.paged(offset, pageSize, list.Total))
+	table := conversationsView(q, list, v.pager(list.Total))
 	return v.show("Conversations", map[string]g.Node{"live": table},
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
 		live("conversations", v.self(), table),
@@ -32,7 +32,7 @@ func conversationsPage(v *visit) error {
 
 var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
 
-func conversationsView(q string, list conversationList, p pager) g.Node {
+func conversationsView(q string, list conversationList, pager g.Node) g.Node {
 	switch {
 	case len(list.Conversations) > 0:
 	case q != "":
@@ -54,7 +54,7 @@ func conversationsView(q string, list conversationList, p pager) g.Node {
 			)
 		}))),
 		faint(grouped(list.Total), g.Text(" in all")),
-		p.view(),
+		pager,
 	}
 }
 

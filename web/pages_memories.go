@@ -33,7 +33,7 @@ func memoriesPage(v *visit) error {
 		found = g.Group{
 			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
 			faint(grouped(list.Total), g.Text(" in all")),
-			v.paged(v.offset(), pageSize, list.Total).view(),
+			v.pager(list.Total),
 		}
 	}
 	return v.show("Memories", nil,
@@ -144,9 +144,6 @@ func memoryActions(m memory.Memory) g.Node {
 
 // memoryForm runs the command of a button on a memory's page.
 func memoryForm(v *visit) error {
-	if err := v.ParseForm(); err != nil {
-		return bad("The form cannot be read.")
-	}
 	yes, no, content := true, false, v.PostForm.Get("content")
 	patches := map[string]memoryPatch{"edit": {Content: &content}, "pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
 	notes := map[string]string{"edit": "Changed.", "pin": "Pinned: it neither ends nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}

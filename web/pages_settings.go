@@ -70,11 +70,9 @@ func (v *visit) showSettings(typed url.Values) error {
 	}
 	var effect g.Node
 	if typed != nil {
-		p, err := v.preview(all)
-		if err != nil {
+		if effect, err = v.preview(all); err != nil {
 			return err
 		}
-		effect = p.view()
 	}
 	return v.show(v.name(), map[string]g.Node{"preview": effect},
 		heading(v.name(), conversationTabs(v.name(), "Settings")),
@@ -156,9 +154,6 @@ func (k settingControl) input() g.Node {
 
 // settingsForm sets all values of a form or none, or resets one.
 func settingsForm(v *visit) error {
-	if err := v.ParseForm(); err != nil {
-		return bad("The form cannot be read.")
-	}
 	all, _, err := v.settingControls(v.PostForm)
 	if err != nil {
 		return err

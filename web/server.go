@@ -67,7 +67,6 @@ func New(o Options) *Server {
 	s.authRoutes()
 	s.apiRoutes()
 	s.pageRoutes()
-	s.chatRoutes()
 	s.mcpRoutes()
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -73,7 +74,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.problemOf(r, err)
 	if p.Status == http.StatusUnauthorized {
 		if wantsPage(r) {
-			http.Redirect(w, r, loginFor(r), http.StatusSeeOther)
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 			return
 		}
 		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)

@@ -162,17 +162,6 @@ func live(in, from string, content g.Node) g.Node {
 	return h.Section(h.Data("live", in), h.Data("src", from), content)
 }
 
-func (p pager) view() g.Node {
-	if p.Earlier == "" && p.Later == "" {
-		return nil
-	}
-	return h.Nav(
-		h.Class("pager"), h.Aria("label", "Pages of the list"),
-		g.If(p.Earlier != "", h.A(h.Href(p.Earlier), h.Rel("prev"), g.Text("← Previous"))),
-		g.If(p.Later != "", h.A(h.Href(p.Later), h.Rel("next"), g.Text("Next →"))),
-	)
-}
-
 // windowFill is how full a window is.
 type windowFill struct{ Used, Max int }
 

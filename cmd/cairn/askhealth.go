@@ -39,6 +39,15 @@ nothing answers there.`,
 	return cmd
 }
 
+// reachable returns the address at which this machine reaches a server that listens on address.
+func reachable(address string) string {
+	host, port, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
+
 func (a *app) askHealth(ctx context.Context, ready bool) error {
 	address := a.settings.Health
 	if address == "" {
@@ -47,17 +56,13 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	if err := config.CheckHealth(address); err != nil {
 		return usage(err)
 	}
-	host, port, _ := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
 	path := "/healthz"
 	if ready {
 		path = "/readyz"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachable(address)+path, nil)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,12 @@ import (
 )
 
 // outerConnector is a connector to a platform. Run returns when its context ends, or after a
-// failure that only a person can fix.
+// failure that only a person can fix; Check tells beforehand whether it would open.
 type outerConnector interface {
 	channel.Connector
 	Run(ctx context.Context, hub *channel.Hub) error
+	Connected() bool
+	Check(ctx context.Context) (facts []string, err error)
 }
 
 var (

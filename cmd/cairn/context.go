@@ -38,11 +38,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-		conversation, err := find(cmd.Context(), db, name)
-		if err != nil {
-			return err
-		}
+	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
 		agents, err := a.agents(cmd.Context(), log, db)
 		if err != nil {
 			return err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/channel"
 	"cairn/config"
 	"cairn/llm"
 	"cairn/store"
@@ -191,12 +190,6 @@ func (d *doctor) backupFact() string {
 	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
 }
 
-// checked is a connector that can check whether it would open.
-type checked interface {
-	channel.Connector
-	Check(ctx context.Context) (facts []string, err error)
-}
-
 func (d *doctor) connectors(ctx context.Context) {
 	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
 	switch {
@@ -206,13 +199,9 @@ func (d *doctor) connectors(ctx context.Context) {
 		d.report("platforms", err)
 	}
 	for _, connector := range connectors {
-		c, ok := connector.(checked)
-		if !ok {
-			continue
-		}
 		limited, cancel := context.WithTimeout(ctx, serverTimeout)
-		facts, err := c.Check(limited)
+		facts, err := connector.Check(limited)
 		cancel()
-		d.report(c.Name(), err, facts...)
+		d.report(connector.Name(), err, facts...)
 	}
 }

@@ -78,11 +78,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 		d.report("model", explained(name, err))
 		return
 	}
-	how := "with tools"
-	if !probe.Tools {
-		how = "without tools, which it does not take"
-	}
-	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), how, window.Tokens, window.Source)
+	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if !remote {
 		d.report("model", nil, fact)
@@ -100,6 +96,14 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 		facts = append(facts, name+": learnt from its server: "+learnt)
 	}
 	d.report("model", err, facts...)
+}
+
+// withTools says whether a model was asked with tools.
+func withTools(is bool) string {
+	if !is {
+		return "without tools, which it does not take"
+	}
+	return "with tools"
 }
 
 // cache sends the same request again and reports how much the provider read from its cache.

@@ -88,8 +88,7 @@ var noArgs = needs(0, 0, "")
 
 // wrongFlag explains a flag that cannot be parsed, in words for people.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	var number *strconv.NumError
-	if errors.As(err, &number) && number.Func == "ParseInt" {
+	if number, ok := errors.AsType[*strconv.NumError](err); ok && number.Func == "ParseInt" {
 		err = errors.New(strings.Replace(err.Error(), number.Error(), "must be a whole number", 1))
 	}
 	return wrongUse(cmd, err)

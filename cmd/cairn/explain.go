@@ -73,11 +73,7 @@ func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool)
 		return err
 	}
 	if name != "" {
-		return a.withSharedStore(ctx, func(db *store.Store) error {
-			conversation, err := find(ctx, db, name)
-			if err != nil {
-				return err
-			}
+		return a.withConversation(ctx, name, func(_ *store.Store, conversation *store.Conversation) error {
 			return a.explain(ctx, log, conversation, asJSON)
 		})
 	}

@@ -37,8 +37,7 @@ type health struct {
 	connectors []outerConnector
 	ctx        context.Context // ends when the bot stops
 	server     *http.Server
-	once       sync.Once // guards handled
-	handled    http.Handler
+	handler    func() http.Handler // serves /healthz, /readyz and /metrics
 	done       sync.WaitGroup
 	probes     singleflight.Group // concurrent requests share one check
 
@@ -46,8 +45,7 @@ type health struct {
 
 	vitals atomic.Pointer[vitals] // of the database, for metrics
 
-	mu   sync.Mutex // guards seen
-	seen map[string]checkedState
+	seen sync.Map // by name, what the latest check found: checkedState
 }
 
 // checkedState is a state and when it was checked.
@@ -61,7 +59,9 @@ type checkedState struct {
 const stateTTL = time.Second
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
-	return &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]checkedState{}}
+	h := &health{bot: b, connectors: connectors, ctx: ctx}
+	h.handler = sync.OnceValue(h.newHandler)
+	return h
 }
 
 // startHealth starts the health server on the configured address, or none if there is no address.
@@ -85,12 +85,6 @@ func (b *bot) startHealth(ctx context.Context, connectors []outerConnector) (*he
 	b.log.Info("health_listening", "health", listener.Addr().String())
 	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
 	return h, nil
-}
-
-// handler serves /healthz, /readyz and /metrics.
-func (h *health) handler() http.Handler {
-	h.once.Do(func() { h.handled = h.newHandler() })
-	return h.handled
 }
 
 func (h *health) newHandler() http.Handler {
@@ -123,18 +117,14 @@ func (s *state) add(part, why string) {
 // for stateTTL.
 func (h *health) answer(w http.ResponseWriter, name string, check func(context.Context) state) {
 	found, _, _ := h.probes.Do(name, func() (any, error) {
-		h.mu.Lock()
-		last, found := h.seen[name]
-		h.mu.Unlock()
-		if found && time.Since(last.at) < stateTTL && h.ctx.Err() == nil {
+		last, _ := h.seen.Load(name)
+		if last, found := last.(checkedState); found && time.Since(last.at) < stateTTL && h.ctx.Err() == nil {
 			return last.state, nil
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
 		defer cancel()
 		s := check(ctx)
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.seen[name] = checkedState{s, time.Now()}
+		h.seen.Store(name, checkedState{s, time.Now()})
 		return s, nil
 	})
 	s := found.(state)
@@ -167,7 +157,7 @@ func (h *health) ready(ctx context.Context) state {
 	s.add("process", stopping)
 	for _, connector := range h.connectors {
 		why := ""
-		if d, ok := connector.(interface{ Connected() bool }); ok && !d.Connected() {
+		if !connector.Connected() {
 			why = "not connected"
 		}
 		s.add(connector.Name(), why)

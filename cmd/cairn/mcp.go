@@ -123,13 +123,9 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	if err != nil {
 		return nil, false, usage(err)
 	}
-	host, port, _ := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
 	// No proxy is used, and no connection is reused, so that a change is never sent twice.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}}
-	api = web.Remote(client, "http://"+net.JoinHostPort(host, port), token)
+	api = web.Remote(client, "http://"+reachable(address), token)
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var refused *web.Problem
@@ -145,13 +141,7 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 
 // apiOver returns the API of a process without connectors; end releases its resources.
 func (a *app) apiOver(ctx context.Context, db *store.Store, log *slog.Logger) (api web.API, end func() error, err error) {
-	known, err := db.Models().List(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	b := &bot{log: log, models: newModelSet(log)} // it only builds the agents and does not run
-	b.models.notebook.Open(known, nil)
-	answering, err := b.agents(&a.settings)
+	answering, err := a.agents(ctx, log, db)
 	if err != nil {
 		return nil, nil, err
 	}

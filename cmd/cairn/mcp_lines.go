@@ -6,12 +6,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"cairn/terminal"
 )
 
 // maxLine is the limit for one line, in bytes.
@@ -33,7 +34,7 @@ func (l *messageLines) Close() error { return nil }
 
 func (l *messageLines) Read(p []byte) (int, error) {
 	for len(l.rest) == 0 {
-		line, tooLong, err := l.next()
+		line, tooLong, err := terminal.ReadLine(l.lines, maxLine)
 		line = bytes.TrimSpace(line)
 		switch wrong := problemOf(line, tooLong); {
 		case wrong != nil:
@@ -50,19 +51,6 @@ func (l *messageLines) Read(p []byte) (int, error) {
 	n := copy(p, l.rest)
 	l.rest = l.rest[n:]
 	return n, nil
-}
-
-// next reads a line. Of a line that is too long it returns only the first part.
-func (l *messageLines) next() (line []byte, tooLong bool, err error) {
-	for {
-		part, err := l.lines.ReadSlice('\n')
-		if tooLong = tooLong || len(line)+len(part) > maxLine; !tooLong {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, tooLong, err
-		}
-	}
 }
 
 // problemOf returns why a line is not a message; nil if it is one, or is empty.

@@ -140,7 +140,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	return a.withOwnStore(cmd.Context(), func(db *store.Store) error {
+	return a.withStore(cmd.Context(), false, func(db *store.Store) error {
 		n, err := memory.In(db).Import(cmd.Context(), all)
 		if err != nil {
 			return err

@@ -65,8 +65,7 @@ func (onlineConnector) Connected() bool { return true }
 
 // metricsOf serves the metrics of a bot; call it once per bot.
 func metricsOf(t *testing.T, b *bot) http.Handler {
-	h := &health{bot: b, connectors: []outerConnector{onlineConnector{}}, ctx: t.Context(), seen: map[string]checkedState{}}
-	return h.handler()
+	return b.newHealth(t.Context(), []outerConnector{onlineConnector{}}).handler()
 }
 
 // scrape returns what Prometheus reads from a bot without any messages.

@@ -70,9 +70,7 @@ func (h *health) registerHub() {
 		Name: "cairn_replies_dropped_total", Help: "Pieces of replies that were given up.",
 	}, func() float64 { return float64(hub.Stats().Dropped) }))
 	for _, connector := range h.connectors {
-		if d, ok := connector.(interface{ Connected() bool }); ok {
-			h.gauge("connector_connected", "1 if the connector is connected.", prometheus.Labels{"connector": connector.Name()}, func() float64 { return boolean(d.Connected()) })
-		}
+		h.gauge("connector_connected", "1 if the connector is connected.", prometheus.Labels{"connector": connector.Name()}, func() float64 { return boolean(connector.Connected()) })
 	}
 }
 

@@ -119,7 +119,7 @@ func (a *app) purge(ctx context.Context, p purge) error {
 	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create a database
 		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
-	return a.withOwnStore(ctx, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
+	return a.withStore(ctx, false, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
 }
 
 func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {

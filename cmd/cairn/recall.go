@@ -61,11 +61,7 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 	if err != nil {
 		return err
 	}
-	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-		conversation, err := find(cmd.Context(), db, l.channel)
-		if err != nil {
-			return err
-		}
+	return a.withConversation(cmd.Context(), l.channel, func(db *store.Store, conversation *store.Conversation) error {
 		if l.asker != "" {
 			connector, _, _ := strings.Cut(conversation.Name(), ":")
 			if people, err := privacy.In(db).Find(cmd.Context(), connector, l.asker); err != nil {

@@ -128,15 +128,11 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 
 // withSharedStore opens the store for reading, possibly beside a running bot, while do runs.
 func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) error {
-	return a.open(ctx, true, do)
+	return a.withStore(ctx, true, do)
 }
 
-// withOwnStore opens the store exclusively while do runs.
-func (a *app) withOwnStore(ctx context.Context, do func(*store.Store) error) error {
-	return a.open(ctx, false, do)
-}
-
-func (a *app) open(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
+// withStore opens the store, for this process alone unless shared is true, while do runs.
+func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
@@ -146,6 +142,17 @@ func (a *app) open(ctx context.Context, shared bool, do func(*store.Store) error
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return do(db)
+}
+
+// withConversation is withSharedStore with a conversation of the store, see find.
+func (a *app) withConversation(ctx context.Context, name string, do func(*store.Store, *store.Conversation) error) error {
+	return a.withSharedStore(ctx, func(db *store.Store) error {
+		conversation, err := find(ctx, db, name)
+		if err != nil {
+			return err
+		}
+		return do(db, conversation)
+	})
 }
 
 // find returns a conversation of the store, or the default one if name is empty.

@@ -71,9 +71,11 @@ func (a *app) run(ctx context.Context) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	known, names := []channel.Connector{}, []string{}
+	var known []channel.Connector
+	var open []runner
+	names := []string{}
 	for _, connector := range connectors {
-		known, names = append(known, connector), append(names, connector.Name())
+		known, open, names = append(known, connector), append(open, connector), append(names, connector.Name())
 	}
 	bot, err := a.start(ctx, log, (*config.Settings).Rules, known...)
 	if err != nil {
@@ -95,18 +97,10 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	bot.runUpkeep()
-	open := runners(connectors)
 	if served != nil {
 		open = append(open, bot.newWeb(served, health))
 	}
 	return serve(ctx, bot.hub, open, grace, log)
-}
-
-func runners(connectors []outerConnector) (all []runner) {
-	for _, connector := range connectors {
-		all = append(all, connector)
-	}
-	return all
 }
 
 // agentNames lists the agents, each with its model.

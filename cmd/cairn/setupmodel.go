@@ -124,11 +124,7 @@ func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err erro
 	if err != nil {
 		return explained(at.Model, err)
 	}
-	how := "with tools"
-	if !probe.Tools {
-		how = "without tools, which it does not take"
-	}
-	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), how, window.Tokens)
+	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens)
 	if key != "" {
 		at.APIKey = s.keep("model-key", key)
 	}

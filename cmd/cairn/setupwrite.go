@@ -95,8 +95,6 @@ type undo struct {
 	replaced []string // backup names of the files that were replaced
 }
 
-func (u *undo) add(step func() error) { u.steps = append(u.steps, step) }
-
 func (u *undo) all() error {
 	var failed []error
 	for _, step := range slices.Backward(u.steps) {
@@ -111,7 +109,7 @@ func (u *undo) makeFolder(path string) error {
 		return nil
 	}
 	if err == nil {
-		u.add(func() error { return os.Remove(path) })
+		u.steps = append(u.steps, func() error { return os.Remove(path) })
 	}
 	return err
 }
@@ -133,12 +131,12 @@ func (u *undo) replace(path string, text []byte) error {
 		if err := os.Rename(path, before); err != nil {
 			return err
 		}
-		u.add(func() error { return os.Rename(before, path) })
+		u.steps = append(u.steps, func() error { return os.Rename(before, path) })
 		u.replaced = append(u.replaced, before)
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
 		return err
 	}
-	u.add(func() error { return os.Remove(path) })
+	u.steps = append(u.steps, func() error { return os.Remove(path) })
 	return nil
 }

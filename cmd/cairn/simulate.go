@@ -132,11 +132,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		o.Questions = questions
 		return a.runSimulation(ctx, s, rec, o)
 	}
-	return a.withSharedStore(ctx, func(db *store.Store) error {
-		conversation, err := find(ctx, db, s.channel)
-		if err != nil {
-			return err
-		}
+	return a.withConversation(ctx, s.channel, func(db *store.Store, conversation *store.Conversation) error {
 		rec, err := simulate.Read(ctx, conversation)
 		if err != nil {
 			return err

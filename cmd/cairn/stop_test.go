@@ -26,7 +26,7 @@ type stubConnector struct {
 	sent []string
 }
 
-var _ outerConnector = (*stubConnector)(nil)
+var _ runner = (*stubConnector)(nil)
 
 func (h *stubConnector) Name() string                          { return "test" }
 func (h *stubConnector) Split(text string) []string            { return []string{text} }

@@ -95,11 +95,7 @@ an object with the key "compacted". It reads the database and may run beside the
 }
 
 func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
-	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-		conversation, err := find(cmd.Context(), db, name)
-		if err != nil {
-			return err
-		}
+	return a.withConversation(cmd.Context(), name, func(_ *store.Store, conversation *store.Conversation) error {
 		out := bufio.NewWriter(a.out)
 		landings, err := conversation.Compactions().Applied(cmd.Context())
 		if err != nil {

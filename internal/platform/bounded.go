@@ -66,8 +66,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 
 // WithoutURL strips the URL from an error of net/http, because it may contain a token.
 func WithoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

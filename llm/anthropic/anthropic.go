@@ -34,14 +34,6 @@ type Model struct {
 	limits limits
 }
 
-var (
-	_ llm.Model   = (*Model)(nil)
-	_ llm.Learner = (*Model)(nil)
-	_ llm.Lister  = (*Model)(nil)
-	_ llm.Cacher  = (*Model)(nil)
-	_ llm.Wired   = (*Model)(nil)
-)
-
 // New returns a model that has sent nothing yet. It fails if BaseURL is not a web address.
 func New(options Options) (*Model, error) {
 	client, err := provider.New(options, provider.Defaults{

@@ -140,10 +140,7 @@ func statedMaxTokens(text string) int {
 	if found == nil {
 		return 0
 	}
-	n, err := strconv.Atoi(found[1])
-	if err != nil { // more digits than fit
-		return 0
-	}
+	n, _ := strconv.Atoi(found[1]) // the largest number if more digits were stated than fit
 	return n
 }
 

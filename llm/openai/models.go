@@ -70,8 +70,7 @@ func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	}
 	base := o.base()
 	err := o.get(ctx, base+"/models", &answer)
-	var refused *llm.Error
-	if errors.As(err, &refused) && routeMissing(refused) && !strings.HasSuffix(base, "/v1") && o.get(ctx, base+"/v1/models", &answer) == nil {
+	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") && o.get(ctx, base+"/v1/models", &answer) == nil {
 		a := adaptation{base: base + "/v1"}
 		o.demand(func(d *demands) { d.base = a.base })
 		o.confirm(&a)

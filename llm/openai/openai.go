@@ -26,14 +26,6 @@ type Model struct {
 	demands demands    // what the server has turned out to demand
 }
 
-var (
-	_ llm.Model   = (*Model)(nil)
-	_ llm.Learner = (*Model)(nil)
-	_ llm.Lister  = (*Model)(nil)
-	_ llm.Cacher  = (*Model)(nil)
-	_ llm.Wired   = (*Model)(nil)
-)
-
 // New returns a model that has sent nothing yet. It fails if BaseURL is not a web address or Wire
 // is unknown.
 func New(options Options) (*Model, error) {

@@ -160,12 +160,11 @@ func clipLine(line string) string {
 
 // describeError explains an error about a path, without the path of the folder.
 func describeError(err error, name string) error {
-	var failed *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no %q", name)
-	case errors.As(err, &failed):
-		return fmt.Errorf("%q cannot be read: %w", name, failed.Err)
+	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err
 	}
 	return fmt.Errorf("%q cannot be read: %w", name, err)
 }

@@ -5,6 +5,7 @@ package provider
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -165,16 +166,11 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 	return 0, bufio.ErrTooLong
 }
 
-// httpClient returns a copy of client, or a new one for nil, that follows no redirects unless
-// client has a CheckRedirect: conversation and key go only to the configured server.
+// httpClient returns a copy of client, or a new one for nil, that follows no redirects: conversation
+// and key go only to the configured server.
 func httpClient(client *http.Client) *http.Client {
-	var own http.Client
-	if client != nil {
-		own = *client
-	}
-	if own.CheckRedirect == nil {
-		own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	}
+	own := *cmp.Or(client, &http.Client{})
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &own
 }
 

@@ -3,6 +3,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type Options struct {
 
 	Notebook *llm.Notebook // stores what is learned about the model; nil: nothing is stored
 
-	HTTPClient *http.Client // nil: a client of its own, without a total timeout. Redirects are not followed unless it has a CheckRedirect
+	HTTPClient *http.Client // nil: a client of its own, without a total timeout; redirects are not followed
 	Log        *slog.Logger // nil: silent
 }
 
@@ -60,10 +61,7 @@ type Client struct {
 // the wire is unknown.
 func New(o Options, d Defaults) (*Client, error) {
 	given := o.BaseURL
-	if o.BaseURL == "" {
-		o.BaseURL = d.BaseURL
-	}
-	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), d.Cut), "/")
+	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(given, d.BaseURL), "/"), d.Cut), "/")
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("base_url %q: %w", given, err)
@@ -87,21 +85,11 @@ func New(o Options, d Defaults) (*Client, error) {
 
 // fill sets the defaults.
 func (o *Options) fill() {
-	if o.MaxRetries == 0 {
-		o.MaxRetries = 3
-	}
-	if o.RetryDelay <= 0 {
-		o.RetryDelay = 500 * time.Millisecond
-	}
-	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = 2 * time.Minute
-	}
-	if o.MaxTime <= 0 {
-		o.MaxTime = 10 * time.Minute
-	}
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = 4 << 20
-	}
+	o.MaxRetries = cmp.Or(o.MaxRetries, 3)
+	o.RetryDelay = cmp.Or(max(o.RetryDelay, 0), 500*time.Millisecond)
+	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 2*time.Minute)
+	o.MaxTime = cmp.Or(max(o.MaxTime, 0), 10*time.Minute)
+	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), 4<<20)
 	o.HTTPClient = httpClient(o.HTTPClient)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -135,8 +123,7 @@ func (c *Client) Retry(ctx context.Context, req llm.Request, show func(delta str
 		c.Discovery.Answered()
 		return resp, nil
 	}
-	var refused *llm.Error
-	if errors.As(err, &refused) && refused.Kind == llm.KindOverflow {
+	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
 		c.Learnt().Limit(refused.Limit)
 	}
 	return llm.Response{}, err
