@@ -37,7 +37,7 @@ func readMigrations() []string {
 }
 
 // fills do what SQL alone cannot, after the migration to a version.
-var fills = map[int]func(tx *Tx) error{4: fillMembers, 5: func(tx *Tx) error { return errors.Join(dropReasoning(tx), reindex(tx)) }, 6: fillQuotes}
+var fills = map[int]func(tx *Tx) error{5: reindex, 6: fillQuotes}
 
 // upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N
 // beside it, where N is the version it gets: going back to the older cairn requires that copy. A

@@ -2,12 +2,26 @@
 
 package store
 
+import (
+	"errors"
+
+	"cairn/chat"
+)
+
 // derived lists the tables derived from others: the search index, and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
 
 // reindex rebuilds the derived tables in a file of an earlier version, which split words
-// differently.
+// differently, and removes the reasoning that it stored, and counted, of turns that have ended: no
+// provider requires it in that form.
 func reindex(tx *Tx) error {
+	reasoned, err := Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''")
+	if err == nil && reasoned {
+		err = noteErasure(tx)
+	}
+	if err != nil {
+		return err
+	}
 	for _, table := range derived {
 		if _, err := tx.Exec("DELETE FROM " + table); err != nil {
 			return err
@@ -28,11 +42,7 @@ func derive(tx *Tx) error {
 			return err
 		}
 	}
-	err = eachMemory(tx, func(id int64, _, content, about string) error { return IndexMemory(tx, id, content, about) })
-	if err != nil {
-		return err
-	}
-	return fillMembers(tx)
+	return eachMemory(tx, func(id int64, _, content, about string) error { return IndexMemory(tx, id, content, about) })
 }
 
 // indexAll indexes every message of a conversation, page by page.
@@ -44,10 +54,17 @@ func (p *appender) indexAll() error {
 			return err
 		}
 		for _, m := range messages {
-			if err := p.index(m); err != nil {
+			if err := errors.Join(p.index(m), p.addMember(m.Author), p.dropReasoning(m)); err != nil {
 				return err
 			}
 		}
 		from = messages[len(messages)-1].Seq + 1
 	}
+}
+
+func (p *appender) dropReasoning(m chat.Message) error {
+	if len(m.Native) == 0 {
+		return nil
+	}
+	return Changed(p.tx, "UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), p.c.Row(m.Seq))
 }
