@@ -54,51 +54,20 @@ func deleteTask(c *store.Conversation, tx *store.Tx, id int64) (report []chat.Me
 	if err := child.In(tx).EndBelow(store.TaskStopped); err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec("UPDATE tasks SET text = '', author = '' WHERE id = ?", id); err != nil {
+	low, high := child.RowRange(1, store.MaxSeq)
+	seqs, err := store.Column[int64](tx, "SELECT seq FROM messages WHERE id BETWEEN ? AND ?", low, high)
+	if err != nil {
 		return nil, err
 	}
-	if err := deleteEverything(child, tx); err != nil {
+	if err := purge(child, tx); err != nil {
 		return nil, err
 	}
+	tx.CopiesChanged(child.Name(), seqs...)
 	name := fmt.Sprintf("%s-%d", store.TaskID, found[0].Number)
 	if err := c.In(tx).DeleteWaiting(name); err != nil {
 		return nil, err
 	}
 	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), name)
-}
-
-// deleteEverything deletes every message of a task's conversation, and what is waiting there or
-// still has to be sent, like deletions by people: open handles are notified.
-func deleteEverything(c *store.Conversation, tx *store.Tx) error {
-	waits, err := c.In(tx).Waiting("")
-	if err != nil {
-		return err
-	}
-	for _, m := range waits {
-		if err := c.In(tx).DeleteWaiting(m.ID); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.Exec("DELETE FROM outbox WHERE conversation = ?", c.ID()); err != nil {
-		return err
-	}
-	all, err := c.In(tx).Messages(1, store.MaxSeq, "")
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	if _, err := deleteTasksOf(c, tx, all); err != nil { // its reports are already in all
-		return err
-	}
-	seqs, err := deleteMessages(c, tx, all, nil)
-	if err != nil {
-		return err
-	}
-	low, high := c.RowRange(1, store.MaxSeq)
-	if _, err := tx.Exec("UPDATE messages SET calls = '', context = '' WHERE id BETWEEN ? AND ?", low, high); err != nil {
-		return err
-	}
-	tx.CopiesChanged(c.Name(), seqs...)
-	return nil
 }
 
 // purgeTasks deletes the conversation's tasks with everything in them.
@@ -120,7 +89,7 @@ func purgeTasks(c *store.Conversation, tx *store.Tx) error {
 	for _, statement := range []string{
 		"DELETE FROM task_sources WHERE message BETWEEN ?2 AND ?3 OR task IN (SELECT id FROM tasks WHERE parent = ?1)",
 		"DELETE FROM tasks WHERE parent = ?1",
-		"UPDATE tasks SET text = '', state = CASE state WHEN 'open' THEN 'stopped' ELSE state END WHERE id = ?1",
+		"UPDATE tasks SET text = '', author = '', state = CASE state WHEN 'open' THEN 'stopped' ELSE state END WHERE id = ?1",
 	} {
 		if _, err := tx.Exec(statement, c.ID(), low, high); err != nil {
 			return err

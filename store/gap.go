@@ -153,38 +153,20 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 // reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those
 // with the same time are ordered by their platform ids, which increase on Discord and Slack.
 func (c *Conversation) reorder(tx *Tx) error {
-	var ids, order []int64
-	read := func(list *[]int64, by string) error {
-		return Each(tx, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			*list = append(*list, id)
-			return err
-		}, "SELECT id FROM inbox WHERE conversation = ? ORDER BY "+by, c.id)
-	}
-	if err := errors.Join(read(&ids, "id"), read(&order, "said_at, length(platform_id), platform_id")); err != nil {
+	// The rows move to negative ids first, because a new id may still be in use.
+	_, err := tx.Exec(`UPDATE inbox SET id = -place.id
+		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM inbox WHERE conversation = ?1) AS place
+		JOIN (SELECT id AS old, row_number() OVER (ORDER BY said_at, length(platform_id), platform_id) AS n
+			FROM inbox WHERE conversation = ?1) USING (n)
+		WHERE inbox.id = old AND old <> place.id`, c.id)
+	if err != nil {
 		return err
 	}
-	const move = "UPDATE inbox SET id = ? WHERE id = ?"
-	// The rows are moved away first, because a new id may still be in use.
-	for i, id := range order {
-		if id == ids[i] {
-			continue
-		}
-		if _, err := tx.Exec(move, -ids[i], id); err != nil {
-			return err
-		}
-	}
-	for i, id := range order {
-		if id == ids[i] {
-			continue
-		}
-		if _, err := tx.Exec(move, ids[i], -ids[i]); err != nil {
-			return err
-		}
+	if _, err := tx.Exec("UPDATE inbox SET id = -id WHERE id < 0"); err != nil {
+		return err
 	}
 	// Messages from before a requested session stay before it.
-	_, err := tx.Exec(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
+	_, err = tx.Exec(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
 	return err
 }

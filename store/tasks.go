@@ -171,18 +171,8 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 
 // EndBelow silently ends the conversation's task and all below it.
 func (rs Rows) EndBelow(state TaskState) error {
-	if _, err := rs.tx.Exec("UPDATE tasks SET state = ?, ended_at = ? WHERE id = ? AND state = 'open'", state, Now(), rs.c.id); err != nil {
-		return err
-	}
-	below, err := rs.Tasks("t.parent = ? AND t.state = 'open'", rs.c.id)
-	for _, t := range below {
-		if err == nil {
-			var child *Conversation
-			if child, err = rs.tx.Conversation(t.Conversation); err == nil {
-				err = child.In(rs.tx).EndBelow(TaskStopped)
-			}
-		}
-	}
+	_, err := rs.tx.Exec(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
+		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, rs.c.id, state, TaskStopped, Now())
 	return err
 }
 

@@ -77,46 +77,19 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 	return when, due, nil
 }
 
-// traffic counts the messages stored since a time, by hour of the day in UTC.
+// traffic counts the messages stored since a time, by hour of the day in UTC; of each conversation
+// only the newest, because the times have no index.
 func traffic(tx *Tx, since time.Time) (hours [24]int, err error) {
-	var conversations []int64
+	const newest = 1000
 	err = Each(tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		conversations = append(conversations, id)
+		var hour, n int
+		err := rows.Scan(&hour, &n)
+		hours[hour] = n
 		return err
-	}, "SELECT id FROM conversations")
-	if err != nil {
-		return hours, err
-	}
-	for _, id := range conversations {
-		c := Conversation{id: id}
-		if err := c.traffic(tx, since, &hours); err != nil {
-			return hours, err
-		}
-	}
-	return hours, nil
-}
-
-// traffic reads the conversation from its end: the times have no index.
-func (c *Conversation) traffic(tx *Tx, since time.Time, hours *[24]int) error {
-	low, high := c.RowRange(1, MaxSeq)
-	rows, err := tx.Query("SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC", low, high)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var saved int64
-		if err := rows.Scan(&saved); err != nil {
-			return err
-		}
-		if saved < since.UnixMilli() {
-			break
-		}
-		hours[At(saved).Hour()]++
-	}
-	return rows.Err()
+	}, `SELECT saved_at / 3600000 % 24, count(*) FROM conversations c
+		JOIN messages m ON m.id BETWEEN c.id << 32 | max(c.next_seq - ?1, 1) AND c.id << 32 | 4294967295
+		WHERE saved_at >= ?2 GROUP BY 1`, newest, since.UnixMilli())
+	return hours, err
 }
 
 // nextQuietHour returns when the hour with the least traffic begins, now if it already has; if
