@@ -68,7 +68,7 @@ type arrival struct {
 	acks    map[string]*time.Timer     // timers for messages whose place the connector does not know yet, by id
 	storing map[string]bool            // messages that are being stored, by id; true: the connector knows their place already
 	awaited string                     // the newest message that waits for an answer; "": none
-	newest  string                     // the newest message with a place; "": none since the conversation was opened
+	newest  string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
 	own     map[string]compactor.Patch // settings of messages that wait for an answer, by id
 }
 

@@ -154,7 +154,7 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
 	if w == nil {
-		w = s.c.writer(piece.To)
+		w = s.c.connector.Reply(s.c.name, piece.To)
 		s.writers[piece.Reply] = w
 	}
 	s.mu.Unlock()

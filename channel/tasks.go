@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,11 +54,6 @@ func (c *conversation) stale() time.Time {
 		return time.Time{}
 	}
 	return time.Now().Add(-c.hub.o.CatchUp)
-}
-
-// writer opens the writer of a reply. Messages that no platform knows cannot be referred to.
-func (c *conversation) writer(to []string) Writer {
-	return c.connector.Reply(c.name, slices.DeleteFunc(slices.Clone(to), func(id string) bool { return strings.HasPrefix(id, store.TaskID) }))
 }
 
 // taskEnded reports whether the conversation is a task that has ended, in which nothing more is

@@ -74,7 +74,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 
 	calls, learnt := 0, c.learntFor(other)
 	for {
-		r := &reply{turn: turn, first: c.next(), writer: c.writer(turn.To), spend: c.spending(&calls), learnt: learnt}
+		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
 		if turn.Attempts > maxAttempts {
 			step.Fail(errInterrupted)
 			c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
@@ -172,7 +172,7 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
-	r := &reply{turn: turn, first: c.next(), writer: c.writer(turn.To)}
+	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprint(failedPrefix, turn.Seq), c.sayf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }

@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/chat"
@@ -106,13 +107,15 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.append(burst)
 		for _, m := range burst {
 			c.accepted(m.ID, m.Seq)
+			if !strings.HasPrefix(m.ID, store.TaskID) {
+				c.arrivals.newest = m.ID
+			}
 		}
-		c.arrivals.newest = burst[len(burst)-1].ID
 	})
 	if err := c.redetectLanguage(ctx); err != nil {
 		return false, err
 	}
-	turn, authors := turnOf(burst)
+	turn := c.records.TurnOf(burst)
 	if turn.Seq == 0 {
 		c.check()
 		return more, nil
@@ -120,7 +123,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn)
 	}
-	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
+	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authorsOf(burst), !turn.Optional, time.Now()); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
 	return more, c.answer(ctx, turn)
@@ -158,22 +161,14 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 	return err == nil, err
 }
 
-// turnOf returns the turn of a burst, and the authors of its addressed messages; none if no message
-// is addressed.
-func turnOf(burst []chat.Message) (turn store.Turn, authors []string) {
-	turn.Attempts, turn.Optional = 1, true
+// authorsOf returns the authors of the addressed messages.
+func authorsOf(burst []chat.Message) (authors []string) {
 	for _, m := range burst {
-		if !m.Addressed {
-			continue
-		}
-		turn.Seq = m.Turn
-		turn.To = append(turn.To, m.ID)
-		turn.Optional = turn.Optional && m.Optional
-		if !slices.Contains(authors, m.AuthorID) {
+		if m.Addressed && !slices.Contains(authors, m.AuthorID) {
 			authors = append(authors, m.AuthorID)
 		}
 	}
-	return turn, authors
+	return authors
 }
 
 // resume takes up a turn that was started and not finished, by an earlier process or because the

@@ -52,6 +52,7 @@ type rig struct {
 	model     *llmtest.Model
 	rules     channel.Rules
 	tools     channel.Toolbox
+	helper    *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
 	connector *Discord
 	store     *store.Store
 	hub       *channel.Hub
@@ -119,7 +120,10 @@ func (r *rig) open() {
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent {
-			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}}
+			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}}
+		},
+		Agents: func(id string) (channel.Agent, bool) {
+			return channel.Agent{ID: id, Model: r.helper, MaxOutput: 500, Policy: compactor.DefaultPolicy}, r.helper != nil
 		},
 	})
 	r.t.Cleanup(r.stop)

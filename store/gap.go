@@ -55,12 +55,16 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 	return gaps, nil
 }
 
+// platformKnows holds for ids that the platform itself counts up. Others belong to imported messages
+// and to the results of tasks: a platform asked for what followed one of those refuses.
+const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
+
 // newest returns the platform id of the newest delivered message, "" if there is none.
 func (c *Conversation) newest(tx *Tx) (id string, err error) {
-	err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id DESC LIMIT 1", c.id).Scan(&id)
+	err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? AND "+platformKnows+" ORDER BY id DESC LIMIT 1", c.id).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		low, high := c.RowRange(1, MaxSeq)
-		err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND platform_id <> '' ORDER BY id DESC LIMIT 1", low, high).Scan(&id)
+		err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND "+platformKnows+" ORDER BY id DESC LIMIT 1", low, high).Scan(&id)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -71,9 +75,9 @@ func (c *Conversation) newest(tx *Tx) (id string, err error) {
 // oldestKnown returns the platform id of the first message.
 func (c *Conversation) oldestKnown(tx *Tx) (id string, err error) {
 	low, high := c.RowRange(1, MaxSeq)
-	err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND platform_id <> '' ORDER BY id LIMIT 1", low, high).Scan(&id)
+	err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND "+platformKnows+" ORDER BY id LIMIT 1", low, high).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id LIMIT 1", c.id).Scan(&id)
+		err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? AND "+platformKnows+" ORDER BY id LIMIT 1", c.id).Scan(&id)
 	}
 	return id, err
 }

@@ -27,23 +27,30 @@ func wantGap(t *testing.T, c *store.Conversation, want string, wantOpen bool) {
 	}
 }
 
+// numbered returns message n with an id as platforms give them.
+func numbered(n int, text string) store.Inbound {
+	m := storetest.Said(n, text)
+	m.ID = fmt.Sprint(n)
+	return m
+}
+
 func TestAway(t *testing.T) {
 	t.Run("each conversation of the connector has a gap behind the newest message that was delivered", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		waiting, taken, empty := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:1/3"), storetest.Find(t, s, "discord:1/4")
-		storetest.Deliver(t, waiting, storetest.Said(1, "a"))
-		storetest.DeliverOnly(t, waiting, storetest.Said(2, "b"))
-		m := storetest.Said(3, "c")
+		storetest.Deliver(t, waiting, numbered(1, "a"))
+		storetest.DeliverOnly(t, waiting, numbered(2, "b"))
+		m := numbered(3, "c")
 		m.Addressed = true
 		storetest.Deliver(t, taken, m)
 		check.NoError(t, taken.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
-		want := []store.Gap{{"discord:1/2", "m2"}, {"discord:1/3", "m3"}, {"discord:1/4", ""}}
+		want := []store.Gap{{"discord:1/2", "2"}, {"discord:1/3", "3"}, {"discord:1/4", ""}}
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v", got)
 		}
-		wantGap(t, waiting, "m2", true)
+		wantGap(t, waiting, "2", true)
 		wantGap(t, empty, "", true)
-		storetest.Deliver(t, taken, storetest.Said(4, "d"))
+		storetest.Deliver(t, taken, numbered(4, "d"))
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
 			t.Errorf("the open gap moved: %v", got)
 		}
@@ -51,17 +58,17 @@ func TestAway(t *testing.T) {
 	t.Run("where messages may come without those before them, the connector says where it begins", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		taken, waiting, empty := storetest.Find(t, s, "slack:1/2"), storetest.Find(t, s, "slack:1/3"), storetest.Find(t, s, "slack:1/4")
-		storetest.Deliver(t, taken, storetest.Said(1, "a"))
-		storetest.Deliver(t, taken, storetest.Said(2, "b"))
-		storetest.DeliverOnly(t, taken, storetest.Said(3, "c"))
-		storetest.DeliverOnly(t, waiting, storetest.Said(4, "d"))
-		storetest.DeliverOnly(t, waiting, storetest.Said(5, "e"))
+		storetest.Deliver(t, taken, numbered(1, "a"))
+		storetest.Deliver(t, taken, numbered(2, "b"))
+		storetest.DeliverOnly(t, taken, numbered(3, "c"))
+		storetest.DeliverOnly(t, waiting, numbered(4, "d"))
+		storetest.DeliverOnly(t, waiting, numbered(5, "e"))
 		gaps, err := s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest })
-		want := []store.Gap{{"slack:1/2", "m1<m3"}, {"slack:1/3", "m4<m5"}, {"slack:1/4", ""}}
+		want := []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}}
 		if err != nil || !reflect.DeepEqual(gaps, want) {
 			t.Errorf("got %v, %v", gaps, err)
 		}
-		wantGap(t, taken, "m1<m3", true)
+		wantGap(t, taken, "1<3", true)
 		wantGap(t, empty, "", true)
 	})
 	t.Run("another connector's conversations have none, whatever the names are", func(t *testing.T) {
@@ -78,13 +85,23 @@ func TestAway(t *testing.T) {
 			check.EqualAll(t, fmt.Sprintf("connector %q", connector), got, want)
 		}
 	})
+	t.Run("a message that the platform does not know is no place to read on from", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		taken, waiting := storetest.Find(t, s, "slack:1/2"), storetest.Find(t, s, "slack:1/3")
+		result := numbered(7, "a result")
+		result.ID = store.TaskID + "-1"
+		storetest.Deliver(t, taken, storetest.Said(5, "imported"), numbered(6, "a"), result)
+		storetest.DeliverOnly(t, waiting, storetest.Said(5, "imported"), numbered(6, "a"), result)
+		gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
+		check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "6<6"}, {"slack:1/3", "6<6"}})
+	})
 	t.Run("a gap survives the process", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
-		storetest.Deliver(t, storetest.Find(t, s, "slack:1/2"), storetest.Said(1, "a"))
+		storetest.Deliver(t, storetest.Find(t, s, "slack:1/2"), numbered(1, "a"))
 		away(t, s, "slack")
 		s.Close()
-		wantGap(t, storetest.Find(t, storetest.OpenStore(t, dir), "slack:1/2"), "m1", true)
+		wantGap(t, storetest.Find(t, storetest.OpenStore(t, dir), "slack:1/2"), "1", true)
 	})
 }
 

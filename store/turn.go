@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -27,19 +28,31 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 		}
 		turn.Since = At(since)
 		said, err := turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq)
-		turn.Optional = true
-		for _, m := range said {
-			if m.Addressed {
-				turn.To = append(turn.To, m.ID)
-				turn.Optional = turn.Optional && m.Optional
-			}
-		}
+		of := turns.c.TurnOf(said)
+		turn.To, turn.Optional = of.To, of.Optional
 		return err
 	})
 	if err != nil {
 		return Turn{}, false, turns.c.Fail("find unanswered turn", err)
 	}
 	return turn, ok, nil
+}
+
+// TurnOf returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is
+// none. To contains only ids that the platform knows, so a result of a task is left out; a task knows
+// all of its own.
+func (c *Conversation) TurnOf(said []chat.Message) (turn Turn) {
+	turn.Attempts, turn.Optional = 1, true
+	for _, m := range said {
+		if !m.Addressed {
+			continue
+		}
+		turn.Seq, turn.Optional = m.Turn, turn.Optional && m.Optional
+		if c.IsTask() || !strings.HasPrefix(m.ID, TaskID) {
+			turn.To = append(turn.To, m.ID)
+		}
+	}
+	return turn
 }
 
 // Messages returns the messages of people in a turn, in order.
