@@ -8,12 +8,13 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/store"
 )
 
 // Import adds earlier messages to a conversation, in the given order, without answering them. It
 // compacts along the way and waits for the summaries, so that nothing is truncated. Messages with
-// known ids are skipped. It returns how many were new; store.ErrLive means that people have already
-// talked to the bot there.
+// known ids are skipped. It returns how many were new. store.ErrLive: people have already talked to the
+// bot there. store.ErrOtherMessage: a known id names another message; nothing was imported.
 func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, error], progress func(done int)) (imported int, err error) {
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
@@ -21,6 +22,9 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	}
 	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {
+		return 0, err
+	}
+	if err := checkIDs(ctx, records, past); err != nil {
 		return 0, err
 	}
 	c := newConversation(h, name, connector, records) // without its loop: this goroutine owns it
@@ -46,6 +50,27 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	}
 	return in.imported, c.summarized(ctx)
 }
+
+// checkIDs returns store.ErrOtherMessage if an id in past names another message in the conversation.
+func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[Inbound, error]) error {
+	var page []Inbound
+	for m, err := range past {
+		if err != nil {
+			return err
+		}
+		if page = append(page, m); len(page) < idsChecked {
+			continue
+		}
+		if err := records.Past().CheckIDs(ctx, page); err != nil {
+			return err
+		}
+		page = page[:0]
+	}
+	return records.Past().CheckIDs(ctx, page)
+}
+
+// idsChecked is how many ids are looked up in one transaction.
+const idsChecked = 1000
 
 // summarized does the loop's work until no summary is being written.
 func (c *conversation) summarized(ctx context.Context) error {

@@ -158,6 +158,6 @@ func (e *Exported) complete() error {
 // conversationNamed reports whether a text can be the name of a conversation of a connector.
 func conversationNamed(name string) bool {
 	connector, rest, there := strings.Cut(name, ":")
-	return there && slices.Contains([]string{"terminal", "discord", "slack"}, connector) && rest != "" &&
+	return there && slices.Contains([]string{"terminal", "discord", "slack", "web", store.TaskConnector}, connector) && rest != "" &&
 		len(name) <= store.MaxName && utf8.ValidString(name)
 }

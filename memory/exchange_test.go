@@ -51,6 +51,7 @@ func manyMemories(t *testing.T) *store.Store {
 	storetest.Keep(t, c, "Bob", "Bob has a boat", 1)
 	storetest.Keep(t, c, "Bob", "Bob had a car", 3)
 	storetest.Keep(t, storetest.Find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
+	storetest.Keep(t, storetest.Find(t, s, "web:general"), "Bob", "Bob rows on Sundays")
 	storetest.Run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
 	for _, err := range []error{memory.Of(c).Pin(ctx, 4, true), memory.Of(c).Forget(ctx, 6), memory.Of(c).Forget(ctx, 2)} {
 		check.NoError(t, err)
@@ -61,17 +62,17 @@ func manyMemories(t *testing.T) *store.Store {
 func TestExportAndImport(t *testing.T) {
 	s := manyMemories(t)
 	all := export(t, s)
-	check.Len(t, "exported memories", all, 7)
+	check.Len(t, "exported memories", all, 8)
 	before := storetest.Dump(t, s)
 	t.Run("where they are, nothing changes", func(t *testing.T) {
-		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Known: 7}))
+		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Known: 8}))
 		check.Equal(t, "writes", storetest.Dump(t, s), before)
 	})
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
 		other := storetest.Imported(t, 9)
 		storetest.Find(t, other.Store(), "terminal:before") // so that numbers differ
 		n, err := memory.In(other.Store()).Import(ctx, slices.Clone(all))
-		if err != nil || n != (memory.ImportResult{Fresh: 7}) {
+		if err != nil || n != (memory.ImportResult{Fresh: 8}) {
 			t.Fatalf("%+v, %v", n, err)
 		}
 		if got, want := remembered(export(t, other.Store())), remembered(all); !slices.Equal(got, want) {
@@ -86,7 +87,7 @@ func TestExportAndImport(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		again := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
-		check.Equal(t, "imported again", again, (memory.ImportResult{Known: 7}))
+		check.Equal(t, "imported again", again, (memory.ImportResult{Known: 8}))
 	})
 	t.Run("in one that has not, their messages are counted, and another that stands in their place is not taken for them", func(t *testing.T) {
 		other := storetest.OpenStore(t, t.TempDir())
@@ -95,7 +96,7 @@ func TestExportAndImport(t *testing.T) {
 		m.ID = "another"
 		storetest.Deliver(t, c, m)
 		n := check.Must(memory.In(other).Import(ctx, slices.Clone(all)))(t)
-		check.Equal(t, "new memories", n.Fresh, 7)
+		check.Equal(t, "new memories", n.Fresh, 8)
 		check.Equal(t, "rejected memories", n.Lost, 8)
 		check.Equal(t, "sources", storetest.Number(t, other, "SELECT count(*) FROM memory_sources"), 0)
 	})
@@ -103,14 +104,14 @@ func TestExportAndImport(t *testing.T) {
 		other := storetest.Imported(t, 9)
 		storetest.Remove(t, other, 7)
 		n := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
-		check.Equal(t, "new memories", n.Fresh, 7)
+		check.Equal(t, "new memories", n.Fresh, 8)
 		check.Equal(t, "rejected memories", n.Lost, 3)
 		check.Equal(t, "sources", storetest.Number(t, other.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
 		check.NoError(t, memory.In(s).Purge(ctx, 4))
 		check.NoError(t, memory.In(s).Forget(ctx, 3))
-		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 6}))
+		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 7}))
 		m, _, err := memory.In(s).Get(ctx, 3)
 		check.NoError(t, err)
 		check.Equal(t, "state of the memory", m.State, "forgotten")
@@ -197,7 +198,7 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 		return store.Each(tx, show, "SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id")
 	})
 	check.NoError(t, err)
-	check.Equal(t, "rows", n, 7)
+	check.Equal(t, "rows", n, 8)
 	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
 		err := s.Update(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(statement)

@@ -4,6 +4,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -36,6 +40,32 @@ func (c *Conversation) imports(tx *Tx, past []Inbound) ([]chat.Message, error) {
 	}
 	_, err = tx.Exec("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", c.id)
 	return added, err
+}
+
+// CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody
+// else wrote, or at another time, or in other words, unless people have edited or deleted that one.
+func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
+	return h.c.View(ctx, "look for known ids", func(tx *Tx) error {
+		for _, in := range past {
+			in, err := clean(in)
+			if err != nil {
+				return err
+			}
+			var author string
+			var at int64
+			err = tx.QueryRow(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
+				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Scan(&author, &at)
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+			case err != nil:
+				return err
+			default:
+				return fmt.Errorf("%w: %q is there already, by %s, of %s", ErrOtherMessage, in.ID, author, ShownAt(at).Format(time.DateTime))
+			}
+		}
+		return nil
+	})
 }
 
 // ReadBack reports whether the messages from before the bot came have been read, or are not wanted.

@@ -95,7 +95,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 		if err := verify(tx); err != nil {
 			return err
 		}
-		return tx.QueryRow(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages), (SELECT count(*) FROM memories),
+		return tx.QueryRow(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories),
 			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)`).Scan(&c.Conversations, &c.Messages, &c.Memories, &c.Bytes)
 	}))
 	if err = errors.Join(err, db.Close()); err != nil {

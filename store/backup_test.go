@@ -118,6 +118,20 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 // Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was
 // accepted up to one moment: everything from before the copy, and no message without those before
 // it.
+func TestFirstBackupWaitsForMessages(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), storetest.Day))
+	check.Len(t, "backups of an empty database", check.Must(backups(dir).List())(t), 0)
+	c := storetest.Find(t, s, "terminal:general")
+	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
+	storetest.Remove(t, c, 2)
+	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), storetest.Day))
+	made := check.Must(backups(dir).List())(t)
+	check.Len(t, "backups", made, 1)
+	check.Equal(t, "messages, deleted ones not counted", check.Must(store.Inspect(ctx, made[0]))(t).Messages, 1)
+}
+
 func TestBackupDuringWrites(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c := storetest.Find(t, s, "terminal:general")

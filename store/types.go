@@ -10,13 +10,14 @@ import (
 
 // Errors that callers branch on.
 var (
-	ErrNotFound = errors.New("not found")
-	ErrInUse    = errors.New("the data folder is in use") // another bot holds its lock
-	ErrNewer    = errors.New("the database was written by a newer cairn")
-	ErrLive     = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
-	ErrDamaged  = errors.New(databaseName + " is damaged or no database of cairn")
-	ErrFull     = errors.New("the disk is full")
-	ErrReplaced = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
+	ErrNotFound     = errors.New("not found")
+	ErrInUse        = errors.New("the data folder is in use") // another bot holds its lock
+	ErrNewer        = errors.New("the database was written by a newer cairn")
+	ErrLive         = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
+	ErrOtherMessage = errors.New("an id names one message of a channel")
+	ErrDamaged      = errors.New(databaseName + " is damaged or no database of cairn")
+	ErrFull         = errors.New("the disk is full")
+	ErrReplaced     = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
 )
 
 // Inbound is a message as a connector hands it over.

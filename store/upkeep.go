@@ -36,8 +36,8 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	if err := u.store.Held().Deliver(ctx); err != nil {
 		return err
 	}
-	when, due, err := u.EraseAt(ctx, now)
-	if err == nil && due && !when.After(now) {
+	when, erase, err := u.EraseAt(ctx, now)
+	if err == nil && erase && !when.After(now) {
 		started := time.Now()
 		if err = u.EraseFiles(ctx, b); err == nil {
 			u.store.log.Info("deleted_text_erased", "took", time.Since(started).Round(time.Millisecond).String())
@@ -46,11 +46,25 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	if b.Every == 0 {
 		return err
 	}
-	made, listErr := b.List()
-	if listErr == nil && (len(made) == 0 || now.Sub(backupMade(made[0])) >= b.Every) {
-		listErr = u.store.backUp(ctx, b, now)
+	due, backupErr := u.backupDue(ctx, b, now)
+	if due {
+		backupErr = u.store.backUp(ctx, b, now)
 	}
-	return errors.Join(err, listErr)
+	return errors.Join(err, backupErr)
+}
+
+// backupDue reports whether to make a backup. The first one waits for messages: a copy of an empty
+// database would be the only one until the next is due.
+func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bool, err error) {
+	made, err := b.List()
+	if err != nil || len(made) > 0 {
+		return err == nil && now.Sub(backupMade(made[0])) >= b.Every, err
+	}
+	err = u.store.View(ctx, func(tx *Tx) error {
+		due, err = Exists(tx, "SELECT 1 FROM messages")
+		return err
+	})
+	return due, err
 }
 
 // List returns the files of the automatic backups, the newest first.

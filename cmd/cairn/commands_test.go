@@ -235,6 +235,24 @@ func TestImportMistakes(t *testing.T) {
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
 		check.Equal(t, "output", out, "imported 1 message into general; 2 were there already; 0 compactions applied\n")
 	})
+	t.Run("an id of another message that is there already", func(t *testing.T) {
+		p := newFolder(t)
+		file := p.write("a.jsonl", good)
+		p.must("", "import", file)
+		for _, other := range []string{strings.Replace(good, "hello", "bye", 1), strings.Replace(good, "Ada", "Bo", 1), strings.Replace(good, "10:00", "11:00", 1)} {
+			fresh := strings.Replace(good, `"1"`, `"2"`, 1)
+			p.fails(exitFailed, `"1" is there already, by Ada, of 2025-03-01`, "import", p.write("b.jsonl", fresh+other))
+		}
+		check.HasPrefix(t, "output", p.must("", "import", file), "imported 0 messages")
+		check.Len(t, "messages", parse[struct{ Text string }](t, p.must("", "transcript", "--json")), 1)
+		check.HasPrefix(t, "output", p.must("", "import", "--channel", "other", p.write("b.jsonl", strings.Replace(good, "hello", "bye", 1))), "imported 1 message")
+	})
+	t.Run("a channel of another connector", func(t *testing.T) {
+		p := newFolder(t)
+		for _, name := range []string{"discord:1/2", "web:general", "task:terminal:general/1"} {
+			p.fails(exitUsage, "channels of the terminal", "import", "--channel", name, p.write("a.jsonl", good))
+		}
+	})
 	t.Run("a file that cannot be read twice", func(t *testing.T) {
 		p := newFolder(t)
 		r := p.run(good, "import", "/dev/stdin")

@@ -172,9 +172,9 @@ func (d *doctor) withRemedy(err error) error {
 func (d *doctor) howToRestore() string {
 	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + d.app.backups().Dir
 	if made, err := d.app.backups().List(); err == nil && len(made) > 0 {
-		file = made[0] + "`, the newest backup"
+		file = shellQuoted(made[0]) + "`, the newest backup"
 	}
-	return "to restore: stop the bot, run `cairn restore " + file +
+	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
 		". What the database is now is kept beside it. What was said since the backup is read again from Discord and Slack."
 }
 

@@ -59,8 +59,8 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(conversation, store.TaskConnector+":") {
-		return usage(fmt.Errorf("%s is a task, whose messages are its own: import into another channel", conversation))
+	if full, err := terminal.Conversation(name); err != nil || full != conversation {
+		return usage(fmt.Errorf("--channel %s: messages are imported into channels of the terminal; name one without a prefix, e.g. garden", name))
 	}
 	total, err := checkRecords(files)
 	if err != nil {
@@ -88,6 +88,9 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	bar.clear()
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, err)
+	}
+	if errors.Is(err, store.ErrOtherMessage) {
+		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)
 	}
 	if err != nil {
 		return fmt.Errorf("import into %s (%d of %d messages are in, the same command goes on from there): %w", name, imported, total, err)

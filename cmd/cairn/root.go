@@ -126,6 +126,26 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 	return s
 }
 
+// sameFolder returns the flags with which another command works on the same data: " --data DIR", or
+// "" without flags.
+func (a *app) sameFolder() (flags string) {
+	if a.config != "" {
+		flags = " --config " + shellQuoted(a.config)
+	}
+	if a.data != "" {
+		flags += " --data " + shellQuoted(a.data)
+	}
+	return flags
+}
+
+// shellQuoted returns a text as one word for a POSIX shell.
+func shellQuoted(text string) string {
+	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:@%") == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 // withSharedStore opens the store for reading, possibly beside a running bot, while do runs.
 func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) error {
 	return a.withStore(ctx, true, do)
