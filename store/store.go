@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -148,6 +149,9 @@ func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err
+	}
+	if e.SystemErrno == syscall.ENOSPC { // e.g. for the shared memory beside the file
+		e.Code = sqlite3.ErrFull
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:

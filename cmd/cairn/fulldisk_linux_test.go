@@ -27,11 +27,14 @@ func TestFullDisk(t *testing.T) {
 	}
 	l.until(`"reply"`)
 	filler := filepath.Join(small, "filler")
-	file := check.Must(os.Create(filler))(t)
-	for err := error(nil); err == nil; {
-		_, err = file.Write(make([]byte, 4096))
+	fill := func() {
+		file := check.Must(os.Create(filler))(t)
+		for err := error(nil); err == nil; {
+			_, err = file.Write(make([]byte, 4096))
+		}
+		file.Close()
 	}
-	file.Close()
+	fill()
 	refused := 0
 	for i := range 100 { // SQLite's reserved space may hold a few
 		ok, words := l.saidTo(fmt.Sprint("full", i), "a")
@@ -54,5 +57,12 @@ func TestFullDisk(t *testing.T) {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
 	}
 	l.end()
+	fill()
+	if r := p.run("", "context", "--data", filepath.Join(small, "data")); r.code != 0 {
+		check.Contains(t, "errors", r.err, "the disk is full: make room for cairn.db")
+	} else {
+		t.Error("a command could read beside a full disk: the test proves nothing")
+	}
+	check.NoError(t, os.Remove(filler))
 	check.Contains(t, "output", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
 }
