@@ -17,11 +17,8 @@ import (
 )
 
 // diskState returns what is on disk: the view and the messages.
-func (a act) diskState(t *testing.T, dir string) string {
+func (a act) diskState(t *testing.T, data *store.Store) string {
 	ctx := context.Background()
-	data, err := store.Open(ctx, store.Options{Dir: dir, Shared: true}) // changes nothing
-	check.NoError(t, err)
-	defer data.Close()
 	name := a.name
 	if name == "" {
 		name = "terminal:test"
@@ -51,25 +48,32 @@ func (a act) diskState(t *testing.T, dir string) string {
 }
 
 // sound checks the file itself.
-func sound(t *testing.T, dir string) error {
-	db := raw(t, dir)
-	defer db.Close()
-	var verdict string
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
-		return fmt.Errorf("the file: %s, %v", verdict, err)
-	}
-	for what, query := range map[string]string{
-		"references to nothing":          "SELECT count(*) FROM pragma_foreign_key_check",
-		"memories of unfinished work":    "SELECT count(*) FROM memories m JOIN compactions c ON c.id = m.compaction WHERE c.ended_at IS NULL OR c.state = 'failed'",
-		"memories that are there twice":  "SELECT count(*) - count(DISTINCT content) FROM memories",
-		"staged rows without their text": "SELECT count(*) FROM compactions WHERE state = 'prepared' AND text = ''",
-	} {
-		var n int
-		if err := db.QueryRow(query).Scan(&n); err != nil || n > 0 {
-			return fmt.Errorf("%d %s, %v", n, what, err)
+func sound(data *store.Store) error {
+	return data.View(context.Background(), func(tx *store.Tx) error {
+		var verdict string
+		if err := tx.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+			return fmt.Errorf("the file: %s, %v", verdict, err)
 		}
-	}
-	return nil
+		for what, query := range map[string]string{
+			"references to nothing":          "SELECT count(*) FROM pragma_foreign_key_check",
+			"memories of unfinished work":    "SELECT count(*) FROM memories m JOIN compactions c ON c.id = m.compaction WHERE c.ended_at IS NULL OR c.state = 'failed'",
+			"memories that are there twice":  "SELECT count(*) - count(DISTINCT content) FROM memories",
+			"staged rows without their text": "SELECT count(*) FROM compactions WHERE state = 'prepared' AND text = ''",
+		} {
+			var n int
+			if err := tx.QueryRow(query).Scan(&n); err != nil || n > 0 {
+				return fmt.Errorf("%d %s, %v", n, what, err)
+			}
+		}
+		return nil
+	})
+}
+
+// openToLook opens a store as a command does beside the bot: it changes nothing. A connection
+// reads the whole schema first, so a kill has one for all that is looked at.
+func openToLook(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	return check.Must(store.Open(context.Background(), store.Options{Dir: dir, Shared: true}))(t)
 }
 
 func raw(t *testing.T, dir string) *sql.DB {
@@ -85,18 +89,17 @@ func count(t *testing.T, dir, query string) (n int) {
 	return n
 }
 
+// column returns the one column of the rows of a query.
+func column[T any](t *testing.T, data *store.Store, query string) (all []T) {
+	t.Helper()
+	check.NoError(t, data.View(context.Background(), func(tx *store.Tx) (err error) {
+		all, err = store.Column[T](tx, query)
+		return err
+	}))
+	return all
+}
+
 // remembered returns the memories on disk, in no particular order.
-func remembered(t *testing.T, dir string) (found []string) {
-	db := raw(t, dir)
-	defer db.Close()
-	rows, err := db.Query("SELECT content || ', ' || state FROM memories ORDER BY 1")
-	check.NoError(t, err)
-	defer rows.Close()
-	for rows.Next() {
-		var one string
-		check.NoError(t, rows.Scan(&one))
-		found = append(found, one)
-	}
-	check.NoError(t, rows.Err())
-	return found
+func remembered(t *testing.T, data *store.Store) []string {
+	return column[string](t, data, "SELECT content || ', ' || state FROM memories ORDER BY 1")
 }

@@ -96,15 +96,16 @@ func perform(t *testing.T) {
 	check.NoError(t, s.watch())
 	dir := os.Getenv(killDir)
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
-	told := childReport{Glances: []string{a.diskState(t, dir)}}
+	l.look = openToLook(t, dir)
+	told := childReport{Glances: []string{a.diskState(t, l.look)}}
 	for i, step := range a.steps {
 		fmt.Printf("step %d\n", i)
 		s.armed.Store(true)
 		step(l)
 		s.armed.Store(false)
-		told.Glances = append(told.Glances, a.diskState(t, dir))
+		told.Glances = append(told.Glances, a.diskState(t, l.look))
 	}
-	told.Strokes, told.Memories = s.n.Load()+1, remembered(t, dir)
+	told.Strokes, told.Memories = s.n.Load()+1, remembered(t, l.look)
 	for _, row := range l.c.Status().Stack {
 		told.Kinds = append(told.Kinds, row.Kind)
 	}

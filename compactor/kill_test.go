@@ -157,17 +157,20 @@ func (a act) killAtEveryStatement(t *testing.T, name string) (kills int64) {
 // checkAfterKill compares what a killed process left with the states it may have left, and finishes
 // the act on it.
 func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childReport) error {
-	if err := sound(t, dir); err != nil {
+	look := openToLook(t, dir)
+	defer look.Close()
+	if err := sound(look); err != nil {
 		return err
 	}
-	is, was, becomes := a.diskState(t, dir), whole.Glances[step], whole.Glances[step+1]
+	is, was, becomes := a.diskState(t, look), whole.Glances[step], whole.Glances[step+1]
 	if is != was && is != becomes && (a.between == "" || !strings.Contains(is, a.between)) {
 		return fmt.Errorf("got view\n%s\n--- want\n%s\n--- or\n%s", is, was, becomes)
 	}
 	l := a.open(t, dir, cmp.Or(a.window, spacious))
 	defer l.close()
-	if n := count(t, dir, "SELECT count(*) FROM compactions WHERE state = 'running'"); n > 0 {
-		return fmt.Errorf("got %d running rows", n)
+	l.look = look
+	if n := column[int](t, look, "SELECT id FROM compactions WHERE state = 'running'"); len(n) > 0 {
+		return fmt.Errorf("got running rows %v", n)
 	}
 	if err := l.check(); err != nil {
 		return err
@@ -181,10 +184,10 @@ func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childRepor
 	if err := l.check(); err != nil {
 		return fmt.Errorf("at the end: %w", err)
 	}
-	if is, want := a.diskState(t, dir), whole.Glances[len(whole.Glances)-1]; is != want {
+	if is, want := a.diskState(t, look), whole.Glances[len(whole.Glances)-1]; is != want {
 		return fmt.Errorf("at the end: got view\n%s\n--- want\n%s", is, want)
 	}
-	if is := remembered(t, dir); !slices.Equal(is, whole.Memories) {
+	if is := remembered(t, look); !slices.Equal(is, whole.Memories) {
 		return fmt.Errorf("got memories %q, want %q", is, whole.Memories)
 	}
 	l.window = spacious

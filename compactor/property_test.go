@@ -23,8 +23,8 @@ var (
 
 const (
 	// perFile histories share one file, each as its own conversation. By default only one file's
-	// worth runs: the race detector makes a history several times as slow. .ci/run runs ten
-	// thousand without it.
+	// worth runs: the race detector makes a history several times as slow. .ci/run runs six files'
+	// worth without it.
 	perFile  = 50
 	minSteps = 50 // of a history
 )

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Command is a registered command (Discord, Application Commands: Application
@@ -95,11 +96,14 @@ func checkLocalized(names, descriptions map[string]string) {
 	}
 }
 
-// nameForm: Discord, Application Commands: Application Command Naming.
-var nameForm = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+// nameForm: Discord, Application Commands: Application Command Naming. It is compiled on first use:
+// it is so large that a process which registers no command would start noticeably later.
+var nameForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+})
 
 func checkNamed(name, description string) {
-	refuseIf(!nameForm.MatchString(name) || strings.ToLower(name) != name, invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"))
+	refuseIf(!nameForm().MatchString(name) || strings.ToLower(name) != name, invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"))
 	n := len([]rune(description))
 	refuseIf(n < 1 || n > 100, invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length."))
 }
