@@ -93,24 +93,43 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 
 // View runs do in a read transaction. An error says what was tried.
 func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx) error) error {
-	return c.failed(tried, c.store.View(ctx, do))
+	return c.Fail(tried, c.store.View(ctx, do))
 }
 
 // Update runs do in a write transaction. An error says what was tried.
 func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) error) error {
-	return c.failed(tried, c.store.Update(ctx, do))
+	return c.Fail(tried, c.store.Update(ctx, do))
 }
 
-func (c *Conversation) failed(tried string, err error) error {
+// Fail wraps an error of the conversation with what was tried; nil stays nil.
+func (c *Conversation) Fail(tried string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return c.Fail(tried, err)
+	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
 }
 
-// Fail wraps an error of the conversation with what was tried.
-func (c *Conversation) Fail(tried string, err error) error {
-	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
+// View returns the result of do, which runs in a read transaction of c.
+func View[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+	return resultOf(ctx, c.View, tried, do)
+}
+
+// Update returns the result of do, which runs in a write transaction of c.
+func Update[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+	return resultOf(ctx, c.Update, tried, do)
+}
+
+// resultOf returns the result of do; after an error, also of the commit, the zero value.
+func resultOf[T any](ctx context.Context, transact func(context.Context, string, func(*Tx) error) error, tried string, do func(*Tx) (T, error)) (T, error) {
+	var result, none T
+	err := transact(ctx, tried, func(tx *Tx) (err error) {
+		result, err = do(tx)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
 }
 
 // Connector returns the first part of the conversation's name.

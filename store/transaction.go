@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 )
 
 // Tx is a transaction on its own connection. It does what an sql.Tx does, but without a goroutine
@@ -105,15 +106,40 @@ func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) error {
 	return scanAll(rows, scan)
 }
 
-// Column returns the one column of the rows of a query.
-func Column[T any](tx *Tx, query string, args ...any) (all []T, err error) {
+// Select returns the rows of a query; scan reads one of them.
+func Select[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
 	err = Each(tx, func(rows *sql.Rows) error {
-		var value T
-		err := rows.Scan(&value)
-		all = append(all, value)
+		var row T
+		err := scan(rows, &row)
+		all = append(all, row)
 		return err
 	}, query, args...)
 	return all, err
+}
+
+// Column returns the one column of the rows of a query.
+func Column[T any](tx *Tx, query string, args ...any) ([]T, error) {
+	return Select(tx, func(rows *sql.Rows, value *T) error { return rows.Scan(value) }, query, args...)
+}
+
+// Value returns the one column of the first row of a query, or ErrNotFound.
+func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
+	err = tx.QueryRow(query, args...).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return value, err
+}
+
+// First returns the first of the rows that were found, or ErrNotFound.
+func First[T any](found []T, err error) (first T, _ error) {
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return first, err
+	}
+	return found[0], nil
 }
 
 func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
