@@ -4,8 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -102,9 +100,8 @@ func (f Filter) where(in scope) (condition string, args []any) {
 		add("said_at < ?", f.Until.UnixMilli())
 	}
 	if f.About != "" {
-		names, _ := json.Marshal(f.about) // strings can always be encoded
 		add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
-			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = memories.id AND role = 'about' AND author_id = ?))`, string(names), f.About)
+			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = memories.id AND role = 'about' AND author_id = ?))`, jsonList(f.about), f.About)
 	}
 	return strings.Join(conditions, " AND "), args
 }
@@ -115,15 +112,8 @@ func (f Filter) named(tx *store.Tx) (Filter, error) {
 	if f.About == "" {
 		return f, nil
 	}
-	f.about = []string{}
-	err := store.Each(tx, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		if strings.EqualFold(name, f.About) {
-			f.about = append(f.about, name)
-		}
-		return err
-	}, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
+	names, err := store.Column[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
+	f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
 	return f, err
 }
 
@@ -150,10 +140,7 @@ func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total
 // scope. f.Conversation is ignored.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	found, total, err = findMemories(ms.c.Store(), ctx, f, func(tx *store.Tx) (scope, error) { return scopeOf(ms.c, tx) })
-	if err != nil {
-		return nil, 0, ms.c.Fail("search memories", err)
-	}
-	return found, total, nil
+	return found, total, ms.c.Fail("search memories", err)
 }
 
 // Search returns the memories that the conversation recalls and that match query, best first, at
@@ -217,16 +204,11 @@ func (f Filter) sorted(tx *store.Tx, found []weighed) ([]weighed, error) {
 	for i, one := range found {
 		place[one.id] = i
 	}
-	order := make([]weighed, 0, len(found))
-	ids, err := json.Marshal(slices.Collect(maps.Keys(place)))
-	if err != nil {
-		return nil, err
+	ids, err := store.Column[int64](tx, "SELECT id FROM memories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY "+orders[f.Sort],
+		jsonList(slices.Collect(maps.Keys(place))))
+	order := make([]weighed, len(ids))
+	for i, id := range ids {
+		order[i] = found[place[id]]
 	}
-	err = store.Each(tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		order = append(order, found[place[id]])
-		return err
-	}, "SELECT id FROM memories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY "+orders[f.Sort], string(ids))
 	return order, err
 }

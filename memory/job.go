@@ -39,18 +39,14 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 func (j *job) ID() int64 { return j.row.ID }
 
 // Messages returns at most limit messages of [from, to], oldest first, without deleted ones.
-func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []chat.Message, err error) {
-	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
-		found, err = j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
+func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
+	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) ([]chat.Message, error) {
+		found, err := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
 		if err == nil {
 			err = markUnremembered(j.conversation, tx, found)
 		}
-		return err
+		return found, err
 	})
-	if err != nil {
-		return nil, j.fail("read messages", err)
-	}
-	return found, nil
 }
 
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
@@ -126,6 +122,4 @@ func (j *job) Fail(ctx context.Context, cause string) error {
 	return j.conversation.Compactions().Fail(ctx, j.row.ID, cause)
 }
 
-func (j *job) fail(tried string, err error) error {
-	return j.conversation.Fail(fmt.Sprintf("%s of compaction %d", tried, j.row.ID), err)
-}
+func (j *job) trying(what string) string { return fmt.Sprintf("%s of compaction %d", what, j.row.ID) }

@@ -19,14 +19,13 @@ import (
 // worker's. If a message of the span was edited or deleted since the job started, a summary over
 // it was undone, or something the worker read beside it was deleted, Store writes nothing and
 // makes the row stale.
-func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []summarize.MemoryDraft, err error) {
+func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize.MemoryDraft, error) {
 	c := j.conversation
 	row := j.row
 	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
-	err = c.Store().Update(ctx, func(tx *store.Tx) error {
-		fresh = nil
+	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) (fresh []summarize.MemoryDraft, err error) {
 		if stale, err := c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages); err != nil || stale {
-			return err
+			return nil, err
 		}
 		extractive := j.checkExtractive(tx, summary.Memories)
 		extracted := ""
@@ -37,17 +36,17 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 			extracted = byExtractive
 		}
 		if _, err := tx.Exec("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID); err != nil {
-			return err
+			return nil, err
 		}
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			if err := j.retireReplaced(tx); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		for _, d := range slices.Concat(j.drafts, extractive) {
 			id, err := j.save(tx, d)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if id != 0 {
 				saved := d.asDraft()
@@ -55,12 +54,8 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) (fresh []sum
 				fresh = append(fresh, saved)
 			}
 		}
-		return nil
+		return fresh, nil
 	})
-	if err != nil {
-		return nil, j.fail("store the summary", err)
-	}
-	return fresh, nil
 }
 
 // checkExtractive checks the drafts of the extractive summarizer and skips invalid ones.
@@ -87,8 +82,7 @@ func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 	c := j.conversation
 	var unread []source
 	for _, s := range d.sources {
-		var read bool
-		err := tx.QueryRow(wasRead, c.ID(), j.row.ID, s.seq, d.by == byExtractive).Scan(&read)
+		read, err := store.Value[bool](tx, wasRead, c.ID(), j.row.ID, s.seq, d.by == byExtractive)
 		if err != nil {
 			return 0, err
 		}

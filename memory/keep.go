@@ -27,8 +27,8 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var hint, wrong string
 	err = c.Store().View(ctx, func(tx *store.Tx) error { // the checks may read much, and writers should not wait for them
-		var next int64
-		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.ID()).Scan(&next); err != nil {
+		next, err := store.Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
+		if err != nil {
 			return err
 		}
 		if wrong, err = checkDraft(c, tx, &d, 1, next-1); err == nil {

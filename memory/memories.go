@@ -100,8 +100,7 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
 		return s, err
 	}
 	for _, from := range d.sources {
-		var known bool
-		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?)", s.ID, c.Row(from.seq)).Scan(&known)
+		known, err := store.Exists(tx, "SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?", s.ID, c.Row(from.seq))
 		if err != nil || !known {
 			s.Fresh = true
 			return s, err
@@ -175,9 +174,7 @@ const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conver
 
 // ReadMemories reads the memories that the rest of the query selects.
 func ReadMemories(tx *store.Tx, rest string, args ...any) ([]Memory, error) {
-	var found []Memory
-	err := store.Each(tx, func(rows *sql.Rows) error {
-		var m Memory
+	return store.Select(tx, func(rows *sql.Rows, m *Memory) error {
 		var saidAt, savedAt, expires int64
 		var sources string
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
@@ -193,22 +190,16 @@ func ReadMemories(tx *store.Tx, rest string, args ...any) ([]Memory, error) {
 		if m.State == "active" && !m.Pinned && expires != 0 && expires <= store.Now() {
 			m.State = "expired"
 		}
-		err = json.Unmarshal([]byte(sources), &m.Sources)
-		found = append(found, m)
-		return err
+		return json.Unmarshal([]byte(sources), &m.Sources)
 	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
-	return found, err
 }
 
 func readMemory(tx *store.Tx, id int64) (Memory, error) {
-	found, err := ReadMemories(tx, "WHERE m.id = ?", id)
-	if err == nil && len(found) == 0 {
-		err = store.ErrNotFound
-	}
+	m, err := store.First(ReadMemories(tx, "WHERE m.id = ?", id))
 	if err != nil {
-		return Memory{}, fmt.Errorf("memory %d: %w", id, err)
+		return m, fmt.Errorf("memory %d: %w", id, err)
 	}
-	return found[0], nil
+	return m, nil
 }
 
 // Get returns a memory in any state, and the messages it came from. ErrNotFound: there is no such

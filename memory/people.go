@@ -144,12 +144,11 @@ func common(name string) bool {
 // possessive removes the ending that a name may have within one word.
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
-func optedOut(c *store.Conversation, tx *store.Tx, author string) (out bool, err error) {
+func optedOut(c *store.Conversation, tx *store.Tx, author string) (bool, error) {
 	if author == "" {
 		return false, nil
 	}
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?)", c.Connector(), author).Scan(&out)
-	return out, err
+	return store.Exists(tx, "SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?", c.Connector(), author)
 }
 
 // recheck checks a draft again in the transaction that saves it: since the first check its sources

@@ -50,21 +50,17 @@ const maxFound = 1000
 // first. It finds a message by its own words and by those just before and after it. Results of
 // the bot's own memory tools are not found again. The cost of a question is bounded, however long
 // the conversation is.
-func (ms Memories) Recall(ctx context.Context, q Question) (found []Found, err error) {
+func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
 	q.Limit = min(q.Limit, maxFound)
-	err = ms.c.View(ctx, "recall", func(tx *store.Tx) error {
-		found, err = recallIn(ms.c, tx, q)
-		return err
-	})
-	return found, err
+	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) ([]Found, error) { return recallIn(ms.c, tx, q) })
 }
 
 func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, err error) {
-	var next int64
-	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.ID()).Scan(&next); err != nil {
+	next, err := store.Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
+	if err != nil {
 		return nil, err
 	}
 	from, before := int64(1), next

@@ -25,15 +25,10 @@ type weighed struct {
 }
 
 // newest selects memories without a query.
-func newest(tx *store.Tx, f Filter, in scope) (order []weighed, err error) {
+func newest(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 	chosen, args := f.where(in)
-	err = store.Each(tx, func(rows *sql.Rows) error {
-		var m weighed
-		err := rows.Scan(&m.id)
-		order = append(order, m)
-		return err
-	}, "SELECT id FROM memories WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")], args...)
-	return order, err
+	return store.Select(tx, func(rows *sql.Rows, m *weighed) error { return rows.Scan(&m.id) },
+		"SELECT id FROM memories WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")], args...)
 }
 
 // ranked selects memories by a query, the best first; of equally good ones the newer first.
@@ -55,9 +50,7 @@ func ranked(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 	}
 	fitting, args = f.where(in)
 	now := time.Now()
-	var chosen []weighed
-	err = store.Each(tx, func(rows *sql.Rows) error {
-		var m weighed
+	chosen, err := store.Select(tx, func(rows *sql.Rows, m *weighed) error {
 		var is Memory
 		err := rows.Scan(&m.id, &m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
 		m.Add("words", scores[m.id])
@@ -67,7 +60,6 @@ func ranked(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 		is.SaidAt = store.At(m.saidAt)
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
-		chosen = append(chosen, m)
 		return err
 	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting,
 		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)

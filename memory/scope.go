@@ -14,14 +14,8 @@ import (
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
-	err = ms.c.Store().View(ctx, func(tx *store.Tx) error {
-		here, err = inPool(ms.c, tx)
-		return err
-	})
-	if err != nil {
-		return false, false, ms.c.Fail("look who may read", err)
-	}
-	return ms.c.Store().Sharing.Load(), here, nil
+	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) (bool, error) { return inPool(ms.c, tx) })
+	return ms.c.Store().Sharing.Load(), here, err
 }
 
 // scope is the set of conversations, by number, that a query searches. The zero value means all
@@ -102,12 +96,11 @@ func serverOf(c *store.Conversation) string {
 }
 
 // inPool reports whether the conversation shares its memories with others.
-func inPool(c *store.Conversation, tx *store.Tx) (pooled bool, err error) {
+func inPool(c *store.Conversation, tx *store.Tx) (bool, error) {
 	if !c.Store().Sharing.Load() || serverOf(c) == "" {
 		return false, nil
 	}
-	err = tx.QueryRow("SELECT audience = 'server' FROM conversations WHERE id = ?", c.ID()).Scan(&pooled)
-	return pooled, err
+	return store.Value[bool](tx, "SELECT audience = 'server' FROM conversations WHERE id = ?", c.ID())
 }
 
 // mostBelow limits how many conversations below a name a scope includes: the newest.

@@ -51,19 +51,14 @@ type candidate struct {
 
 // similar finds memories in a state, about the same person as a draft, that have at least a given
 // share of its terms, the oldest first.
-func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) (found []candidate, err error) {
+func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) ([]candidate, error) {
 	ids, err := sharingTerms(c, tx, d, share)
 	if err != nil {
 		return nil, err
 	}
-	err = store.Each(tx, func(rows *sql.Rows) error {
-		var m candidate
-		err := rows.Scan(&m.id, &m.content, &m.folded)
-		found = append(found, m)
-		return err
-	}, "SELECT id, content, folded FROM memories m WHERE id IN (SELECT value FROM json_each(?)) AND conversation = ? AND state = ? AND about = ? COLLATE NOCASE AND "+aboutOf+" IN ('', ?) ORDER BY id",
+	return store.Select(tx, func(rows *sql.Rows, m *candidate) error { return rows.Scan(&m.id, &m.content, &m.folded) },
+		"SELECT id, content, folded FROM memories m WHERE id IN (SELECT value FROM json_each(?)) AND conversation = ? AND state = ? AND about = ? COLLATE NOCASE AND "+aboutOf+" IN ('', ?) ORDER BY id",
 		jsonList(ids), c.ID(), state, d.About, d.aboutID)
-	return found, err
 }
 
 // sharingTerms returns memories with at least a given share of a draft's terms. Each has at least

@@ -4,9 +4,7 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -120,16 +118,12 @@ func runSearch(c *store.Conversation, ctx context.Context, arguments json.RawMes
 
 // asker returns the name of the last person who asked in a turn, because a model repeats their
 // words; empty if no person did.
-func asker(c *store.Conversation, ctx context.Context, turn int64) (name string, err error) {
-	err = c.View(ctx, "look for who asked", func(tx *store.Tx) error {
+func asker(c *store.Conversation, ctx context.Context, turn int64) (string, error) {
+	return store.View(ctx, c, "look for who asked", func(tx *store.Tx) (string, error) {
 		low, high := c.RowRange(turn, store.MaxSeq)
-		err := tx.QueryRow("SELECT author FROM messages INDEXED BY messages_addressed WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", turn, low, high).Scan(&name)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
+		return store.Value[string](tx, `SELECT coalesce((SELECT author FROM messages INDEXED BY messages_addressed
+			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1), '')`, turn, low, high)
 	})
-	return name, err
 }
 
 func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {

@@ -3,7 +3,6 @@
 package privacy
 
 import (
-	"database/sql"
 	"slices"
 
 	"cairn/chat"
@@ -60,11 +59,6 @@ func forgetReasoning(c *store.Conversation, tx *store.Tx, deleted []chat.Message
 		first = min(first, m.Seq)
 	}
 	low, high := c.RowRange(first, store.MaxSeq)
-	err = store.Each(tx, func(rows *sql.Rows) error {
-		var seq int64
-		err := rows.Scan(&seq)
-		seqs = append(seqs, seq)
-		return err
-	}, "UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295", low, high)
-	return seqs, err
+	return store.Column[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
+		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)
 }

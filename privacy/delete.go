@@ -21,14 +21,11 @@ import (
 // seqs of the messages that are deleted or, having quoted one, changed. Unknown ids are ignored; a
 // deleted one stays known, so that it is not delivered again.
 func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = pr.c.Store().Erase(ctx, func(tx *store.Tx) error {
+	err = pr.c.Erase(ctx, "delete messages", func(tx *store.Tx) error {
 		seqs, err = deleteAll(pr.c, tx, ids)
 		return err
 	})
-	if err != nil {
-		return nil, pr.c.Fail("delete messages", err)
-	}
-	return seqs, nil
+	return seqs, err
 }
 
 func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64, err error) {

@@ -43,15 +43,10 @@ const erasedAtOnce = 40
 var errNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation.
-func (pr Conversation) Traces(ctx context.Context, author string) (t Traces, err error) {
-	err = pr.c.Store().View(ctx, func(tx *store.Tx) error {
-		t, err = traces(pr.c, tx, author)
-		return err
+func (pr Conversation) Traces(ctx context.Context, author string) (Traces, error) {
+	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) (Traces, error) {
+		return traces(pr.c, tx, author)
 	})
-	if err != nil {
-		return t, pr.c.Fail("count what is stored about a person", err)
-	}
-	return t, nil
 }
 
 // concerning selects the memories of conversation ?1 that person ?2 said first, or that are about
@@ -141,12 +136,9 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 // Erasures returns what is still to be erased.
 func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
-		return store.Each(tx, func(rows *sql.Rows) error {
-			var e Erasure
-			err := rows.Scan(&e.Conversation, &e.Author)
-			due = append(due, e)
-			return err
-		}, "SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
+		due, err = store.Select(tx, func(rows *sql.Rows, e *Erasure) error { return rows.Scan(&e.Conversation, &e.Author) },
+			"SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for what is to be forgotten: %w", err)
@@ -157,8 +149,7 @@ func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 // EraseSome deletes the next of a person's messages and memories, as Delete does, in one short
 // transaction. The tombstones do not say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
-	err = pr.c.Store().Erase(ctx, func(tx *store.Tx) error {
-		e = Erased{}
+	err = pr.c.Erase(ctx, "forget a person", func(tx *store.Tx) error {
 		var before, upto int64
 		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author).Scan(&before, &upto)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -183,10 +174,7 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		}
 		return store.Changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author)
 	})
-	if err != nil {
-		return Erased{}, pr.c.Fail("forget a person", err)
-	}
-	return e, nil
+	return e, err
 }
 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
@@ -257,15 +245,12 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 // or of any connector if it is empty.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
-		return store.Each(tx, func(rows *sql.Rows) error {
-			var w Who
-			err := rows.Scan(&w.Connector, &w.ID, &w.Name)
-			found = append(found, w)
-			return err
-		}, `SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
+		found, err = store.Select(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
+			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
 			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> '') said
 			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, connector)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)

@@ -3,7 +3,6 @@
 package privacy
 
 import (
-	"database/sql"
 	"fmt"
 
 	"cairn/store"
@@ -65,14 +64,8 @@ func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, 
 			return err
 		}
 	}
-	var counts []int // of messages behind placeholders, whose text contains the number
-	err := store.Each(tx, func(rows *sql.Rows) error {
-		var n int
-		err := rows.Scan(&n)
-		counts = append(counts, n)
-		return err
-	}, "SELECT DISTINCT messages FROM inherited WHERE parent = ? AND kind = 'placeholder'", c.ID())
-	for _, n := range counts {
+	counts, err := store.Column[int](tx, "SELECT DISTINCT messages FROM inherited WHERE parent = ? AND kind = 'placeholder'", c.ID())
+	for _, n := range counts { // of messages behind placeholders, whose text contains the number
 		if err == nil {
 			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'placeholder' AND messages = ?",
 				transcript.Summary{Kind: transcript.Placeholder, Messages: n}.InheritedCost(), c.ID(), n)

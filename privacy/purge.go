@@ -26,17 +26,14 @@ func (ps Everyone) Holdings(ctx context.Context, names ...string) (found []Holdi
 			if name != "" && name[len(name)-1] == '/' {
 				within = "c.name >= ?1 AND c.name < substr(?1, 1, length(?1) - 1) || '0'" // 0 comes right after /
 			}
-			err := store.Each(tx, func(rows *sql.Rows) error {
-				var h Holding
-				err := rows.Scan(&h.Channel, &h.Messages, &h.Memories)
-				found = append(found, h)
-				return err
-			}, `SELECT c.name, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL)
+			more, err := store.Select(tx, func(rows *sql.Rows, h *Holding) error { return rows.Scan(&h.Channel, &h.Messages, &h.Memories) },
+				`SELECT c.name, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL)
 				+ (SELECT count(*) FROM inbox i WHERE i.conversation = c.id), (SELECT count(*) FROM memories k WHERE k.conversation = c.id)
 				FROM conversations c WHERE `+within+" ORDER BY c.id", name)
 			if err != nil {
 				return err
 			}
+			found = append(found, more...)
 		}
 		return nil
 	})
@@ -51,11 +48,7 @@ func (ps Everyone) Holdings(ctx context.Context, names ...string) (found []Holdi
 // platform IDs of the messages stay, so that no message is delivered again or backfilled from the
 // platform as missed.
 func (pr Conversation) Purge(ctx context.Context) error {
-	err := pr.c.Store().Erase(ctx, func(tx *store.Tx) error { return purge(pr.c, tx) })
-	if err != nil {
-		return pr.c.Fail("delete everything", err)
-	}
-	return nil
+	return pr.c.Erase(ctx, "delete everything", func(tx *store.Tx) error { return purge(pr.c, tx) })
 }
 
 func purge(c *store.Conversation, tx *store.Tx) error {
@@ -65,13 +58,7 @@ func purge(c *store.Conversation, tx *store.Tx) error {
 	if err := purgeFromThreads(c, tx); err != nil {
 		return err
 	}
-	var memories []int64
-	err := store.Each(tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		memories = append(memories, id)
-		return err
-	}, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID())
+	memories, err := store.Column[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID())
 	if err != nil {
 		return err
 	}
@@ -124,21 +111,14 @@ func purgeFromThreads(c *store.Conversation, tx *store.Tx) error {
 	}
 	low, high := c.RowRange(1, store.MaxSeq)
 	for _, t := range threads {
-		var quoted []string
-		err := store.Each(tx, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			quoted = append(quoted, id)
-			return err
-		}, `SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+		quoted, err := store.Column[string](tx, `SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
 			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> ''`, t.ID())
 		if err != nil {
 			return err
 		}
 		for _, id := range quoted {
-			var ours bool
-			err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = ?1)
-				OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = ?1 AND platform_id <> '')`, id, low, high, c.ID()).Scan(&ours)
+			ours, err := store.Value[bool](tx, `SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = ?1)
+				OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = ?1 AND platform_id <> '')`, id, low, high, c.ID())
 			if err == nil && ours {
 				_, err = deleteAll(t, tx, []string{id})
 			}

@@ -28,8 +28,7 @@ func lostWordsOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (l
 			if _, known := lost[word.Term]; known || word.Stop || len(word.Folded) < minRepeated {
 				continue
 			}
-			var stands bool
-			err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?)", c.ID(), word.Term).Scan(&stands)
+			stands, err := store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term)
 			if err != nil {
 				return nil, err
 			}

@@ -13,15 +13,13 @@ import (
 // Commit writes a change of s, the state that was loaded or committed last, and returns the
 // head as committed. transcript.ErrStale: the stored state differs from s, as far as the
 // change depends on it, and nothing has changed.
-func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (head transcript.Head, err error) {
-	err = cs.c.Update(ctx, "change the head", func(tx *Tx) error {
+func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (transcript.Head, error) {
+	return Update(ctx, cs.c, "change the head", func(tx *Tx) (transcript.Head, error) {
 		if err := cs.c.current(tx, s, change); err != nil {
-			return err
+			return transcript.Head{}, err
 		}
-		head, err = cs.c.write(tx, s, change)
-		return err
+		return cs.c.write(tx, s, change)
 	})
-	return head, err
 }
 
 // current returns transcript.ErrStale if the head, a row to apply, or the messages to hide differ
@@ -65,29 +63,25 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 
 // Ended returns those of the once prepared rows that are no longer prepared, in their current
 // state.
-func (cs Compactions) Ended(ctx context.Context, rows []int64) (ended []transcript.Summary, err error) {
-	err = cs.c.View(ctx, "look for summaries that are prepared no longer", func(tx *Tx) error {
-		if ended, err = cs.c.withIDs(tx, rows); err == nil {
-			ended = slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared })
-		}
-		return err
+func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Summary, error) {
+	return View(ctx, cs.c, "look for summaries that are prepared no longer", func(tx *Tx) ([]transcript.Summary, error) {
+		ended, err := cs.c.withIDs(tx, rows)
+		return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
 	})
-	return ended, err
 }
 
 // Stretches counts the messages of spans, for transcript.State.Cover.
-func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) (found []transcript.Stretch, err error) {
-	err = cs.c.View(ctx, "count messages behind summaries", func(tx *Tx) error {
+func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) ([]transcript.Stretch, error) {
+	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch, err error) {
 		for _, sp := range spans {
 			n, err := cs.c.between(tx, sp)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			found = append(found, n)
 		}
-		return nil
+		return found, nil
 	})
-	return found, err
 }
 
 // withIDs reads the rows with these ids. ErrNotFound: one of them is not in this conversation.

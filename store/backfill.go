@@ -16,30 +16,23 @@ import (
 // Import appends messages of the past, which are not answered, and returns those that were new. It
 // is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
 // here.
-func (h Past) Import(ctx context.Context, past []Inbound) (added []chat.Message, err error) {
-	err = h.c.Update(ctx, "import messages", func(tx *Tx) error {
-		added, err = h.c.imports(tx, past)
-		return err
+func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
+	return Update(ctx, h.c, "import messages", func(tx *Tx) ([]chat.Message, error) {
+		live, err := Value[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
+			FROM conversations c WHERE id = ?`, h.c.id)
+		if err == nil && live {
+			err = ErrLive
+		}
+		if err != nil {
+			return nil, err
+		}
+		added, err := h.c.writePast(tx, past)
+		if err != nil || len(added) == 0 {
+			return nil, err
+		}
+		_, err = tx.Exec("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
+		return added, err
 	})
-	return added, err
-}
-
-func (c *Conversation) imports(tx *Tx, past []Inbound) ([]chat.Message, error) {
-	var live bool
-	err := tx.QueryRow(`SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
-		FROM conversations c WHERE id = ?`, c.id).Scan(&live)
-	if err == nil && live {
-		err = ErrLive
-	}
-	if err != nil {
-		return nil, err
-	}
-	added, err := c.writePast(tx, past)
-	if err != nil || len(added) == 0 {
-		return nil, err
-	}
-	_, err = tx.Exec("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", c.id)
-	return added, err
 }
 
 // CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody
@@ -82,15 +75,14 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 // Backfill writes messages from before the bot was addressed, oldest first, as turns that are not
 // answered, and returns those that were new. It notes that the past has been read. Waiting messages
 // stay in the inbox.
-func (h Past) Backfill(ctx context.Context, said []Inbound) (added []chat.Message, err error) {
-	err = h.c.Update(ctx, "write earlier messages", func(tx *Tx) error {
-		if added, err = h.c.writePast(tx, said); err != nil {
-			return err
+func (h Past) Backfill(ctx context.Context, said []Inbound) ([]chat.Message, error) {
+	return Update(ctx, h.c, "write earlier messages", func(tx *Tx) ([]chat.Message, error) {
+		added, err := h.c.writePast(tx, said)
+		if err == nil {
+			_, err = tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, h.c.id)
 		}
-		_, err := tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, h.c.id)
-		return err
+		return added, err
 	})
-	return added, err
 }
 
 // writePast writes those messages that are not known, each a turn of its own.

@@ -12,13 +12,11 @@ import (
 )
 
 // Begin writes row in state running, and returns it.
-func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (inserted transcript.Summary, err error) {
+func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
-	err = cs.c.Update(ctx, "begin compaction", func(tx *Tx) error {
-		inserted, err = cs.c.insert(tx, row, 0)
-		return err
+	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) (transcript.Summary, error) {
+		return cs.c.insert(tx, row, 0)
 	})
-	return inserted, err
 }
 
 // Fail marks a row as failed, unless it is finished or stale; cause is in words for people.
@@ -30,21 +28,17 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 }
 
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
-func (cs Compactions) Children(ctx context.Context, rollup int64) (found []transcript.Summary, err error) {
-	err = cs.c.View(ctx, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) error {
-		found, err = cs.c.In(tx).Compactions(childrenOf, rollup)
-		return err
+func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
+	return View(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) ([]transcript.Summary, error) {
+		return cs.c.In(tx).Compactions(childrenOf, rollup)
 	})
-	return found, err
 }
 
 // Rows returns rows by their ids, as they are now. ErrNotFound: one of them is not in this conversation.
-func (cs Compactions) Rows(ctx context.Context, ids []int64) (found []transcript.Summary, err error) {
-	err = cs.c.View(ctx, "read compactions", func(tx *Tx) error {
-		found, err = cs.c.withIDs(tx, ids)
-		return err
+func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summary, error) {
+	return View(ctx, cs.c, "read compactions", func(tx *Tx) ([]transcript.Summary, error) {
+		return cs.c.withIDs(tx, ids)
 	})
-	return found, err
 }
 
 // Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and
@@ -93,11 +87,7 @@ func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages
 
 // Measured stores the tokens used before and after a row was applied.
 func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
-	err := cs.c.store.Update(ctx, func(tx *Tx) error {
+	return cs.c.Update(ctx, fmt.Sprintf("note the effect of compaction %d", row), func(tx *Tx) error {
 		return Changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
 	})
-	if err != nil {
-		return cs.c.Fail(fmt.Sprintf("note the effect of compaction %d", row), err)
-	}
-	return nil
 }

@@ -19,9 +19,7 @@ const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, t
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
 func (rs Rows) Compactions(rest string, args ...any) ([]transcript.Summary, error) {
-	var found []transcript.Summary
-	err := Each(rs.tx, func(rows *sql.Rows) error {
-		var row transcript.Summary
+	return Select(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error {
 		var fromAt, toAt, triedAt int64
 		var children, sources string
 		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
@@ -34,13 +32,11 @@ func (rs Rows) Compactions(rest string, args ...any) ([]transcript.Summary, erro
 		if row.Declined.Times > 0 {
 			row.Declined.At = At(triedAt)
 		}
-		if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(row) {
-			row = asPlaceholder(row)
+		if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(*row) {
+			*row = asPlaceholder(*row)
 		}
-		found = append(found, row)
 		return nil
 	}, "SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
-	return found, err
 }
 
 // known reports whether a row's kind and maker are valid.
@@ -59,14 +55,11 @@ func asPlaceholder(row transcript.Summary) transcript.Summary {
 }
 
 func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
-	rows, err := rs.Compactions("AND id = ?", id)
-	if err == nil && len(rows) == 0 {
-		err = fmt.Errorf("compaction %d: %w", id, ErrNotFound)
+	row, err := First(rs.Compactions("AND id = ?", id))
+	if errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("compaction %d: %w", id, err)
 	}
-	if err != nil {
-		return transcript.Summary{}, err
-	}
-	return rows[0], nil
+	return row, err
 }
 
 // childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
@@ -133,24 +126,21 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
 // Head returns the head as last committed, and the current first messages of the session, from the
 // same snapshot.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
-	err = cs.c.store.View(ctx, func(tx *Tx) error {
+	err = cs.c.View(ctx, "read the head", func(tx *Tx) error {
 		if head, err = cs.c.head(tx); err != nil {
 			return err
 		}
 		first, err = cs.c.first(tx)
 		return err
 	})
-	if err != nil {
-		return transcript.Head{}, nil, cs.c.Fail("read the head", err)
-	}
-	return head, first, nil
+	return head, first, err
 }
 
 // first reads the first messages of the session that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
 func (c *Conversation) first(tx *Tx) ([]chat.Message, error) {
-	var start int64
-	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
+	start, err := Value[int64](tx, "SELECT session_start FROM conversations WHERE id = ?", c.id)
+	if err != nil {
 		return nil, err
 	}
 	first, err := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
@@ -170,23 +160,15 @@ func (c *Conversation) first(tx *Tx) ([]chat.Message, error) {
 // Load returns the snapshot from which the view is rebuilt. It reads only the messages that no
 // compaction covers, so its cost does not depend on the conversation's age. Running rows become
 // failed, unless the store is Shared.
-func (cs Compactions) Load(ctx context.Context) (state transcript.Snapshot, err error) {
+func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	if !cs.c.store.shared {
-		err = cs.c.store.Update(ctx, func(tx *Tx) error {
-			_, err := tx.Exec("UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done' WHERE conversation = ? AND state = 'running'", cs.c.id)
-			return err
-		})
+		err := cs.c.set(ctx, "load the state", `UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done'
+			WHERE conversation = ? AND state = 'running'`, cs.c.id)
+		if err != nil {
+			return transcript.Snapshot{}, err
+		}
 	}
-	if err == nil {
-		err = cs.c.store.View(ctx, func(tx *Tx) error {
-			state, err = cs.c.In(tx).Load()
-			return err
-		})
-	}
-	if err != nil {
-		return transcript.Snapshot{}, cs.c.Fail("load the state", err)
-	}
-	return state, nil
+	return View(ctx, cs.c, "load the state", func(tx *Tx) (transcript.Snapshot, error) { return cs.c.In(tx).Load() })
 }
 
 // maxPrealloc is the most messages for which Load allocates room before it reads them: they may all
@@ -197,7 +179,7 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 	if state.Head, err = rs.c.head(rs.tx); err != nil {
 		return state, err
 	}
-	if err := rs.tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", rs.c.id).Scan(&state.Next); err != nil {
+	if state.Next, err = Value[int64](rs.tx, "SELECT next_seq FROM conversations WHERE id = ?", rs.c.id); err != nil {
 		return state, err
 	}
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
@@ -229,17 +211,16 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied.
 // Folds and repairs do not count: they cover what was summarized before.
-func (c *Conversation) addressedSince(tx *Tx) (spoken bool, err error) {
+func (c *Conversation) addressedSince(tx *Tx) (bool, error) {
 	low, high := c.RowRange(1, MaxSeq)
-	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
+	return Value[bool](tx, `SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
 			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
 		>= coalesce((SELECT applied_at FROM compactions s INDEXED BY compactions_to
 			WHERE conversation = ?3 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
 			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
 			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?3)
 			ORDER BY to_seq DESC LIMIT 1), 0)`,
-		low, high, c.id).Scan(&spoken)
-	return spoken, err
+		low, high, c.id)
 }
 
 // ids returns the ids of rows.

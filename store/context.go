@@ -6,6 +6,7 @@ package store
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"cairn/transcript"
@@ -14,24 +15,16 @@ import (
 // contexts returns the contexts that are still shown, by seq.
 func (c *Conversation) contexts(tx *Tx) ([]transcript.Context, error) {
 	low, high := c.RowRange(1, MaxSeq)
-	var found []transcript.Context
-	err := Each(tx, func(rows *sql.Rows) error {
-		var ctx transcript.Context
+	return Select(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
 		var messages, memories string
 		if err := rows.Scan(&ctx.Seq, &ctx.Text, &messages, &memories); err != nil {
 			return err
 		}
-		found = append(found, ctx)
-		last := &found[len(found)-1]
-		if err := json.Unmarshal([]byte(messages), &last.Messages); err != nil {
-			return err
-		}
-		return json.Unmarshal([]byte(memories), &last.Memories)
+		return errors.Join(json.Unmarshal([]byte(messages), &ctx.Messages), json.Unmarshal([]byte(memories), &ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
 		FROM messages m INDEXED BY messages_context WHERE id BETWEEN ? AND ? AND context <> '' AND deleted_at IS NULL ORDER BY id`, low, high)
-	return found, err
 }
 
 // keepContext stores the context of an answered turn, unless the head no longer has this version,
@@ -85,9 +78,8 @@ func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) 
 	return nil
 }
 
-func Exists(tx *Tx, query string, args ...any) (found bool, err error) {
-	err = tx.QueryRow("SELECT EXISTS ("+query+")", args...).Scan(&found)
-	return found, err
+func Exists(tx *Tx, query string, args ...any) (bool, error) {
+	return Value[bool](tx, "SELECT EXISTS ("+query+")", args...)
 }
 
 // quote is a message of a conversation which, or whose context, quotes something.
@@ -101,12 +93,9 @@ type quote struct {
 // answers, empties the answers of tools that do. It returns where they were.
 func (c *Conversation) forgetQuoted(tx *Tx, memories []int64, answers bool) (removed []quote, err error) {
 	for _, id := range memories {
-		var found []quote
-		err := Each(tx, func(rows *sql.Rows) error {
-			q := quote{at: &Conversation{store: c.store}}
-			err := rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
-			found = append(found, q)
-			return err
+		found, err := Select(tx, func(rows *sql.Rows, q *quote) error {
+			q.at = &Conversation{store: c.store}
+			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
 			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
 		if err != nil {

@@ -4,7 +4,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,12 +46,10 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	c := &Conversation{store: s, name: name}
-	err := s.View(ctx, func(tx *Tx) error {
-		return tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
+	err := s.View(ctx, func(tx *Tx) (err error) {
+		c.id, err = Value[int64](tx, "SELECT id FROM conversations WHERE name = ?", name)
+		return err
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
 	if err != nil {
 		return nil, fmt.Errorf("conversation %q: %w", name, err)
 	}
@@ -78,13 +75,7 @@ func (s *Store) Known(ctx context.Context) ([]string, error) {
 }
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
-	var names []string
-	err := s.query(ctx, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	}, query)
+	names, err := selectAlone(ctx, s, scanOne[string], query)
 	if err != nil {
 		return nil, fmt.Errorf("list conversations: %w", err)
 	}
@@ -93,24 +84,48 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 
 // View runs do in a read transaction. An error says what was tried.
 func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx) error) error {
-	return c.failed(tried, c.store.View(ctx, do))
+	return c.Fail(tried, c.store.View(ctx, do))
 }
 
 // Update runs do in a write transaction. An error says what was tried.
 func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) error) error {
-	return c.failed(tried, c.store.Update(ctx, do))
+	return c.Fail(tried, c.store.Update(ctx, do))
 }
 
-func (c *Conversation) failed(tried string, err error) error {
+// Erase is Store.Erase. An error says what was tried.
+func (c *Conversation) Erase(ctx context.Context, tried string, do func(*Tx) error) error {
+	return c.Fail(tried, c.store.Erase(ctx, do))
+}
+
+// Fail wraps an error of the conversation with what was tried; nil stays nil.
+func (c *Conversation) Fail(tried string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return c.Fail(tried, err)
+	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
 }
 
-// Fail wraps an error of the conversation with what was tried.
-func (c *Conversation) Fail(tried string, err error) error {
-	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
+// View is Conversation.View for a function with a result.
+func View[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+	return resultOf(ctx, c.View, tried, do)
+}
+
+// Update is Conversation.Update for a function with a result.
+func Update[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+	return resultOf(ctx, c.Update, tried, do)
+}
+
+// resultOf returns the result of do, or, after an error, the zero value: the commit may fail too.
+func resultOf[T any](ctx context.Context, transact func(context.Context, string, func(*Tx) error) error, tried string, do func(*Tx) (T, error)) (T, error) {
+	var result, none T
+	err := transact(ctx, tried, func(tx *Tx) (err error) {
+		result, err = do(tx)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
 }
 
 // Connector returns the first part of the conversation's name.

@@ -24,10 +24,9 @@ func argumentsMayRepeat(tool string) bool { return tool != "context" }
 func resultMayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
 
 // LastOf returns the seq of a turn's last message. Its messages are neighbours.
-func (rs Rows) LastOf(turn int64) (seq int64, err error) {
+func (rs Rows) LastOf(turn int64) (int64, error) {
 	low, high := rs.c.RowRange(turn, MaxSeq)
-	err = rs.tx.QueryRow(`SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq).Scan(&seq)
-	return seq, err
+	return Value[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
 
 // WithoutCopies returns a message of a model or tool without its copies of other texts.
@@ -81,10 +80,9 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 	if err != nil {
 		return nil, err
 	}
-	var near bool
 	low, high := c.RowRange(turn, last)
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?)`, low, high, turn).Scan(&near)
+	near, err := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
+		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	if err != nil {
 		return nil, err
 	}

@@ -19,17 +19,12 @@ func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Decl
 
 // ClearDeclined forgets what models declined, so that it is attempted again.
 func (cs Compactions) ClearDeclined(ctx context.Context) error {
-	return cs.c.Update(ctx, "forget what was declined", func(tx *Tx) error {
-		_, err := tx.Exec("UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
-		return err
-	})
+	return cs.c.set(ctx, "forget what was declined", "UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
 }
 
 // Span returns the messages from..to without deleted ones, oldest first.
-func (cs Compactions) Span(ctx context.Context, from, to int64) (found []chat.Message, err error) {
-	err = cs.c.View(ctx, "read messages", func(tx *Tx) error {
-		found, err = cs.c.In(tx).Messages(from, to, "ORDER BY id")
-		return err
+func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
+	return View(ctx, cs.c, "read messages", func(tx *Tx) ([]chat.Message, error) {
+		return cs.c.In(tx).Messages(from, to, "ORDER BY id")
 	})
-	return found, err
 }

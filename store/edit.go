@@ -28,10 +28,7 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound) (seq int64, changed bo
 			return err
 		})
 	}
-	if err != nil {
-		return 0, false, tr.c.Fail("edit message "+m.ID, err)
-	}
-	return seq, changed, nil
+	return seq, changed, tr.c.Fail("edit message "+m.ID, err)
 }
 
 func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
@@ -87,9 +84,8 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (seq int64, edited bool, e
 }
 
 // NextVersion increments the version of the conversation and returns it.
-func (rs Rows) NextVersion() (version int64, err error) {
-	err = rs.tx.QueryRow("UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id).Scan(&version)
-	return version, err
+func (rs Rows) NextVersion() (int64, error) {
+	return Value[int64](rs.tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id)
 }
 
 // Rewrite gives a message a new text, attachments and quote, and reindexes it.

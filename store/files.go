@@ -15,16 +15,14 @@ import (
 // File returns a stored picture of the conversation, and its media type. ErrNotFound: the
 // conversation has no such file.
 func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
-	err = tr.c.store.View(ctx, func(tx *Tx) error {
-		return tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
+	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) error {
+		err := tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		return err
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return "", nil, tr.c.Fail(fmt.Sprintf("read file %d", id), err)
-	}
-	return mediaType, data, nil
+	return mediaType, data, err
 }
 
 // StoreFiles stores the data of a message's attachments, and returns them without it. It deletes
@@ -46,13 +44,7 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat
 		}
 		named[a.File] = true
 	}
-	var all []int64
-	err := Each(rs.tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		all = append(all, id)
-		return err
-	}, "SELECT id FROM files WHERE conversation = ? AND platform_id = ?", rs.c.id, message)
+	all, err := Column[int64](rs.tx, "SELECT id FROM files WHERE conversation = ? AND platform_id = ?", rs.c.id, message)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +73,10 @@ const incompleteAtOnce = 50
 
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
 // 50.
-func (in Inbox) Incomplete(ctx context.Context) (found []Inbound, err error) {
-	err = in.c.View(ctx, "look for incomplete messages", func(tx *Tx) error {
-		found, err = in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
-		return err
+func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
+	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) ([]Inbound, error) {
+		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
 	})
-	return found, err
 }
 
 // Try records on disk that the connector is about to complete waiting messages: if that kills the
@@ -104,11 +94,10 @@ func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 
 // TryPast is Try for messages from before the bot joined. It returns the number of earlier
 // attempts.
-func (in Inbox) TryPast(ctx context.Context) (tries int, err error) {
-	err = in.c.Update(ctx, "note that the past is completed", func(tx *Tx) error {
-		return tx.QueryRow("UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id).Scan(&tries)
+func (in Inbox) TryPast(ctx context.Context) (int, error) {
+	return Update(ctx, in.c, "note that the past is completed", func(tx *Tx) (int, error) {
+		return Value[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
 	})
-	return tries, err
 }
 
 // Complete replaces author, text, attachments and quote of a waiting message by those of m, and
@@ -134,10 +123,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
 		})
 	}
-	if err != nil {
-		return in.c.Fail("complete message "+was.ID, err)
-	}
-	return nil
+	return in.c.Fail("complete message "+was.ID, err)
 }
 
 // sameContent reports whether two versions of a message have the same content.

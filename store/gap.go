@@ -85,13 +85,10 @@ func (c *Conversation) oldestKnown(tx *Tx) (id string, err error) {
 // Gap reports whether the conversation may have missed messages, and the platform id of the message
 // after which they are missing; empty: nothing is known of the conversation.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
-	err = h.c.store.View(ctx, func(tx *Tx) error {
+	err = h.c.View(ctx, "look for a gap", func(tx *Tx) error {
 		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id).Scan(&after, &open)
 	})
-	if err != nil {
-		return "", false, h.c.Fail("look for a gap", err)
-	}
-	return after, open, nil
+	return after, open, err
 }
 
 // SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord
@@ -110,14 +107,10 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 
 // set runs one statement.
 func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
-	err := c.store.Update(ctx, func(tx *Tx) error {
+	return c.Update(ctx, tried, func(tx *Tx) error {
 		_, err := tx.Exec(query, args...)
 		return err
 	})
-	if err != nil {
-		return c.Fail(tried, err)
-	}
-	return nil
 }
 
 // FillGap delivers a page of missed messages, and sorts the inbox in the order in which messages
@@ -125,33 +118,28 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 // which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot
 // was disconnected again since: then it continues from last. FillGap returns how many messages were
 // new. A crash between two pages loses nothing.
-func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
-	err = h.c.store.Update(ctx, func(tx *Tx) error {
-		fresh = 0
+func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
+	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int, err error) {
 		for _, m := range said {
 			m, err := clean(m)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			r, err := h.c.deliver(tx, m)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			if r.Fresh {
 				fresh++
 			}
 		}
 		if err := h.c.reorder(tx); err != nil { // even if none was new, because platforms repeat messages in any order
-			return err
+			return 0, err
 		}
-		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
+		_, err = tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
-		return err
+		return fresh, err
 	})
-	if err != nil {
-		return 0, h.c.Fail("fill the gap", err)
-	}
-	return fresh, nil
 }
 
 // reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those

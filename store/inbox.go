@@ -34,7 +34,7 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 			return nil, in.c.Fail("deliver message", err)
 		}
 	}
-	err := in.c.store.Update(ctx, func(tx *Tx) (err error) {
+	err := in.c.Update(ctx, "deliver message", func(tx *Tx) (err error) {
 		for i, m := range cleaned {
 			if receipts[i], err = in.c.deliver(tx, m); err != nil {
 				return err
@@ -42,10 +42,7 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, in.c.Fail("deliver message", err)
-	}
-	return receipts, nil
+	return receipts, err
 }
 
 // deliver stores a message that clean has returned.
@@ -105,16 +102,11 @@ func (c *Conversation) addFiles(tx *Tx, m Inbound) error {
 }
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
-func (in Inbox) Asked(ctx context.Context, id string) (asked bool, err error) {
-	err = in.c.store.View(ctx, func(tx *Tx) error {
+func (in Inbox) Asked(ctx context.Context, id string) (bool, error) {
+	return View(ctx, in.c, "look who asked", func(tx *Tx) (bool, error) {
 		is, err := in.c.delivery(tx, id)
-		asked = is.addressed && !is.optional
-		return err
+		return is.addressed && !is.optional, err
 	})
-	if err != nil {
-		return false, in.c.Fail("look who asked", err)
-	}
-	return asked, nil
 }
 
 // delivery is what the store knows about a delivered message; zero: nothing yet.
@@ -188,9 +180,7 @@ const inboxColumns = "platform_id, author_id, author, text, attachments, reply_t
 
 // Waiting reads the rows of the inbox that the rest of the query selects.
 func (rs Rows) Waiting(rest string, args ...any) ([]Inbound, error) {
-	var found []Inbound
-	err := Each(rs.tx, func(rows *sql.Rows) error {
-		var m Inbound
+	return Select(rs.tx, func(rows *sql.Rows, m *Inbound) error {
 		var saidAt int64
 		var attachments string
 		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries)
@@ -198,11 +188,8 @@ func (rs Rows) Waiting(rest string, args ...any) ([]Inbound, error) {
 			return err
 		}
 		m.Time = ShownAt(saidAt)
-		err = FromJSON(attachments, &m.Attachments)
-		found = append(found, m)
-		return err
+		return FromJSON(attachments, &m.Attachments)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
-	return found, err
 }
 
 // DeleteWaiting removes a message from the inbox, and quotes of it.

@@ -19,17 +19,13 @@ type Listed struct {
 }
 
 // Listing returns all conversations, the one with the newest message first.
-func (s *Store) Listing(ctx context.Context) (all []Listed, err error) {
-	err = s.query(ctx, func(rows *sql.Rows) error {
-		var l Listed
-		var last sql.NullInt64
+func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
+	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
+		var last int64
 		err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)
-		if last.Valid {
-			l.Last = At(last.Int64)
-		}
-		all = append(all, l)
+		l.Last = atOrZero(last)
 		return err
-	}, `SELECT c.name, c.label, count(m.id), max(m.said_at) FROM conversations c
+	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL AND m.role <> 'tool'
 		GROUP BY c.id ORDER BY 4 DESC, c.name`)
 	if err != nil {

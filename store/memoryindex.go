@@ -45,13 +45,8 @@ func eachMemory(tx *Tx, do func(id int64, conversation, content, about string) e
 		id                           int64
 		conversation, content, about string
 	}
-	var all []memory
-	err := Each(tx, func(rows *sql.Rows) error {
-		var m memory
-		err := rows.Scan(&m.id, &m.conversation, &m.content, &m.about)
-		all = append(all, m)
-		return err
-	}, "SELECT m.id, c.name, m.content, m.about FROM memories m JOIN conversations c ON c.id = m.conversation ORDER BY m.id")
+	all, err := Select(tx, func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.conversation, &m.content, &m.about) },
+		"SELECT m.id, c.name, m.content, m.about FROM memories m JOIN conversations c ON c.id = m.conversation ORDER BY m.id")
 	for _, m := range all {
 		if err == nil {
 			err = do(m.id, m.conversation, m.content, m.about)

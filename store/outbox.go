@@ -5,26 +5,20 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 )
 
 // Post queues the pieces of a reply that answers no turn: a notice. It does not post a reply
 // twice; replies are deduped by ID.
 func (out Outbox) Post(ctx context.Context, o Outcome) error {
-	err := out.c.store.Update(ctx, func(tx *Tx) error {
-		var posted bool
-		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?)", out.c.id, o.Reply).Scan(&posted)
+	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) error {
+		posted, err := Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply)
 		if err != nil || posted {
 			return err
 		}
 		_, err = out.c.post(tx, o)
 		return err
 	})
-	if err != nil {
-		return out.c.Fail("post reply "+o.Reply, err)
-	}
-	return nil
 }
 
 // post queues the pieces of a reply.
@@ -52,21 +46,20 @@ func (c *Conversation) post(tx *Tx, o Outcome) (posted []Piece, err error) {
 }
 
 // Unsent returns the pieces that still have to be sent, in sending order.
-func (out Outbox) Unsent(ctx context.Context) (unsent []Piece, err error) {
-	err = out.c.store.query(ctx, func(rows *sql.Rows) error {
-		var p Piece
-		var to string
-		if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
-			return err
-		}
-		unsent = append(unsent, p)
-		return FromJSON(to, &unsent[len(unsent)-1].To)
-	}, `SELECT id, reply, part, parts, answers, text, failure, state = 'sending'
-		FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
-	if err != nil {
-		return nil, out.c.Fail("read outbox", err)
+func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
+	unsent, err := selectAlone(ctx, out.c.store, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_unsent
+		WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
+	return unsent, out.c.Fail("read outbox", err)
+}
+
+const pieceColumns = "id, reply, part, parts, answers, text, failure, state = 'sending'"
+
+func scanPiece(rows *sql.Rows, p *Piece) error {
+	var to string
+	if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
+		return err
 	}
-	return unsent, nil
+	return FromJSON(to, &p.To)
 }
 
 // Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
@@ -86,35 +79,20 @@ func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error 
 // none.
 func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
 	err = out.c.store.View(ctx, func(tx *Tx) error {
-		var to string
-		err := tx.QueryRow("SELECT id, reply, part, parts, answers, text, failure FROM outbox INDEXED BY outbox_platform WHERE conversation = ? AND platform_id = ? AND platform_id <> ''",
-			out.c.id, platformID).Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		return FromJSON(to, &p.To)
+		p, err = First(Select(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
+			WHERE conversation = ? AND platform_id = ? AND platform_id <> ''`, out.c.id, platformID))
+		return err
 	})
 	return p, err
 }
 
 // Refused counts a refusal of a piece and returns how many there have been, across restarts.
 // ErrNotFound: there is no such piece, or it was sent or dropped.
-func (out Outbox) Refused(ctx context.Context, row int64) (times int, err error) {
-	err = out.c.store.Update(ctx, func(tx *Tx) error {
-		err := tx.QueryRow("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals",
-			row, out.c.id).Scan(&times)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotFound
-		}
-		return err
+func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
+	return Update(ctx, out.c, fmt.Sprintf("count a refusal of piece %d", row), func(tx *Tx) (int, error) {
+		return Value[int](tx, `UPDATE outbox SET refusals = refusals + 1
+			WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals`, row, out.c.id)
 	})
-	if err != nil {
-		return 0, out.c.Fail(fmt.Sprintf("count a refusal of piece %d", row), err)
-	}
-	return times, nil
 }
 
 // Drop removes a piece that can never be sent from the outbox, and keeps the reason. ErrNotFound:

@@ -16,15 +16,8 @@ type Override struct {
 
 // Set returns the overrides in effect for the conversation, by key: those set for it and, in a
 // thread, those set for its channel and not for the thread.
-func (h Settings) Set(ctx context.Context) (set []Override, err error) {
-	err = h.c.store.View(ctx, func(tx *Tx) error {
-		set, err = h.c.overrides(tx)
-		return err
-	})
-	if err != nil {
-		return nil, h.c.Fail("read the settings", err)
-	}
-	return set, nil
+func (h Settings) Set(ctx context.Context) ([]Override, error) {
+	return View(ctx, h.c, "read the settings", h.c.overrides)
 }
 
 // Override sets a value, or removes it if value is nil. It calls allow inside the transaction
@@ -56,13 +49,10 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 		refused = allow(PatchOf(set)) // an error, which rolls back
 		return refused
 	})
-	switch {
-	case refused != nil:
+	if refused != nil {
 		return refused
-	case err != nil:
-		return h.c.Fail("change the settings", err)
 	}
-	return nil
+	return h.c.Fail("change the settings", err)
 }
 
 // PatchOf returns overrides as a layer of a policy.
@@ -80,17 +70,12 @@ func (c *Conversation) overrides(tx *Tx) ([]Override, error) {
 }
 
 // overridesIn returns those whose key starts with a table's name.
-func (c *Conversation) overridesIn(tx *Tx, table string) (set []Override, err error) {
+func (c *Conversation) overridesIn(tx *Tx, table string) ([]Override, error) {
 	channel, _ := c.HangsOn()
-	err = Each(tx, func(rows *sql.Rows) error {
-		var o Override
-		err := rows.Scan(&o.Key, &o.Value, &o.By, &o.Above)
-		set = append(set, o)
-		return err
-	}, `SELECT key, value, made_by, conversation <> ?1 FROM overrides
+	return Select(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
+		`SELECT key, value, made_by, conversation <> ?1 FROM overrides
 		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
 			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
 		AND substr(key, 1, instr(key, '.')) = ?3
 		ORDER BY key`, c.id, channel, table)
-	return set, err
 }

@@ -53,23 +53,12 @@ type pauses struct {
 // Follow records whether the bot answers in this thread even when no one addresses it. The bot
 // starts to follow a thread when someone addresses it there.
 func (h Settings) Follow(ctx context.Context, on bool) error {
-	err := h.c.store.Update(ctx, func(tx *Tx) error { return h.c.follow(tx, on) })
-	if err != nil {
-		return h.c.Fail("follow", err)
-	}
-	return nil
+	return h.c.Update(ctx, "follow", func(tx *Tx) error { return h.c.follow(tx, on) })
 }
 
 // Following reports whether the bot follows this thread.
-func (h Settings) Following(ctx context.Context) (on bool, err error) {
-	err = h.c.store.View(ctx, func(tx *Tx) error {
-		on, err = h.c.following(tx)
-		return err
-	})
-	if err != nil {
-		return false, h.c.Fail("look whether it is followed", err)
-	}
-	return on, nil
+func (h Settings) Following(ctx context.Context) (bool, error) {
+	return View(ctx, h.c, "look whether it is followed", h.c.following)
 }
 
 func (c *Conversation) follow(tx *Tx, on bool) error {
@@ -77,7 +66,6 @@ func (c *Conversation) follow(tx *Tx, on bool) error {
 	return err
 }
 
-func (c *Conversation) following(tx *Tx) (on bool, err error) {
-	err = tx.QueryRow("SELECT following FROM conversations WHERE id = ?", c.id).Scan(&on)
-	return on, err
+func (c *Conversation) following(tx *Tx) (bool, error) {
+	return Value[bool](tx, "SELECT following FROM conversations WHERE id = ?", c.id)
 }

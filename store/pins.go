@@ -46,29 +46,18 @@ func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 }
 
 // Newest returns the newest message from a person. ErrNotFound: there is none.
-func (tr Transcript) Newest(ctx context.Context) (m chat.Message, err error) {
-	err = tr.c.View(ctx, "read the newest message", func(tx *Tx) error {
-		found, err := tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
-		if err == nil && len(found) == 0 {
-			err = ErrNotFound
-		}
-		if err == nil {
-			m = found[0]
-		}
-		return err
+func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
+	return View(ctx, tr.c, "read the newest message", func(tx *Tx) (chat.Message, error) {
+		return First(tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
 	})
-	return m, err
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
 func (c *Conversation) pins(tx *Tx) ([]transcript.Pin, error) {
-	var pins []transcript.Pin
-	err := Each(tx, func(rows *sql.Rows) error {
-		var p transcript.Pin
+	pins, err := Select(tx, func(rows *sql.Rows, p *transcript.Pin) error {
 		var madeAt int64
 		err := rows.Scan(&p.Seq, &p.By, &madeAt, &p.Earlier)
 		p.At = At(madeAt)
-		pins = append(pins, p)
 		return err
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)

@@ -86,18 +86,14 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 		if err != nil {
 			return err
 		}
-		v.InboxOldest, v.OutboxOldest = since(inbox), since(outbox)
-		rows, err := tx.Query("SELECT state, count(*) FROM memories INDEXED BY memories_newest GROUP BY state")
-		if err != nil {
-			return err
-		}
-		return scanAll(rows, func(rows *sql.Rows) error {
+		v.InboxOldest, v.OutboxOldest = atOrZero(inbox), atOrZero(outbox)
+		return Each(tx, func(rows *sql.Rows) error {
 			var state string
 			var n int
 			err := rows.Scan(&state, &n)
 			v.Memories[state] = n
 			return err
-		})
+		}, "SELECT state, count(*) FROM memories INDEXED BY memories_newest GROUP BY state")
 	})
 	if err == nil {
 		err = u.store.measureFiles(&v)
@@ -106,14 +102,6 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 		return Vitals{}, fmt.Errorf("measure the database: %w", err)
 	}
 	return v, nil
-}
-
-// since returns the time a row holds; zero for 0.
-func since(millis int64) time.Time {
-	if millis == 0 {
-		return time.Time{}
-	}
-	return At(millis)
 }
 
 func (s *Store) measureFiles(v *Vitals) error {

@@ -26,22 +26,20 @@ type RecordedSummary struct {
 }
 
 // Recorded returns at most limit messages from seq from on, oldest first, without deleted ones.
-func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) (page []Recorded, err error) {
+func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) ([]Recorded, error) {
 	low, high := tr.c.RowRange(from, MaxSeq)
-	err = tr.c.View(ctx, "read recorded messages", func(tx *Tx) error {
+	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) ([]Recorded, error) {
 		said, err := tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		page = make([]Recorded, 0, len(said))
-		return Each(tx, func(rows *sql.Rows) error {
-			var saved int64
-			err := rows.Scan(&saved)
-			page = append(page, Recorded{said[len(page)], At(saved)})
-			return err
-		}, "SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
+		saved, err := Column[int64](tx, "SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
+		page := make([]Recorded, len(saved))
+		for i := range page {
+			page[i] = Recorded{said[i], At(saved[i])}
+		}
+		return page, err
 	})
-	return page, err
 }
 
 // Recorded returns every summary that was started, in that order, with the first seqs of the
@@ -65,19 +63,8 @@ func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sess
 		if err != nil {
 			return err
 		}
-		return Each(tx, func(found *sql.Rows) error {
-			var to int64
-			err := found.Scan(&to)
-			sessions = append(sessions, to+1)
-			return err
-		}, "SELECT to_seq FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+		sessions, err = Column[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+		return err
 	})
 	return all, sessions, err
-}
-
-func atOrZero(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return At(ms)
 }

@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 
 	"cairn/transcript"
@@ -20,14 +19,11 @@ const (
 // and what is waiting in the inbox; later is true if there is any of that. wanted is false if
 // nothing would be left behind.
 func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
-	err = cs.c.store.Update(ctx, func(tx *Tx) error {
+	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) error {
 		wanted, later, err = cs.c.wantSession(tx)
 		return err
 	})
-	if err != nil {
-		return false, false, cs.c.Fail("request a new session", err)
-	}
-	return wanted, later, nil
+	return wanted, later, err
 }
 
 func (c *Conversation) wantSession(tx *Tx) (wanted, later bool, err error) {
@@ -52,19 +48,11 @@ func (c *Conversation) wantSession(tx *Tx) (wanted, later bool, err error) {
 
 // SessionDue reports whether a requested session should start now: all that waited before it was
 // taken up.
-func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
-	err = cs.c.store.View(ctx, func(tx *Tx) error {
-		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
-			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id).Scan(&due)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
+func (cs Compactions) SessionDue(ctx context.Context) (bool, error) {
+	return View(ctx, cs.c, "look for a requested session", func(tx *Tx) (bool, error) {
+		return Value[bool](tx, `SELECT coalesce((SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
+			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1), 0)`, cs.c.id)
 	})
-	if err != nil {
-		return false, cs.c.Fail("look for a requested session", err)
-	}
-	return due, nil
 }
 
 // DropSession forgets the oldest request for a session: it would leave nothing behind.
@@ -107,12 +95,7 @@ func (c *Conversation) earlier(tx *Tx) ([]transcript.Session, error) {
 	return sessions, err
 }
 
-func (c *Conversation) sessions(tx *Tx, rest string, args ...any) (found []transcript.Session, err error) {
-	err = Each(tx, func(rows *sql.Rows) error {
-		var s transcript.Session
-		err := rows.Scan(&s.From, &s.To)
-		found = append(found, s)
-		return err
-	}, "SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
-	return found, err
+func (c *Conversation) sessions(tx *Tx, rest string, args ...any) ([]transcript.Session, error) {
+	return Select(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
 }

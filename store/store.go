@@ -223,10 +223,24 @@ func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query str
 	return explain(scanAll(rows, scan))
 }
 
+// selectAlone is Select without a transaction, see query.
+func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
+	err = s.query(ctx, appendTo(&all, scan), query, args...)
+	return all, err
+}
+
 func Now() int64 { return time.Now().UnixMilli() }
 
 // At returns the stored time in UTC, for programs.
 func At(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+
+// atOrZero is At, but returns the zero time for 0.
+func atOrZero(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return At(millis)
+}
 
 // ShownAt returns the stored time in the bot's time zone: prompts show the zone of a time, and
 // "yesterday" depends on it.

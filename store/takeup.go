@@ -35,10 +35,7 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 		gap IS NOT NULL,
 		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
 		FROM conversations WHERE id = ?1`, in.c.id)
-	if err != nil {
-		return Due{}, in.c.Fail("look what there is to do", err)
-	}
-	return d, nil
+	return d, in.c.Fail("look what there is to do", err)
 }
 
 // Dequeue moves the oldest messages of the inbox to the transcript, at least one and no more than
@@ -52,12 +49,12 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // that has passed, where this process knows it, not the difference of clock times.
 func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
 	var rows []int64
-	err = in.c.store.Update(ctx, func(tx *Tx) error {
+	err = in.c.Update(ctx, "take up messages", func(tx *Tx) error {
 		taken, rows, err = in.c.dequeue(tx, upTo, budget, since)
 		return err
 	})
 	if err != nil {
-		return nil, in.c.Fail("take up messages", err)
+		return nil, err
 	}
 	in.c.store.arrivals.forget(rows)
 	return taken, nil

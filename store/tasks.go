@@ -177,32 +177,19 @@ func (rs Rows) EndBelow(state TaskState) error {
 }
 
 // Self returns the task that this conversation is, or ErrNotFound.
-func (ts Tasks) Self(ctx context.Context) (t Task, err error) {
-	err = ts.c.View(ctx, "read the task", func(tx *Tx) error {
-		t, err = ts.c.task(tx)
-		return err
-	})
-	return t, err
+func (ts Tasks) Self(ctx context.Context) (Task, error) {
+	return View(ctx, ts.c, "read the task", ts.c.task)
 }
 
-func (c *Conversation) task(tx *Tx) (t Task, err error) {
-	found, err := c.In(tx).Tasks("t.id = ?", c.id)
-	if err == nil && len(found) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return t, err
-	}
-	return found[0], nil
+func (c *Conversation) task(tx *Tx) (Task, error) {
+	return First(c.In(tx).Tasks("t.id = ?", c.id))
 }
 
 // Open returns the conversation's open tasks, the oldest first.
-func (ts Tasks) Open(ctx context.Context) (found []Task, err error) {
-	err = ts.c.View(ctx, "read the open tasks", func(tx *Tx) error {
-		found, err = ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open'", ts.c.id)
-		return err
+func (ts Tasks) Open(ctx context.Context) ([]Task, error) {
+	return View(ctx, ts.c, "read the open tasks", func(tx *Tx) ([]Task, error) {
+		return ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open'", ts.c.id)
 	})
-	return found, err
 }
 
 // Final reports whether a reply to the messages with these platform IDs is the last one of the task
@@ -226,12 +213,10 @@ func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err er
 const maxListed = 50
 
 // List returns the newest tasks of the conversation, the oldest of them first.
-func (ts Tasks) List(ctx context.Context) (found []Task, err error) {
-	err = ts.c.View(ctx, "list the tasks", func(tx *Tx) error {
-		found, err = ts.c.In(tx).Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, maxListed)
-		return err
+func (ts Tasks) List(ctx context.Context) ([]Task, error) {
+	return View(ctx, ts.c, "list the tasks", func(tx *Tx) ([]Task, error) {
+		return ts.c.In(tx).Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, maxListed)
 	})
-	return found, err
 }
 
 // OpenTasks returns all open tasks of the store.
@@ -246,9 +231,8 @@ func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
 	return found, nil
 }
 
-func (rs Rows) Tasks(where string, args ...any) (found []Task, err error) {
-	err = Each(rs.tx, func(rows *sql.Rows) error {
-		var t Task
+func (rs Rows) Tasks(where string, args ...any) ([]Task, error) {
+	return Select(rs.tx, func(rows *sql.Rows, t *Task) error {
 		var above, own, sources string
 		var created int64
 		var ended sql.NullInt64
@@ -259,23 +243,19 @@ func (rs Rows) Tasks(where string, args ...any) (found []Task, err error) {
 		if t.Created = At(created); ended.Valid {
 			t.Ended = At(ended.Int64)
 		}
-		found = append(found, t)
-		i := len(found) - 1
-		return errors.Join(json.Unmarshal([]byte(above), &found[i].Above), json.Unmarshal([]byte(own), &found[i].Own), json.Unmarshal([]byte(sources), &found[i].Sources))
+		return errors.Join(json.Unmarshal([]byte(above), &t.Above), json.Unmarshal([]byte(own), &t.Own), json.Unmarshal([]byte(sources), &t.Sources))
 	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
 			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
 			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
 		FROM tasks t JOIN conversations c ON c.id = t.id JOIN conversations p ON p.id = t.parent WHERE `+where+" ORDER BY t.number", args...)
-	return found, err
 }
 
 // Calls counts the model calls stored so far in the task that this conversation is.
-func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
-	err = ts.c.View(ctx, "count the calls of a task", func(tx *Tx) error {
+func (ts Tasks) Calls(ctx context.Context) (int, error) {
+	return View(ctx, ts.c, "count the calls of a task", func(tx *Tx) (int, error) {
 		low, high := ts.c.RowRange(1, MaxSeq)
-		return tx.QueryRow("SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND role = 'assistant'", low, high).Scan(&n)
+		return Value[int](tx, "SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND role = 'assistant'", low, high)
 	})
-	return n, err
 }
 
 // ParentOf returns the name of the conversation that a task reports to.

@@ -24,8 +24,8 @@ const (
 )
 
 // Tools returns what users decided about tools.
-func (h Settings) Tools(ctx context.Context) (rules ToolRules, err error) {
-	err = h.c.store.View(ctx, func(tx *Tx) error {
+func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
+	return View(ctx, h.c, "read which tools it has", func(tx *Tx) (rules ToolRules, err error) {
 		set, err := h.c.overridesIn(tx, toolKeys)
 		for _, o := range set {
 			switch o.Key {
@@ -35,17 +35,13 @@ func (h Settings) Tools(ctx context.Context) (rules ToolRules, err error) {
 				rules.Approved = strings.Fields(o.Value)
 			}
 		}
-		return err
+		return rules, err
 	})
-	if err != nil {
-		return ToolRules{}, h.c.Fail("read which tools it has", err)
-	}
-	return rules, nil
 }
 
 // SetTools replaces what users decided; by is the name of the user who did.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
-	err := h.c.store.Update(ctx, func(tx *Tx) error {
+	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) error {
 		for key, values := range map[string][]string{addedKey: rules.Added, approvedKey: rules.Approved} {
 			_, err := tx.Exec(`INSERT INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)
 				ON CONFLICT DO UPDATE SET value = excluded.value, made_by = excluded.made_by, made_at = excluded.made_at WHERE value <> excluded.value`,
@@ -56,8 +52,4 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) erro
 		}
 		return nil
 	})
-	if err != nil {
-		return h.c.Fail("change which tools it has", err)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 )
 
 // Tx is a transaction on its own connection. It does what an sql.Tx does, but without a goroutine
@@ -105,15 +106,47 @@ func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) error {
 	return scanAll(rows, scan)
 }
 
-// Column returns the one column of the rows of a query.
-func Column[T any](tx *Tx, query string, args ...any) (all []T, err error) {
-	err = Each(tx, func(rows *sql.Rows) error {
-		var value T
-		err := rows.Scan(&value)
-		all = append(all, value)
-		return err
-	}, query, args...)
+// Select returns the rows of a query; scan reads one of them.
+func Select[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
+	err = Each(tx, appendTo(&all, scan), query, args...)
 	return all, err
+}
+
+// appendTo returns a function that scans a row and appends it.
+func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		var row T
+		err := scan(rows, &row)
+		*all = append(*all, row)
+		return err
+	}
+}
+
+// Column returns the one column of the rows of a query.
+func Column[T any](tx *Tx, query string, args ...any) ([]T, error) {
+	return Select(tx, scanOne[T], query, args...)
+}
+
+func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
+
+// Value returns the one column of the first row of a query, or ErrNotFound.
+func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
+	err = tx.QueryRow(query, args...).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return value, err
+}
+
+// First returns the first of the rows that were found, or ErrNotFound.
+func First[T any](found []T, err error) (first T, _ error) {
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return first, err
+	}
+	return found[0], nil
 }
 
 func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
@@ -163,12 +196,9 @@ func (t *Tx) Conversation(name string) (*Conversation, error) {
 }
 
 // Conversations returns the conversations that the rest of the query selects.
-func (t *Tx) Conversations(rest string, args ...any) (all []*Conversation, err error) {
-	err = Each(t, func(rows *sql.Rows) error {
-		c := &Conversation{store: t.store}
-		err := rows.Scan(&c.id, &c.name)
-		all = append(all, c)
-		return err
+func (t *Tx) Conversations(rest string, args ...any) ([]*Conversation, error) {
+	return Select(t, func(rows *sql.Rows, c **Conversation) error {
+		*c = &Conversation{store: t.store}
+		return rows.Scan(&(*c).id, &(*c).name)
 	}, "SELECT id, name FROM conversations c "+rest, args...)
-	return all, err
 }

@@ -97,39 +97,20 @@ func FromJSON[T any](text string, list *[]T) error {
 
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
 // next page begins after the last one's seq.
-func (tr Transcript) Page(ctx context.Context, from int64, limit int) (page []chat.Message, err error) {
-	err = tr.c.store.View(ctx, func(tx *Tx) error {
-		page, err = tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
-		return err
+func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
+	return View(ctx, tr.c, "read transcript", func(tx *Tx) ([]chat.Message, error) {
+		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
-	if err != nil {
-		return nil, tr.c.Fail("read transcript", err)
-	}
-	return page, nil
 }
 
 // Message returns one message. ErrNotFound: there is no such message, or it was deleted.
-func (tr Transcript) Message(ctx context.Context, seq int64) (m chat.Message, err error) {
-	err = tr.c.store.View(ctx, func(tx *Tx) error {
-		m, err = tr.c.In(tx).Message(seq)
-		return err
+func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
+	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) (chat.Message, error) {
+		return tr.c.In(tx).Message(seq)
 	})
-	if err != nil {
-		return m, tr.c.Fail(fmt.Sprintf("read message %d", seq), err)
-	}
-	return m, nil
 }
 
-func (rs Rows) Message(seq int64) (chat.Message, error) {
-	found, err := rs.Messages(seq, seq, "")
-	if err == nil && len(found) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return chat.Message{}, err
-	}
-	return found[0], nil
-}
+func (rs Rows) Message(seq int64) (chat.Message, error) { return First(rs.Messages(seq, seq, "")) }
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
@@ -148,8 +129,7 @@ type appender struct {
 }
 
 func (c *Conversation) newAppender(tx *Tx) (*appender, error) {
-	var next int64
-	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next)
+	next, err := Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.id)
 	return &appender{c: c, tx: tx, first: next, next: next}, err
 }
 
@@ -246,17 +226,14 @@ type Counts struct {
 // Counts counts the conversation. It reads every message's row once.
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
-	err = tr.c.store.View(ctx, func(tx *Tx) error {
+	err = tr.c.View(ctx, "count", func(tx *Tx) error {
 		return tx.QueryRow(`SELECT
 			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
 			(SELECT count(*) FROM inbox WHERE conversation = ?),
 			(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
 			low, high, tr.c.id, tr.c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
 	})
-	if err != nil {
-		return n, tr.c.Fail("count", err)
-	}
-	return n, nil
+	return n, err
 }
 
 // CountTerms counts the terms of a document, and the stems of the same words.

@@ -16,7 +16,7 @@ import (
 
 // Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
-	err = turns.c.store.View(ctx, func(tx *Tx) error {
+	err = turns.c.View(ctx, "find unanswered turn", func(tx *Tx) error {
 		turn.Seq, err = turns.c.open(tx)
 		if err != nil || turn.Seq == 0 {
 			return err
@@ -32,10 +32,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 		turn.To, turn.Optional = of.To, of.Optional
 		return err
 	})
-	if err != nil {
-		return Turn{}, false, turns.c.Fail("find unanswered turn", err)
-	}
-	return turn, ok, nil
+	return turn, ok, err
 }
 
 // TurnOf returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is
@@ -56,15 +53,10 @@ func (c *Conversation) TurnOf(said []chat.Message) (turn Turn) {
 }
 
 // Messages returns the messages of people in a turn, in order.
-func (turns Turns) Messages(ctx context.Context, turn int64) (said []chat.Message, err error) {
-	err = turns.c.store.View(ctx, func(tx *Tx) error {
-		said, err = turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
-		return err
+func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
+	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) ([]chat.Message, error) {
+		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 	})
-	if err != nil {
-		return nil, turns.c.Fail(fmt.Sprintf("read turn %d", turn), err)
-	}
-	return said, nil
 }
 
 // open returns the seq of the oldest waiting turn, 0 if none is waiting.
@@ -80,19 +72,12 @@ func (c *Conversation) open(tx *Tx) (seq int64, err error) {
 
 // Retry records another attempt at a waiting turn and returns the number of attempts, this one
 // included. ErrNotFound: no such turn is waiting.
-func (turns Turns) Retry(ctx context.Context, turn int64) (attempts int, err error) {
+func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 	low, high := turns.c.RowRange(turn, turn)
-	err = turns.c.store.Update(ctx, func(tx *Tx) error {
-		return tx.QueryRow(`UPDATE messages SET attempts = attempts + 1
-			WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts`, low, high).Scan(&attempts)
+	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (int, error) {
+		return Value[int](tx, `UPDATE messages SET attempts = attempts + 1
+			WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts`, low, high)
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return 0, turns.c.Fail(fmt.Sprintf("retry turn %d", turn), err)
-	}
-	return attempts, nil
 }
 
 // Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues

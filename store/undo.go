@@ -25,12 +25,8 @@ const (
 // Latest returns the latest compaction of the session that was not undone yet, with what undoing
 // it needs. What was applied in earlier sessions does not concern the user who undoes something;
 // it stays, even where it was applied together with what they undo.
-func (cs Compactions) Latest(ctx context.Context) (l transcript.Undoable, err error) {
-	err = cs.c.View(ctx, "read the latest compaction", func(tx *Tx) error {
-		l, err = cs.c.latest(tx)
-		return err
-	})
-	return l, err
+func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
+	return View(ctx, cs.c, "read the latest compaction", cs.c.latest)
 }
 
 func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
@@ -41,8 +37,7 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	set := &l.Set
 	err = tx.QueryRow(latestApplied, c.id, start).Scan(&set.Version, &set.ClearedBefore)
 	if errors.Is(err, sql.ErrNoRows) {
-		var before bool
-		err := tx.QueryRow("SELECT EXISTS ("+latestApplied+")", c.id, 1).Scan(&before)
+		before, err := Exists(tx, latestApplied, c.id, 1)
 		if l.Why = transcript.ErrNothingApplied.Error(); before {
 			l.Why = beforeTheStart
 		}
@@ -105,8 +100,7 @@ func (c *Conversation) hidden(tx *Tx, made, ended []transcript.Summary) (hid []t
 func (c *Conversation) changedSince(tx *Tx, applied int64, rows []transcript.Summary) (touched bool, err error) {
 	for _, row := range rows {
 		low, high := c.RowRange(row.From, row.To)
-		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-			WHERE id BETWEEN ? AND ? AND changed_with > ?)`, low, high, applied).Scan(&touched)
+		touched, err = Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
 		if err != nil || touched {
 			return touched, err
 		}

@@ -74,7 +74,7 @@ const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u
 // Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all
 // time.
 func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
-	all, err := s.usage(ctx, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
+	all, err := selectAlone(ctx, s, scanUsage, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
 	if err != nil {
 		return nil, fmt.Errorf("read usage: %w", err)
 	}
@@ -83,27 +83,19 @@ func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
 
 // Usage returns the use of the conversation's models, oldest first.
 func (turns Turns) Usage(ctx context.Context) ([]Usage, error) {
-	all, err := turns.c.store.usage(ctx, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", turns.c.id)
-	if err != nil {
-		return nil, turns.c.Fail("read usage", err)
-	}
-	return all, nil
+	all, err := selectAlone(ctx, turns.c.store, scanUsage, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", turns.c.id)
+	return all, turns.c.Fail("read usage", err)
 }
 
-func (s *Store) usage(ctx context.Context, query string, args ...any) (all []Usage, err error) {
-	err = s.query(ctx, func(rows *sql.Rows) error {
-		var u Usage
-		err := rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
-		all = append(all, u)
-		return err
-	}, query, args...)
-	return all, err
+func scanUsage(rows *sql.Rows, u *Usage) error {
+	return rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
 }
 
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
-		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply).Scan(&posted)
+		posted, err = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply)
+		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("look for reply %s: %w", reply, err)
@@ -121,11 +113,11 @@ type shown struct {
 // Saved estimates how many tokens summaries kept out of the requests of turns: for each request
 // made while a summary was shown, the tokens of the messages it covers minus its own. A request is
 // counted as an assistant message. Undone summaries are ignored.
-func (turns Turns) Saved(ctx context.Context) (saved int64, err error) {
-	err = turns.c.View(ctx, "estimate what summaries saved", func(tx *Tx) error {
+func (turns Turns) Saved(ctx context.Context) (int64, error) {
+	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64, err error) {
 		summaries, err := turns.c.shownSummaries(tx)
 		if err != nil || len(summaries) == 0 {
-			return err
+			return 0, err
 		}
 		var tokens, requests sums
 		low, high := turns.c.RowRange(1, MaxSeq)
@@ -140,9 +132,8 @@ func (turns Turns) Saved(ctx context.Context) (saved int64, err error) {
 			each := tokens.before(s.to+1) - tokens.before(s.from) - s.tokens
 			saved += max(each, 0) * max(requests.before(s.till)-requests.before(s.since), 0)
 		}
-		return err
+		return saved, err
 	})
-	return saved, err
 }
 
 // sums has, for each seq, the sum of a number over the messages before it.
@@ -165,16 +156,11 @@ func (s sums) before(seq int64) int64 {
 
 // shownSummaries returns the summaries that were ever shown in their session, until their
 // replacement was, or until the session ended.
-func (c *Conversation) shownSummaries(tx *Tx) (all []shown, err error) {
-	err = Each(tx, func(rows *sql.Rows) error {
-		var s shown
-		err := rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till)
-		all = append(all, s)
-		return err
-	}, `SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
+func (c *Conversation) shownSummaries(tx *Tx) ([]shown, error) {
+	return Select(tx, func(rows *sql.Rows, s *shown) error { return rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till) },
+		`SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
 			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = k.conversation AND o.version = k.ended_with), ?1),
 			coalesce((SELECT g.to_seq + 1 FROM sessions g WHERE g.conversation = k.conversation AND k.from_seq BETWEEN g.from_seq AND g.to_seq), ?1))
 		FROM compactions k WHERE k.conversation = ?2 AND k.version IS NOT NULL AND k.next_seq IS NOT NULL
 		AND k.state IN ('applied', 'rolled_up', 'replaced')`, MaxSeq, c.id)
-	return all, err
 }
