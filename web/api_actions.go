@@ -199,7 +199,9 @@ func (s *Server) putSettings(w http.ResponseWriter, r *http.Request, c *store.Co
 	if err := s.operator.Set(r.Context(), c.Name(), values, config.WebOwner); err != nil {
 		return err
 	}
-	s.o.Events.changed(c.Name())
+	if now, open := s.operator.Activity(c.Name()); open {
+		s.o.Events.publishUsage(c.Name(), now.Used, now.Window)
+	}
 	return s.showSettings(w, r, c)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/internal/observe"
 )
 
@@ -45,7 +46,6 @@ const (
 // may reconnect for the events it has missed. It is safe for concurrent use.
 type Events struct {
 	epoch string // of this process, because the next one restarts the numbers
-	usage usageEvents
 
 	mu       sync.Mutex // guards everything below
 	kept     []Event    // the newest events, as a ring
@@ -170,7 +170,7 @@ func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 // Event does nothing: compactions come through Compaction.
 func (e *Events) Event(*observe.Step, string, []slog.Attr) {}
 
-// End publishes the end of a turn, with its outcome.
+// End publishes the end of a turn, with its outcome, and how full the window is then.
 func (e *Events) End(s *observe.Step) {
 	if s.Kind != observe.Turn {
 		return
@@ -180,7 +180,24 @@ func (e *Events) End(s *observe.Step) {
 	e.publish(kindTurn, s.Conversation, turnEvent{
 		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: turn, Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
 	})
-	e.changed(s.Conversation)
+	used, _ := strconv.Atoi(s.Attr("used_tokens"))
+	window, _ := strconv.Atoi(s.Attr("max_tokens"))
+	e.publishUsage(s.Conversation, used, window)
+}
+
+// usageEvent is the usage of a conversation's window.
+type usageEvent struct {
+	Conversation string    `json:"conversation"`
+	Used         int       `json:"used_tokens" doc:"of the next request, the reply's reserve included"`
+	Max          int       `json:"max_tokens"`
+	Time         time.Time `json:"time"`
+}
+
+// publishUsage publishes how full a window is; a window of 0 is unknown.
+func (e *Events) publishUsage(conversation string, used, window int) {
+	if window > 0 {
+		e.publish(kindUsage, conversation, usageEvent{conversation, used, window, time.Now().UTC()})
+	}
 }
 
 // compactionEvent is one step of a compaction.
@@ -201,14 +218,16 @@ type compactionEvent struct {
 	Time         time.Time `json:"time"`
 }
 
-// Compaction publishes a step of a compaction.
+// Compaction publishes a step of a compaction, and how full the window is if that changed it.
 func (e *Events) Compaction(conversation string, c channel.Event) {
 	e.publish(kindCompaction, conversation, compactionEvent{
 		Conversation: conversation, ID: c.ID, State: string(c.State), Trigger: string(c.Trigger), Kind: string(c.Kind), By: string(c.By),
 		From: c.From, To: c.To, Messages: c.Messages, Before: c.BeforeTokens, After: c.AfterTokens, Window: c.Window, Error: c.Error,
 		Time: time.Now().UTC(),
 	})
-	e.changed(conversation)
+	if c.State == compactor.EventApplied || c.State == compactor.EventUndone {
+		e.publishUsage(conversation, c.AfterTokens, c.Window)
+	}
 }
 
 // memoryEvent is a memory that was saved or changed.
