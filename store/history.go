@@ -1,4 +1,4 @@
-// History: how a conversation grew, and where it was compacted.
+// History: the newest messages, the list of conversations, and the usage of the window at each turn.
 
 package store
 
@@ -28,39 +28,6 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 	}
 	slices.Reverse(page)
 	return page, more, err
-}
-
-// AppliedStep is what one step of compaction changed.
-type AppliedStep struct {
-	ListedCompaction
-	Next      int64 `json:"next_seq"`  // it was applied before the message with this seq
-	Summaries int   `json:"summaries"` // how many were applied in the step; the other fields are those of the first
-}
-
-// Steps returns the steps in which summaries were applied, and the emergencies, oldest first: those
-// since a time and before the message with a seq (0: all), at most the newest most.
-func (cs Compactions) Steps(ctx context.Context, since time.Time, before int64, most int) (all []AppliedStep, err error) {
-	if before <= 0 {
-		before = MaxSeq
-	}
-	err = cs.c.store.query(ctx, func(rows *sql.Rows) error {
-		s := AppliedStep{ListedCompaction: ListedCompaction{Channel: cs.c.name}}
-		var applied int64
-		err := rows.Scan(&s.ID, &s.State, &s.Trigger, &s.Kind, &s.By, &s.Model, &s.Focus, &s.From, &s.To, &s.Messages,
-			&s.BeforeTokens, &s.AfterTokens, &s.SummaryTokens, &applied, &s.Next, &s.Summaries)
-		s.Time = At(applied)
-		all = append(all, s)
-		return err
-	}, `SELECT min(id), state, trigger, kind, made_by, model, focus, min(from_seq), max(to_seq), sum(messages),
-		max(before_tokens), max(after_tokens), sum(tokens), max(applied_at), max(next_seq), count(*) FROM compactions
-		WHERE conversation = ? AND version IS NOT NULL AND applied_at >= ? AND next_seq <= ?
-		AND (ended_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
-		GROUP BY version ORDER BY version DESC LIMIT ?`, cs.c.id, max(since.UnixMilli(), 0), before, most)
-	if err != nil {
-		return nil, cs.c.Fail("read the applied compactions", err)
-	}
-	slices.Reverse(all)
-	return all, nil
 }
 
 // Place is a conversation in a list.

@@ -68,10 +68,11 @@ func (s *Server) historyOf(ctx context.Context, c *store.Conversation, since tim
 	if err != nil {
 		return h, err
 	}
-	steps, err := c.Compactions().Steps(ctx, since, before, historyCompactions)
+	applied, _, err := s.o.Store.Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions})
 	if err != nil {
 		return h, err
 	}
+	steps := store.StepsOf(applied)
 	h.Compactions = append(h.Compactions, steps...)
 	if len(turns) > historyTurns {
 		turns = turns[1:]
