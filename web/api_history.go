@@ -15,17 +15,17 @@ import (
 
 // historyAnswer is the usage of a conversation's window over time, with its compactions.
 type historyAnswer struct {
-	Used        []usedPoint         `json:"used" doc:"oldest first: at the start, at each answer, before and after each compaction, and now"`
-	Compactions []store.AppliedStep `json:"compactions" doc:"oldest first"`
-	Before      int64               `json:"before,omitempty" doc:"for what came earlier; absent: there is nothing"`
+	Used        []usedPoint         `json:"used" jsonschema:"oldest first: at the start, at each answer, before and after each compaction, and now"`
+	Compactions []store.AppliedStep `json:"compactions" jsonschema:"oldest first"`
+	Before      int64               `json:"before,omitempty" jsonschema:"for what came earlier; absent: there is nothing"`
 }
 
 // usedPoint is the size of the next request after a message.
 type usedPoint struct {
 	Time   time.Time `json:"time"`
-	Seq    int64     `json:"seq" doc:"0: before the first message"`
+	Seq    int64     `json:"seq" jsonschema:"0: before the first message"`
 	Tokens int       `json:"tokens"`
-	Window int       `json:"window" doc:"that of then, as far as it is known"`
+	Window int       `json:"window" jsonschema:"that of then, as far as it is known"`
 }
 
 // Limits of one response.

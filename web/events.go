@@ -151,8 +151,8 @@ func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.Format
 // turnEvent is the start or the end of a turn.
 type turnEvent struct {
 	Conversation string    `json:"conversation"`
-	State        string    `json:"state" doc:"started, answered, failed, stopped, passed or interrupted"`
-	Turn         int64     `json:"turn,omitempty" doc:"seq of its first message; known at the end"`
+	State        string    `json:"state" jsonschema:"started, answered, failed, stopped, passed or interrupted"`
+	Turn         int64     `json:"turn,omitempty" jsonschema:"seq of its first message; known at the end"`
 	Seconds      float64   `json:"seconds,omitempty"`
 	Time         time.Time `json:"time"`
 }
@@ -188,7 +188,7 @@ func (e *Events) End(s *observe.Step) {
 // usageEvent is the usage of a conversation's window.
 type usageEvent struct {
 	Conversation string    `json:"conversation"`
-	Used         int       `json:"used_tokens" doc:"of the next request, the reply's reserve included"`
+	Used         int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
 	Max          int       `json:"max_tokens"`
 	Time         time.Time `json:"time"`
 }
@@ -203,18 +203,18 @@ func (e *Events) publishUsage(conversation string, used, window int) {
 // compactionEvent is one step of a compaction.
 type compactionEvent struct {
 	Conversation string    `json:"conversation"`
-	ID           int64     `json:"id" doc:"of the summary; 0: it has none yet"`
-	State        string    `json:"state" doc:"scheduled, started, prepared, applied, failed, noop or undone"`
+	ID           int64     `json:"id" jsonschema:"of the summary; 0: it has none yet"`
+	State        string    `json:"state" jsonschema:"scheduled, started, prepared, applied, failed, noop or undone"`
 	Trigger      string    `json:"trigger"`
-	Kind         string    `json:"kind" doc:"leaf, rollup or placeholder"`
-	By           string    `json:"by" doc:"worker, extractive or emergency"`
+	Kind         string    `json:"kind" jsonschema:"leaf, rollup or placeholder"`
+	By           string    `json:"by" jsonschema:"worker, extractive or emergency"`
 	From         int64     `json:"from_seq"`
 	To           int64     `json:"to_seq"`
 	Messages     int       `json:"messages"`
-	Before       int       `json:"before_tokens" doc:"used before, the reply's reserve included"`
-	After        int       `json:"after_tokens" doc:"used after; 0 until it was applied"`
+	Before       int       `json:"before_tokens" jsonschema:"used before, the reply's reserve included"`
+	After        int       `json:"after_tokens" jsonschema:"used after; 0 until it was applied"`
 	Window       int       `json:"window"`
-	Error        string    `json:"error,omitempty" doc:"why it failed, or why there was nothing to do"`
+	Error        string    `json:"error,omitempty" jsonschema:"why it failed, or why there was nothing to do"`
 	Time         time.Time `json:"time"`
 }
 
@@ -234,7 +234,7 @@ func (e *Events) Compaction(conversation string, c channel.Event) {
 type memoryEvent struct {
 	Conversation string `json:"conversation"`
 	ID           int64  `json:"id"`
-	Change       string `json:"change" doc:"saved, changed, forgotten, restored or purged"`
+	Change       string `json:"change" jsonschema:"saved, changed, forgotten, restored or purged"`
 	Kind         string `json:"kind,omitempty"`
 	Content      string `json:"content,omitempty"`
 }
