@@ -33,6 +33,9 @@ func (c *conversation) observed(step *observe.Step, turn store.Turn, err error) 
 		step.Add(slog.String("outcome", outcome))
 	}
 	step.Add(slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
+	if now, ok := c.activity(); ok {
+		step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
+	}
 	step.End()
 }
 

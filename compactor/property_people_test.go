@@ -9,6 +9,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -154,22 +155,22 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 // lastAppliedWasRequested reports whether the latest compaction was requested, and changed only
 // this session: others cannot be undone.
 func (m *machine) lastAppliedWasRequested(rt *rapid.T) (queued bool) {
-	all, err := m.r.conv.Compactions().Applied(context.Background())
+	all, err := storetest.Steps(m.r.conv)
 	if err != nil || len(all) == 0 {
 		rt.Fatal(len(all), err)
 	}
-	for _, row := range all[len(all)-1].Rows {
+	for _, row := range all[len(all)-1].All {
 		if row.From < m.r.start() {
 			return false
 		}
-		queued = queued || row.Trigger == compactor.OnManual
+		queued = queued || row.Trigger == string(compactor.OnManual)
 	}
 	return queued
 }
 
 // countApplied counts the applied compactions on disk, including undone ones.
 func (m *machine) countApplied(rt *rapid.T) int {
-	all, err := m.r.conv.Compactions().Applied(context.Background())
+	all, err := storetest.Steps(m.r.conv)
 	check.NoError(rt, err)
 	return len(all)
 }

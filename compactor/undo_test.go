@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm/llmtest"
 )
 
@@ -202,9 +203,9 @@ func TestUndoAfterEarlierSessionApply(t *testing.T) {
 			r.waitIdle() // the repair of the extractive summary of the session's end waits
 			lines := r.c.Status().Lines
 			r.applied()
-			all, err := r.conv.Compactions().Applied(t.Context())
+			all, err := storetest.Steps(r.conv)
 			check.NoError(t, err)
-			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
+			if rows := all[len(all)-1].All; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
 				t.Fatalf("got latest compaction %+v", rows)
 			}
 			before := r.c.Status().Past

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +40,7 @@ func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
 		}
 		from = said[len(said)-1].Seq + 1
 	}
-	turns, err := c.Turns().Usages(ctx, 1, math.MaxUint32)
+	turns, err := c.Turns().Usages(ctx, time.Time{}, 0, 0)
 	if err != nil {
 		return rec, err
 	}

@@ -1,8 +1,9 @@
-// Listing compactions, for the shell.
+// Listing compactions, one by one or by the step that applied them.
 
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -23,7 +24,9 @@ var CompactionStates = []string{
 type CompactionFilter struct {
 	Conversation string    // its name; empty: all conversations
 	State        string    // of CompactionStates; empty: all
+	Applied      bool      // only those that were applied, and emergencies
 	Since        time.Time // their Time is then or later; zero: all time
+	Before       int64     // they were applied before the message with this seq; 0: no limit
 	Limit        int       // limits to the newest; 0 or less: all
 }
 
@@ -46,6 +49,37 @@ type ListedCompaction struct {
 	Model         string    `json:"model,omitempty"`   // the summarizing model; empty: none
 	Focus         string    `json:"focus,omitempty"`   // what the request asked to keep
 	Error         string    `json:"error,omitempty"`   // why it failed
+
+	Version int64 `json:"-"`                  // the same for those that were applied together; 0: it was not applied
+	Next    int64 `json:"next_seq,omitempty"` // it was applied before the message with this seq; 0: it was not applied
+}
+
+// AppliedStep is what one step of compaction changed.
+type AppliedStep struct {
+	ListedCompaction     // the first, with the messages and tokens of all
+	Summaries        int `json:"summaries"` // how many were applied in the step
+
+	All []ListedCompaction `json:"-"`
+}
+
+// StepsOf groups the applied compactions of a conversation by the step that applied them, oldest
+// first.
+func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
+	for _, l := range slices.SortedFunc(slices.Values(applied), func(a, b ListedCompaction) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.ID, b.ID))
+	}) {
+		if n := len(steps); n == 0 || steps[n-1].Version != l.Version {
+			steps = append(steps, AppliedStep{l, 1, []ListedCompaction{l}})
+			continue
+		}
+		s := &steps[len(steps)-1]
+		s.From, s.To, s.Messages = min(s.From, l.From), max(s.To, l.To), s.Messages+l.Messages
+		s.BeforeTokens, s.AfterTokens = max(s.BeforeTokens, l.BeforeTokens), max(s.AfterTokens, l.AfterTokens)
+		s.SummaryTokens += l.SummaryTokens
+		s.Summaries++
+		s.All = append(s.All, l)
+	}
+	return steps
 }
 
 // Compactions returns the compactions selected by f, ordered by Time, oldest first, and their
@@ -53,8 +87,8 @@ type ListedCompaction struct {
 func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
 	const when = "coalesce(k.applied_at, k.created_at)"
 	conditions, args := []string{"true"}, []any{}
-	add := func(condition string, value any) {
-		conditions, args = append(conditions, condition), append(args, value)
+	add := func(condition string, values ...any) {
+		conditions, args = append(conditions, condition), append(args, values...)
 	}
 	if f.Conversation != "" {
 		c, err := s.Find(ctx, f.Conversation)
@@ -65,6 +99,12 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	}
 	if f.State != "" {
 		add("k.state = ?", f.State)
+	}
+	if f.Applied {
+		add("k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair')")
+	}
+	if f.Before > 0 {
+		add("k.next_seq <= ?", f.Before)
 	}
 	if !f.Since.IsZero() {
 		add(when+" >= ?", f.Since.UnixMilli())
@@ -77,12 +117,13 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var applied int64
 		var took sql.NullInt64
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &applied, &took, &l.By, &l.Model, &l.Focus, &l.Error, &total)
+			&l.SummaryTokens, &applied, &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
 		l.Time, l.Seconds = At(applied), float64(took.Int64)/1000
 		found = append(found, l)
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
-		k.tokens, `+when+` AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error, count(*) OVER ()
+		k.tokens, `+when+` AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error,
+		coalesce(k.version, 0), coalesce(k.next_seq, 0), count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE `+strings.Join(conditions, " AND ")+` ORDER BY moment DESC, k.id DESC LIMIT ?`, append(args, f.Limit)...)
 	if err != nil {

@@ -1,12 +1,10 @@
-// Expanding a compaction into the messages it covers; listing applied compactions.
+// Expanding a compaction into the messages it covers.
 
 package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"time"
 
 	"cairn/chat"
 	"cairn/transcript"
@@ -50,55 +48,4 @@ func (c *Conversation) page(tx *Tx, from, to int64, limit int) (page []chat.Mess
 		page, next = page[:limit], page[limit].Seq
 	}
 	return page, next, err
-}
-
-// AppliedCompaction is an applied compaction, or an emergency.
-type AppliedCompaction struct {
-	At     time.Time
-	Next   int64                // it precedes the message with this seq
-	Before int                  // tokens used before; 0: not measured
-	After  int                  // and after
-	Rows   []transcript.Summary // by id, in their current states
-}
-
-// Applied returns all applied compactions and emergencies of the conversation, oldest first.
-func (cs Compactions) Applied(ctx context.Context) (all []AppliedCompaction, err error) {
-	err = cs.c.View(ctx, "read the landings", func(tx *Tx) error {
-		type place struct {
-			AppliedCompaction
-			row, version int64
-		}
-		var places []place
-		err := Each(tx, func(rows *sql.Rows) error {
-			var p place
-			var appliedAt int64
-			err := rows.Scan(&p.row, &p.version, &appliedAt, &p.Next, &p.Before, &p.After)
-			p.At = At(appliedAt)
-			places = append(places, p)
-			return err
-		}, `SELECT id, version, applied_at, next_seq, before_tokens, after_tokens FROM compactions
-			WHERE conversation = ? AND applied_at IS NOT NULL AND (ended_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
-			ORDER BY version, id`, cs.c.id)
-		if err != nil {
-			return err
-		}
-		version := int64(-1)
-		for _, p := range places {
-			row, err := cs.c.In(tx).Compaction(p.row)
-			if err != nil {
-				return err
-			}
-			if p.version != version {
-				version = p.version
-				all = append(all, p.AppliedCompaction)
-			}
-			last := &all[len(all)-1]
-			last.Rows = append(last.Rows, row)
-			if last.Before == 0 {
-				last.Before, last.After = p.Before, p.After
-			}
-		}
-		return nil
-	})
-	return all, err
 }

@@ -1,8 +1,9 @@
-// History: how a conversation grew, and where it was compacted.
+// History: the newest messages, the list of conversations, and the usage of the window at each turn.
 
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -11,41 +12,6 @@ import (
 	"cairn/chat"
 	"cairn/transcript"
 )
-
-// Grown is a message with its size in the window.
-type Grown struct {
-	Seq    int64
-	Time   time.Time
-	Tokens int // estimated
-}
-
-// Growth returns the messages sent since a time, oldest first: the newest ones, at most most,
-// before a seq; 0: up to the newest. more: there are older ones.
-func (tr Transcript) Growth(ctx context.Context, since time.Time, before int64, most int) (grown []Grown, more bool, err error) {
-	if before <= 0 {
-		before = MaxSeq
-	}
-	low, high := tr.c.RowRange(1, before-1)
-	err = tr.c.store.query(ctx, func(rows *sql.Rows) error {
-		var g Grown
-		var saidAt int64
-		err := rows.Scan(&g.Seq, &saidAt, &g.Tokens)
-		g.Time = At(saidAt)
-		grown = append(grown, g)
-		return err
-	}, "SELECT seq, said_at, tokens FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", low, high, most+1)
-	if err != nil {
-		return nil, false, tr.c.Fail("read history", err)
-	}
-	if more = len(grown) > most; more {
-		grown = grown[:most]
-	}
-	if old := slices.IndexFunc(grown, func(g Grown) bool { return g.Time.Before(since) }); old >= 0 {
-		grown, more = grown[:old], false
-	}
-	slices.Reverse(grown)
-	return grown, more, nil
-}
 
 // Earlier returns the newest messages before a seq (0: the newest of all), at most limit, oldest
 // first, without deleted ones. more: there are older ones.
@@ -62,39 +28,6 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 	}
 	slices.Reverse(page)
 	return page, more, err
-}
-
-// AppliedStep is what one step of compaction changed.
-type AppliedStep struct {
-	ListedCompaction
-	Next      int64 `json:"next_seq"`  // it was applied before the message with this seq
-	Summaries int   `json:"summaries"` // how many were applied in the step; the other fields are those of the first
-}
-
-// Steps returns the steps in which summaries were applied, and the emergencies, oldest first: those
-// since a time and before the message with a seq (0: all), at most the newest most.
-func (cs Compactions) Steps(ctx context.Context, since time.Time, before int64, most int) (all []AppliedStep, err error) {
-	if before <= 0 {
-		before = MaxSeq
-	}
-	err = cs.c.store.query(ctx, func(rows *sql.Rows) error {
-		s := AppliedStep{ListedCompaction: ListedCompaction{Channel: cs.c.name}}
-		var applied int64
-		err := rows.Scan(&s.ID, &s.State, &s.Trigger, &s.Kind, &s.By, &s.Model, &s.Focus, &s.From, &s.To, &s.Messages,
-			&s.BeforeTokens, &s.AfterTokens, &s.SummaryTokens, &applied, &s.Next, &s.Summaries)
-		s.Time = At(applied)
-		all = append(all, s)
-		return err
-	}, `SELECT min(id), state, trigger, kind, made_by, model, focus, min(from_seq), max(to_seq), sum(messages),
-		max(before_tokens), max(after_tokens), sum(tokens), max(applied_at), max(next_seq), count(*) FROM compactions
-		WHERE conversation = ? AND version IS NOT NULL AND applied_at >= ? AND next_seq <= ?
-		AND (ended_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
-		GROUP BY version ORDER BY version DESC LIMIT ?`, cs.c.id, max(since.UnixMilli(), 0), before, most)
-	if err != nil {
-		return nil, cs.c.Fail("read the applied compactions", err)
-	}
-	slices.Reverse(all)
-	return all, nil
 }
 
 // Place is a conversation in a list.
@@ -141,10 +74,14 @@ func (c *Conversation) keepSent(tx *Tx, o Outcome) error {
 	return nil
 }
 
-// Usages returns the usage of the window at the turns answered from one seq to another, oldest
-// first. It is unknown for turns before schema version 8.
-func (turns Turns) Usages(ctx context.Context, from, to int64) (all []TurnUsage, err error) {
-	low, high := turns.c.RowRange(from, to)
+// Usages returns the usage of the window at the turns answered since a time and before the message
+// with a seq (0: all), oldest first: at most the newest limit, 0: all. It is unknown for
+// turns before schema version 8.
+func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, limit int) (all []TurnUsage, err error) {
+	if before <= 0 {
+		before = MaxSeq
+	}
+	low, high := turns.c.RowRange(1, before-1)
 	err = turns.c.store.query(ctx, func(rows *sql.Rows) error {
 		var u TurnUsage
 		var saidAt int64
@@ -153,9 +90,11 @@ func (turns Turns) Usages(ctx context.Context, from, to int64) (all []TurnUsage,
 		all = append(all, u)
 		return err
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
-		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? ORDER BY u.id`, low, high)
+		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
+		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
 	if err != nil {
 		return nil, turns.c.Fail("read the usage of turns", err)
 	}
+	slices.Reverse(all)
 	return all, nil
 }

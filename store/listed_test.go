@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -41,6 +42,15 @@ func TestExpand(t *testing.T) {
 	check.Error(t, check.ErrorOf(other.Transcript().Expand(ctx, a, 1, 100)), store.ErrNotFound)
 }
 
+// shape describes what a step applied.
+func shape(s store.AppliedStep) string {
+	var parts []string
+	for _, l := range s.All {
+		parts = append(parts, fmt.Sprintf("%s %s %d-%d", l.Kind, l.By, l.From, l.To))
+	}
+	return strings.Join(parts, ", ")
+}
+
 func TestCompactionsAreListedByPlace(t *testing.T) {
 	c := storetest.NewConversation(t)
 	for i := range 8 {
@@ -56,16 +66,23 @@ func TestCompactionsAreListedByPlace(t *testing.T) {
 	storetest.ApplyRows(t, c, b, up)
 	undo(t, c)
 	storetest.Edit(t, c, 2, "other words") // makes a row that is not a compaction
-	all, err := c.Compactions().Applied(ctx)
+	all, err := storetest.Steps(c)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	var got []string
 	for _, l := range all {
-		got = append(got, storetest.Shape(l.Rows))
+		got = append(got, shape(l))
 	}
 	check.Equal(t, "applied compactions", strings.Join(got, "|"), "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8")
-	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != transcript.Undone {
+	if all[0].Next != 9 || all[1].Next != 10 || all[0].BeforeTokens != 900 || all[0].AfterTokens != 400 || all[2].State != string(transcript.Undone) {
 		t.Errorf("got applied compactions %+v", all)
+	}
+	if last := all[2]; last.Summaries != 2 || last.From != 5 || last.To != 8 || last.Messages != 4 || last.ID != b || last.SummaryTokens != last.All[0].SummaryTokens+last.All[1].SummaryTokens {
+		t.Errorf("got last step %+v", last)
+	}
+	before, total, err := c.Store().Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Before: 9})
+	if err != nil || total != 1 || before[0].ID != a || before[0].Next != 9 {
+		t.Errorf("got compactions before message 9 %+v, %v", before, err)
 	}
 }

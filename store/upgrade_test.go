@@ -108,8 +108,8 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		check.Equal(t, "state of the first row", applied[0].State, transcript.Applied)
 	})
 	t.Run("rows applied then keep their place, and cannot be undone", func(t *testing.T) {
-		all, err := c.Compactions().Applied(ctx)
-		if err != nil || len(all) != 2 || all[0].Next < 2 || all[0].Next > 5 || storetest.Shape(all[0].Rows) != "leaf worker 1-1" || all[1].Next != 5 {
+		all, err := storetest.Steps(c)
+		if err != nil || len(all) != 2 || all[0].Next < 2 || all[0].Next > 5 || shape(all[0]) != "leaf worker 1-1" || all[1].Next != 5 {
 			t.Errorf("%+v, %v", all, err)
 		}
 		undo(t, c) // applied since

@@ -45,15 +45,15 @@ func (s *Server) actionRoutes() []route {
 }
 
 type doneAnswer struct {
-	Done   bool   `json:"done" doc:"something was changed, or will be"`
-	Reason string `json:"reason,omitempty" doc:"why not, or why later"`
+	Done   bool   `json:"done" jsonschema:"something was changed, or will be"`
+	Reason string `json:"reason,omitempty" jsonschema:"why not, or why later"`
 }
 
 // compactBody is the body of a compaction request.
 type compactBody struct {
-	Focus string         `json:"focus,omitempty" doc:"what to keep in detail; at most 1000 characters"`
-	Keep  *int           `json:"keep_last_n,omitempty" doc:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
-	With  map[string]any `json:"compaction,omitempty" doc:"other settings for this compaction alone: {\"target_percentage\": 10}"`
+	Focus string         `json:"focus,omitempty" jsonschema:"what to keep in detail; at most 1000 characters"`
+	Keep  *int           `json:"keep_last_n,omitempty" jsonschema:"how many of the newest messages stay, 0 to 500; absent: as the policy says"`
+	With  map[string]any `json:"compaction,omitempty" jsonschema:"other settings for this compaction alone: {\"target_percentage\": 10}"`
 }
 
 // settings returns the settings for this compaction.
@@ -72,9 +72,9 @@ const (
 
 // jobAnswer is a compaction that was started, or the reason why none was.
 type jobAnswer struct {
-	State    string `json:"state" doc:"started, applied, noop or undone"`
-	Reason   string `json:"reason,omitempty" doc:"why there was nothing to do"`
-	ID       int64  `json:"id,omitempty" doc:"of the summary; events about it have it too"`
+	State    string `json:"state" jsonschema:"started, applied, noop or undone"`
+	Reason   string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`
+	ID       int64  `json:"id,omitempty" jsonschema:"of the summary; events about it have it too"`
 	From     int64  `json:"from_seq,omitempty"`
 	To       int64  `json:"to_seq,omitempty"`
 	Messages int    `json:"messages,omitempty"`
@@ -172,7 +172,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request, c *store.Convers
 // settingsAnswer has the compaction settings of a conversation.
 type settingsAnswer struct {
 	Settings []channel.Setting `json:"settings"`
-	Ignored  []string          `json:"ignored" doc:"what is set here and does not go with the settings file"`
+	Ignored  []string          `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
 }
 
 func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
@@ -199,7 +199,9 @@ func (s *Server) putSettings(w http.ResponseWriter, r *http.Request, c *store.Co
 	if err := s.operator.Set(r.Context(), c.Name(), values, config.WebOwner); err != nil {
 		return err
 	}
-	s.o.Events.changed(c.Name())
+	if now, open := s.operator.Activity(c.Name()); open {
+		s.o.Events.publishUsage(c.Name(), now.Used, now.Window)
+	}
 	return s.showSettings(w, r, c)
 }
 

@@ -65,13 +65,13 @@ type conversationList struct {
 
 type listedConversation struct {
 	Channel  string    `json:"channel"`
-	Name     string    `json:"name,omitempty" doc:"what people call it"`
+	Name     string    `json:"name,omitempty" jsonschema:"what people call it"`
 	Agent    string    `json:"agent"`
-	Messages int64     `json:"messages" doc:"numbers given so far, tool results and deleted ones included"`
+	Messages int64     `json:"messages" jsonschema:"numbers given so far, tool results and deleted ones included"`
 	Last     time.Time `json:"last,omitzero"`
-	State    string    `json:"state" doc:"answering, summarizing, idle or paused"`
-	Used     int       `json:"used_tokens" doc:"of the next request, the reply's reserve included"`
-	Max      int       `json:"max_tokens" doc:"the window; 0: not known"`
+	State    string    `json:"state" jsonschema:"answering, summarizing, idle or paused"`
+	Used     int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
+	Max      int       `json:"max_tokens" jsonschema:"the window; 0: not known"`
 }
 
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
@@ -130,11 +130,11 @@ func (s *Server) agentID(ctx context.Context, name string) string {
 // settings.
 type conversationAnswer struct {
 	channel.Context
-	Settings  []channel.Setting `json:"settings" doc:"the policy, with origins"`
-	Silent    bool              `json:"silent" doc:"it is paused: no model is called until it is resumed"`
+	Settings  []channel.Setting `json:"settings" jsonschema:"the policy, with origins"`
+	Silent    bool              `json:"silent" jsonschema:"it is paused: no model is called until it is resumed"`
 	Answering bool              `json:"answering"`
 
-	Approvals []channel.Approval `json:"approvals,omitempty" doc:"calls of tools that wait to be allowed"`
+	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
 }
 
 func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
@@ -164,13 +164,13 @@ func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request, c *st
 // messageList is a page of messages.
 type messageList struct {
 	Messages []messageAnswer `json:"messages"`
-	Before   int64           `json:"before,omitempty" doc:"for the next page, of older ones; absent: there is none"`
+	Before   int64           `json:"before,omitempty" jsonschema:"for the next page, of older ones; absent: there is none"`
 }
 
 type messageAnswer struct {
 	chat.Record
-	Score float64 `json:"score,omitempty" doc:"of a search"`
-	Match string  `json:"match,omitempty" doc:"the part that the search found"`
+	Score float64 `json:"score,omitempty" jsonschema:"of a search"`
+	Match string  `json:"match,omitempty" jsonschema:"the part that the search found"`
 }
 
 func foundMessages(found []memory.Found) []messageAnswer {
@@ -216,9 +216,9 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conve
 
 // summaryList has the summaries in the prompt.
 type summaryList struct {
-	Stack []channel.StackEntry `json:"stack" doc:"of this session, oldest first"`
-	Total int                  `json:"total" doc:"how many the stack has"`
-	Past  channel.Past         `json:"past" doc:"of the time before it"`
+	Stack []channel.StackEntry `json:"stack" jsonschema:"of this session, oldest first"`
+	Total int                  `json:"total" jsonschema:"how many the stack has"`
+	Past  channel.Past         `json:"past" jsonschema:"of the time before it"`
 }
 
 func (s *Server) summaries(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
@@ -242,9 +242,9 @@ func (s *Server) tasks(w http.ResponseWriter, r *http.Request, c *store.Conversa
 // summaryAnswer is a summary, with what it covers.
 type summaryAnswer struct {
 	Summary  channel.StackEntry   `json:"summary"`
-	Children []channel.StackEntry `json:"children" doc:"of a rollup, oldest first"`
-	Messages []chat.Record        `json:"messages" doc:"of any other, oldest first"`
-	From     int64                `json:"from,omitempty" doc:"for the next page; absent: there is none"`
+	Children []channel.StackEntry `json:"children" jsonschema:"of a rollup, oldest first"`
+	Messages []chat.Record        `json:"messages" jsonschema:"of any other, oldest first"`
+	From     int64                `json:"from,omitempty" jsonschema:"for the next page; absent: there is none"`
 }
 
 func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {

@@ -84,8 +84,8 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 // memoryAnswer is a memory with its source messages and its chain.
 type memoryAnswer struct {
 	memory.Memory
-	Messages []chat.Record   `json:"messages" doc:"that it came from"`
-	Chain    []memory.Memory `json:"chain" doc:"what superseded what, oldest first, itself among them; empty: none"`
+	Messages []chat.Record   `json:"messages" jsonschema:"that it came from"`
+	Chain    []memory.Memory `json:"chain" jsonschema:"what superseded what, oldest first, itself among them; empty: none"`
 }
 
 func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
@@ -117,11 +117,11 @@ func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int
 
 // memoryNew is a memory to save.
 type memoryNew struct {
-	Conversation string  `json:"conversation" doc:"its name; required"`
-	Content      string  `json:"content" doc:"one fact in a sentence that stands alone; required"`
-	Kind         string  `json:"kind,omitempty" doc:"fact, if it is missing"`
-	About        string  `json:"about,omitempty" doc:"whom it is about, by name"`
-	Importance   float64 `json:"importance,omitempty" doc:"0 to 1; 0: as usual for the kind"`
+	Conversation string  `json:"conversation" jsonschema:"its name; required"`
+	Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone; required"`
+	Kind         string  `json:"kind,omitempty" jsonschema:"fact, if it is missing"`
+	About        string  `json:"about,omitempty" jsonschema:"whom it is about, by name"`
+	Importance   float64 `json:"importance,omitempty" jsonschema:"0 to 1; 0: as usual for the kind"`
 }
 
 func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
@@ -151,9 +151,9 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 
 // memoryPatch is a change of a memory.
 type memoryPatch struct {
-	Content *string `json:"content,omitempty" doc:"another text; its sources stay"`
-	Pinned  *bool   `json:"pinned,omitempty" doc:"true: it neither ends nor fades"`
-	State   string  `json:"state,omitempty" doc:"forgotten: it is not recalled any more; active: it is again"`
+	Content *string `json:"content,omitempty" jsonschema:"another text; its sources stay"`
+	Pinned  *bool   `json:"pinned,omitempty" jsonschema:"true: it neither ends nor fades"`
+	State   string  `json:"state,omitempty" jsonschema:"forgotten: it is not recalled any more; active: it is again"`
 }
 
 func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {

@@ -20,15 +20,15 @@ func (s *Server) messageRoutes() []route {
 
 // messageNew is a message to deliver.
 type messageNew struct {
-	Text       string         `json:"text" doc:"a message, or a command as /context; at most 100000 characters"`
-	ID         string         `json:"id" doc:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
-	Compaction map[string]any `json:"compaction,omitempty" doc:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
+	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
+	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
+	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
 }
 
 // messageTaken is the receipt of a message.
 type messageTaken struct {
 	ID     string `json:"id"`
-	Answer string `json:"answer,omitempty" doc:"of a command"`
+	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
 }
 
 func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {

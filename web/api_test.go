@@ -86,18 +86,26 @@ func TestCompactAndUndo(t *testing.T) {
 		}
 		r.do(404, nil, "GET", at(garden, "/summaries/999"), "")
 	})
-	t.Run("the history rises to what was measured and falls there", func(t *testing.T) {
+	t.Run("the history has the start, each answer, both sides of a compaction, and now", func(t *testing.T) {
 		h := get[historyAnswer](r, at(garden, "/history"))
 		if len(h.Compactions) != 1 || h.Compactions[0].Trigger != "manual" || h.Compactions[0].BeforeTokens <= h.Compactions[0].AfterTokens {
 			t.Fatalf("%+v", h.Compactions)
 		}
-		i := 0
-		for i+1 < len(h.Used) && (h.Used[i].Tokens != h.Compactions[0].BeforeTokens || h.Used[i+1].Tokens != h.Compactions[0].AfterTokens) {
-			i++
+		check.Len(t, "usage points", h.Used, 1+8+2+1)
+		now := get[conversationAnswer](r, at(garden, ""))
+		for i, want := range map[int]usedPoint{
+			0:  {Seq: 0, Tokens: now.Parts.Frame + now.Parts.Reserve},
+			1:  {Seq: 1, Tokens: 1000 + now.Parts.Reserve}, // the provider's count
+			8:  {Seq: 15, Tokens: h.Used[8].Tokens},
+			9:  {Seq: 16, Tokens: h.Compactions[0].BeforeTokens},
+			10: {Seq: 16, Tokens: h.Compactions[0].AfterTokens},
+			11: {Seq: 16, Tokens: now.Used},
+		} {
+			want.Time, want.Window = h.Used[i].Time, 8000
+			check.Equal(t, fmt.Sprint("point ", i), h.Used[i], want)
 		}
-		if i+1 == len(h.Used) || h.Used[i].Window != 8000 {
-			t.Errorf("%+v", h.Used)
-		}
+		earlier := get[historyAnswer](r, at(garden, "/history?before=10"))
+		check.Len(t, "usage points before message 10", earlier.Used, 1+4)
 		r.do(200, &h, "GET", at(garden, "/history?since="+time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")), "")
 		check.Len(t, "usage points", h.Used, 0)
 	})

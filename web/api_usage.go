@@ -14,8 +14,8 @@ import (
 // usageAnswer has the usage of models, and the current budgets.
 type usageAnswer struct {
 	channel.UsageReport
-	Count   int              `json:"count" doc:"how many rows there are"`
-	Budgets []channel.Budget `json:"budgets" doc:"those that are set"`
+	Count   int              `json:"count" jsonschema:"how many rows there are"`
+	Budgets []channel.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
 func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {

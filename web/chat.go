@@ -42,11 +42,11 @@ const kindReply = "reply"
 // replyEvent is a reply, complete or partial.
 type replyEvent struct {
 	Conversation string `json:"conversation"`
-	State        string `json:"state" doc:"writing, sent or canceled"`
+	State        string `json:"state" jsonschema:"writing, sent or canceled"`
 	Text         string `json:"text,omitempty"`
-	Failure      bool   `json:"failure,omitempty" doc:"a sentence about a failure, not the model's words"`
+	Failure      bool   `json:"failure,omitempty" jsonschema:"a sentence about a failure, not the model's words"`
 
-	Buttons []channel.Button `json:"buttons,omitempty" doc:"of a question: commands that answer it"`
+	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
 }
 
 // chatWriter publishes one reply; partial text at most every showInterval.

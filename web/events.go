@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/internal/observe"
 )
 
@@ -45,7 +46,6 @@ const (
 // may reconnect for the events it has missed. It is safe for concurrent use.
 type Events struct {
 	epoch string // of this process, because the next one restarts the numbers
-	usage usageEvents
 
 	mu       sync.Mutex // guards everything below
 	kept     []Event    // the newest events, as a ring
@@ -151,8 +151,8 @@ func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.Format
 // turnEvent is the start or the end of a turn.
 type turnEvent struct {
 	Conversation string    `json:"conversation"`
-	State        string    `json:"state" doc:"started, answered, failed, stopped, passed or interrupted"`
-	Turn         int64     `json:"turn,omitempty" doc:"seq of its first message; known at the end"`
+	State        string    `json:"state" jsonschema:"started, answered, failed, stopped, passed or interrupted"`
+	Turn         int64     `json:"turn,omitempty" jsonschema:"seq of its first message; known at the end"`
 	Seconds      float64   `json:"seconds,omitempty"`
 	Time         time.Time `json:"time"`
 }
@@ -170,7 +170,7 @@ func (e *Events) Begin(ctx context.Context, s *observe.Step) context.Context {
 // Event does nothing: compactions come through Compaction.
 func (e *Events) Event(*observe.Step, string, []slog.Attr) {}
 
-// End publishes the end of a turn, with its outcome.
+// End publishes the end of a turn, with its outcome, and how full the window is then.
 func (e *Events) End(s *observe.Step) {
 	if s.Kind != observe.Turn {
 		return
@@ -180,42 +180,61 @@ func (e *Events) End(s *observe.Step) {
 	e.publish(kindTurn, s.Conversation, turnEvent{
 		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: turn, Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
 	})
-	e.changed(s.Conversation)
+	used, _ := strconv.Atoi(s.Attr("used_tokens"))
+	window, _ := strconv.Atoi(s.Attr("max_tokens"))
+	e.publishUsage(s.Conversation, used, window)
+}
+
+// usageEvent is the usage of a conversation's window.
+type usageEvent struct {
+	Conversation string    `json:"conversation"`
+	Used         int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
+	Max          int       `json:"max_tokens"`
+	Time         time.Time `json:"time"`
+}
+
+// publishUsage publishes how full a window is; a window of 0 is unknown.
+func (e *Events) publishUsage(conversation string, used, window int) {
+	if window > 0 {
+		e.publish(kindUsage, conversation, usageEvent{conversation, used, window, time.Now().UTC()})
+	}
 }
 
 // compactionEvent is one step of a compaction.
 type compactionEvent struct {
 	Conversation string    `json:"conversation"`
-	ID           int64     `json:"id" doc:"of the summary; 0: it has none yet"`
-	State        string    `json:"state" doc:"scheduled, started, prepared, applied, failed, noop or undone"`
+	ID           int64     `json:"id" jsonschema:"of the summary; 0: it has none yet"`
+	State        string    `json:"state" jsonschema:"scheduled, started, prepared, applied, failed, noop or undone"`
 	Trigger      string    `json:"trigger"`
-	Kind         string    `json:"kind" doc:"leaf, rollup or placeholder"`
-	By           string    `json:"by" doc:"worker, extractive or emergency"`
+	Kind         string    `json:"kind" jsonschema:"leaf, rollup or placeholder"`
+	By           string    `json:"by" jsonschema:"worker, extractive or emergency"`
 	From         int64     `json:"from_seq"`
 	To           int64     `json:"to_seq"`
 	Messages     int       `json:"messages"`
-	Before       int       `json:"before_tokens" doc:"used before, the reply's reserve included"`
-	After        int       `json:"after_tokens" doc:"used after; 0 until it was applied"`
+	Before       int       `json:"before_tokens" jsonschema:"used before, the reply's reserve included"`
+	After        int       `json:"after_tokens" jsonschema:"used after; 0 until it was applied"`
 	Window       int       `json:"window"`
-	Error        string    `json:"error,omitempty" doc:"why it failed, or why there was nothing to do"`
+	Error        string    `json:"error,omitempty" jsonschema:"why it failed, or why there was nothing to do"`
 	Time         time.Time `json:"time"`
 }
 
-// Compaction publishes a step of a compaction.
+// Compaction publishes a step of a compaction, and how full the window is if that changed it.
 func (e *Events) Compaction(conversation string, c channel.Event) {
 	e.publish(kindCompaction, conversation, compactionEvent{
 		Conversation: conversation, ID: c.ID, State: string(c.State), Trigger: string(c.Trigger), Kind: string(c.Kind), By: string(c.By),
 		From: c.From, To: c.To, Messages: c.Messages, Before: c.BeforeTokens, After: c.AfterTokens, Window: c.Window, Error: c.Error,
 		Time: time.Now().UTC(),
 	})
-	e.changed(conversation)
+	if c.State == compactor.EventApplied || c.State == compactor.EventUndone {
+		e.publishUsage(conversation, c.AfterTokens, c.Window)
+	}
 }
 
 // memoryEvent is a memory that was saved or changed.
 type memoryEvent struct {
 	Conversation string `json:"conversation"`
 	ID           int64  `json:"id"`
-	Change       string `json:"change" doc:"saved, changed, forgotten, restored or purged"`
+	Change       string `json:"change" jsonschema:"saved, changed, forgotten, restored or purged"`
 	Kind         string `json:"kind,omitempty"`
 	Content      string `json:"content,omitempty"`
 }

@@ -14,8 +14,8 @@ import (
 
 // incidentEvent is the start or the end of an incident.
 type incidentEvent struct {
-	Level      string            `json:"level" doc:"warn, error; info: it is over"`
-	Name       string            `json:"name" doc:"as in docs/log-events.md"`
+	Level      string            `json:"level" jsonschema:"warn, error; info: it is over"`
+	Name       string            `json:"name" jsonschema:"as in docs/log-events.md"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Time       time.Time         `json:"time"`
 }

@@ -70,7 +70,6 @@ func TestEvents(t *testing.T) {
 	r.talk("terminal:garden", 1)
 	w.until(t, `"state":"started"`)
 	check.Contains(t, "event", w.until(t, `"state":"answered"`), `"conversation":"terminal:garden"`, `"turn":1`)
-	check.Contains(t, "event", w.until(t, `"used_tokens":`), `"max_tokens":8000`)
 	t.Run("a memory that is forgotten", func(t *testing.T) {
 		c := must(r.store.Find(t.Context(), "terminal:garden"))
 		m := must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{Person: "Ada", MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "The gate opens at noon", Importance: 0.5}}))
@@ -91,6 +90,30 @@ func TestEvents(t *testing.T) {
 		r.talk("terminal:other", 1)
 		check.Contains(t, "event", one.until(t, "data: "), "terminal:other")
 	})
+}
+
+func TestUsageEvents(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden = "terminal:garden"
+	r.talk(garden, 7)
+	w := r.watch("", "?kinds=usage")
+	for _, c := range []struct {
+		name string
+		do   func()
+	}{
+		{"a turn", func() { r.talk(garden, 1) }},
+		{"a compaction", func() { r.do(202, nil, "POST", at(garden, "/compact"), `{"keep_last_n": 4}`) }},
+		{"an undo", func() { r.do(200, nil, "POST", at(garden, "/undo"), "") }},
+		{"a change of settings", func() { r.do(200, nil, "PUT", at(garden, "/settings"), `{"keep_first": 3}`) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.do()
+			event := w.until(t, "data: ")
+			r.idle(garden)
+			now := get[conversationAnswer](r, at(garden, ""))
+			check.Contains(t, "event", event, fmt.Sprintf(`"conversation":%q,"used_tokens":%d,"max_tokens":8000,"time":`, garden, now.Used))
+		})
+	}
 }
 
 func TestWatcherResumes(t *testing.T) {

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"encoding/json"
 	"reflect"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -119,17 +117,7 @@ func inputSchema[In any]() *jsonschema.Schema {
 
 // outputSchema returns the schema of a response, the same as in the OpenAPI document.
 func outputSchema[Out any]() *jsonschema.Schema {
-	defs := schemas{}
-	root := defs.of(reflect.TypeFor[Out]())
-	root["$defs"] = defs
-	text, err := json.Marshal(root)
-	if err != nil {
-		panic(err)
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), schemaPath, "#/$defs/")), &s); err != nil {
-		panic(err)
-	}
-	s.Type = "object" // clients require it here
-	return &s
+	s := schemaOf(reflect.TypeFor[Out]())
+	s.Type, s.Types = "object", nil // clients require it here
+	return s
 }

@@ -2,13 +2,15 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"cairn/channel"
 )
@@ -21,22 +23,21 @@ type object = map[string]any
 
 // document returns the API as OpenAPI 3.1.
 func (s *Server) document() object {
-	schemas, paths := schemas{}, object{}
+	paths := object{}
 	for _, r := range s.routes() {
 		item, _ := paths[r.path].(object)
 		if item == nil {
 			item = object{}
 			paths[r.path] = item
 		}
-		item[strings.ToLower(r.method)] = schemas.operation(r)
+		item[strings.ToLower(r.method)] = operation(r)
 	}
-	schemas.of(reflect.TypeFor[Problem]())
 	doc := object{
 		"openapi": "3.1.0",
 		"info":    object{"title": "Cairn", "version": s.o.Version, "description": "Conversations, summaries and memories of a running bot."},
 		"paths":   paths,
 		"components": object{
-			"schemas":         object(schemas),
+			"schemas":         object{"Problem": schemaOf(reflect.TypeFor[Problem]())},
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}, "session": object{"type": "apiKey", "in": "cookie", "name": sessionCookie}},
 		},
 	}
@@ -48,10 +49,7 @@ func (s *Server) document() object {
 
 var pathParams = regexp.MustCompile(`\{(\w+)\}`)
 
-// schemas are the named schemas of the document.
-type schemas object
-
-func (all schemas) operation(r route) object {
+func operation(r route) object {
 	params := []object{}
 	for _, match := range pathParams.FindAllStringSubmatch(r.path, -1) {
 		kind, text := "string", "percent-encoded: terminal:garden, discord:1%2F2"
@@ -69,7 +67,7 @@ func (all schemas) operation(r route) object {
 		one := object{"description": http.StatusText(status)}
 		switch {
 		case v != nil:
-			one["content"] = content("application/json", all.of(reflect.TypeOf(v)))
+			one["content"] = content("application/json", schemaOf(reflect.TypeOf(v)))
 		case status >= http.StatusBadRequest:
 			one["content"] = failed
 		}
@@ -77,73 +75,49 @@ func (all schemas) operation(r route) object {
 	}
 	if r.stream && r.answers == nil {
 		params = append(params, object{"name": "Last-Event-ID", "in": "header", "description": "go on behind this event", "schema": object{"type": "string"}})
-		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": []object{
-			all.of(reflect.TypeFor[turnEvent]()), all.of(reflect.TypeFor[usageEvent]()), all.of(reflect.TypeFor[compactionEvent]()),
-			all.of(reflect.TypeFor[memoryEvent]()), all.of(reflect.TypeFor[incidentEvent]()), all.of(reflect.TypeFor[channel.Task]()),
+		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": []*jsonschema.Schema{
+			schemaOf(reflect.TypeFor[turnEvent]()), schemaOf(reflect.TypeFor[usageEvent]()), schemaOf(reflect.TypeFor[compactionEvent]()),
+			schemaOf(reflect.TypeFor[memoryEvent]()), schemaOf(reflect.TypeFor[incidentEvent]()), schemaOf(reflect.TypeFor[channel.Task]()),
 		}})}
 	}
 	op := object{"summary": r.summary, "parameters": params, "responses": answers}
 	if r.body != nil {
-		op["requestBody"] = object{"content": content("application/json", all.of(reflect.TypeOf(r.body)))}
+		op["requestBody"] = object{"content": content("application/json", schemaOf(reflect.TypeOf(r.body)))}
 	}
 	return op
 }
 
-func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
+func content(kind string, schema any) object { return object{kind: object{"schema": schema}} }
 
-// schemaPath is the path of named schemas.
-const schemaPath = "#/components/schemas/"
-
-// of returns the schema of a type. A struct is defined once, by name.
-func (all schemas) of(t reflect.Type) object {
-	switch {
-	case t == reflect.TypeFor[time.Time]():
-		return object{"type": "string", "format": "date-time"}
-	case t.Kind() == reflect.Pointer:
-		return object{"anyOf": []object{all.of(t.Elem()), {"type": "null"}}}
-	case t.Kind() == reflect.Slice:
-		return object{"type": "array", "items": all.of(t.Elem())}
-	case t.Kind() == reflect.Map:
-		return object{"type": "object", "additionalProperties": all.of(t.Elem())}
-	case t.Kind() == reflect.Struct:
-		name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
-		if _, known := all[name]; !known {
-			all[name] = object{} // the type may contain itself
-			properties := object{}
-			all.fields(t, properties)
-			all[name] = object{"type": "object", "properties": properties}
-		}
-		return object{"$ref": schemaPath + name}
-	case t.Kind() == reflect.Bool:
-		return object{"type": "boolean"}
-	case t.Kind() == reflect.Float64:
-		return object{"type": "number"}
-	case t.Kind() == reflect.String:
-		return object{"type": "string"}
-	case slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64}, t.Kind()):
-		return object{"type": "integer"}
+// schemaOf returns the schema of a type. Later versions may add fields and leave some out, so it
+// requires none and allows others. It panics if t has no schema, which is a programming error.
+func schemaOf(t reflect.Type) *jsonschema.Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		reflect.TypeFor[json.RawMessage](): {},
+	}})
+	if err != nil {
+		panic(err)
 	}
-	return object{} // any value
+	s.Title = t.Name()
+	loosen(s)
+	return s
 }
 
-// fields adds the fields of a struct, including embedded ones.
-func (all schemas) fields(t reflect.Type, into object) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous && name == "":
-			all.fields(f.Type, into)
-		case !f.IsExported() || name == "-":
-		default:
-			if name == "" {
-				name = f.Name
-			}
-			field := all.of(f.Type)
-			if text := f.Tag.Get("doc"); text != "" {
-				field["description"] = text
-			}
-			into[name] = field
-		}
+// loosen removes the required fields of s, and its ban on others. Lists are never null.
+func loosen(s *jsonschema.Schema) {
+	s.Required = nil
+	if s.Properties != nil {
+		s.AdditionalProperties = nil
+	}
+	if s.Items != nil {
+		s.Type, s.Types = "array", nil
+		loosen(s.Items)
+	}
+	if s.AdditionalProperties != nil {
+		loosen(s.AdditionalProperties)
+	}
+	for _, property := range s.Properties {
+		loosen(property)
 	}
 }

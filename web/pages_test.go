@@ -87,7 +87,7 @@ func TestPages(t *testing.T) {
 		"/memories": {"Ada prefers"},
 		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
 		fmt.Sprintf("/memories/%d", list.Memories[0].ID):       {"Where it is from", "Forget"},
-		"/usage":                   {"Usage and money"},
+		"/usage":                   {"Usage and money", `<progress max="208060" value="208060" title="turns 208k, summaries 0"`},
 		"/usage?by=model&since=7d": {"Usage and money"},
 		"/health":                  {"All is well"},
 		"/login":                   {"Log in"},

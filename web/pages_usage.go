@@ -4,8 +4,8 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -25,6 +25,14 @@ func (r usageRow) Key() string { return cmp.Or(r.Day, r.Conversation, r.Model) }
 
 // TurnCost returns the cost without summaries.
 func (r usageRow) TurnCost() float64 { return r.Cost - r.Summaries.Cost }
+
+// parts returns what turns and summaries used: their costs, or tokens if no price is known.
+func (r usageRow) parts(priced bool) (turns, summaries float64) {
+	if priced {
+		return r.TurnCost(), r.Summaries.Cost
+	}
+	return float64(r.Input + r.Output - r.Summaries.Input - r.Summaries.Output), float64(r.Summaries.Input + r.Summaries.Output)
+}
 
 func usagePage(v *visit) error {
 	by, since := cmp.Or(v.URL.Query().Get("by"), channel.UsageKeys[0]), v.URL.Query().Get("since")
@@ -53,7 +61,6 @@ func usagePage(v *visit) error {
 			h.Label(g.Text("Since "), h.Input(h.Name("since"), h.Value(since), h.Placeholder("30d, or 2026-11-01"), g.Attr("size", "14"))),
 			button("", "Show"),
 		),
-		daily(by, u.Rows),
 		report,
 		g.Map(u.NoPrice, func(model string) g.Node {
 			return warning("No price for " + model + `: it counts as 0. Set [prices."` + model + `"] in the settings.`)
@@ -62,43 +69,28 @@ func usagePage(v *visit) error {
 }
 
 func usageTable(by string, rows []usageRow, total usageRow) g.Node {
-	columns := []column{{Name: by}, {"Requests", true}, {"Input", true}, {"Cached", true}, {"Output", true}, {"Turns cost", true}, {"Summaries cost", true}}
-	row := func(name string, r usageRow) g.Node {
+	compared, priced := "Tokens compared", total.Cost > 0
+	if priced {
+		compared = "Cost compared"
+	}
+	most := 0.0
+	for _, r := range rows {
+		turns, summaries := r.parts(priced)
+		most = max(most, turns+summaries)
+	}
+	columns := []column{{Name: by}, {"Requests", true}, {"Input", true}, {"Cached", true}, {"Output", true}, {"Turns cost", true}, {"Summaries cost", true}, {Name: compared}}
+	row := func(name string, r usageRow, bar g.Node) g.Node {
 		return tableRow(columns,
 			g.Text(name), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
-			g.Textf("%.4f", r.TurnCost()), g.Textf("%.4f", r.Summaries.Cost),
+			g.Textf("%.4f", r.TurnCost()), g.Textf("%.4f", r.Summaries.Cost), bar,
 		)
 	}
 	return h.Table(h.Class("list"), tableHead(columns), h.TBody(
-		g.Map(rows, func(r usageRow) g.Node { return row(r.Key(), r) }),
-		row("Total", total),
+		g.Map(rows, func(r usageRow) g.Node {
+			turns, summaries := r.parts(priced)
+			text := "turns " + chart.Short(turns) + ", summaries " + chart.Short(summaries)
+			return row(r.Key(), r, g.If(most > 0, h.Progress(h.Max(fmt.Sprint(most)), h.Value(fmt.Sprint(turns+summaries)), h.Title(text), h.Aria("label", text))))
+		}),
+		row("Total", total, nil),
 	))
-}
-
-// daily draws tokens by day, or costs if prices are known.
-func daily(by string, rows []usageRow) g.Node {
-	if by != "day" || len(rows) == 0 {
-		return nil
-	}
-	cost := 0.0
-	for _, row := range rows {
-		cost += row.Cost
-	}
-	d := chart.Daily{Title: "Tokens of each day", Desc: "input and output tokens of turns and of summaries, by day", Unit: "tokens", Series: []string{"turns", "summaries"}}
-	if cost > 0 {
-		d.Title, d.Desc, d.Unit = "Money of each day", "what turns and summaries cost, by day, in the currency of the prices", ""
-	}
-	for _, row := range rows {
-		at, err := time.Parse(time.DateOnly, row.Day)
-		if err != nil {
-			continue
-		}
-		summaries := float64(row.Summaries.Input + row.Summaries.Output)
-		values := []float64{float64(row.Input+row.Output) - summaries, summaries}
-		if cost > 0 {
-			values = []float64{row.TurnCost(), row.Summaries.Cost}
-		}
-		d.Days = append(d.Days, chart.Day{Date: at, Values: values})
-	}
-	return h.Figure(g.Raw(d.SVG(chart.Options{ID: "daily"}))) // the chart escapes its input
 }

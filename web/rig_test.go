@@ -91,7 +91,6 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		Store: r.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{place{}, NewChat(r.events)},
 		Observer: r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
 	})
-	r.events.Read(r.hub.Operator().Activity)
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	settings := config.Default()
 	r.server = New(Options{
@@ -109,7 +108,6 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		stop()
 		check.NoError(t, <-closed)
 		check.NoError(t, r.hub.Close())
-		r.events.Close()
 		check.NoError(t, r.store.Close())
 	})
 	return r

@@ -181,9 +181,6 @@ func (b *bot) close() error {
 	err := b.hub.Close()
 	b.hooks.Close()
 	b.tools.Close()
-	if b.app.webSide != nil {
-		b.app.webSide.events.Close()
-	}
 	b.closeTraces()
 	return errors.Join(err, b.store.Close())
 }

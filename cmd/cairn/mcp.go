@@ -151,9 +151,8 @@ func (a *app) apiOver(ctx context.Context, db *store.Store, log *slog.Logger) (a
 		return nil, nil, err
 	}
 	hub := channel.New(channel.Options{Store: db, Agent: agents.In, Agents: agents.Named, Rules: a.settings.Rules(), Log: log, Used: used})
-	events := web.NewEvents()
 	server := web.New(web.Options{
-		Hub: hub, Store: db, Settings: func() *config.Settings { return &a.settings }, Events: events, Log: log, Version: version(),
+		Hub: hub, Store: db, Settings: func() *config.Settings { return &a.settings }, Events: web.NewEvents(), Log: log, Version: version(),
 	})
-	return server.API(), func() error { events.Close(); return hub.Close() }, nil
+	return server.API(), hub.Close, nil
 }

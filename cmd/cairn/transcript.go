@@ -95,18 +95,19 @@ an object with the key "compacted". It reads the database and may run beside the
 }
 
 func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
-	return a.withConversation(cmd.Context(), name, func(_ *store.Store, conversation *store.Conversation) error {
+	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
 		out := bufio.NewWriter(a.out)
-		landings, err := conversation.Compactions().Applied(cmd.Context())
+		applied, _, err := db.Compactions(cmd.Context(), store.CompactionFilter{Conversation: conversation.Name(), Applied: true})
 		if err != nil {
 			return err
 		}
+		steps := store.StepsOf(applied)
 		before := func(seq int64) error { // prints the compactions applied before the message with this seq
-			for len(landings) > 0 && landings[0].Next <= seq {
-				if err := a.show(out, appliedOf(landings[0]), asJSON); err != nil {
+			for len(steps) > 0 && steps[0].Next <= seq {
+				if err := a.show(out, appliedLineOf(steps[0]), asJSON); err != nil {
 					return err
 				}
-				landings = landings[1:]
+				steps = steps[1:]
 			}
 			return nil
 		}

@@ -59,7 +59,6 @@ func (w *webSide) close() {
 
 // newWeb builds the web server of a bot.
 func (b *bot) newWeb(w *webSide, health *health) *web.Server {
-	w.events.Read(b.hub.Operator().Activity)
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.first.Web.Hosts,
 		Settings: func() *config.Settings { return &b.current.Load().settings },

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 )
@@ -41,14 +40,6 @@ func composition() Composition {
 	return Composition{Title: "Next request", Total: 64_000, Parts: []Part{{"system and tools", 3100}, {"summaries", 9000}, {"verbatim", 21_000}, {"turn context", 900}, {"reserve", 4000}}}
 }
 
-func daily() Daily {
-	w := Daily{Title: "Money", Unit: "$", Series: []string{"turns", "worker"}}
-	for i := range 40 {
-		w.Days = append(w.Days, Day{time.Date(2026, 10, 1+i, 0, 0, 0, 0, time.UTC), []float64{float64(i%7) * 0.4, float64(i%3) * 0.1}})
-	}
-	return w
-}
-
 // elements returns the elements of an SVG, and fails if it is not well-formed.
 func elements(t *testing.T, svg string) (all []xml.StartElement) {
 	t.Helper()
@@ -67,7 +58,7 @@ func elements(t *testing.T, svg string) (all []xml.StartElement) {
 }
 
 func TestEveryChart(t *testing.T) {
-	for name, draw := range map[string]func(Options) string{"sawtooth": sample().SVG, "composition": composition().SVG, "daily": daily().SVG} {
+	for name, draw := range map[string]func(Options) string{"sawtooth": sample().SVG, "composition": composition().SVG} {
 		t.Run(name, func(t *testing.T) {
 			if dir := os.Getenv("CHARTS"); dir != "" { // to look at them
 				check.NoError(t, os.WriteFile(dir+"/"+name+".svg", []byte(draw(Options{Standalone: true})), 0o600))
@@ -96,7 +87,6 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		for _, svg := range []string{
 			Sawtooth{Title: evil, Desc: evil, Panels: []Panel{p}}.SVG(Options{ID: evil}),
 			Composition{Title: evil, Desc: evil, Parts: []Part{{evil, 1}}}.SVG(Options{}),
-			Daily{Title: evil, Desc: evil, Unit: evil, Series: []string{evil}, Days: []Day{{Values: []float64{1}}}}.SVG(Options{}),
 		} {
 			for _, e := range elements(t, svg) {
 				if strings.Contains(" script x ", " "+e.Name.Local+" ") {
@@ -148,8 +138,8 @@ func TestPanelsHaveOneScale(t *testing.T) {
 
 func TestNothingToShow(t *testing.T) {
 	for _, svg := range []string{
-		Sawtooth{}.SVG(Options{}), Sawtooth{Panels: []Panel{{}}}.SVG(Options{}), Composition{}.SVG(Options{}), Daily{}.SVG(Options{}),
-		Composition{Total: -1, Parts: []Part{{"x", -5}}}.SVG(Options{}), Daily{Series: []string{"a"}, Days: []Day{{}}}.SVG(Options{}),
+		Sawtooth{}.SVG(Options{}), Sawtooth{Panels: []Panel{{}}}.SVG(Options{}), Composition{}.SVG(Options{}),
+		Composition{Total: -1, Parts: []Part{{"x", -5}}}.SVG(Options{}),
 	} {
 		elements(t, svg)
 		check.Lacks(t, "not a number", svg, "NaN", "Inf")
@@ -159,21 +149,6 @@ func TestNothingToShow(t *testing.T) {
 func TestShort(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 0.4: "0.4", 7: "7", 950: "950", 1000: "1k", 12_500: "12.5k", 128_000: "128k", 999_999: "1M", 1_500_000: "1.5M", -2000: "-2k"} {
 		check.Equal(t, fmt.Sprintf("Short(%g )", v), Short(v), want)
-	}
-}
-
-func TestTicks(t *testing.T) {
-	first := time.Date(2025, 12, 30, 0, 0, 0, 0, time.UTC)
-	for days, want := range map[int]string{
-		3:    "2025-12-30 2025-12-31 2026-01-01 2026-01-02",
-		150:  "2026-01-01 2026-02-01 2026-03-01 2026-04-01 2026-05-01",
-		1460: "2026-01-01 2027-01-01 2028-01-01 2029-01-01",
-	} {
-		var names []string
-		for _, tick := range ticks(first, first.AddDate(0, 0, days), 6) {
-			names = append(names, tick.Format(time.DateOnly))
-		}
-		check.Equal(t, fmt.Sprintf("over %d days", days), strings.Join(names, " "), want)
 	}
 }
 

@@ -119,6 +119,12 @@ func Shape(stack []transcript.Summary) string {
 	return strings.Join(parts, ", ")
 }
 
+// Steps returns the steps in which compactions of a conversation were applied, oldest first.
+func Steps(c *store.Conversation) ([]store.AppliedStep, error) {
+	applied, _, err := c.Store().Compactions(Ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true})
+	return store.StepsOf(applied), err
+}
+
 // Repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
 func Repair(t *testing.T, c *store.Conversation, by transcript.By, from, to int64, content string, seq int64) {
 	t.Helper()
