@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/memory"
@@ -69,7 +70,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 		}
 	}
 	for _, m := range found {
-		line := MemoryLine(m)
+		line := m.String()
 		if m.Conversation != c.name {
 			line += " from " + m.Conversation
 		}
@@ -91,27 +92,31 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		return answer, true, err
 	}
 	if what == "restore" {
-		err := memory.Of(c.records).Restore(ctx, id)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return answer, true, errPeople(fmt.Sprintf("Memory %d is not forgotten.", id))
-		case errors.Is(err, memory.ErrSaid):
-			return answer, true, errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
-		case err != nil:
-			return answer, true, err
+		if err := memory.Of(c.records).Restore(ctx, id); err != nil {
+			return answer, true, c.notChanged(id, err)
 		}
 		return Answer{Text: fmt.Sprintf("I have memory %d in mind again.", id)}, true, nil
 	}
-	switch err := memory.Of(c.records).Pin(ctx, id, what == "pin"); {
-	case errors.Is(err, store.ErrNotFound):
-		return answer, true, errPeople(fmt.Sprintf("Memory %d is not current, so there is nothing to %s.", id, what))
-	case err != nil:
-		return answer, true, err
+	if err := memory.Of(c.records).Pin(ctx, id, what == "pin"); err != nil {
+		return answer, true, c.notChanged(id, err)
 	}
 	if what == "pin" {
 		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither ends nor fades.", id)}, true, nil
 	}
 	return Answer{Text: fmt.Sprintf("Memory %d is pinned no longer.", id)}, true, nil
+}
+
+// notChanged returns the error of a change of a memory in words for people, if they can do something
+// about it.
+func (c *conversation) notChanged(id int64, err error) error {
+	state, wrong := errors.AsType[*memory.StateError](err)
+	switch {
+	case wrong:
+		return errPeople(fmt.Sprintf("Memory %d is %s: that cannot be done with it.", id, state.State))
+	case errors.Is(err, memory.ErrSaid):
+		return errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
+	}
+	return err
 }
 
 // memoryFor returns a memory of this conversation that a person may decide about.
@@ -207,11 +212,8 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 	if err != nil {
 		return Answer{}, err
 	}
-	switch err := memory.Of(c.records).Forget(ctx, id); {
-	case errors.Is(err, store.ErrNotFound):
-		return Answer{}, errPeople(fmt.Sprintf("Memory %d was forgotten before.", id))
-	case err != nil:
-		return Answer{}, err
+	if err := memory.Of(c.records).Forget(ctx, id); err != nil {
+		return Answer{}, c.notChanged(id, err)
 	}
 	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, nil
@@ -246,7 +248,7 @@ func (c *conversation) several(named []memory.Memory) Answer {
 	}
 	answer := Answer{Text: c.sayf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
 	for _, m := range named[:min(len(named), choicesShown)] {
-		answer.Items = append(answer.Items, MemoryLine(m))
+		answer.Items = append(answer.Items, m.String())
 	}
 	return answer
 }
@@ -283,11 +285,11 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	}
 	answer := Answer{Text: strings.Join(found, ", then ") + ", the best first:"}
 	for _, m := range memories {
-		answer.Items = append(answer.Items, "memory "+MemoryLine(m))
+		answer.Items = append(answer.Items, "memory "+m.String())
 	}
 	for _, m := range messages {
 		m.Text, m.Attachments = m.Passage(recallPassage), nil
-		answer.Items = append(answer.Items, strings.Join(strings.Fields(messageLine(m.Message)), " "))
+		answer.Items = append(answer.Items, chat.OneLine(chat.RecordOf(m.Message).String()))
 	}
 	return answer, nil
 }

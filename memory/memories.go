@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/chat"
@@ -38,6 +39,33 @@ type Memory struct {
 	SupersededBy int64     `json:"superseded_by,omitempty"`
 	Score        float64   `json:"score,omitempty"` // of a search: how well it matches
 	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
+}
+
+// String returns the memory in one line for people. The number is in parentheses: "7." would start
+// an ordered list in Markdown, which clients renumber.
+func (m Memory) String() string {
+	var notes []string
+	if m.Speaker != "" {
+		notes = append(notes, chat.OneLine(m.Speaker))
+	}
+	if m.About != "" && m.About != m.Speaker {
+		notes = append(notes, "about "+chat.OneLine(m.About))
+	}
+	notes = append(notes, m.SaidAt.Local().Format(chat.DateFormat))
+	if m.Pinned {
+		notes = append(notes, "pinned")
+	}
+	switch {
+	case m.State == "expired":
+		notes = append(notes, "expired on "+m.Expires.Local().Format(chat.DateFormat))
+	case m.State == "superseded" && m.SupersededBy != 0:
+		notes = append(notes, fmt.Sprintf("superseded by %d", m.SupersededBy))
+	case m.State != "active":
+		notes = append(notes, m.State)
+	case !m.Expires.IsZero() && !m.Pinned:
+		notes = append(notes, "until "+m.Expires.Local().Format(chat.DateFormat+" 15:04 MST"))
+	}
+	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, chat.OneLine(m.Content), strings.Join(notes, ", "))
 }
 
 // Saved is the outcome of saving a memory.
@@ -222,6 +250,31 @@ func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.
 		return Memory{}, nil, fmt.Errorf("show: %w", err)
 	}
 	return m, from, nil
+}
+
+// Details is a memory with all that belongs to it.
+type Details struct {
+	Memory
+	Messages []chat.Record `json:"messages" doc:"that it came from"`
+	Chain    []Memory      `json:"chain" doc:"what superseded what, oldest first, itself among them; empty: none"`
+}
+
+// Details returns a memory in any state. ErrNotFound: there is no such memory.
+func (am AllMemories) Details(ctx context.Context, id int64) (Details, error) {
+	d := Details{Messages: []chat.Record{}, Chain: []Memory{}}
+	m, from, err := am.Get(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	d.Memory = m
+	for _, message := range from {
+		d.Messages = append(d.Messages, chat.RecordOf(message))
+	}
+	chain, err := am.Chain(ctx, id)
+	if len(chain) > 1 {
+		d.Chain = chain
+	}
+	return d, err
 }
 
 // readOwned reads a memory and the conversation that owns it.
