@@ -24,6 +24,11 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	if answer, done, err := c.decide(ctx, who, query); done || err != nil {
 		return answer, err
 	}
+	return c.listMemories(ctx, who, query)
+}
+
+// listMemories lists the memories that match a query, with "kind:KIND" and "page:N" in it.
+func (c *conversation) listMemories(ctx context.Context, who Person, query string) (Answer, error) {
 	f := memory.Filter{Asker: who.Name, State: "current", Limit: memoriesShown}
 	var words []string
 	for _, word := range strings.Fields(query) {
@@ -190,23 +195,20 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.%s", s.ID, where)}, nil
 }
 
-// choicesShown is how many memories are offered if several match.
-const choicesShown = 10
-
 func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
 	if aboutMe(which) {
 		return runForgetMe(ctx, c, who, which)
 	}
 	if which == "" {
-		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it, or by words of it: /forget 12. /forget me is about all of yours."))
+		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it: /forget 12. /forget me is about all of yours."))
 	}
 	id, ok := numberOf(which)
 	if !ok {
-		named, err := c.named(ctx, who, which)
-		if err != nil || len(named) != 1 {
-			return c.several(named), err
+		list, err := c.listMemories(ctx, who, which)
+		if len(list.Items) > 0 {
+			list.Text = strings.TrimSpace(c.sayf("Say which by its number, as /forget 12. ") + list.Text)
 		}
-		id = named[0].ID
+		return list, err
 	}
 	m, err := c.memoryFor(ctx, who, id)
 	if err != nil {
@@ -217,40 +219,6 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 	}
 	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, nil
-}
-
-// named finds the memories of this conversation that contain all the words; if the person may
-// decide about some of them, only those.
-func (c *conversation) named(ctx context.Context, who Person, words string) ([]memory.Memory, error) {
-	all, err := memory.Of(c.records).Named(ctx, words)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
-		return nil, errPeople(fmt.Sprintf("I keep nothing in mind here that has all of these words: %q", words))
-	}
-	var theirs []memory.Memory
-	for _, m := range all {
-		if c.mayDecide(who, m) {
-			theirs = append(theirs, m)
-		}
-	}
-	if len(theirs) > 0 {
-		return theirs, nil
-	}
-	return all[:1], nil // the caller reports whose it is
-}
-
-// several asks which of several memories is meant.
-func (c *conversation) several(named []memory.Memory) Answer {
-	if len(named) == 0 {
-		return Answer{}
-	}
-	answer := Answer{Text: c.sayf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
-	for _, m := range named[:min(len(named), choicesShown)] {
-		answer.Items = append(answer.Items, m.String())
-	}
-	return answer
 }
 
 const (
