@@ -20,8 +20,9 @@ type Record struct {
 	Text   string    `json:"text"`
 	With   []With    `json:"attachments,omitempty"`
 
-	tool    string   // whose result it is
-	besides []string // attachments and tool calls, for String
+	at      time.Time // Time, in the time zone in which it is shown
+	tool    string    // whose result it is
+	besides []string  // attachments and tool calls, for String
 }
 
 // With has what came with a message.
@@ -33,7 +34,7 @@ type With struct {
 
 // RecordOf returns the record of a message.
 func RecordOf(m Message) Record {
-	r := Record{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, tool: m.Tool}
+	r := Record{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, at: m.Time, tool: m.Tool}
 	for _, a := range m.Attachments {
 		r.With = append(r.With, With{a.Kind, a.Name, a.Caption})
 		r.besides = append(r.besides, a.Words())
@@ -65,7 +66,7 @@ func (r Record) String() string {
 		who = "tool " + OneLine(r.tool)
 	}
 	text := strings.TrimSpace(strings.Join(append([]string{r.Text}, r.besides...), "\n"))
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Local().Format(TimeFormat), who, lineBreaks.Replace(text))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.at.Format(TimeFormat), who, lineBreaks.Replace(text))
 }
 
 // lineBreaks adds an indent after anything that a screen may treat as the end of a line.
