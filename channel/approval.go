@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
 )
@@ -175,7 +176,7 @@ func (t Tool) definition() string {
 
 // shownArguments returns a call's arguments as people see them.
 func shownArguments(arguments json.RawMessage) string {
-	text := strings.Join(strings.Fields(cmp.Or(string(arguments), "{}")), " ")
+	text := chat.OneLine(cmp.Or(string(arguments), "{}"))
 	return Clip(secrets.Mask(text), maxShownArguments) // a secret that is cut is not recognized
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/memory"
@@ -23,6 +24,11 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	if answer, done, err := c.decide(ctx, who, query); done || err != nil {
 		return answer, err
 	}
+	return c.listMemories(ctx, who, query)
+}
+
+// listMemories lists the memories that match a query, with "kind:KIND" and "page:N" in it.
+func (c *conversation) listMemories(ctx context.Context, who Person, query string) (Answer, error) {
 	f := memory.Filter{Asker: who.Name, State: "current", Limit: memoriesShown}
 	var words []string
 	for _, word := range strings.Fields(query) {
@@ -69,7 +75,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 		}
 	}
 	for _, m := range found {
-		line := MemoryLine(m)
+		line := m.String()
 		if m.Conversation != c.name {
 			line += " from " + m.Conversation
 		}
@@ -91,27 +97,31 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		return answer, true, err
 	}
 	if what == "restore" {
-		err := memory.Of(c.records).Restore(ctx, id)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return answer, true, errPeople(fmt.Sprintf("Memory %d is not forgotten.", id))
-		case errors.Is(err, memory.ErrSaid):
-			return answer, true, errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
-		case err != nil:
-			return answer, true, err
+		if err := memory.Of(c.records).Restore(ctx, id); err != nil {
+			return answer, true, c.notChanged(id, err)
 		}
 		return Answer{Text: fmt.Sprintf("I have memory %d in mind again.", id)}, true, nil
 	}
-	switch err := memory.Of(c.records).Pin(ctx, id, what == "pin"); {
-	case errors.Is(err, store.ErrNotFound):
-		return answer, true, errPeople(fmt.Sprintf("Memory %d is not current, so there is nothing to %s.", id, what))
-	case err != nil:
-		return answer, true, err
+	if err := memory.Of(c.records).Pin(ctx, id, what == "pin"); err != nil {
+		return answer, true, c.notChanged(id, err)
 	}
 	if what == "pin" {
 		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither ends nor fades.", id)}, true, nil
 	}
 	return Answer{Text: fmt.Sprintf("Memory %d is pinned no longer.", id)}, true, nil
+}
+
+// notChanged returns the error of a change of a memory in words for people, if they can do something
+// about it.
+func (c *conversation) notChanged(id int64, err error) error {
+	state, wrong := errors.AsType[*memory.StateError](err)
+	switch {
+	case wrong:
+		return errPeople(fmt.Sprintf("Memory %d is %s: that cannot be done with it.", id, state.State))
+	case errors.Is(err, memory.ErrSaid):
+		return errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
+	}
+	return err
 }
 
 // memoryFor returns a memory of this conversation that a person may decide about.
@@ -185,70 +195,30 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.%s", s.ID, where)}, nil
 }
 
-// choicesShown is how many memories are offered if several match.
-const choicesShown = 10
-
 func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
 	if aboutMe(which) {
 		return runForgetMe(ctx, c, who, which)
 	}
 	if which == "" {
-		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it, or by words of it: /forget 12. /forget me is about all of yours."))
+		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it: /forget 12. /forget me is about all of yours."))
 	}
 	id, ok := numberOf(which)
 	if !ok {
-		named, err := c.named(ctx, who, which)
-		if err != nil || len(named) != 1 {
-			return c.several(named), err
+		list, err := c.listMemories(ctx, who, which)
+		if len(list.Items) > 0 {
+			list.Text = strings.TrimSpace(c.sayf("Say which by its number, as /forget 12. ") + list.Text)
 		}
-		id = named[0].ID
+		return list, err
 	}
 	m, err := c.memoryFor(ctx, who, id)
 	if err != nil {
 		return Answer{}, err
 	}
-	switch err := memory.Of(c.records).Forget(ctx, id); {
-	case errors.Is(err, store.ErrNotFound):
-		return Answer{}, errPeople(fmt.Sprintf("Memory %d was forgotten before.", id))
-	case err != nil:
-		return Answer{}, err
+	if err := memory.Of(c.records).Forget(ctx, id); err != nil {
+		return Answer{}, c.notChanged(id, err)
 	}
 	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, nil
-}
-
-// named finds the memories of this conversation that contain all the words; if the person may
-// decide about some of them, only those.
-func (c *conversation) named(ctx context.Context, who Person, words string) ([]memory.Memory, error) {
-	all, err := memory.Of(c.records).Named(ctx, words)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
-		return nil, errPeople(fmt.Sprintf("I keep nothing in mind here that has all of these words: %q", words))
-	}
-	var theirs []memory.Memory
-	for _, m := range all {
-		if c.mayDecide(who, m) {
-			theirs = append(theirs, m)
-		}
-	}
-	if len(theirs) > 0 {
-		return theirs, nil
-	}
-	return all[:1], nil // the caller reports whose it is
-}
-
-// several asks which of several memories is meant.
-func (c *conversation) several(named []memory.Memory) Answer {
-	if len(named) == 0 {
-		return Answer{}
-	}
-	answer := Answer{Text: c.sayf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
-	for _, m := range named[:min(len(named), choicesShown)] {
-		answer.Items = append(answer.Items, MemoryLine(m))
-	}
-	return answer
 }
 
 const (
@@ -283,11 +253,11 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	}
 	answer := Answer{Text: strings.Join(found, ", then ") + ", the best first:"}
 	for _, m := range memories {
-		answer.Items = append(answer.Items, "memory "+MemoryLine(m))
+		answer.Items = append(answer.Items, "memory "+m.String())
 	}
 	for _, m := range messages {
 		m.Text, m.Attachments = m.Passage(recallPassage), nil
-		answer.Items = append(answer.Items, strings.Join(strings.Fields(messageLine(m.Message)), " "))
+		answer.Items = append(answer.Items, chat.OneLine(chat.RecordOf(m.Message).String()))
 	}
 	return answer, nil
 }

@@ -131,7 +131,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 			fits = fmt.Sprintf("clipped to %d of %d tokens", costs[i].Shown, costs[i].Whole)
 		}
 		taken += costs[i].Shown
-		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %s)", excerpt(p.Message), oneLine(p.By), fits))
+		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %s)", excerpt(p.Message), chat.OneLine(p.By), fits))
 	}
 	answer.Text = fmt.Sprintf("%d of the %d tokens that pins may take:", taken, budget)
 	return answer, nil
@@ -142,7 +142,7 @@ const maxExcerpt = 120
 
 // excerpt shortens a message to one line.
 func excerpt(m chat.Message) string {
-	line := []rune(strings.Join(strings.Fields(messageLine(m)), " "))
+	line := []rune(chat.OneLine(chat.RecordOf(m).String()))
 	if len(line) > maxExcerpt {
 		line = append(line[:maxExcerpt], '…')
 	}

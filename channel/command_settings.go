@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
 )
@@ -184,7 +185,7 @@ func (s shownSettings) origin(key string) string {
 		origin = "set in the channel"
 	}
 	if o.By != "" {
-		origin += " by " + oneLine(o.By)
+		origin += " by " + chat.OneLine(o.By)
 	}
 	return origin
 }

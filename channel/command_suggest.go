@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/memory"
@@ -38,7 +39,7 @@ func suggestTasks(ctx context.Context, _ *Hub, records *store.Conversation, type
 	open, err := records.Tasks().Open(ctx)
 	for _, t := range open {
 		stop := fmt.Sprintf("stop %d", t.Number)
-		all = append(all, Choice{Label: fmt.Sprintf("%s: %s, %s", stop, t.Agent, tokens.Clip(strings.Join(strings.Fields(t.Text), " "), 15)), Value: stop})
+		all = append(all, Choice{Label: fmt.Sprintf("%s: %s, %s", stop, t.Agent, tokens.Clip(chat.OneLine(t.Text), 15)), Value: stop})
 	}
 	return choose(typed, all), err
 }
@@ -83,7 +84,7 @@ func suggestMemories(ctx context.Context, _ *Hub, records *store.Conversation, t
 			continue
 		}
 		shown[m.ID] = true
-		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
+		if choices = append(choices, Choice{Label: m.String(), Value: number}); len(choices) == maxChoices {
 			break
 		}
 	}

@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/llm"
-	"cairn/memory"
 	"cairn/store"
 )
 
@@ -37,7 +34,7 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	return answer, nil
 }
 
-// summaryLine describes a compaction in one line for people, numbered like MemoryLine.
+// summaryLine describes a compaction in one line for people, numbered like a memory.
 func (c *conversation) summaryLine(row compactor.Compaction) string {
 	by := string(row.By)
 	if row.Model != "" {
@@ -85,62 +82,13 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 		answer.Items = append(answer.Items, c.summaryLine(child))
 	}
 	for _, m := range e.Messages {
-		answer.Items = append(answer.Items, messageLine(m))
+		answer.Items = append(answer.Items, chat.RecordOf(m).String())
 	}
 	if e.Next != 0 {
 		answer.Items = append(answer.Items, c.sayf("There is more: /expand %d %d", id, e.Next))
 	}
 	return answer, nil
 }
-
-// MemoryLine formats a memory in one line for people. The number is in parentheses: "7." would
-// start an ordered list in Markdown, which clients renumber.
-func MemoryLine(m memory.Memory) string {
-	var notes []string
-	if m.Speaker != "" {
-		notes = append(notes, oneLine(m.Speaker))
-	}
-	if m.About != "" && m.About != m.Speaker {
-		notes = append(notes, "about "+oneLine(m.About))
-	}
-	notes = append(notes, m.SaidAt.Local().Format("2 January 2006"))
-	switch {
-	case m.Pinned:
-		notes = append(notes, "pinned")
-	case m.State == "expired":
-		notes = append(notes, "expired on "+m.Expires.Local().Format("2 January 2006"))
-	case !m.Expires.IsZero():
-		notes = append(notes, "until "+m.Expires.Local().Format("2 January 2006 15:04 MST"))
-	}
-	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
-}
-
-// oneLine joins the lines of a text, so that no one can fake further items of a list.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// messageLine formats a whole message for people. It indents all lines but the first, so that no
-// one can fake lines of other people.
-func messageLine(m chat.Message) string {
-	who := cmp.Or(oneLine(m.Author), string(m.Role))
-	if m.Role == llm.RoleTool {
-		who = "tool " + m.Tool
-	}
-	said := []string{m.Text}
-	for _, a := range m.Attachments {
-		said = append(said, fmt.Sprintf("[%s: %s]", cmp.Or(a.Kind, "file"), cmp.Or(a.Name, a.Caption, "unnamed")))
-	}
-	for _, call := range m.Calls {
-		said = append(said, fmt.Sprintf("→ %s %s", call.Name, call.Arguments))
-	}
-	text := lineBreaks.Replace(strings.TrimSpace(strings.Join(said, " ")))
-	return fmt.Sprintf("#%d %s %s: %s", m.Seq, m.Time.Local().Format("2006-01-02 15:04"), who, text)
-}
-
-// lineBreaks adds an indent after anything that a screen may treat as the end of a line.
-var lineBreaks = func() *strings.Replacer {
-	const next = "\n    "
-	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
-}()
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	now, err := c.status(ctx)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/store"
 )
@@ -58,7 +59,7 @@ func runTasks(ctx context.Context, c *conversation, who Person, args string) (An
 		if !t.Ended.IsZero() {
 			took = t.Ended.Sub(t.Created)
 		}
-		text := cmp.Or(oneLine(t.Text), "(deleted)")
+		text := cmp.Or(chat.OneLine(t.Text), "(deleted)")
 		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %7d tokens  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, t.Tokens, tokens.Clip(text, 20)))
 	}
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil

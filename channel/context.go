@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -123,7 +124,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 		if shown.policy.Value(key) == builtIn.Value(key) {
 			continue
 		}
-		s.Policy = append(s.Policy, strings.TrimPrefix(oneLine(tokens.Clip(shown.line(key), 40)), settingsTable))
+		s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(shown.line(key), 40)), settingsTable))
 		if s.long() {
 			s.Policy, left = s.Policy[:len(s.Policy)-1], left+1
 		}

@@ -32,7 +32,7 @@ func TestForgetCommand(t *testing.T) {
 	}
 	t.Run("another person may not, under any name", func(t *testing.T) {
 		for _, who := range []channel.Person{bo, fake, {}} {
-			for _, line := range []string{"/forget 1", "/forget #1", "/forget standup", "/memories pin 1", "/memories restore 1"} {
+			for _, line := range []string{"/forget 1", "/forget #1", "/memories pin 1", "/memories restore 1"} {
 				says(who, line, "neither came from you nor is about you")
 			}
 		}
@@ -42,11 +42,11 @@ func TestForgetCommand(t *testing.T) {
 		for _, want := range []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "cairn memories purge 1"} {
 			check.Contains(t, "answer", got, want)
 		}
-		says(ada, "/forget 1", "was forgotten before")
+		says(ada, "/forget 1", "Memory 1 is forgotten: that cannot be done")
 		says(ada, "/memories standup", "nothing in mind")
 		says(bo, "/memories restore 1", "neither came from you")
 		says(ada, "/memories restore 1", "in mind again")
-		says(ada, "/memories restore 1", "is not forgotten")
+		says(ada, "/memories restore 1", "Memory 1 is active: that cannot be done")
 		says(ada, "/memories standup", "9:30")
 	})
 	t.Run("a manager may forget any memory", func(t *testing.T) {
@@ -54,14 +54,14 @@ func TestForgetCommand(t *testing.T) {
 		says(ada, "/remember The STANDUP is at 9:30", "as memory 5")
 		says(boss, "/memories restore 1", "another one says the same")
 	})
-	t.Run("words select a memory if only one matches", func(t *testing.T) {
+	t.Run("words list the memories to choose from, and forget none", func(t *testing.T) {
 		got := r.runAs(ada, place, "/forget drinks")
-		check.Contains(t, fmt.Sprint(got), got.Text, "2 memories have these words")
+		check.Equal(t, "text above the list", got.Text, "Say which by its number, as /forget 12.")
 		check.Len(t, "got.Items", got.Items, 2)
-		says(ada, "/forget drinks water", "nothing in mind here that has all of these words")
-		says(ada, "/forget DRINKING tea", "Memory 2 is forgotten: Ada drinks green tea")
-		says(ada, "/forget ada drinks black coffee!", "Memory 3 is forgotten")
-		for _, line := range []string{`/forget "`, "/forget %", "/forget *", "/forget '; DROP TABLE memories; --", "/forget the", "/forget -1", "/forget 99999999999999999999"} {
+		says(ada, "/forget green tea", "(2) fact: Ada drinks green tea")
+		says(ada, "/forget bicycles", "nothing in mind about")
+		says(ada, "/forget 2", "Memory 2 is forgotten: Ada drinks green tea")
+		for _, line := range []string{"/forget restore 2", "/forget garden", `/forget "`, "/forget %", "/forget *", "/forget '; DROP TABLE memories; --", "/forget the", "/forget -1", "/forget 99999999999999999999"} {
 			check.Lacks(t, line, r.runAs(ada, place, line).String(), "is forgotten")
 		}
 		says(ada, "/memories garden", "9 beds")
@@ -80,8 +80,8 @@ func TestForgetCommand(t *testing.T) {
 		if err != nil || s.AboutID != "u1" {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		says(fake, "/forget scar", "neither came from you")
-		says(ada, "/forget scar", "is forgotten")
+		says(fake, fmt.Sprintf("/forget %d", s.ID), "neither came from you")
+		says(ada, fmt.Sprintf("/forget %d", s.ID), "is forgotten")
 	})
 	t.Run("only managers may if the command is restricted", func(t *testing.T) {
 		r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
@@ -176,7 +176,7 @@ func TestRememberForServer(t *testing.T) {
 			says(name, "/memories cupboard", "nothing in mind")
 		}
 		check.Contains(t, "answer", r.runAs(ada, other, "/memories cake").String(), "nothing in mind")
-		says(other, "/forget keys", "nothing in mind here")
+		says(other, "/forget keys", "from "+place)
 		says(other, "/forget 3", "is from "+place)
 	})
 	t.Run("repeated for the server, a memory is shared", func(t *testing.T) {

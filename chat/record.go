@@ -1,12 +1,16 @@
 package chat
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"cairn/llm"
 )
 
-// Record is the external form of a message: in `cairn transcript --json` and over HTTP.
+// Record is the external form of a message: in `cairn transcript --json`, over HTTP, and as a text
+// for people.
 type Record struct {
 	Seq    int64     `json:"seq"`
 	ID     string    `json:"id"` // the platform's
@@ -15,6 +19,10 @@ type Record struct {
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
 	With   []With    `json:"attachments,omitempty"`
+
+	at      time.Time // Time, in the time zone in which it is shown
+	tool    string    // whose result it is
+	besides []string  // attachments and tool calls, for String
 }
 
 // With has what came with a message.
@@ -26,9 +34,46 @@ type With struct {
 
 // RecordOf returns the record of a message.
 func RecordOf(m Message) Record {
-	r := Record{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text}
+	r := Record{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, at: m.Time, tool: m.Tool}
 	for _, a := range m.Attachments {
 		r.With = append(r.With, With{a.Kind, a.Name, a.Caption})
+		r.besides = append(r.besides, a.Words())
+	}
+	for _, call := range m.Calls {
+		shown := []rune(OneLine(call.Name + " " + call.Arguments))
+		if len(shown) > maxCallShown {
+			shown = append(shown[:maxCallShown], '…')
+		}
+		r.besides = append(r.besides, "→ "+string(shown))
 	}
 	return r
 }
+
+// maxCallShown limits the text of a tool call, in characters.
+const maxCallShown = 100
+
+// Empty reports whether there is nothing to show: some models answer with empty text after a tool
+// call.
+func (r Record) Empty() bool {
+	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.besides) == 0
+}
+
+// String returns the message for people. All lines but the first are indented, so that no text can
+// imitate another message.
+func (r Record) String() string {
+	who := cmp.Or(OneLine(r.Author), string(r.Role))
+	if r.tool != "" {
+		who = "tool " + OneLine(r.tool)
+	}
+	text := strings.TrimSpace(strings.Join(append([]string{r.Text}, r.besides...), "\n"))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.at.Format(TimeFormat), who, lineBreaks.Replace(text))
+}
+
+// lineBreaks adds an indent after anything that a screen may treat as the end of a line.
+var lineBreaks = func() *strings.Replacer {
+	const next = "\n       "
+	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
+}()
+
+// OneLine returns a text without line breaks.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -48,25 +48,25 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		{"another connector's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: does not belong here, but under [discord]`}},
 		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a list for bindings", "bindings = [\"a\"]", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
-		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings] number 1: sets nothing: give it an agent, respond, tools, or language`}},
+		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings.1]: sets nothing: give it an agent, respond, tools, or language`}},
 		{
 			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
-			[]string{`:6: [bindings] number 2: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},
+			[]string{`:6: [bindings.2]: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},
 		},
-		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings] number 1: connector = "Discord": must be discord, slack or terminal, did you mean discord?`}},
-		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings] number 1: respond = "no": must be one of "mention", "all", "never"`}},
+		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings.1]: connector = "Discord": must be discord, slack or terminal, did you mean discord?`}},
+		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings.1]: respond = "no": must be one of "mention", "all", "never"`}},
 		{
 			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\nconnector = \"slack\"\nchannel = \"general\"",
-			[]string{`:4: [bindings] number 1: channel: "general" must be an id of Slack`},
+			[]string{`:4: [bindings.1]: channel: "general" must be an id of Slack`},
 		},
 		{
 			"a binding of a name without a connector", "[[bindings]]\nrespond = \"all\"\nserver = \"home\"",
-			[]string{`:3: [bindings] number 1: server: "home" must be an id of Discord or Slack; a terminal's channel needs connector = "terminal" beside it`},
+			[]string{`:3: [bindings.1]: server: "home" must be an id of Discord or Slack; a terminal's channel needs connector = "terminal" beside it`},
 		},
-		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\nconnector = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings] number 1: server: the terminal has none`}},
-		{"a binding's id without quotes", "[[bindings]]\nrespond = \"all\"\nserver = 5", []string{`:3: [bindings] number 1: server: must be a text in quotes, not 5: write "5"`}},
-		{"a text for a switch", "[[bindings]]\nrespond = \"all\"\ndirect = \"yes\"", []string{`:3: [bindings] number 1: direct: must be true or false, not a text`}},
-		{"a stray key of a binding", "[[bindings]]\nrespond = \"all\"\nchanel = \"1\"", []string{`:3: [bindings] number 1: chanel: there is no such setting, did you mean channel?`}},
+		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\nconnector = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings.1]: server: the terminal has none`}},
+		{"a binding's id without quotes", "[[bindings]]\nrespond = \"all\"\nserver = 5", []string{`:3: [bindings.1]: server: must be a text in quotes, not 5: write "5"`}},
+		{"a text for a switch", "[[bindings]]\nrespond = \"all\"\ndirect = \"yes\"", []string{`:3: [bindings.1]: direct: must be true or false, not a text`}},
+		{"a stray key of a binding", "[[bindings]]\nrespond = \"all\"\nchanel = \"1\"", []string{`:3: [bindings.1]: chanel: there is no such setting, did you mean channel?`}},
 		{
 			"a list over many lines hides no line, and all is told at once",
 			"[discord]\nowners = [ # us\n  \"1\", # [\n  \"ada\",\n  2,\n]\nmessage_content = 1\n[slack]\nowners = [\"u1\"]",
@@ -110,7 +110,7 @@ func TestTokensInFiles(t *testing.T) {
 	t.Run("its content is never shown", func(t *testing.T) {
 		got := shown(s.Changed())
 		check.Lacks(t, "shown changes", got, "hush")
-		check.Contains(t, "shown changes", got, `[discord] token = "file:token"`)
+		check.Contains(t, "shown changes", got, `discord.token = "file:token"`)
 	})
 }
 
@@ -151,11 +151,11 @@ allow = [
 	t.Run("what differs is shown as it is written", func(t *testing.T) {
 		got := shown(s.Changed())
 		want := `
+  discord.message_content = false
+  discord.owners = ["81384788765712384"]
   respond = "all"
   restricted = []
-  [discord] message_content = false
-  [discord] owners = ["81384788765712384"]
-  [slack] allow = ["C0123ABCD", "U0123ABCD"]`
+  slack.allow = ["C0123ABCD","U0123ABCD"]`
 		check.Equal(t, "result", got, want)
 	})
 }
@@ -224,8 +224,8 @@ agent = "librarian"
 	t.Run("bindings are shown one by one", func(t *testing.T) {
 		got := shown(s.Changed())
 		check.Contains(t, "the changes", got,
-			"\n  [bindings] number 1 connector = \"discord\"\n  [bindings] number 1 channel = \"22\"\n  [bindings] number 1 respond = \"all\"\n",
-			"\n  [bindings] number 6 direct = false\n")
+			"\n  bindings.1.channel = \"22\"\n  bindings.1.connector = \"discord\"\n  bindings.1.respond = \"all\"\n",
+			"\n  bindings.6.direct = false\n")
 	})
 	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
 		s := check.Must(Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\"")))(t)
@@ -259,7 +259,7 @@ func TestOldNamesOfKeys(t *testing.T) {
 	})
 	t.Run("a mistake in its value is found in its line", func(t *testing.T) {
 		_, err := read(t, "[[bindings]]\nrespond = \"all\"\ndoor = \"slak\"\n")
-		check.ErrorContains(t, "error", err, `:3: [bindings] number 1: connector = "slak"`)
+		check.ErrorContains(t, "error", err, `:3: [bindings.1]: connector = "slak"`)
 	})
 	t.Run("both names at once are a mistake", func(t *testing.T) {
 		_, err := read(t, "[[bindings]]\nrespond = \"all\"\ndoor = \"slack\"\nconnector = \"slack\"\n")

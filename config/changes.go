@@ -3,136 +3,113 @@ package config
 
 import (
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
-
-	"cairn/channel"
 )
 
 // Change is a setting that differs between two versions of the settings.
 type Change struct {
-	Table string `json:"table"`
-	Key   string `json:"key"`
+	Key   string `json:"key"` // its path, see flatten
 	Value any    `json:"value"`
 }
 
 // String formats the change as a line of a settings file.
 func (c Change) String() string {
-	value := fmt.Sprint(c.Value)
-	switch v := c.Value.(type) {
-	case string:
-		value = fmt.Sprintf("%q", v)
-	case []string:
-		value = "[]"
-		if len(v) > 0 {
-			value = `["` + strings.Join(v, `", "`) + `"]`
-		}
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s = %s", c.Table, c.Key, value))
+	value, _ := json.Marshal(c.Value) // texts, numbers, and lists of texts look the same in TOML
+	return fmt.Sprintf("%s = %s", c.Key, value)
 }
 
-// Changed lists the settings that differ from the defaults, agent by agent. Plain-text keys are
-// masked.
+// Changed lists the settings that differ from the defaults. Plain-text keys are masked.
 func (s *Settings) Changed() []Change {
 	defaults := Default()
-	list := diffTables("", *s, defaults)
+	agent := defaults.newAgent()
+	defaults.Agents = slices.Clone(s.Agents) // by default there is one, which nobody set
 	if s.set["agents"] {
-		for _, agent := range s.Agents {
-			here := diffTables("agents", agent, defaults.newAgent())
-			for i := range here {
-				here[i].Table += fmt.Sprintf(" of agent %q", agent.ID)
-			}
-			list = append(list, here...)
+		for i, a := range s.Agents {
+			agent.ID = a.ID
+			defaults.Agents[i] = agent
 		}
 	}
-	for i, v := range list {
-		mayHold := v.Key == "api_key" || strings.HasPrefix(v.Table, "[tools.")
-		if text, ok := v.Value.(string); ok && mayHold && !refersToSecret(text) {
-			list[i].Value = "[masked]"
-		}
+	before, after := flatten(&defaults), flatten(s)
+	if s.set["agents"] {
+		delete(before, "agents")
 	}
-	return list
-}
-
-// diffTables compares two tables of settings field by field.
-func diffTables(table string, settings, defaults any) []Change {
 	list := []Change{}
-	v, d := reflect.ValueOf(settings), reflect.ValueOf(defaults)
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		key := f.Tag.Get("toml")
-		value, defaultValue := v.FieldByIndex(f.Index), d.FieldByIndex(f.Index)
-		inside := strings.TrimPrefix(table+"."+key, ".")
-		switch {
-		case key == "" || reflect.DeepEqual(value.Interface(), defaultValue.Interface()):
-		case value.Kind() == reflect.Map && value.Type().Elem().Kind() == reflect.String:
-			texts := value.Interface().(map[string]string)
-			for _, name := range slices.Sorted(maps.Keys(texts)) {
-				list = append(list, Change{"[" + inside + "]", name, texts[name]})
-			}
-		case value.Kind() == reflect.Map:
-			prices := value.Interface().(map[string]Price)
-			for _, name := range slices.Sorted(maps.Keys(prices)) {
-				list = append(list, diffTables(fmt.Sprintf("%s.%q", inside, name), prices[name], Price{})...)
-			}
-		case value.Kind() == reflect.Struct:
-			list = append(list, diffTables(inside, value.Interface(), defaultValue.Interface())...)
-		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
-			for i := range value.Len() {
-				one := value.Index(i)
-				here := diffTables(inside, one.Interface(), reflect.Zero(one.Type()).Interface())
-				for j := range here {
-					here[j].Table += fmt.Sprintf(" number %d", i+1)
-				}
-				list = append(list, here...)
-			}
-		default:
-			change := Change{Key: key, Value: printable(value)}
-			if table != "" {
-				change.Table = "[" + table + "]"
-			}
-			list = append(list, change)
+	for _, key := range differing(before, after) {
+		value, ok := after[key]
+		switch was := before[key]; {
+		case !ok && was.Kind() == reflect.Slice:
+			value = reflect.MakeSlice(was.Type(), 0, 0)
+		case !ok:
+			value = reflect.Zero(was.Type())
 		}
+		mayHold := base(key) == "api_key" || strings.HasPrefix(key, "tools.") && strings.Count(key, ".") > 2 // "tools.1.env.TOKEN"
+		if mayHold && !refersToSecret(value.String()) {
+			value = reflect.ValueOf("[masked]")
+		}
+		list = append(list, Change{key, value.Interface()})
 	}
 	return list
 }
 
-// printable returns a value that both people and JSON can show.
-func printable(value reflect.Value) any {
-	if value.Kind() == reflect.Pointer {
-		return printable(value.Elem())
+// flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",
+// "agents.small.compaction.keep_first". "agents" lists their ids, in their order.
+func flatten(s *Settings) map[string]reflect.Value {
+	flat := map[string]reflect.Value{}
+	addSetting(flat, "", reflect.ValueOf(*s))
+	var ids []string
+	for _, agent := range s.Agents {
+		ids = append(ids, agent.ID)
+		addSetting(flat, "agents."+agent.ID, reflect.ValueOf(agent))
 	}
-	switch v := value.Interface().(type) {
-	case encoding.TextMarshaler: // a duration: its number would be meaningless
-		short, _ := v.MarshalText()
-		return string(short)
-	case channel.Respond:
-		return string(v)
-	case Command:
-		return append([]string{}, v...)
-	case []string:
-		return append([]string{}, v...)
+	flat["agents"] = reflect.ValueOf(ids)
+	return flat
+}
+
+// addSetting adds a value, or the values of a table or of a list of tables.
+func addSetting(flat map[string]reflect.Value, path string, v reflect.Value) {
+	below := strings.TrimPrefix(path+".", ".")
+	_, isText := v.Interface().(encoding.TextMarshaler)
+	switch {
+	case v.IsZero():
+	case v.Kind() == reflect.Pointer:
+		flat[path] = v.Elem()
+	case v.Kind() == reflect.Struct && !isText:
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if key := f.Tag.Get("toml"); key != "" {
+				addSetting(flat, below+key, v.FieldByIndex(f.Index))
+			}
+		}
+	case v.Kind() == reflect.Map:
+		for key, one := range v.Seq2() {
+			addSetting(flat, below+key.String(), one)
+		}
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		for i := range v.Len() {
+			addSetting(flat, below+strconv.Itoa(i+1), v.Index(i))
+		}
 	default:
-		return v
+		flat[path] = v
 	}
 }
 
-// ChangedKeys lists the settings that differ between a and b: "discord.allow",
-// `agents.compaction.keep_first of agent "small"`.
-func ChangedKeys(a, b *Settings) []string {
-	before, after := a.flat(), b.flat()
-	all := maps.Clone(before)
-	maps.Copy(all, after)
-	changed := []string{}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if before[key] != after[key] {
-			changed = append(changed, key)
-		}
-	}
-	return changed
+// differing lists the paths with different values, sorted.
+func differing(a, b map[string]reflect.Value) []string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
+		before, after := a[key], b[key]
+		return before.IsValid() && after.IsValid() && reflect.DeepEqual(before.Interface(), after.Interface())
+	})
 }
+
+// ChangedKeys lists the paths of the settings that differ between a and b.
+func ChangedKeys(a, b *Settings) []string { return differing(flatten(a), flatten(b)) }
 
 // NeedRestart returns those of keys that are read only at the start. All other settings apply from
 // the next turn on.
@@ -143,24 +120,4 @@ func NeedRestart(keys []string) (waiting []string) {
 		}
 	}
 	return waiting
-}
-
-// flat returns all settings that are not zero, by key.
-func (s *Settings) flat() map[string]string {
-	flat := map[string]string{}
-	add := func(of string, list []Change) {
-		for _, v := range list {
-			table, which, _ := strings.Cut(v.Table, "] ") // "[bindings] number 1"
-			table = strings.Trim(table, "[]")
-			flat[strings.TrimSpace(strings.TrimPrefix(table+"."+v.Key, ".")+" "+which+of)] = fmt.Sprint(v.Value)
-		}
-	}
-	add("", diffTables("", *s, Settings{}))
-	var ids []string
-	for _, agent := range s.Agents {
-		ids = append(ids, agent.ID)
-		add(fmt.Sprintf("of agent %q", agent.ID), diffTables("agents", agent, Agent{}))
-	}
-	flat["agents"] = fmt.Sprint(ids) // their order counts too
-	return flat
 }

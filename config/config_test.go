@@ -205,11 +205,11 @@ func TestChangedSettings(t *testing.T) {
 	check.NoError(t, err)
 	got := shown(s.Changed())
 	want := `
+  agents = ["a"]
+  agents.a.compaction.keep_first = 2
+  agents.a.instructions = "Be kind."
   catch_up = "2h0m0s"
-  [defaults.compaction] keep_first = 2
-  [agents] of agent "a" id = "a"
-  [agents] of agent "a" instructions = "Be kind."
-  [agents.compaction] of agent "a" keep_first = 2`
+  defaults.compaction.keep_first = 2`
 	check.Equal(t, "result", got, want)
 }
 
@@ -238,7 +238,6 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 		}
 		changed := s.Changed()
 		check.Len(t, "changes", changed, 1)
-		check.Equal(t, "changed[0].Key", changed[0].Key, key)
-		check.Equal(t, "changed[0].Table", changed[0].Table, "[defaults.compaction]")
+		check.Equal(t, "changed[0].Key", changed[0].Key, "defaults.compaction."+key)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Settings) Path(p string) string {
 func (s *Settings) Origin(agent, key string) string {
 	for i, a := range s.Agents {
 		if a.ID == agent && s.set[agentPath(i)+".compaction."+key] {
-			return fmt.Sprintf("[agents.compaction] of agent %q", agent)
+			return fmt.Sprintf("[agents.%s.compaction]", agent)
 		}
 	}
 	if s.set["defaults.compaction."+key] {

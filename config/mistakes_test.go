@@ -23,7 +23,7 @@ func TestSettingsMistakes(t *testing.T) {
 		{"a stray table", "\n[discrod]\nx = 1", []string{`:2: discrod: there is no such setting, did you mean discord?`}},
 		{
 			"a stray key in the second agent", agent + "[[agents]]\nid = \"b\"\n[agents.compaction]\nbackground_treshold = 0.7",
-			[]string{`:6: [agents.compaction] of agent "b": background_treshold: there is no such setting, did you mean background_threshold?`},
+			[]string{`:6: [agents.b.compaction]: background_treshold: there is no such setting, did you mean background_threshold?`},
 		},
 		{
 			"percent instead of a share", "[defaults.compaction]\nbackground_threshold = 80",
@@ -31,7 +31,7 @@ func TestSettingsMistakes(t *testing.T) {
 		},
 		{
 			"percent in an agent", agent + "[agents.compaction]\nemergency_fraction = 50",
-			[]string{`:4: [agents.compaction] of agent "a": emergency_fraction = 50: must be from 0.05 to 0.90 (a share of 1: write 0.50 for 50 %)`},
+			[]string{`:4: [agents.a.compaction]: emergency_fraction = 50: must be from 0.05 to 0.90 (a share of 1: write 0.50 for 50 %)`},
 		},
 		{
 			"not a number", "[defaults.compaction]\nstack_budget = nan",
@@ -43,7 +43,7 @@ func TestSettingsMistakes(t *testing.T) {
 		},
 		{
 			"an agent's threshold below an inherited one", agent + "[agents.compaction]\naggressive_threshold = 0.5",
-			[]string{`:3: [agents.compaction] of agent "a": background_threshold = 0.8: must be below aggressive_threshold (0.5), which must be below emergency_threshold (0.95)`},
+			[]string{`:3: [agents.a.compaction]: background_threshold = 0.8: must be below aggressive_threshold (0.5), which must be below emergency_threshold (0.95)`},
 		},
 		{
 			"what an agent inherits is told once", "[defaults.compaction]\nkeep_first = 21\n" + agent,
@@ -64,16 +64,16 @@ func TestSettingsMistakes(t *testing.T) {
 		{"no time zone", `time_zone = "Berlin"`, []string{`:1: time_zone = "Berlin": must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`}},
 		{"an empty time zone", `time_zone = ""`, []string{`:1: time_zone = ""`}},
 		{"a single table of agents", "[agents]\nid = \"a\"", []string{`:1: agents: must be tables, each under [[agents]]`}},
-		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents] of agent number 1: id: is missing; every agent has a name of its own`}},
-		{"two agents of one id", agent + agent, []string{`:4: [agents] of agent "a": id = "a": another agent has this name`}},
-		{"a negative window", agent + "context_window = -1", []string{`:3: [agents] of agent "a": context_window = -1: must be from 1000 to 100000000`}},
+		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents.1]: id: is missing; every agent has a name of its own`}},
+		{"two agents of one id", agent + agent, []string{`:4: [agents.a]: id = "a": another agent has this name`}},
+		{"a negative window", agent + "context_window = -1", []string{`:3: [agents.a]: context_window = -1: must be from 1000 to 100000000`}},
 		{"no address", "[llm]\nbase_url = \"localhost\"", []string{`:2: [llm]: base_url = "localhost": must look like "http://localhost:11434/v1"`}},
 		{"a key from no variable", "[llm]\napi_key = \"env:CAIRN_NO_SUCH_KEY\"", []string{`:2: [llm]: api_key: the environment variable CAIRN_NO_SUCH_KEY is not set`}},
 		{"a key in place of a variable", "[llm]\napi_key = \"env:hush-1\"", []string{`:2: [llm]: api_key: must be "env:NAME" with the name of an environment variable`}},
 		{"a key from no file", "[llm]\napi_key = \"file:hush\"", []string{`:2: [llm]: api_key: must be a file that can be read, relative to this one: no such file or directory`}},
 		{
 			"a text over many lines hides no line", agent + "instructions = \"\"\"\nworkers = 1\n[llm]\n\"\"\"\nmodle = \"m\"",
-			[]string{`:7: [agents] of agent "a": modle: there is no such setting, did you mean model?`},
+			[]string{`:7: [agents.a]: modle: there is no such setting, did you mean model?`},
 		},
 		{
 			"many mistakes, in the order of their lines", "data_dir = \"\"\n[llm]\nmodel = 1\n[defaults.compaction]\nnotify = \"loud\"\nenabled = 1",

@@ -12,7 +12,7 @@ import (
 // Problem is one mistake in a settings file.
 type Problem struct {
 	Line  int    `json:"line"`  // 0: the whole file
-	Table string `json:"table"` // "[agents.compaction] of \"small\""; empty: outside tables
+	Table string `json:"table"` // "[agents.small.compaction]"; empty: outside tables
 	Text  string `json:"text"`  // names the key, its value and the allowed values
 }
 
@@ -79,21 +79,15 @@ func (d *decoder) tableName(path string) string {
 		return fmt.Sprintf("[prices.%q]", model)
 	}
 	parts := strings.Split(path, ".")
-	if len(parts) < 2 {
-		return "[" + path + "]"
-	}
-	n, err := strconv.Atoi(parts[1])
-	if err != nil {
-		return "[" + path + "]"
-	}
-	name := fmt.Sprintf("number %d", n+1)
-	if parts[0] == "agents" {
-		if n < len(d.agents) && d.agents[n] != "" {
-			name = strconv.Quote(d.agents[n])
+	if len(parts) > 1 {
+		if n, err := strconv.Atoi(parts[1]); err == nil {
+			parts[1] = strconv.Itoa(n + 1)
+			if parts[0] == "agents" && n < len(d.agents) {
+				parts[1] = cmp.Or(d.agents[n], parts[1])
+			}
 		}
-		name = "of agent " + name
 	}
-	return fmt.Sprintf("[%s] %s", strings.Join(slices.Delete(parts, 1, 2), "."), name)
+	return "[" + strings.Join(parts, ".") + "]"
 }
 
 // parent returns the path of the table that contains path.

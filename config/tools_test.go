@@ -81,7 +81,7 @@ func TestEditedSecretIsChange(t *testing.T) {
 		check.NoError(t, err)
 		return &s
 	}
-	check.EqualAll(t, "changed keys", ChangedKeys(with("b"), with("c")), []string{"tools.env.A number 1"})
+	check.EqualAll(t, "changed keys", ChangedKeys(with("b"), with("c")), []string{"tools.1.env.A"})
 }
 
 func TestTaskAgents(t *testing.T) {

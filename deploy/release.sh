@@ -8,6 +8,8 @@
 # the second time with an empty build cache, with --quick with the shared one. --quick builds for
 # this machine's platform alone and leaves nothing behind.
 #
+# jq writes the bills, by deploy/sbom.jq.
+#
 # SQLite is C: Linux needs a C compiler for each architecture, macOS needs a Mac. The programs for
 # Linux are static; glibc is LGPL, and this script is how to link them anew.
 set -euo pipefail
@@ -22,6 +24,8 @@ targets=("$@")
 [ -z "$quick" ] || targets=("$here")
 
 fail() { echo "release.sh: $*" >&2; exit 1; }
+
+command -v jq >/dev/null || fail "it needs jq, which writes the bills of materials (Debian: apt-get install jq)"
 
 # compiler prints the C compiler for a platform, or fails and says what is missing.
 compiler() {
@@ -49,6 +53,14 @@ build() {
   fi
   (cd "$1" && env CGO_ENABLED=1 GOFLAGS= GOWORK=off GOOS="${3%/*}" GOARCH="${3#*/}" CC="$4" \
     go build "${flags[@]}" -ldflags "$link" -o "$2/cairn-$5-${3/\//-}" ./cmd/cairn)
+}
+
+# bill SOURCE PROGRAM: what the program was built of, and the SQLite that go-sqlite3 has in it.
+bill() {
+  local sqlite
+  cd "$1"
+  sqlite=$(sed -n 's/^#define SQLITE_VERSION  *"\(.*\)"$/\1/p' "$(go list -m -f '{{.Dir}}' github.com/mattn/go-sqlite3)/sqlite3-binding.h")
+  go version -m -json "$2" | jq -f deploy/sbom.jq --arg sqlite "$sqlite"
 }
 
 # licenses SOURCE: the licenses of all modules that are linked in, and of Go.
@@ -93,17 +105,11 @@ for target in "${targets[@]}"; do
 done
 [ "${#built[@]}" -gt 0 ] || fail "nothing can be built here: ${missing[*]}"
 
-# A program of this machine reads the bill of each.
-reader=$work/first/out/cairn-$version-${here/\//-}
-if [ ! -x "$reader" ]; then
-  reader=$work/reader
-  go build -o "$reader" ./cmd/cairn
-fi
 for n in first second/longer; do
   out=$work/$n/out
   for target in "${built[@]}"; do
     program=$out/cairn-$version-${target/\//-}
-    "$reader" version --sbom "$program" >"$program.cdx.json"
+    (bill "$work/$n/source" "$program") >"$program.cdx.json"
     if command -v readelf >/dev/null && [ "${target%/*}" = linux ] && readelf -l "$program" | grep -q INTERP; then
       fail "$program is not static"
     fi

@@ -14,8 +14,8 @@ import (
 )
 
 // Forget removes one of the conversation's memories from all recall. The row stays, as forgotten,
-// until it is purged. ErrNotFound: the conversation has no such memory, or it is already
-// forgotten.
+// until it is purged. ErrNotFound: the conversation has no such memory. A *StateError: it is
+// already forgotten.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return change(ms.c.Store(), ctx, "forget", id, ms.c.ID(), forgetMemory)
 }
@@ -26,8 +26,8 @@ func (am AllMemories) Forget(ctx context.Context, id int64) error {
 }
 
 // Restore undoes Forget for one of the conversation's memories: it gets its previous state back.
-// ErrNotFound: the conversation has no such memory, or it is not forgotten. ErrSaid: by now
-// another memory says the same.
+// ErrNotFound: the conversation has no such memory. A *StateError: it is not forgotten. ErrSaid:
+// by now another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
 	return change(ms.c.Store(), ctx, "restore", id, ms.c.ID(), restoreMemory)
 }
@@ -38,7 +38,7 @@ func (am AllMemories) Restore(ctx context.Context, id int64) error {
 }
 
 // Pin keeps one of the conversation's memories from expiring and fading, or takes that back.
-// ErrNotFound: the conversation has no such memory, or it is not current.
+// ErrNotFound: the conversation has no such memory. A *StateError: it is not current.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 	return change(ms.c.Store(), ctx, "pin", id, ms.c.ID(), pinMemory(pinned))
 }
@@ -57,9 +57,9 @@ func (am AllMemories) Purge(ctx context.Context, id int64) error {
 
 // Edit replaces the text of a current memory of any conversation; the new text is checked and
 // redacted like that of a new memory. Its sources stay: when they are deleted, the memory goes
-// too. What searches found of the old text is deleted. ErrNotFound: there is no such memory, or
-// it is not current. ErrSaid: another memory says the same. A *ContentError says what is wrong
-// with the text.
+// too. What searches found of the old text is deleted. ErrNotFound: there is no such memory. A
+// *StateError: it is not current. ErrSaid: another memory says the same. A *ContentError says what
+// is wrong with the text.
 func (am AllMemories) Edit(ctx context.Context, id int64, content string) error {
 	return change(am.store, ctx, "edit", id, 0, func(tx *store.Tx, c *store.Conversation, m Memory) error {
 		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
@@ -89,6 +89,14 @@ type ContentError struct{ error }
 // ErrSaid means that another memory says the same.
 var ErrSaid = errors.New("another memory says the same")
 
+// StateError means that a memory cannot be changed in this way because of its state.
+type StateError struct {
+	ID    int64
+	State string
+}
+
+func (e *StateError) Error() string { return "it is " + e.State }
+
 // change changes the state of a memory: one of the given conversation, or, if that is 0, of any.
 func change(s *store.Store, ctx context.Context, what string, id, conversation int64, do func(tx *store.Tx, c *store.Conversation, m Memory) error) error {
 	change := s.Update
@@ -103,7 +111,10 @@ func change(s *store.Store, ctx context.Context, what string, id, conversation i
 		if conversation != 0 && c.ID() != conversation {
 			return store.ErrNotFound
 		}
-		return do(tx, c, m)
+		if err = do(tx, c, m); errors.Is(err, store.ErrNotFound) {
+			return &StateError{id, m.State}
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("%s memory %d: %w", what, id, err)

@@ -25,6 +25,14 @@ func state(t *testing.T, c *store.Conversation, id int64) string {
 	return m.State
 }
 
+func checkState(t *testing.T, err error, want memory.StateError) {
+	t.Helper()
+	got, ok := errors.AsType[*memory.StateError](err)
+	if !ok || *got != want {
+		t.Errorf("got %v, want %v", err, &want)
+	}
+}
+
 func TestForgetCanBeUndone(t *testing.T) {
 	t.Run("what was forgotten is again what it was", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
@@ -35,7 +43,7 @@ func TestForgetCanBeUndone(t *testing.T) {
 			check.Equal(t, "state of the memory", state(t, c, s.ID), "forgotten")
 			check.NoError(t, memory.Of(c).Restore(ctx, s.ID))
 			check.Equal(t, "state of the memory", state(t, c, s.ID), was)
-			check.Error(t, memory.Of(c).Restore(ctx, s.ID), store.ErrNotFound)
+			checkState(t, memory.Of(c).Restore(ctx, s.ID), memory.StateError{ID: s.ID, State: was})
 		}
 		check.Equal(t, "answer", len(check.Must(memory.Of(c).Search(ctx, "dogs", 9))(t)), 1)
 	})
@@ -128,7 +136,8 @@ func TestEditedMemories(t *testing.T) {
 	check.Error(t, memory.In(c.Store()).Edit(ctx, other.ID, strings.ToUpper(m.Content)), memory.ErrSaid)
 	check.Error(t, memory.In(c.Store()).Edit(ctx, 999, "Ann has a cat"), store.ErrNotFound)
 	check.NoError(t, memory.Of(c).Forget(ctx, other.ID))
-	check.Error(t, memory.In(c.Store()).Edit(ctx, other.ID, "Ann plays the oboe"), store.ErrNotFound)
+	checkState(t, memory.In(c.Store()).Edit(ctx, other.ID, "Ann plays the oboe"), memory.StateError{ID: other.ID, State: "forgotten"})
+	checkState(t, memory.Of(c).Pin(ctx, other.ID, true), memory.StateError{ID: other.ID, State: "forgotten"})
 	check.NoError(t, check.ErrorOf(privacy.Of(c).Delete(ctx, []string{from[0].ID})))
 	check.Equal(t, "state after its message is deleted", state(t, c, s.ID), "gone")
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/chat"
@@ -38,6 +39,33 @@ type Memory struct {
 	SupersededBy int64     `json:"superseded_by,omitempty"`
 	Score        float64   `json:"score,omitempty"` // of a search: how well it matches
 	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
+}
+
+// String returns the memory in one line for people. The number is in parentheses: "7." would start
+// an ordered list in Markdown, which clients renumber.
+func (m Memory) String() string {
+	var notes []string
+	if m.Speaker != "" {
+		notes = append(notes, chat.OneLine(m.Speaker))
+	}
+	if m.About != "" && m.About != m.Speaker {
+		notes = append(notes, "about "+chat.OneLine(m.About))
+	}
+	notes = append(notes, m.SaidAt.Local().Format(chat.DateFormat))
+	if m.Pinned {
+		notes = append(notes, "pinned")
+	}
+	switch {
+	case m.State == "expired":
+		notes = append(notes, "expired on "+m.Expires.Local().Format(chat.DateFormat))
+	case m.State == "superseded" && m.SupersededBy != 0:
+		notes = append(notes, fmt.Sprintf("superseded by %d", m.SupersededBy))
+	case m.State != "active":
+		notes = append(notes, m.State)
+	case !m.Expires.IsZero() && !m.Pinned:
+		notes = append(notes, "until "+m.Expires.Local().Format(chat.DateFormat+" 15:04 MST"))
+	}
+	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, chat.OneLine(m.Content), strings.Join(notes, ", "))
 }
 
 // Saved is the outcome of saving a memory.

@@ -128,7 +128,7 @@ func TestRemember(t *testing.T) {
 	other := storetest.Find(t, c.Store(), "terminal:other")
 	check.Error(t, memory.Of(other).Forget(ctx, m.ID), store.ErrNotFound)
 	check.NoError(t, memory.Of(c).Forget(ctx, m.ID))
-	check.Error(t, memory.In(c.Store()).Forget(ctx, m.ID), store.ErrNotFound)
+	checkState(t, memory.In(c.Store()).Forget(ctx, m.ID), memory.StateError{ID: m.ID, State: "forgotten"})
 	if found, err := memory.Of(c).Search(ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("got %+v, %v", found, err)
 	}

@@ -1,11 +1,10 @@
-// Finding a memory by its number or by its words.
+// Finding a memory by its number, or by what a user is typing.
 
 package memory
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"cairn/store"
@@ -31,25 +30,6 @@ func (ms Memories) Recalled(ctx context.Context, id int64) (m Memory, err error)
 		return err
 	})
 	return m, err
-}
-
-// Named returns the conversation's own current memories that contain all words of a text, the
-// newest first; if one of them says exactly that, only that one.
-func (ms Memories) Named(ctx context.Context, text string) (found []Memory, err error) {
-	err = ms.c.View(ctx, "look for a memory by its words", func(tx *store.Tx) error {
-		found, err = ReadMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", ms.c.ID(), words.Fold(text))
-		if err != nil || len(found) > 0 {
-			return err
-		}
-		terms := words.Content(text)
-		slices.Sort(terms)
-		terms = slices.Compact(terms)
-		found, err = ReadMemories(tx, `WHERE m.state = 'active' AND m.id IN (SELECT memory FROM memory_terms
-			WHERE conversation = ? AND term IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) = ?) ORDER BY m.id DESC`,
-			ms.c.ID(), jsonList(terms), len(terms))
-		return err
-	})
-	return found, err
 }
 
 // Completed returns the conversation's own current memories that match what a user is still

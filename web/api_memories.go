@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/config"
 	"cairn/memory"
-	"cairn/store"
 )
 
 func (s *Server) memoryRoutes() []route {
@@ -33,10 +31,10 @@ func (s *Server) memoryRoutes() []route {
 		},
 		{
 			method: "POST", path: "/api/memories", summary: "Remember something: 201, or 200 if it was known", handle: s.createMemory,
-			body: memoryNew{}, answers: map[int]any{200: memoryAnswer{}, 201: memoryAnswer{}, 409: nil, 422: nil},
+			body: memoryNew{}, answers: map[int]any{200: memory.Details{}, 201: memory.Details{}, 409: nil, 422: nil},
 		},
-		{method: "GET", path: one, summary: "A memory, the messages it came from, and what superseded what", handle: s.showMemory, answers: map[int]any{200: memoryAnswer{}}},
-		{method: "PATCH", path: one, summary: "Change a memory's text, pin or unpin it, forget or restore it", handle: s.patchMemory, body: memoryPatch{}, answers: map[int]any{200: memoryAnswer{}, 409: nil, 422: nil}},
+		{method: "GET", path: one, summary: "A memory, the messages it came from, and what superseded what", handle: s.showMemory, answers: map[int]any{200: memory.Details{}}},
+		{method: "PATCH", path: one, summary: "Change a memory's text, pin or unpin it, forget or restore it", handle: s.patchMemory, body: memoryPatch{}, answers: map[int]any{200: memory.Details{}, 409: nil, 422: nil}},
 		{method: "DELETE", path: one, summary: "Delete a memory for good; PATCH with state \"forgotten\" can be undone", handle: s.purgeMemory, answers: map[int]any{204: nil}},
 	}
 }
@@ -81,13 +79,6 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 	return answerOr(w, memoryList{append([]memory.Memory{}, found...), total}, err)
 }
 
-// memoryAnswer is a memory with its source messages and its chain.
-type memoryAnswer struct {
-	memory.Memory
-	Messages []chat.Record   `json:"messages" jsonschema:"that it came from"`
-	Chain    []memory.Memory `json:"chain" jsonschema:"what superseded what, oldest first, itself among them; empty: none"`
-}
-
 func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
 	id, err := idOf(r)
 	if err != nil {
@@ -97,22 +88,11 @@ func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int, id int64) error {
-	m, messages, err := memory.In(s.o.Store).Get(r.Context(), id)
+	details, err := memory.In(s.o.Store).Details(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	chain, err := memory.In(s.o.Store).Chain(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	a := memoryAnswer{Memory: m, Messages: []chat.Record{}, Chain: []memory.Memory{}}
-	for _, message := range messages {
-		a.Messages = append(a.Messages, chat.RecordOf(message))
-	}
-	if len(chain) > 1 {
-		a.Chain = chain
-	}
-	return answer(w, status, a)
+	return answer(w, status, details)
 }
 
 // memoryNew is a memory to save.
@@ -177,10 +157,6 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	if changes != 1 {
 		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
 	}
-	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
 	change := "changed"
 	switch {
 	case p.Content != nil:
@@ -192,18 +168,20 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	default:
 		change, err = "restored", memory.In(s.o.Store).Restore(r.Context(), id)
 	}
-	var wrong *memory.ContentError
+	state, otherState := errors.AsType[*memory.StateError](err)
+	wrong, badText := errors.AsType[*memory.ContentError](err)
 	switch {
-	case errors.As(err, &wrong):
+	case badText:
 		return problem(http.StatusUnprocessableEntity, "%v.", wrong)
 	case errors.Is(err, memory.ErrSaid):
 		return problem(http.StatusConflict, "Another memory says the same by now.")
-	case errors.Is(err, store.ErrNotFound):
-		return problem(http.StatusConflict, "The memory is %s: this cannot be done with it.", m.State)
+	case otherState:
+		return problem(http.StatusConflict, "The memory is %s: this cannot be done with it.", state.State)
 	case err != nil:
 		return err
 	}
-	if m, _, err = memory.In(s.o.Store).Get(r.Context(), id); err != nil {
+	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
+	if err != nil {
 		return err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})

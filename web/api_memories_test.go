@@ -20,7 +20,7 @@ func TestMemories(t *testing.T) {
 	list := get[memoryList](r, "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d")
 	check.Equal(t, "memories in all", list.Total, 1)
 	check.Equal(t, "memory", list.Memories[0].Content, "Ada prefers green tea")
-	var m memoryAnswer
+	var m memory.Details
 	if r.do(200, &m, "PATCH", one, `{"pinned": true}`); !m.Pinned {
 		t.Errorf("%+v", m)
 	}

@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"cairn/memory"
 	"cairn/simulate"
 )
 
@@ -141,7 +142,7 @@ func (m mcpTools) readers() {
 	})
 	addTool[inMemories, memoryList](m, readsOnly, "memory_list", "List what the bot remembers, the newest first.", func(in inMemories) call { return in.call("") })
 	addTool[inSearch, memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", func(in inSearch) call { return in.call(in.Query) })
-	addTool[inID, memoryAnswer](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", func(in inID) call {
+	addTool[inID, memory.Details](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", func(in inID) call {
 		return ofMemory(http.MethodGet, in.ID, nil)
 	})
 	addTool[inSummaries, summaryList](m, readsOnly, "summaries", "List the summaries in a conversation's prompt, oldest first.", func(in inSummaries) call {
@@ -166,10 +167,10 @@ func (m mcpTools) readers() {
 }
 
 func (m mcpTools) writers() {
-	addTool[inSave, memoryAnswer](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in inSave) call {
+	addTool[inSave, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in inSave) call {
 		return call{method: http.MethodPost, path: "/api/memories", body: memoryNew(in)}
 	})
-	addTool[inID, memoryAnswer](m, forgets, "memory_forget", "Have a memory forgotten: it is not recalled any more. It can be restored in the dashboard.", func(in inID) call {
+	addTool[inID, memory.Details](m, forgets, "memory_forget", "Have a memory forgotten: it is not recalled any more. It can be restored in the dashboard.", func(in inID) call {
 		return ofMemory(http.MethodPatch, in.ID, memoryPatch{State: "forgotten"})
 	})
 	addTool[inCompact, jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.", func(in inCompact) call {

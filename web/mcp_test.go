@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/memory"
 )
 
 // withToken sends a token with each request.
@@ -145,7 +146,7 @@ func TestMCPWriteTools(t *testing.T) {
 	}
 	s := must(r.mcpClient("a-long-secret-token"))
 	save := map[string]any{"conversation": here, "content": "Ada prefers green tea in the garden", "kind": "preference"}
-	var saved memoryAnswer
+	var saved memory.Details
 	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "memory_save", save, "")), &saved))
 	check.Equal(t, "the kind", saved.Kind, "preference")
 	if text, failed := called(t, s, "memory_save", map[string]any{"conversation": here, "content": "x", "kind": "wish"}); !failed || !strings.Contains(text, "wish") {

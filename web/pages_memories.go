@@ -75,7 +75,7 @@ func listedMemory(m memory.Memory) g.Node {
 }
 
 func memoryPage(v *visit) error {
-	var m memoryAnswer
+	var m memory.Details
 	if err := v.get("/api/memories/"+url.PathEscape(v.PathValue("id")), nil, &m); err != nil {
 		return err
 	}

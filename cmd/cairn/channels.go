@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/chat"
 	"cairn/store"
 )
 
@@ -56,7 +57,7 @@ func (r channelRow) String() string {
 	if !r.Last.IsZero() {
 		last = moment(r.Last)
 	}
-	return fmt.Sprintf("%s\t%d\t%s\t%s", r.Channel, r.Messages, last, inOneLine(r.Name))
+	return fmt.Sprintf("%s\t%d\t%s\t%s", r.Channel, r.Messages, last, chat.OneLine(r.Name))
 }
 
 // defaultTo is the help of --channel where defaultConversation chooses.

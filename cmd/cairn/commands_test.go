@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/chat"
 	"cairn/internal/check"
 )
 
@@ -76,7 +77,7 @@ func TestConfigCheck(t *testing.T) {
 	file := p.write("good.toml", "workers = 2")
 	t.Run("what differs is shown", func(t *testing.T) {
 		check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers = 2\n")
-		want := `{"ok":true,"file":"good.toml","changed":[{"table":"","key":"workers","value":2}],"faults":[]}` + "\n"
+		want := `{"ok":true,"file":"good.toml","changed":[{"key":"workers","value":2}],"faults":[]}` + "\n"
 		check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), want)
 	})
 	t.Run("errors are printed for people and programs", func(t *testing.T) {
@@ -89,9 +90,9 @@ func TestConfigCheck(t *testing.T) {
 }
 
 // messagesOf reads a transcript's messages.
-func messagesOf(t *testing.T, out string) []row {
+func messagesOf(t *testing.T, out string) []chat.Record {
 	t.Helper()
-	return slices.DeleteFunc(parse[row](t, out), func(r row) bool { return r.Seq == 0 })
+	return slices.DeleteFunc(parse[chat.Record](t, out), func(r chat.Record) bool { return r.Seq == 0 })
 }
 
 // past is a recorded conversation of n messages.
@@ -149,7 +150,7 @@ func TestImport(t *testing.T) {
 	t.Run("the transcript tells where messages were summarized", func(t *testing.T) {
 		said, lines := int64(0), 0
 		out := p.must("", "transcript", "--channel", "past", "--json")
-		rows := parse[row](t, out)
+		rows := parse[chat.Record](t, out)
 		for i, line := range parse[appliedLine](t, out) {
 			if rows[i].Seq > 0 {
 				said = rows[i].Seq
@@ -177,7 +178,7 @@ func TestImport(t *testing.T) {
 	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
 		p.must("hello\n", "chat")
 		p.fails(exitInUse, "--channel", "import", "b.jsonl")
-		if rows := parse[row](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
+		if rows := parse[chat.Record](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
 			t.Errorf("got %d messages, first %q", len(rows), rows[0].Text)
 		}
 	})

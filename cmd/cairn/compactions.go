@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/chat"
 	"cairn/store"
 )
 
@@ -104,7 +105,7 @@ func (c compactionRow) String() string {
 	}
 	return strings.Join([]string{
 		strconv.FormatInt(c.ID, 10), shortTime(c.Time, time.Now()), channel, c.Trigger, c.Kind, c.State,
-		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, inOneLine(cmp.Or(c.Model, c.By)), inOneLine(c.Error),
+		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, chat.OneLine(cmp.Or(c.Model, c.By)), chat.OneLine(c.Error),
 	}, "\t")
 }
 

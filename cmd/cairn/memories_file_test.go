@@ -40,7 +40,7 @@ func TestMemoriesExportToFile(t *testing.T) {
 		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
 		check.HasPrefix(t, "blank lines", out, "# terminal:")
 		check.Equal(t, "channels in the file", strings.Count(out, "\n\n# "), strings.Count(out, "# terminal:")-1)
-		check.Contains(t, "output", out, "# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
+		check.Contains(t, "output", out, "# terminal:general\n", "# terminal:garden\n", ") fact: the standup is at 9:30 (Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
 		check.Lacks(t, "forgotten memories", out, "coffee")
 	})
 	t.Run("a filter holds for files too", func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/internal/check"
-
 	"cairn/memory"
 	"cairn/store"
 )
@@ -22,7 +22,7 @@ type kept struct {
 	State        string
 	Pinned       bool
 	SupersededBy int64 `json:"superseded_by"`
-	Messages     []row
+	Messages     []chat.Record
 	Chain        []kept
 }
 
@@ -96,8 +96,8 @@ func TestMemoriesChangeCommands(t *testing.T) {
 			do, state, again string
 			pinned           bool
 		}{
-			{"forget", "forgotten", "was forgotten before", false},
-			{"restore", "active", "is not forgotten: it is active", false},
+			{"forget", "forgotten", "forget memory 2: it is forgotten", false},
+			{"restore", "active", "restore memory 2: it is active", false},
 			{"pin", "active", "", true},
 			{"unpin", "active", "", false},
 		} {
@@ -113,7 +113,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 			}
 		}
 		p.must("", "memories", "forget", "2")
-		p.fails(exitFailed, "it is forgotten", "memories", "pin", "2")
+		p.fails(exitFailed, "pin memory 2: it is forgotten", "memories", "pin", "2")
 		got := list("--state", "forgotten")
 		check.Len(t, "forgotten memories", got, 1)
 		check.Equal(t, "id of the forgotten memory", got[0].ID, 2)
@@ -153,7 +153,7 @@ func TestMemoriesShow(t *testing.T) {
 	db := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Join(p.dir, "data")}))(t)
 	c := check.Must(db.Find(t.Context(), "terminal:general"))(t)
 	var said []int64 // what Ada said
-	for _, r := range parse[row](t, p.must("", "transcript", "--json")) {
+	for _, r := range parse[chat.Record](t, p.must("", "transcript", "--json")) {
 		if r.Author == "Ada" {
 			said = append(said, r.Seq)
 		}
@@ -175,8 +175,8 @@ func TestMemoriesShow(t *testing.T) {
 	check.NoError(t, db.Close())
 	t.Run("it shows the messages and the chain, both ways", func(t *testing.T) {
 		for id, want := range map[string][]string{
-			"1": {"1  Ada lives in Oslo", "superseded  by 2     identity    Ada lives in Bergen", "Ada: I live in Oslo", "state       superseded", "saved by    assistant"},
-			"2": {"2  Ada lives in Bergen", "supersedes  1     identity    Ada lives in Oslo", "superseded)", "I live in Bergen"},
+			"1": {"1  Ada lives in Oslo", "superseded  by (2) identity: Ada lives in Bergen", "Ada: I live in Oslo", "state       superseded", "saved by    assistant"},
+			"2": {"2  Ada lives in Bergen", "supersedes  (1) identity: Ada lives in Oslo", "superseded by 2)", "I live in Bergen"},
 			"3": {"expires     3000-01-02 00:00"},
 		} {
 			out := p.must("", "memories", "show", id)

@@ -17,41 +17,28 @@ import (
 // stateChange is a command that changes a memory.
 type stateChange struct {
 	use, short, long, done string
-	state                  string // the memory's state afterwards; empty: the store decides
-	permanent              bool   // asks for confirmation, or requires --yes
+	permanent              bool // asks for confirmation, or requires --yes
 	do                     func(memory.AllMemories, context.Context, int64) error
-	whyNot                 func(memory.Memory) error // explains why the store had nothing to change; may be nil
 }
 
 var stateChanges = []stateChange{
 	{
 		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
-		done: "Forgotten (restore undoes it, the messages it came from stay)", state: "forgotten",
-		do: memory.AllMemories.Forget,
-		whyNot: func(m memory.Memory) error {
-			return fmt.Errorf("memory %d was forgotten before: `cairn memories restore %d` takes that back", m.ID, m.ID)
-		},
+		done: "Forgotten (restore undoes it, the messages it came from stay)", do: memory.AllMemories.Forget,
 	},
-	{
-		use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.AllMemories.Restore,
-		whyNot: func(m memory.Memory) error { return fmt.Errorf("memory %d is not forgotten: it is %s", m.ID, m.State) },
-	},
+	{use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.AllMemories.Restore},
 	{
 		use: "purge", short: "Delete a memory for good; its messages stay",
 		long: `Delete a memory for good: its row, its words in the index, and what tied it to messages.
 What it superseded is superseded by what superseded it. The messages stay.`,
-		done: "Purged (the messages it came from stay)", state: "purged", permanent: true, do: memory.AllMemories.Purge,
+		done: "Purged (the messages it came from stay)", permanent: true, do: memory.AllMemories.Purge,
 	},
-	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true), whyNot: notCurrent},
-	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false), whyNot: notCurrent},
+	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true)},
+	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false)},
 }
 
 func pinned(is bool) func(memory.AllMemories, context.Context, int64) error {
 	return func(all memory.AllMemories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
-}
-
-func notCurrent(m memory.Memory) error {
-	return fmt.Errorf("memory %d is not recalled, so it cannot be pinned or unpinned: it is %s", m.ID, m.State)
 }
 
 // confirm asks the person at the terminal; without a terminal it returns an error.
@@ -77,7 +64,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Example: "  cairn memories " + f.use + " 12",
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withMemory(cmd, ids[0], func(db *store.Store, details memoryDetails) error {
+			return a.withMemory(cmd, ids[0], func(db *store.Store, details memory.Details) error {
 				m := details.Memory
 				if f.permanent && !yes {
 					if err := a.confirm(fmt.Sprintf("Delete memory %d for good, %q?", m.ID, m.Content)); err != nil {
@@ -85,19 +72,16 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 					}
 				}
 				err := f.do(memory.In(db), cmd.Context(), m.ID)
-				if errors.Is(err, store.ErrNotFound) && f.whyNot != nil {
-					return f.whyNot(m)
-				}
 				if err != nil {
 					return err
 				}
-				if f.state != "" {
-					m.State = f.state
+				if f.permanent {
+					m.State = "purged"
 				} else if m, _, err = memory.In(db).Get(cmd.Context(), m.ID); err != nil {
 					return err
 				}
 				if s.json {
-					return a.show(a.out, memoryRow{Memory: m}, true)
+					return a.show(a.out, m, true)
 				}
 				return a.show(a.out, sentence(f.done+": "+m.Content), false)
 			})

@@ -3,7 +3,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,28 +81,12 @@ func writeMarkdown(to io.Writer) exporter {
 			}
 			before = "\n"
 		}
-		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "unknown speaker"), moment(e.SaidAt)}
-		if e.About != "" && e.About != e.Speaker {
-			notes = append(notes, "about "+e.About)
-		}
-		if e.Pinned {
-			notes = append(notes, "pinned")
-		}
-		if e.State != "active" {
-			notes = append(notes, e.State)
-		}
-		if e.SupersededBy != 0 {
-			notes = append(notes, fmt.Sprintf("superseded by memory %d", e.SupersededBy))
-		}
-		if !e.Expires.IsZero() {
-			notes = append(notes, "until "+moment(e.Expires))
-		}
-		_, err := fmt.Fprintf(to, "- **%s** %s  \n  (%s)\n", e.Kind, plainMarkdown(e.Content), plainMarkdown(strings.Join(notes, ", ")))
+		_, err := fmt.Fprintf(to, "- %s\n", plainMarkdown(e.Memory.String()))
 		for _, m := range from {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(to, "  - %s\n", plainMarkdown(rowOf(m).String()))
+			_, err = fmt.Fprintf(to, "  - %s\n", plainMarkdown(chat.RecordOf(m).String()))
 		}
 		return err
 	}
@@ -114,7 +97,7 @@ var markdownMarks = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `
 
 // plainMarkdown returns text as one line that Markdown shows unchanged.
 func plainMarkdown(text string) string {
-	return markdownMarks.Replace(strings.Join(strings.Fields(text), " "))
+	return markdownMarks.Replace(chat.OneLine(text))
 }
 
 func newMemoriesImport(a *app) *cobra.Command {

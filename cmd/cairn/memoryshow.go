@@ -23,8 +23,8 @@ func newMemoriesShow(a *app) *cobra.Command {
 		Example: `  cairn memories show 12`,
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withMemory(cmd, ids[0], func(_ *store.Store, m memoryDetails) error {
-				return a.show(a.out, m, s.json)
+			return a.withMemory(cmd, ids[0], func(_ *store.Store, m memory.Details) error {
+				return a.show(a.out, shownMemory{m}, s.json)
 			})
 		},
 	}
@@ -32,14 +32,10 @@ func newMemoriesShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// memoryDetails is a memory with the messages it came from, and its chain.
-type memoryDetails struct {
-	memory.Memory
-	Messages []row       `json:"messages"`
-	Chain    []memoryRow `json:"chain"` // oldest first, including the memory itself; empty: no chain
-}
+// shownMemory is the output of memories show.
+type shownMemory struct{ memory.Details }
 
-func (m memoryDetails) String() string {
+func (m shownMemory) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d  %s\n\n", m.ID, m.Content)
 	line := func(name, value string) { fmt.Fprintf(&b, "%-12s%s\n", name, cmp.Or(value, "-")) }
@@ -85,31 +81,18 @@ func (m memoryDetails) String() string {
 }
 
 // withMemory calls do with the memory that has this id.
-func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, memoryDetails) error) error {
+func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, memory.Details) error) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return wrongUse(cmd, fmt.Errorf("%q is no memory's number: `cairn memories list` shows them", id))
 	}
 	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-		m, messages, err := memory.In(db).Get(cmd.Context(), n)
+		details, err := memory.In(db).Details(cmd.Context(), n)
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` shows what there is", n, store.ErrNotFound)
 		}
 		if err != nil {
 			return err
-		}
-		chain, err := memory.In(db).Chain(cmd.Context(), n)
-		if err != nil {
-			return err
-		}
-		details := memoryDetails{Memory: m, Messages: []row{}, Chain: []memoryRow{}}
-		for _, message := range messages {
-			details.Messages = append(details.Messages, rowOf(message))
-		}
-		if len(chain) > 1 {
-			for _, one := range chain {
-				details.Chain = append(details.Chain, memoryRow{Memory: one})
-			}
 		}
 		return do(db, details)
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -80,7 +81,7 @@ func (s memoryStats) list(name string, counts []memory.Count) string {
 	}
 	rows := table{{strings.ToUpper(name), "", ""}}
 	for _, c := range shown {
-		label := inOneLine(c.Name)
+		label := chat.OneLine(c.Name)
 		if label == "" {
 			label = "(no one)"
 		}

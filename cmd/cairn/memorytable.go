@@ -1,4 +1,4 @@
-// Output formats of memories: a table, one line in other reports, JSON, CSV.
+// Output formats of a list of memories: a table, JSON, CSV.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/terminal"
 )
@@ -20,13 +21,16 @@ func (a *app) showMemories(memories []memory.Memory, s selection) error {
 	}
 	var rows []fmt.Stringer
 	for _, m := range memories {
-		rows = append(rows, memoryCells{memoryRow{Memory: m, named: s.channel == ""}})
+		rows = append(rows, memoryCells{Memory: m, named: s.channel == ""})
 	}
 	return a.showTable("ID\tKIND\tSAID\tBY\tABOUT\tMEMORY\tCHANNEL\tNOTES", rows, s.json)
 }
 
 // memoryCells is a memory as a row of a table.
-type memoryCells struct{ memoryRow }
+type memoryCells struct {
+	memory.Memory
+	named bool // whether the row names its channel
+}
 
 func (m memoryCells) String() string {
 	about, channel := "", ""
@@ -37,32 +41,14 @@ func (m memoryCells) String() string {
 		channel = m.Conversation
 	}
 	cells := []string{
-		strconv.FormatInt(m.ID, 10), m.Kind, m.SaidAt.Local().Format(time.DateOnly), inOneLine(m.Speaker),
-		inOneLine(about), inOneLine(m.Content), channel, strings.Join(m.marks(), ", "),
+		strconv.FormatInt(m.ID, 10), m.Kind, m.SaidAt.Local().Format(time.DateOnly), chat.OneLine(m.Speaker),
+		chat.OneLine(about), chat.OneLine(m.Content), channel, strings.Join(m.marks(), ", "),
 	}
 	return strings.Join(cells, "\t")
 }
 
-// memoryRow is a memory in one line.
-type memoryRow struct {
-	memory.Memory
-	named bool // whether the row names its channel
-}
-
-func (m memoryRow) String() string {
-	notes := []string{m.SaidAt.Local().Format(time.DateOnly)}
-	if m.Speaker != "" {
-		notes = append(notes, inOneLine(m.Speaker))
-	}
-	if m.named {
-		notes = append(notes, m.Conversation)
-	}
-	notes = append(notes, m.marks()...)
-	return fmt.Sprintf("%-5d %-11s %s (%s)", m.ID, m.Kind, inOneLine(m.Content), strings.Join(notes, ", "))
-}
-
 // marks lists what is unusual about a memory: pinned, or not active.
-func (m memoryRow) marks() (marks []string) {
+func (m memoryCells) marks() (marks []string) {
 	if m.Pinned {
 		marks = append(marks, "pinned")
 	}

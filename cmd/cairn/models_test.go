@@ -56,7 +56,7 @@ func TestKeyInFileWarns(t *testing.T) {
 	for _, command := range [][]string{{"config", "check"}, {"config", "check", "--json"}, {"chat"}, {"doctor"}} {
 		r := p.run("", command...)
 		all := r.out + r.err
-		for _, want := range []string{"file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers] number 1"} {
+		for _, want := range []string{"file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers.1]"} {
 			if !strings.Contains(strings.ReplaceAll(all, `\"`, `"`), want) {
 				t.Errorf("cairn %s: want %q in %s", strings.Join(command, " "), want, all)
 			}

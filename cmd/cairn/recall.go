@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
@@ -93,7 +94,7 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		if i == 0 && !l.json {
 			fmt.Fprintln(a.out, "Remembered:")
 		}
-		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), memoryRow{Memory: m, named: m.Conversation != in}}, l.json); err != nil {
+		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), m, m.Conversation != in}, l.json); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,10 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 			}
 			fmt.Fprintln(a.out, "Said:")
 		}
-		if err := a.show(a.out, recalledMessage{l.score(m.Score, m.Parts), rowOf(m.Message), m.Passage(matchShown)}, l.json); err != nil {
+		found := recalledMessage{score: l.score(m.Score, m.Parts), Message: chat.RecordOf(m.Message), Match: m.Passage(matchShown)}
+		m.Text, m.Attachments = found.Match, nil
+		found.line = chat.RecordOf(m.Message).String()
+		if err := a.show(a.out, found, l.json); err != nil {
 			return err
 		}
 	}
@@ -138,10 +142,17 @@ func (s score) String() string {
 // recalledMemory is a memory in the results.
 type recalledMemory struct {
 	score
-	Memory memoryRow `json:"memory"`
+	Memory memory.Memory `json:"memory"`
+	named  bool          // whether its channel is printed
 }
 
-func (m recalledMemory) String() string { return m.Memory.String() + m.score.String() }
+func (m recalledMemory) String() string {
+	from := ""
+	if m.named {
+		from = " from " + m.Memory.Conversation
+	}
+	return m.Memory.String() + from + m.score.String()
+}
 
 // matchShown is how many characters of a message or a file are printed.
 const matchShown = 600
@@ -149,12 +160,9 @@ const matchShown = 600
 // recalledMessage is a message in the results, with the part of it that matched.
 type recalledMessage struct {
 	score
-	Message row    `json:"message"`
-	Match   string `json:"match"`
+	Message chat.Record `json:"message"`
+	Match   string      `json:"match"`
+	line    string      // the message with Match in place of its text
 }
 
-func (m recalledMessage) String() string {
-	shown := m.Message
-	shown.Text, shown.attachments = m.Match, nil
-	return shown.String() + m.score.String()
-}
+func (m recalledMessage) String() string { return m.line + m.score.String() }

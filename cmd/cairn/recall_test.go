@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/internal/check"
 )
 
@@ -12,7 +13,7 @@ import (
 type recallFound struct {
 	Score   float64
 	Parts   []struct{ Name string }
-	Message *row
+	Message *chat.Record
 	Memory  *struct{ Kind, Content string }
 }
 
@@ -72,7 +73,7 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 	t.Run("memories come first", func(t *testing.T) {
 		p.must("/remember the hotel has no lift\n", "chat")
 		out := p.must("", "recall", "hotel", "--channel", "general")
-		check.HasPrefix(t, "out", out, "Remembered:\n1     fact        the hotel has no lift (")
+		check.HasPrefix(t, "out", out, "Remembered:\n(1) fact: the hotel has no lift (")
 		check.Contains(t, "out", out, "\n\nSaid:\n")
 		all := parse[recallFound](t, p.must("", "recall", "hotel", "--kind", "fact", "--json"))
 		if len(all) != 1 || all[0].Memory == nil || all[0].Memory.Content != "the hotel has no lift" {

@@ -32,7 +32,7 @@ func TestAgentEditsApply(t *testing.T) {
 		t.Errorf("got agent %+v", a)
 	}
 	check.Equal(t, "learned facts of the other agent's model were lost", now.agents["b"].Model, old.agents["b"].Model)
-	check.Contains(t, "log", s.log.String(), `agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents ")
+	check.Contains(t, "log", s.log.String(), `agents.a.context_window`, `agents.a.instructions`, `agents.a.compaction.model`, "bindings.1.respond", "changed=\"[agents ")
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
 	check.Equal(t, "recalled tokens after the edit", now.agents["b"].Recall, 600)

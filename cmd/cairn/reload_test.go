@@ -218,7 +218,7 @@ func TestEditBetweenTurns(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	l.say(`{"text":"/settings background_threshold"}`)
-	l.until(`[agents.compaction] of agent \"a\"`)
+	l.until(`[agents.a.compaction]`)
 	l.say(`{"text":"/settings keep_first"}`)
 	l.until("keep_first = 3 (set here by Ada)")
 	l.end()

@@ -63,7 +63,7 @@ func TestScreen(t *testing.T) {
 		check.Contains(t, "output", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
-		rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n"))
+		rows := parse[chat.Record](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n"))
 		check.Len(t, "rows", rows, 5)
 		check.Equal(t, "first row", rows[0].Text, said)
 	})
@@ -88,10 +88,10 @@ func TestRows(t *testing.T) {
 		{"a call", chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, `assistant: → memory_search {"query": "tea tea `, false},
 		{"words and a call", chat.Message{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{call}}, "assistant: I look.\n       → memory_search", false},
 	} {
-		r := rowOf(test.row)
+		r := chat.RecordOf(test.row)
 		text := r.String()
-		if r.isEmpty() != test.silent || !strings.Contains(text, test.want) || len([]rune(text)) > 160 {
-			t.Errorf("%s: silent %t, %q", test.name, r.isEmpty(), text)
+		if r.Empty() != test.silent || !strings.Contains(text, test.want) || len([]rune(text)) > 160 {
+			t.Errorf("%s: silent %t, %q", test.name, r.Empty(), text)
 		}
 	}
 }

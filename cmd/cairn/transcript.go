@@ -3,76 +3,17 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
-	"fmt"
 	"math"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"cairn/chat"
-	"cairn/llm"
 	"cairn/store"
 )
 
 // page is how many messages are read at once.
 const page = 500
-
-// row is a message in the output.
-type row struct {
-	chat.Record
-
-	calls       []llm.Call // only in the output for people
-	attachments []string   // descriptions of attachments, only in the output for people
-}
-
-func rowOf(m chat.Message) row {
-	r := row{Record: chat.RecordOf(m), calls: m.Calls}
-	for _, a := range m.Attachments {
-		r.attachments = append(r.attachments, a.Words())
-	}
-	return r
-}
-
-// isEmpty reports whether there is nothing to show: some models answer with empty text after a tool
-// call.
-func (r row) isEmpty() bool {
-	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.calls) == 0
-}
-
-func (r row) String() string {
-	var said []string
-	if r.Text != "" || len(r.calls)+len(r.attachments) == 0 {
-		said = append(said, r.Text)
-	}
-	said = append(said, r.attachments...)
-	for _, call := range r.calls {
-		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
-	}
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, moment(r.Time), cmp.Or(inOneLine(r.Author), string(r.Role)), indentRest(strings.Join(said, "\n")))
-}
-
-// indentRest indents all lines but the first, so that no text can imitate another message.
-func indentRest(text string) string {
-	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
-	return strings.Join(lines, "\n       ")
-}
-
-// inOneLine returns text without line breaks.
-func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// maxCallShown limits the text of a tool call in the output for people, in characters.
-const maxCallShown = 100
-
-// oneLine returns text as one short line.
-func oneLine(text string) string {
-	runes := []rune(inOneLine(text))
-	if len(runes) > maxCallShown {
-		return string(runes[:maxCallShown]) + "…"
-	}
-	return string(runes)
-}
 
 func newTranscript(a *app) *cobra.Command {
 	var name string
@@ -121,8 +62,8 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 				if err := before(m.Seq); err != nil {
 					return err
 				}
-				r := rowOf(m)
-				if r.isEmpty() && !asJSON {
+				r := chat.RecordOf(m)
+				if r.Empty() && !asJSON {
 					continue
 				}
 				if err := a.show(out, r, asJSON); err != nil {
