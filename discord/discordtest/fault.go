@@ -1,7 +1,11 @@
 // Faults of the gateway on demand.
 package discordtest
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/bwmarrin/discordgo"
+)
 
 // Handshake is how one connection to the gateway fails at its start.
 type Handshake struct {
@@ -19,7 +23,7 @@ func (c *connection) playHandshake() (done bool, code int) {
 	switch {
 	case h.SilentReady:
 	case h.Op == opReconnect, h.Op == opInvalidSession:
-		c.push(frame{data: encode(packet{Op: h.Op, Data: encode(false)})})
+		c.push(packet(h.Op, false))
 	case h.Close != 0:
 		return true, h.Close
 	default:
@@ -41,12 +45,10 @@ func (s *Server) onEach(f func(w *world, c *connection)) {
 	})
 }
 
-func (s *Server) sendEach(p packet) {
-	s.onEach(func(_ *world, c *connection) { c.push(frame{data: encode(p)}) })
-}
-
 // Reconnect sends op 7: the client should reconnect and resume.
-func (s *Server) Reconnect() { s.sendEach(packet{Op: opReconnect}) }
+func (s *Server) Reconnect() {
+	s.onEach(func(_ *world, c *connection) { c.push(packet(opReconnect, nil)) })
+}
 
 // Invalidate sends op 9. Unless resumable is true, the session is forgotten, and an IDENTIFY on the
 // same connection starts another.
@@ -56,7 +58,7 @@ func (s *Server) Invalidate(resumable bool) {
 			delete(w.sessions, c.session.id)
 			c.session = nil
 		}
-		c.push(frame{data: encode(packet{Op: opInvalidSession, Data: encode(resumable)})})
+		c.push(packet(opInvalidSession, resumable))
 	})
 }
 
@@ -100,11 +102,11 @@ func (s *Server) Repeat(n int) {
 	s.do(func(w *world) {
 		for _, session := range w.sessions {
 			for _, raw := range session.sent[max(0, len(session.sent)-n):] {
-				var p packet
+				var p discordgo.Event
 				if err := json.Unmarshal(raw, &p); err != nil {
 					panic(err)
 				}
-				w.send(session, event{name: p.Type, data: p.Data})
+				w.send(session, event{name: p.Type, data: p.RawData})
 			}
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 )
 
@@ -133,7 +134,7 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 			c.push(frame{close: CloseDecodeError})
 		case !c.handshake.SilentHello:
 			hello := map[string]any{"heartbeat_interval": w.options.Heartbeat.Milliseconds()}
-			c.push(frame{data: encode(packet{Op: opHello, Data: encode(hello)})})
+			c.push(packet(opHello, hello))
 		}
 	})
 	return ok
@@ -205,8 +206,8 @@ func (s *Server) read(c *connection) {
 }
 
 func isHeartbeat(data []byte) bool {
-	var p packet
-	return json.Unmarshal(data, &p) == nil && p.Op == opHeartbeat
+	var p discordgo.Event
+	return json.Unmarshal(data, &p) == nil && p.Operation == opHeartbeat
 }
 
 // ended records how the client disconnected. Closing with 1000 or 1001 ends the session; otherwise

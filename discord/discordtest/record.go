@@ -4,6 +4,8 @@ package discordtest
 import (
 	"slices"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // Connection is one connection of the client to the gateway.
@@ -11,7 +13,7 @@ type Connection struct {
 	At          time.Time
 	Open        bool
 	Identify    bool
-	Intents     int // of the IDENTIFY
+	Intents     discordgo.Intent // of the IDENTIFY
 	Resume      bool
 	ResumeSeq   int // of the RESUME
 	Heartbeats  int
@@ -65,24 +67,18 @@ func (s *Server) Messages(channel string) []Message {
 // Sent returns the client's messages in a channel, oldest first, each with its final content,
 // including deleted ones. Ephemeral responses and those still loading are only in Interaction.
 func (s *Server) Sent(channel string) []Message {
-	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID && m.Flags&FlagLoading == 0 })
+	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID && m.Flags&discordgo.MessageFlagsLoading == 0 })
 }
 
 func (s *Server) messages(channel string, want func(*Message) bool) (all []Message) {
 	s.view(func(w *world) {
 		for _, m := range w.messages[channel] {
 			if want(m) {
-				all = append(all, m.copy())
+				all = append(all, *m)
 			}
 		}
 	})
 	return all
-}
-
-func (m *Message) copy() Message {
-	c := *m
-	c.Edits, c.Reactions = slices.Clone(m.Edits), slices.Clone(m.Reactions)
-	return c
 }
 
 // Interaction returns the current state of an interaction.
@@ -90,21 +86,20 @@ func (s *Server) Interaction(id string) (i Interaction) {
 	s.view(func(w *world) {
 		i = *must(w.interactions, id, "interaction")
 		if i.Answer != nil {
-			m := i.Answer.copy()
+			m := *i.Answer
 			i.Answer = &m
 		}
-		i.Choices = slices.Clone(i.Choices)
-		i.loading, i.source, i.followups = nil, nil, nil // not copies
-		i.Followups = nil
-		for _, m := range w.interactions[id].followups {
-			i.Followups = append(i.Followups, m.copy())
+		i.loading, i.source, i.Followups = nil, nil, slices.Clone(i.Followups)
+		for n, m := range i.Followups {
+			copied := *m
+			i.Followups[n] = &copied
 		}
 	})
 	return i
 }
 
 // Commands returns the registered commands.
-func (s *Server) Commands() (all []Command) {
-	s.view(func(w *world) { all = slices.Clone(w.commands) })
+func (s *Server) Commands() (all []*discordgo.ApplicationCommand) {
+	s.view(func(w *world) { all = w.commands })
 	return all
 }

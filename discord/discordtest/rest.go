@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // query is a request as passed to an endpoint.
@@ -218,20 +220,20 @@ func (w *world) getGatewayBot(query) any {
 
 func (w *world) getApplication(query) any {
 	flags := 1 << 19 // GATEWAY_MESSAGE_CONTENT_LIMITED: for a bot in fewer than 100 servers
-	if w.options.Forbidden&IntentMessageContent != 0 {
+	if w.options.Forbidden&discordgo.IntentMessageContent != 0 {
 		flags = 0
 	}
 	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
 }
 
 func (w *world) getChannel(q query) any {
-	return *w.channelOf(q)
+	return w.channelOf(q)
 }
 
 func (w *world) getGuilds(query) any {
-	all := []map[string]any{}
+	all := []discordgo.UserGuild{}
 	for _, g := range w.guilds {
-		all = append(all, map[string]any{"id": g.ID, "name": g.Name, "owner": false, "permissions": "0"})
+		all = append(all, discordgo.UserGuild{ID: g.ID, Name: g.Name})
 	}
 	return all
 }

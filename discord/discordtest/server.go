@@ -15,6 +15,8 @@ import (
 	"net/http/httptest"
 	"sync"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // Options configures a Server. The zero value behaves like Discord as documented.
@@ -31,7 +33,7 @@ type Options struct {
 
 	// Forbidden are the privileged intents that are disabled in the developer portal. Requesting one
 	// closes with 4014; without IntentMessageContent REST responses hide content too.
-	Forbidden int
+	Forbidden discordgo.Intent
 
 	// RefusePings rejects each message and edit that could notify someone, which is one without
 	// allowed_mentions with an empty parse. This is a requirement of the tests, not of Discord.
@@ -58,8 +60,8 @@ func set[T comparable](to *T, value T) {
 
 // Server is a Discord with one bot. All methods are safe for concurrent use.
 type Server struct {
-	URL string // of the REST API, without path and final slash: http://127.0.0.1:…
-	Bot User   // the client's user
+	URL string          // of the REST API, without path and final slash: http://127.0.0.1:…
+	Bot *discordgo.User // the client's user
 
 	options Options
 	http    *httptest.Server
