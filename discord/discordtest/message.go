@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
 // Message is a message of a channel, with guild_id and member only in events (Discord, Message:
@@ -234,14 +236,14 @@ func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
 // serveFile requires no token. Requests and Fail also apply to downloads, by their path.
 func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
 	record := &Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
-	s.exchange(rw, r, record, func(w *world, f *Fault) answer {
-		if f != nil && f.breaks() {
+	s.exchange(rw, r, record, func(w *world, f Fault) answer {
+		if f.breaks() {
 			return f.answer()
 		}
 		file, ok := w.files[r.URL.Path]
 		if !ok {
-			return answer{status: http.StatusNotFound, body: []byte("This content is no longer available.")}
+			return answer{Reply: loopback.Reply{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}}
 		}
-		return answer{status: http.StatusOK, header: http.Header{"Content-Type": {file.ContentType}}, body: file.Data}
+		return answer{Reply: loopback.Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {file.ContentType}}, Body: file.Data}}
 	})
 }

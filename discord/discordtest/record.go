@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
 // Connection is one connection of the client to the gateway.
@@ -84,7 +86,7 @@ func (s *Server) messages(channel string, want func(*Message) bool) (all []Messa
 // Interaction returns the current state of an interaction.
 func (s *Server) Interaction(id string) (i Interaction) {
 	s.view(func(w *world) {
-		i = *must(w.interactions, id, "interaction")
+		i = *loopback.Must(w.interactions, id, "interaction")
 		if i.Answer != nil {
 			m := *i.Answer
 			i.Answer = &m

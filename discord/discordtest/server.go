@@ -93,7 +93,7 @@ func (s *Server) Close() {
 		close(s.closed)
 	}
 	for c := range s.world.open {
-		_ = c.ws.Close() // even if the client has stopped reading
+		_ = c.Close() // even if the client has stopped reading
 	}
 	s.mu.Unlock()
 	s.sockets.Wait()

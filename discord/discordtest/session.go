@@ -4,11 +4,12 @@ package discordtest
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
 const (
@@ -34,10 +35,9 @@ type event struct {
 	message *Message // instead of data: a message whose content may have to be hidden
 }
 
-// packet returns a frame with a message other than an event (Discord, Gateway Events: Payload
-// Structure).
-func packet(op int, data any) frame {
-	return frame{data: encode(discordgo.Event{Operation: op, RawData: encode(data)})}
+// packet returns a message other than an event (Discord, Gateway Events: Payload Structure).
+func packet(op int, data any) []byte {
+	return loopback.Encode(discordgo.Event{Operation: op, RawData: loopback.Encode(data)})
 }
 
 func (w *world) dispatch(e event) {
@@ -53,14 +53,14 @@ func (w *world) send(s *session, e event) {
 	if e.message != nil {
 		data = w.visibleTo(*e.message, s.intents&discordgo.IntentMessageContent != 0)
 	}
-	p := encode(discordgo.Event{Operation: opDispatch, Type: e.name, Sequence: int64(len(s.sent) + 1), RawData: encode(data)})
+	p := loopback.Encode(discordgo.Event{Operation: opDispatch, Type: e.name, Sequence: int64(len(s.sent) + 1), RawData: loopback.Encode(data)})
 	s.sent = append(s.sent, p)
 	switch {
-	case s.conn == nil:
+	case s.conn == nil || s.conn.Ending():
 	case w.drop > 0:
 		w.drop--
 	default:
-		s.conn.push(frame{data: p})
+		s.conn.Send(p)
 	}
 }
 
@@ -91,11 +91,11 @@ func (w *world) begin(c *connection, intents discordgo.Intent) {
 func (w *world) resume(c *connection, s *session, seq int) {
 	if old := s.conn; old != nil && old != c {
 		old.session = nil
-		old.push(frame{cut: true})
+		old.Cut()
 	}
 	s.conn, c.session = c, s
 	for _, p := range s.sent[seq:] {
-		c.push(frame{data: p})
+		c.Send(p)
 	}
 	w.send(s, event{name: "RESUMED", data: map[string]any{}})
 }
@@ -115,14 +115,6 @@ func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 		}
 	}
 	return g
-}
-
-func encode(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("discordtest: encode %T: %v", v, err))
-	}
-	return b
 }
 
 // Close codes (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
@@ -159,7 +151,7 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	switch p.Operation {
 	case opHeartbeat:
 		c.record.Heartbeats++
-		c.push(packet(opHeartbeatAck, nil))
+		c.Send(packet(opHeartbeatAck, nil))
 	case opIdentify:
 		return w.identified(c, p.RawData)
 	case opResume:
@@ -207,7 +199,7 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 		return code
 	}
 	if soon { // Discord, Gateway: Max Concurrency: IDENTIFYs per 5 s, here one; op 9 is judgement
-		c.push(packet(opInvalidSession, false))
+		c.Send(packet(opInvalidSession, false))
 		return 0
 	}
 	w.begin(c, *id.Intents)
@@ -242,7 +234,7 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	}
 	switch {
 	case s == nil:
-		c.push(packet(opInvalidSession, false))
+		c.Send(packet(opInvalidSession, false))
 	case s.broken || r.Seq < 0 || r.Seq > len(s.sent):
 		return CloseInvalidSeq
 	default:

@@ -3,11 +3,12 @@
 package discordtest
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
 type world struct {
@@ -154,13 +155,9 @@ func (w *world) addChannel(announce string, c *discordgo.Channel) *discordgo.Cha
 	return c
 }
 
-func (w *world) user(id string) *discordgo.User       { return must(w.users, id, "user") }
-func (w *world) guild(id string) *discordgo.Guild     { return must(w.guilds, id, "guild") }
-func (w *world) channel(id string) *discordgo.Channel { return must(w.channels, id, "channel") }
+func (w *world) user(id string) *discordgo.User   { return loopback.Must(w.users, id, "user") }
+func (w *world) guild(id string) *discordgo.Guild { return loopback.Must(w.guilds, id, "guild") }
 
-func must[T any](m map[string]*T, id, what string) *T {
-	if v, ok := m[id]; ok {
-		return v
-	}
-	panic(fmt.Sprintf("discordtest: the script names a %s that is not there: %q", what, id))
+func (w *world) channel(id string) *discordgo.Channel {
+	return loopback.Must(w.channels, id, "channel")
 }

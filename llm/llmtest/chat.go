@@ -77,7 +77,7 @@ func (w chatWriter) finish(reason string) {
 	if !w.x.Request.usage {
 		return
 	}
-	u := w.x.counted()
+	u := w.x.Usage()
 	details := ""
 	if u.Cached+u.Written > 0 {
 		details = fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d}`, u.Cached, u.Written)

@@ -86,15 +86,15 @@ func (x *Exchange) answer() writer {
 	return x.out
 }
 
-// counted returns the usage that the response reports.
-func (x *Exchange) counted() llm.Usage {
-	if x.Counted == (llm.Usage{}) && x.visit.profile != nil {
+// Usage returns the usage that the response reports, so far.
+func (x *Exchange) Usage() llm.Usage {
+	switch {
+	case x.Counted != llm.Usage{}:
+		return x.Counted
+	case x.visit.profile != nil:
 		return x.visit.counted()
 	}
-	if x.Counted == (llm.Usage{}) {
-		return llm.Usage{Prompt: x.Request.Tokens(), Completion: 7}
-	}
-	return x.Counted
+	return llm.Usage{Prompt: x.Request.Tokens(), Completion: 7}
 }
 
 // Chunk streams one unnamed event, with JSON formatted as by fmt.Sprintf.
@@ -134,15 +134,6 @@ func (x *Exchange) Refuse(status int, retryAfter, body string) {
 // Reject responds with a status and an error in the wire's format.
 func (x *Exchange) Reject(status int, code, message string) {
 	x.Refuse(status, "", x.dialect.refusal(code, message))
-}
-
-// Usage returns what the model's profile has counted of the request, and of the response so far;
-// zero without a profile.
-func (x *Exchange) Usage() llm.Usage {
-	if x.visit.profile == nil {
-		return llm.Usage{}
-	}
-	return x.visit.counted()
 }
 
 // Differs describes where the request differs from the previous one with the same model and cache

@@ -26,7 +26,6 @@ type Model struct {
 
 	mu       sync.Mutex // guards the fields below
 	requests []llm.Request
-	blocks   [][]llm.Message
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -55,8 +54,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		}
 	}
 	m.mu.Lock()
-	m.blocks = append(m.blocks, slices.Clone(req.Messages)) // the caller continues to use its own
-	req.Messages = llm.Joined(req.Messages)                 // as a model's template joins them
+	req.Messages = llm.Joined(req.Messages) // as a model's template joins them
 	m.requests = append(m.requests, req)
 	n := len(m.requests)
 	m.mu.Unlock()
@@ -96,13 +94,6 @@ func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
-}
-
-// Blocks returns the messages of each request so far as they were passed, oldest first.
-func (m *Model) Blocks() [][]llm.Message {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.blocks)
 }
 
 // wait uses a timer, so that it takes no time in a testing/synctest bubble.

@@ -188,7 +188,7 @@ func (w *responsesWriter) finish(reason string) {
 }
 
 func (w *responsesWriter) done() {
-	u := w.x.counted()
+	u := w.x.Usage()
 	usage := fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}`,
 		u.Prompt, u.Cached, u.Written, u.Completion, u.Prompt+u.Completion)
 	end := func(status, details string) {

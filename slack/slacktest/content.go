@@ -1,9 +1,11 @@
-// Limits of the content of a message.
+// The content of messages: its limits, and files shared by people (messaging/working-with-files).
 package slacktest
 
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -132,4 +134,64 @@ func checkMetadata(raw string) {
 	}
 	refuseIf(json.Unmarshal([]byte(raw), &m) != nil, "invalid_metadata_format")
 	refuseIf(m.Entities == nil && (m.EventType == "" || m.EventPayload == nil), "invalid_metadata_schema")
+}
+
+// File is the content of a file.
+type File struct {
+	Name     string
+	Mimetype string // such as text/plain
+	Content  []byte
+}
+
+type file struct {
+	File
+	id, owner string
+}
+
+func (s *Server) addFileLocked(f File, owner string) string {
+	id := s.idLocked("F")
+	s.files[id] = &file{File: f, id: id, owner: owner}
+	return id
+}
+
+func (s *Server) fileObjectLocked(f *file) map[string]any {
+	url := s.http.URL + "/files-pri/" + f.id + "/" + f.Name
+	return map[string]any{
+		"id": f.id, "name": f.Name, "title": f.Name, "mimetype": f.Mimetype, "size": len(f.Content), "user": f.owner,
+		"filetype": strings.TrimPrefix(path.Ext(f.Name), "."), "mode": "hosted", "is_external": false,
+		"url_private": url, "url_private_download": url,
+	}
+}
+
+func (s *Server) fileObjectsLocked(ids []string) []map[string]any {
+	objects := make([]map[string]any, len(ids))
+	for i, id := range ids {
+		objects[i] = s.fileObjectLocked(s.files[id])
+	}
+	return objects
+}
+
+// serveDownload returns a file if the Authorization header has the bot token
+// (reference/objects/file-object#authentication). Otherwise it redirects to the sign-in page:
+// finally a 200 with HTML, which is easily mistaken for the file.
+func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("file")
+	s.serve(w, r, "files.download", args{"file": id}, func() reply {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		f := s.files[id]
+		switch {
+		case r.Header.Get("Authorization") != "Bearer "+BotToken || !s.granted("files:read"):
+			a := newReply(http.StatusFound, "text/html", nil, "not_authed")
+			a.Header.Set("Location", "/?redir="+r.URL.Path)
+			return a
+		case f == nil:
+			return newReply(http.StatusNotFound, "text/html", []byte("<html>not found</html>"), "file_not_found")
+		}
+		return newReply(http.StatusOK, f.Mimetype, f.Content, "")
+	})
+}
+
+func (s *Server) serveSignIn(w http.ResponseWriter, _ *http.Request) {
+	newReply(http.StatusOK, "text/html; charset=utf-8", []byte("<!DOCTYPE html><title>Sign in</title>"), "").Write(w)
 }

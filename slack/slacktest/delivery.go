@@ -90,7 +90,7 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 			envelope["retry_reason"] = "timeout"
 		}
 	}
-	k.sendLocked(envelope)
+	k.send(envelope)
 	return &d
 }
 

@@ -3,10 +3,11 @@ package slacktest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
+
+	"cairn/internal/loopback"
 )
 
 // responseUses is how often a response_url can be used
@@ -37,7 +38,7 @@ func (s *Server) Command(channel, person, command, text string) Interaction {
 		name = "directmessage"
 	}
 	in := s.interactionLocked(c.id, u.id, nil)
-	s.deliverLocked(kindCommand, "", mustJSON(map[string]any{
+	s.deliverLocked(kindCommand, "", loopback.Encode(map[string]any{
 		"token": "verification", "team_id": TeamID, "team_domain": "slacktest", "api_app_id": AppID,
 		"channel_id": c.id, "channel_name": name, "user_id": u.id, "user_name": u.name,
 		"command": command, "text": text, "response_url": in.ResponseURL, "trigger_id": in.TriggerID, "is_enterprise_install": "false",
@@ -63,7 +64,7 @@ func (s *Server) Press(channel, ts, person, actionID string) Interaction {
 	action := m.button(actionID)
 	action["action_ts"] = s.tsLocked()
 	in := s.interactionLocked(c.id, u.id, m)
-	s.deliverLocked(kindInteractive, "", mustJSON(map[string]any{
+	s.deliverLocked(kindInteractive, "", loopback.Encode(map[string]any{
 		"type": "block_actions", "token": "verification", "api_app_id": AppID,
 		"user":      map[string]string{"id": u.id, "username": u.name, "name": u.name, "team_id": TeamID},
 		"team":      map[string]string{"id": TeamID, "domain": "slacktest"},
@@ -150,12 +151,4 @@ func (s *Server) respondLocked(u *responseURL, body []byte) {
 	}
 	m.OnlyFor = u.user
 	c.messages = append(c.messages, m)
-}
-
-func mustJSON(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("slacktest: cannot be sent: %v", err))
-	}
-	return data
 }

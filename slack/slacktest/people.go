@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cairn/internal/loopback"
 )
 
 // Post is a message of a person or another bot.
@@ -224,7 +226,7 @@ func (s *Server) eventLocked(c *channel, event map[string]any) {
 // emitLocked wraps an event as described in apis/events-api#event-type-structure.
 func (s *Server) emitLocked(event map[string]any) string {
 	id := s.idLocked("Ev")
-	s.deliverLocked(kindEvent, id, mustJSON(map[string]any{
+	s.deliverLocked(kindEvent, id, loopback.Encode(map[string]any{
 		"token": "verification", "team_id": TeamID, "api_app_id": AppID, "type": "event_callback", "event": event,
 		"event_id": id, "event_time": time.Now().Unix(), "is_ext_shared_channel": false,
 		"authorizations": []map[string]any{{"team_id": TeamID, "user_id": BotUserID, "is_bot": true}},
@@ -232,14 +234,9 @@ func (s *Server) emitLocked(event map[string]any) string {
 	return id
 }
 
-func (s *Server) mustUserLocked(id string) *user       { return must(s.users, id, "user") }
-func (s *Server) mustChannelLocked(id string) *channel { return must(s.channels, id, "channel") }
-
-func must[T any](m map[string]*T, id, what string) *T {
-	if v, ok := m[id]; ok {
-		return v
-	}
-	panic(fmt.Sprintf("slacktest: no %s %q", what, id))
+func (s *Server) mustUserLocked(id string) *user { return loopback.Must(s.users, id, "user") }
+func (s *Server) mustChannelLocked(id string) *channel {
+	return loopback.Must(s.channels, id, "channel")
 }
 
 func (s *Server) mustMessageLocked(channel, ts string) (*channel, *Message) {

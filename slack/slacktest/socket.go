@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"cairn/internal/loopback"
 )
 
 // Socket is one open connection of the client.
@@ -16,13 +18,8 @@ type Socket struct {
 	ID int // from 1, in order of connecting
 
 	server *Server
-	conn   *websocket.Conn
-	wake   chan struct{} // capacity 1
+	out    *loopback.Socket
 	gone   chan struct{} // closed when reading has ended
-
-	// Guarded by the server's mu.
-	outbox []func() error // the writer's queue; an error ends the socket
-	frozen bool
 }
 
 // openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
@@ -36,7 +33,7 @@ func (s *Server) openConnection(args) answer {
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if f := s.faultFor("socket"); !s.sleep(r.Context(), f.Delay) || f.spoils() {
-		f.reply().write(w)
+		f.reply().Write(w)
 		return
 	}
 	ticket := r.URL.Query().Get("ticket")
@@ -58,7 +55,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return // Upgrade has responded
 	}
 	defer conn.Close()
-	k := &Socket{server: s, conn: conn, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	k := &Socket{server: s, out: loopback.NewSocket(conn), gone: make(chan struct{})}
 	if s.register(k) {
 		k.read()
 		s.remove(k)
@@ -76,7 +73,7 @@ func (s *Server) register(k *Socket) bool {
 	k.ID = s.connected
 	s.goLocked(k.write)
 	s.sockets = append(s.sockets, k)
-	k.sendLocked(map[string]any{
+	k.send(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
 		"connection_info": map[string]string{"app_id": AppID},
 		"debug_info":      map[string]any{"host": fmt.Sprintf("applink-%d", k.ID), "approximate_connection_time": 18060},
@@ -93,24 +90,12 @@ func (s *Server) remove(k *Socket) {
 
 // read handles acknowledgements until the connection ends. A frozen socket discards them.
 func (k *Socket) read() {
-	k.conn.SetPingHandler(func(data string) error {
-		if k.isFrozen() {
-			return nil
-		}
-		return k.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second))
-	})
-	k.conn.SetCloseHandler(func(int, string) error {
-		if k.isFrozen() {
-			return nil
-		}
-		return k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
-	})
 	for {
-		_, data, err := k.conn.ReadMessage()
+		_, data, err := k.out.ReadMessage()
 		if err != nil {
 			return
 		}
-		if !k.isFrozen() {
+		if !k.out.Frozen() {
 			k.server.acknowledge(data)
 		}
 	}
@@ -118,83 +103,16 @@ func (k *Socket) read() {
 
 // write writes the outbox and PINGs until the connection ends.
 func (k *Socket) write() {
-	defer k.conn.Close()
 	var ping <-chan time.Time
 	if every := k.server.opt.PingEvery; every > 0 {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		ping = ticker.C
 	}
-	for {
-		select {
-		case <-k.gone:
-			return
-		case <-k.server.done:
-			return
-		case <-ping:
-			if !k.isFrozen() && k.conn.WriteControl(websocket.PingMessage, []byte("Ping from slacktest"), time.Now().Add(time.Second)) != nil {
-				return
-			}
-		case <-k.wake:
-			for _, do := range k.take() {
-				if k.isFrozen() {
-					continue
-				}
-				if do() != nil {
-					return
-				}
-			}
-		}
-	}
+	k.out.Write(ping, k.gone)
 }
 
-func (k *Socket) take() []func() error {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	taken := k.outbox
-	k.outbox = nil
-	return taken
-}
-
-func (k *Socket) isFrozen() bool {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	return k.frozen
-}
-
-func (k *Socket) doLocked(do func() error) {
-	k.outbox = append(k.outbox, do)
-	k.wakeUp()
-}
-
-func (k *Socket) wakeUp() {
-	select {
-	case k.wake <- struct{}{}:
-	default: // the writer is already signaled
-	}
-}
-
-func (k *Socket) sendLocked(v any) {
-	k.sendRawLocked(mustJSON(v))
-}
-
-func (k *Socket) sendRawLocked(data []byte) {
-	k.doLocked(func() error {
-		if err := k.conn.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
-			return err
-		}
-		return k.conn.WriteMessage(websocket.TextMessage, data)
-	})
-}
-
-// close closes the connection with a close frame; it must be the last entry of an outbox.
-func (k *Socket) close() error {
-	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	if err := k.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)); err != nil {
-		return err
-	}
-	return k.conn.Close()
-}
+func (k *Socket) send(v any) { k.out.Send(loopback.Encode(v)) }
 
 // Sockets returns the open sockets, oldest first, including half-open ones.
 func (s *Server) Sockets() []*Socket {
@@ -208,24 +126,18 @@ func (s *Server) Sockets() []*Socket {
 // "link_disabled" it ends immediately.
 func (k *Socket) Disconnect(reason string) {
 	s := k.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k.disconnectLocked(reason)
+	k.send(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
 	if reason != "warning" {
-		k.doLocked(k.close)
+		k.out.End(websocket.CloseNormalClosure)
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.goLocked(func() {
 		if s.sleep(context.Background(), s.opt.WarnFor) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			k.doLocked(k.close)
+			k.out.End(websocket.CloseNormalClosure)
 		}
 	})
-}
-
-func (k *Socket) disconnectLocked(reason string) {
-	k.sendLocked(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
 }
 
 // SocketModeOff turns off the toggle in the app's settings: every socket is disconnected with the
@@ -247,20 +159,12 @@ func (s *Server) SocketModeOn() {
 }
 
 // Cut ends the connection without a close frame.
-func (k *Socket) Cut() { _ = k.conn.NetConn().Close() } // it may already be closed
+func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
 
 // Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not
 // even a PING, and everything received is lost. Slack does not notice, and still sends events
 // there.
-func (k *Socket) Freeze() {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	k.frozen = true
-}
+func (k *Socket) Freeze() { k.out.Freeze() }
 
 // SendRaw sends any text, such as an envelope of an unknown type, or invalid JSON.
-func (k *Socket) SendRaw(text string) {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	k.sendRawLocked([]byte(text))
-}
+func (k *Socket) SendRaw(text string) { k.out.Send([]byte(text)) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/internal/loopback"
 )
 
 type (
@@ -68,16 +71,10 @@ func refuseIf(wrong bool, code string, messages ...string) {
 
 // orRefusal returns the response of a handler, or the refusal that ended it.
 func orRefusal(respond func() reply) (a reply) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case refusal:
-			a = r.reply()
-		default:
-			panic(r)
-		}
-	}()
-	return respond()
+	if r, refused := loopback.Catch[refusal](func() { a = respond() }); refused {
+		return r.reply()
+	}
+	return a
 }
 
 func (r refusal) reply() reply {
@@ -89,14 +86,15 @@ func (r refusal) reply() reply {
 		body["needed"], body["provided"] = r.needed, r.provided
 	}
 	a := jsonReply(body)
-	if a.code, a.retry = r.code, r.retryAfter; r.status != 0 {
-		a.status = r.status
+	a.code, a.Status = r.code, cmp.Or(r.status, http.StatusOK)
+	if r.retryAfter > 0 {
+		a.Header.Set("Retry-After", fmt.Sprint(int(math.Ceil(r.retryAfter.Seconds()))))
 	}
 	return a
 }
 
 func jsonReply(v any) reply {
-	return reply{status: http.StatusOK, kind: "application/json; charset=utf-8", body: mustJSON(v)}
+	return newReply(http.StatusOK, "application/json; charset=utf-8", loopback.Encode(v), "")
 }
 
 // serveAPI also shows the token's scopes (authentication/installing-with-oauth).
