@@ -13,7 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-func unknown(code int, what string) error {
+func unknown(code int, what string) *apiError {
 	return &apiError{status: http.StatusNotFound, code: code, message: "Unknown " + what}
 }
 
@@ -59,9 +59,7 @@ func (w *world) createMessage(q query) any {
 			panic(invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message"))
 		}
 	}
-	if len(p.Nonce) > 0 && string(p.Nonce) != "null" {
-		m.Nonce = p.Nonce
-	}
+	m.Nonce = p.Nonce
 	w.fill(m, p)
 	if c.IsThread() && c.ThreadMetadata.Archived {
 		w.archive(c, false, false)
@@ -145,45 +143,35 @@ func (w *world) getMessage(q query) any {
 // permission to read the history (Discord, Message: Get Channel Messages).
 func (w *world) getMessages(q query) any {
 	c := w.channelOf(q)
-	anchor, which := "", ""
-	limit, err := strconv.Atoi(cmp.Or(q.URL.Query().Get("limit"), "50"))
+	parameters := q.URL.Query()
+	limit, err := strconv.Atoi(cmp.Or(parameters.Get("limit"), "50"))
 	refuseIf(err != nil || limit < 1 || limit > 100, invalid("limit", "NUMBER_TYPE_RANGE", "int value should be between 1 and 100."))
-	for _, name := range []string{"before", "after"} {
-		if id := q.URL.Query().Get(name); id != "" {
-			refuseIf(which != "", invalid(name, "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given."))
-			which, anchor = name, id
-		}
-	}
-	at, err := strconv.ParseUint(anchor, 10, 64)
-	refuseIf(which != "" && err != nil, invalid(which, "NUMBER_TYPE_COERCE", "Value is not snowflake."))
+	before, after := parameters.Get("before"), parameters.Get("after")
+	refuseIf(before != "" && after != "", invalid("after", "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given."))
+	at, err := strconv.ParseUint(cmp.Or(before, after, "0"), 10, 64)
+	refuseIf(err != nil, invalid("before", "NUMBER_TYPE_COERCE", "Value is not snowflake."))
 	var all []*Message
 	for _, m := range w.messages[c.ID] {
 		if !m.Deleted && w.may(c, discordgo.PermissionReadMessageHistory) {
 			all = append(all, m)
 		}
 	}
-	found := []Message{}
-	for _, m := range window(all, which, at, limit) {
-		found = append(found, w.shown(m))
+	if after != "" {
+		at++
 	}
-	slices.Reverse(found)
-	return found
-}
-
-// window returns the requested part of messages, oldest first.
-func window(all []*Message, which string, at uint64, limit int) []*Message {
-	split, there := slices.BinarySearchFunc(all, at, func(m *Message, at uint64) int { return cmp.Compare(id(m.ID), at) })
+	split, _ := slices.BinarySearchFunc(all, at, func(m *Message, at uint64) int { return cmp.Compare(id(m.ID), at) })
 	from, to := max(0, len(all)-limit), len(all)
-	switch which {
-	case "before":
+	switch {
+	case before != "":
 		from, to = max(0, split-limit), split
-	case "after":
-		if there {
-			split++
-		}
+	case after != "":
 		from, to = split, min(len(all), split+limit)
 	}
-	return all[from:to]
+	found := []Message{}
+	for _, m := range slices.Backward(all[from:to]) {
+		found = append(found, w.shown(m))
+	}
+	return found
 }
 
 func id(snowflake string) uint64 {

@@ -2,12 +2,11 @@
 package discordtest
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
-	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
 	"cairn/internal/loopback"
@@ -49,8 +48,7 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, http.StatusText(h.Refuse), h.Refuse)
 		return
 	}
-	upgrader := websocket.Upgrader{}
-	ws, err := upgrader.Upgrade(rw, r, nil)
+	ws, err := (&websocket.Upgrader{}).Upgrade(rw, r, nil)
 	if err != nil {
 		return // Upgrade has responded
 	}
@@ -63,14 +61,11 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.sockets.Done()
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		c.Write(nil, c.gone)
-	}()
+	var writer sync.WaitGroup
+	writer.Go(func() { c.Write(0, c.gone) })
 	s.read(c)
 	close(c.gone)
-	<-written
+	writer.Wait()
 	s.do(func(w *world) {
 		delete(w.open, c)
 		c.record.Open = false
@@ -84,12 +79,9 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 // String Params).
 func (s *Server) attach(c *connection, encoding string) (ok bool) {
 	s.do(func(w *world) {
-		select {
-		case <-s.closed:
+		if ok = s.life.Err() == nil; !ok {
 			return
-		default:
 		}
-		ok = true
 		s.sockets.Add(1)
 		w.open[c] = struct{}{}
 		w.connections = append(w.connections, c.record)
@@ -117,36 +109,26 @@ func (s *Server) read(c *connection) {
 			return
 		}
 		s.do(func(w *world) {
-			if c.Ending() {
+			if c.Ending.Load() {
 				return
 			}
 			if code := w.received(c, data); code != 0 {
 				c.End(code)
 			}
-			if isHeartbeat(data) && !c.Ending() {
-				_ = c.SetReadDeadline(time.Now().Add(w.options.HeartbeatWithin))
-			}
 		})
 	}
-}
-
-func isHeartbeat(data []byte) bool {
-	var p discordgo.Event
-	return json.Unmarshal(data, &p) == nil && p.Operation == opHeartbeat
 }
 
 // ended records how the client disconnected. Closing with 1000 or 1001 ends the session; otherwise
 // it can be resumed (Discord, Gateway: Initiating a Disconnect).
 func (w *world) ended(c *connection, err error) {
 	var code *websocket.CloseError
-	if !errors.As(err, &code) {
+	if !errors.As(err, &code) || c.Ending.Load() {
 		return
 	}
-	if !c.Ending() {
-		c.record.ClientClose = code.Code
-	}
+	c.record.ClientClose = code.Code
 	gaveUp := code.Code == websocket.CloseNormalClosure || code.Code == websocket.CloseGoingAway
-	if gaveUp && !c.Ending() && c.session != nil {
+	if gaveUp && c.session != nil {
 		delete(w.sessions, c.session.id)
 	}
 }
@@ -229,7 +211,7 @@ func (s *Server) Cut() {
 
 // HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
 func (s *Server) HalfOpen() {
-	s.onEach(func(_ *world, c *connection) { c.Freeze() })
+	s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) })
 }
 
 // Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
@@ -245,11 +227,7 @@ func (s *Server) Drop(n int) { s.do(func(w *world) { w.drop += n }) }
 func (s *Server) Repeat(n int) {
 	s.do(func(w *world) {
 		for _, session := range w.sessions {
-			for _, raw := range session.sent[max(0, len(session.sent)-n):] {
-				var p discordgo.Event
-				if err := json.Unmarshal(raw, &p); err != nil {
-					panic(err)
-				}
+			for _, p := range session.sent[max(0, len(session.sent)-n):] {
 				w.send(session, event{name: p.Type, data: p.RawData})
 			}
 		}

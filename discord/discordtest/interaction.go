@@ -3,6 +3,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -28,13 +29,12 @@ type Interaction struct {
 	Answered  time.Time                         // time of the first response; zero: none yet
 	Callback  discordgo.InteractionResponseType // of the first response
 	Ephemeral bool
-	Loading   bool                                        // deferred and not edited yet: people see that the bot is thinking
+	Loading   bool                                        // deferred and not edited yet; set only in copies
 	Answer    *Message                                    // current state of the original response; nil: none, or Loading
 	Choices   []*discordgo.ApplicationCommandOptionChoice // of an autocomplete
 	Followups []*Message
 
-	source  *Message // the message with the button
-	loading *Message // placeholder of the response while Loading
+	source *Message // the message with the button
 }
 
 // Option is the value of a command's parameter: a string or an int, which determines its type.
@@ -108,7 +108,7 @@ func (s *Server) interact(channel, user string, kind discordgo.InteractionType, 
 		c, u := w.channel(channel), w.user(user)
 		n := &Interaction{ID: w.newID(), Token: "interaction-" + w.newID(), Type: kind, Channel: channel, At: time.Now()}
 		body := map[string]any{
-			"id": n.ID, "application_id": w.app, "type": kind, "token": n.Token, "version": 1,
+			"id": n.ID, "application_id": w.bot.ID, "type": kind, "token": n.Token, "version": 1,
 			"channel_id": c.ID, "channel": c, "data": data(w, n), "locale": "en-US",
 			"app_permissions": strconv.FormatInt(w.permissionsIn(c), 10), "entitlements": []any{}, "authorizing_integration_owners": map[string]string{},
 		}
@@ -134,24 +134,24 @@ func invoker(g *discordgo.Guild, u *discordgo.User) discordgo.Member {
 	if known := member(g, u.ID); known != nil {
 		m = *known
 	}
-	set(&m.Permissions, rolePermissions(g, &m))
+	m.Permissions = cmp.Or(m.Permissions, rolePermissions(g, &m))
 	return m
 }
 
 // putCommands replaces all commands (Discord, Application Commands: Bulk Overwrite Global
 // Application Commands).
 func (w *world) putCommands(q query) any {
-	refuseIf(q.PathValue("app") != w.app, &apiError{status: http.StatusForbidden, code: 20012, message: "You are not authorized to perform this action on this application"})
+	refuseIf(q.PathValue("app") != w.bot.ID, &apiError{status: http.StatusForbidden, code: 20012, message: "You are not authorized to perform this action on this application"})
 	all := []*discordgo.ApplicationCommand{}
 	q.decode(&all)
 	// Discord, Application Commands: Registering a Command.
 	refuseIf(len(all) > 100, &apiError{status: http.StatusBadRequest, code: 30032, message: "Maximum number of application commands reached (100)"})
 	used := map[string]bool{}
 	for _, c := range all {
-		set(&c.Type, discordgo.ChatApplicationCommand)
+		c.Type = cmp.Or(c.Type, discordgo.ChatApplicationCommand)
 		checkNamed(used, c.Name, c.Description, c.NameLocalizations, c.DescriptionLocalizations)
 		checkOptions(c.Options)
-		c.ID, c.Version, c.ApplicationID = w.newID(), w.newID(), w.app
+		c.ID, c.Version, c.ApplicationID = w.newID(), w.newID(), w.bot.ID
 	}
 	w.commands = all
 	return all
@@ -191,7 +191,7 @@ func localized(text string, others *map[discordgo.Locale]string) map[discordgo.L
 // checkOptions: Discord, Application Commands: Application Command Option Structure. The double
 // supports only options of strings and integers.
 func checkOptions(options []*discordgo.ApplicationCommandOption) {
-	wrong := func(format string, a ...any) error {
+	wrong := func(format string, a ...any) *apiError {
 		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
 	}
 	refuseIf(len(options) > 25, wrong("Must be 25 or fewer in length."))

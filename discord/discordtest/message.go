@@ -194,26 +194,21 @@ func (m *Message) mention(w *world, a discordgo.MessageAllowedMentions) {
 		id := found[2]
 		switch u := w.users[id]; {
 		case found[1] == "&" && (slices.Contains(a.Parse, "roles") || slices.Contains(a.Roles, id)):
-			m.MentionRoles = append(m.MentionRoles, id)
+			m.MentionRoles = appendNew(m.MentionRoles, id)
 		case found[1] != "&" && u != nil && (slices.Contains(a.Parse, "users") || slices.Contains(a.Users, id)):
-			m.Mentions = append(m.Mentions, u)
+			m.Mentions = appendNew(m.Mentions, u)
 		}
 	}
 	if m.ReferencedMessage != nil && a.RepliedUser {
-		m.Mentions = append(m.Mentions, m.ReferencedMessage.Author)
+		m.Mentions = appendNew(m.Mentions, m.ReferencedMessage.Author)
 	}
-	m.Mentions, m.MentionRoles = unique(m.Mentions), unique(m.MentionRoles)
 }
 
-// unique returns a list without repetitions.
-func unique[T comparable](list []T) []T {
-	only := []T{}
-	for _, v := range list {
-		if !slices.Contains(only, v) {
-			only = append(only, v)
-		}
+func appendNew[T comparable](list []T, v T) []T {
+	if slices.Contains(list, v) {
+		return list
 	}
-	return only
+	return append(list, v)
 }
 
 // File is a file attached by a person.

@@ -105,7 +105,7 @@ type component struct {
 // checkComponents: up to 5 rows of up to 5 buttons, each with a unique id (Discord, Components:
 // Action Row, Button, Custom ID, Legacy Message Component Behavior).
 func checkComponents(raw []json.RawMessage) {
-	wrong := func(reason string) error { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
+	wrong := func(reason string) *apiError { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
 	refuseIf(len(raw) > 5, wrong("Must be 5 or fewer rows."))
 	seen := map[string]bool{}
 	for _, r := range raw {

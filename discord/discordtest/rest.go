@@ -70,14 +70,14 @@ func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e en
 
 // serve applies faults, limits and formal checks to a request, and then calls its endpoint.
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
-	q, err := s.unpack(r)
+	q, refusal := s.unpack(r)
 	record := &Request{
 		At: time.Now(), Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
 		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
 	}
 	s.exchange(rw, r, record, func(w *world, f Fault) answer {
 		a := w.answer(record, f, authorized, func() any {
-			refuseIf(err != nil, err)
+			refuseIf(refusal != nil, refusal)
 			w.checkRequest(q, authorized)
 			return e(w, q)
 		})
@@ -93,7 +93,7 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 		w.requests = append(w.requests, record)
 		fault = w.fault(record)
 	})
-	if !fault.Done && !loopback.Sleep(r.Context(), s.closed, fault.Delay) {
+	if !fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
 		return
 	}
 	var a answer
@@ -101,7 +101,7 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 		a = respond(w, fault)
 		record.Status = a.Status
 	})
-	if fault.Done && !loopback.Sleep(r.Context(), s.closed, fault.Delay) {
+	if fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
 		return
 	}
 	a.Cut = a.Cut || fault.CutBody
@@ -147,7 +147,7 @@ func (w *world) checkRequest(q query, authorized bool) {
 
 // unpack reads the body of a request (Discord, Reference: HTTP API; Message: Create Message,
 // Limitations: 25 MiB). It rejects a content type without a body.
-func (s *Server) unpack(r *http.Request) (query, error) {
+func (s *Server) unpack(r *http.Request) (query, *apiError) {
 	q := query{Request: r}
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20))
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *world) getApplication(query) any {
 	if w.options.Forbidden&discordgo.IntentMessageContent != 0 {
 		flags = 0
 	}
-	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
+	return map[string]any{"id": w.bot.ID, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
 }
 
 func (w *world) getChannel(q query) any {

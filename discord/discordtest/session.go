@@ -22,7 +22,7 @@ const (
 type session struct {
 	id      string
 	intents discordgo.Intent
-	sent    []json.RawMessage // every event; the one with sequence n is at n-1
+	sent    []discordgo.Event // every event; the one with sequence n is at n-1
 	conn    *connection       // nil while the client is disconnected
 	broken  bool              // every RESUME is answered with close code 4007
 }
@@ -53,14 +53,14 @@ func (w *world) send(s *session, e event) {
 	if e.message != nil {
 		data = w.visibleTo(*e.message, s.intents&discordgo.IntentMessageContent != 0)
 	}
-	p := loopback.Encode(discordgo.Event{Operation: opDispatch, Type: e.name, Sequence: int64(len(s.sent) + 1), RawData: loopback.Encode(data)})
+	p := discordgo.Event{Operation: opDispatch, Type: e.name, Sequence: int64(len(s.sent) + 1), RawData: loopback.Encode(data)}
 	s.sent = append(s.sent, p)
 	switch {
-	case s.conn == nil || s.conn.Ending():
+	case s.conn == nil || s.conn.Ending.Load():
 	case w.drop > 0:
 		w.drop--
 	default:
-		s.conn.Send(p)
+		s.conn.Send(loopback.Encode(p))
 	}
 }
 
@@ -76,7 +76,7 @@ func (w *world) begin(c *connection, intents discordgo.Intent) {
 	}
 	w.send(s, event{name: "READY", data: map[string]any{
 		"v": c.version, "user": w.bot, "guilds": guilds, "session_id": s.id,
-		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.app, "flags": 0},
+		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.bot.ID, "flags": 0},
 	}})
 	if intents&discordgo.IntentGuilds == 0 {
 		return
@@ -95,7 +95,7 @@ func (w *world) resume(c *connection, s *session, seq int) {
 	}
 	s.conn, c.session = c, s
 	for _, p := range s.sent[seq:] {
-		c.Send(p)
+		c.Send(loopback.Encode(p))
 	}
 	w.send(s, event{name: "RESUMED", data: map[string]any{}})
 }
@@ -128,7 +128,6 @@ const (
 	CloseRateLimited       = 4008
 	CloseSessionTimeout    = 4009
 	CloseInvalidShard      = 4010
-	CloseShardingRequired  = 4011
 	CloseInvalidVersion    = 4012
 	CloseInvalidIntents    = 4013
 	CloseDisallowedIntents = 4014
@@ -151,6 +150,7 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	switch p.Operation {
 	case opHeartbeat:
 		c.record.Heartbeats++
+		_ = c.SetReadDeadline(time.Now().Add(w.options.HeartbeatWithin))
 		c.Send(packet(opHeartbeatAck, nil))
 	case opIdentify:
 		return w.identified(c, p.RawData)
@@ -216,7 +216,6 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	}
 	bad := json.Unmarshal(data, &r) != nil
 	c.record.Resume = true
-	c.record.ResumeSeq = r.Seq
 	s := w.sessions[r.Session]
 	switch {
 	case c.session != nil:

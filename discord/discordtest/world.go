@@ -14,8 +14,7 @@ import (
 type world struct {
 	options Options
 	url     string
-	bot     *discordgo.User
-	app     string // the application's id
+	bot     *discordgo.User // its id is the application's too, as for applications created since 2016
 	lastID  uint64
 	changed chan struct{} // closed and replaced at each change
 
@@ -56,7 +55,6 @@ func newWorld(o Options) world {
 	}
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot
-	w.app = w.bot.ID // for applications created since 2016 both ids are the same
 	return w
 }
 
@@ -124,34 +122,33 @@ func (s *Server) Channel(guild, name string) discordgo.Channel {
 // Direct returns the direct message channel of the bot and a user. The bot learns of it only
 // through its messages (Discord, Gateway Events: Channel Create).
 func (s *Server) Direct(user string) (c discordgo.Channel) {
-	s.do(func(w *world) { c = *w.direct(w.user(user)) })
-	return c
-}
-
-func (w *world) direct(u *discordgo.User) *discordgo.Channel {
-	for _, c := range w.channels {
-		if c.Type == discordgo.ChannelTypeDM && c.Recipients[0].ID == u.ID {
-			return c
+	s.do(func(w *world) {
+		u := w.user(user)
+		for _, known := range w.channels {
+			if known.Type == discordgo.ChannelTypeDM && known.Recipients[0] == u {
+				c = *known
+				return
+			}
 		}
-	}
-	c := &discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
-	w.channels[c.ID] = c
+		c = discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
+		n := c
+		w.channels[c.ID] = &n
+	})
 	return c
 }
 
 func (s *Server) addChannel(announce string, make func(*world) *discordgo.Channel) (c discordgo.Channel) {
-	s.do(func(w *world) { c = *w.addChannel(announce, make(w)) })
-	return c
-}
-
-func (w *world) addChannel(announce string, c *discordgo.Channel) *discordgo.Channel {
-	set(&c.ID, w.newID())
-	w.channels[c.ID] = c
-	var data any = c
-	if c.IsThread() {
-		data = discordgo.ThreadCreate{Channel: c, NewlyCreated: true}
-	}
-	w.guildEvent(c, announce, data)
+	s.do(func(w *world) {
+		n := make(w)
+		n.ID = w.newID()
+		w.channels[n.ID] = n
+		var data any = n
+		if n.IsThread() {
+			data = discordgo.ThreadCreate{Channel: n, NewlyCreated: true}
+		}
+		w.guildEvent(n, announce, data)
+		c = *n
+	})
 	return c
 }
 

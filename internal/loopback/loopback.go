@@ -1,5 +1,5 @@
-// Package loopback is what the doubles of the platforms share: HTTP responses and WebSockets that
-// fail on demand. It imports nothing of Cairn.
+// Package loopback is what the doubles of platforms and models share: HTTP responses and WebSockets
+// that fail on demand. It imports nothing of Cairn.
 package loopback
 
 import (
@@ -54,8 +54,11 @@ func Catch[R any](f func()) (refusal R, refused bool) {
 	return refusal, false
 }
 
-// Sleep waits and returns true, or returns false if ctx ends or done is closed.
+// Sleep waits and returns true, or returns false if ctx ends or done is closed meanwhile.
 func Sleep(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
+	if d <= 0 { // a request takes effect even if its client has gone
+		return true
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

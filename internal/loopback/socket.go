@@ -3,6 +3,7 @@ package loopback
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -11,12 +12,12 @@ import (
 // Socket is the server's side of a WebSocket: a queue of frames that one goroutine writes.
 type Socket struct {
 	*websocket.Conn
-	wake chan struct{} // capacity 1: the queue has grown
+	Frozen atomic.Bool // half-open: nothing is sent any more
+	Ending atomic.Bool // a frame that ends the connection is queued or sent
 
-	mu     sync.Mutex // guards the fields below
-	queue  []frame
-	frozen bool
-	ending bool // a frame that ends the connection is queued or sent
+	wake  chan struct{} // capacity 1: the queue has grown
+	mu    sync.Mutex    // guards queue
+	queue []frame
 }
 
 // frame is one queued action on a socket.
@@ -49,41 +50,20 @@ func (s *Socket) End(code int) { s.push(frame{close: code}) }
 // Cut ends the connection without a close frame, after what is queued and can be sent.
 func (s *Socket) Cut() { s.push(frame{cut: true}) }
 
-// Freeze makes the socket half-open: nothing is sent any more.
-func (s *Socket) Freeze() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.frozen = true
-}
-
-// Frozen reports whether the socket is half-open.
-func (s *Socket) Frozen() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.frozen
-}
-
-// Ending reports whether the server has ended the connection.
-func (s *Socket) Ending() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ending
-}
-
 // push queues a frame; nothing follows a frame that ends the connection.
 func (s *Socket) push(f frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending {
+	if s.Ending.Load() {
 		if f.cut { // even if the client has not answered a close yet
 			_ = s.Close()
 		}
 		return
 	}
-	if f.cut && s.frozen {
-		s.frozen, s.queue = false, nil
+	if f.cut && s.Frozen.Swap(false) {
+		s.queue = nil
 	}
-	s.ending = f.cut || f.close != 0
+	s.Ending.Store(f.cut || f.close != 0)
 	s.queue = append(s.queue, f)
 	select {
 	case s.wake <- struct{}{}:
@@ -94,15 +74,21 @@ func (s *Socket) push(f frame) {
 func (s *Socket) next() (f frame, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if some = len(s.queue) > 0 && !s.frozen; some {
+	if some = len(s.queue) > 0 && !s.Frozen.Load(); some {
 		f, s.queue = s.queue[0], s.queue[1:]
 	}
 	return f, some
 }
 
-// Write writes the queue, and a PING each time that ping fires, until the connection ends, of which
-// the reader learns too, or gone is closed.
-func (s *Socket) Write(ping <-chan time.Time, gone <-chan struct{}) {
+// Write writes the queue, and a PING at each interval (0 or less: none), until the connection ends,
+// of which the reader learns too, or gone is closed.
+func (s *Socket) Write(interval time.Duration, gone <-chan struct{}) {
+	var ping <-chan time.Time
+	if interval > 0 {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		ping = ticker.C
+	}
 	for {
 		switch f, some := s.next(); {
 		case !some:
@@ -127,7 +113,7 @@ func (s *Socket) Write(ping <-chan time.Time, gone <-chan struct{}) {
 
 // control writes a control frame, unless the socket is half-open. The client may have disconnected.
 func (s *Socket) control(kind int, data []byte) {
-	if !s.Frozen() {
+	if !s.Frozen.Load() {
 		_ = s.WriteControl(kind, data, time.Now().Add(time.Second))
 	}
 }

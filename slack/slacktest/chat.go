@@ -4,7 +4,6 @@ package slacktest
 
 import (
 	"encoding/json"
-	"net/http"
 	"time"
 	"unicode/utf8"
 )
@@ -38,7 +37,7 @@ func (s *Server) threadLocked(c *channel, ts string) string {
 func (s *Server) paceLocked(c *channel) {
 	wait := s.opt.PostEvery - time.Since(s.posted[c.id])
 	if s.opt.PostEvery > 0 && wait > 0 {
-		panic(refusal{code: "ratelimited", status: http.StatusTooManyRequests, retryAfter: wait})
+		panic(rateLimited(wait))
 	}
 	s.posted[c.id] = time.Now()
 }
@@ -127,7 +126,8 @@ func (s *Server) startStream(a args) answer {
 		refuseIf(a["recipient_team_id"] == "", "missing_recipient_team_id")
 		refuseIf(s.users[a["recipient_user_id"]] == nil, "user_not_found")
 	}
-	m := s.ownMessageLocked(c, thread, content{text: streamed(a)})
+	m := s.ownMessageLocked(c, thread, content{})
+	m.extend(a["markdown_text"])
 	m.Streamed, m.Streaming = true, true
 	s.addMessageLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS}
@@ -135,7 +135,7 @@ func (s *Server) startStream(a args) answer {
 
 func (s *Server) appendStream(a args) answer {
 	c, m := s.streamLocked(a)
-	text := streamed(a)
+	text := a["markdown_text"]
 	refuseIf(text == "", "no_text")
 	m.extend(text)
 	return answer{"channel": c.id, "ts": m.TS}
@@ -145,7 +145,7 @@ func (s *Server) appendStream(a args) answer {
 // (judgement); appending causes none.
 func (s *Server) stopStream(a args) answer {
 	c, m := s.streamLocked(a)
-	text := streamed(a)
+	text := a["markdown_text"]
 	if a["metadata"] != "" {
 		checkMetadata(a["metadata"])
 	}
@@ -174,13 +174,6 @@ func (s *Server) streamLocked(a args) (*channel, *Message) {
 func (m *Message) extend(text string) {
 	refuseIf(utf8.RuneCountInString(m.Text+text) > maxMarkdown, "msg_too_long")
 	m.Text += text
-}
-
-// streamed returns markdown_text, within its limit.
-func streamed(a args) string {
-	text := a["markdown_text"]
-	refuseIf(utf8.RuneCountInString(text) > maxMarkdown, "msg_too_long")
-	return text
 }
 
 // setStatus shows a line such as "is thinking…" in a thread until the app posts there. An empty

@@ -11,7 +11,7 @@ const (
 	historyDefault = 100  // messages per page (reference/methods/conversations.history)
 	historyMax     = 999  // same page
 	repliesDefault = 1000 // reference/methods/conversations.replies
-	listMax        = 999  // reference/methods/conversations.list and users.conversations; for users.list judgement
+	listMax        = 999  // reference/methods/conversations.list and users.conversations
 )
 
 func (s *Server) channelObjectLocked(c *channel) map[string]any {
@@ -141,22 +141,14 @@ func (a args) kinds() []string {
 	return kinds
 }
 
-func (s *Server) conversationList(a args) answer {
-	return s.conversationsLocked(a, func(*channel) bool { return true })
-}
-
-// userConversations lists the conversations of which the app is a member
-// (reference/methods/users.conversations).
-func (s *Server) userConversations(a args) answer {
-	return s.conversationsLocked(a, func(c *channel) bool { return c.has(BotUserID) })
-}
-
-func (s *Server) conversationsLocked(a args, want func(*channel) bool) answer {
+// conversationsLocked lists conversations that the app may see, or only those of which it is a member
+// (reference/methods/conversations.list, reference/methods/users.conversations).
+func (s *Server) conversationsLocked(a args, joined bool) answer {
 	kinds := a.kinds()
 	refuseIf(slices.Contains(kinds, ""), "invalid_types")
 	found := []map[string]any{}
 	for _, id := range s.order {
-		if c := s.channels[id]; c.visible() && slices.Contains(kinds, c.kind) && want(c) {
+		if c := s.channels[id]; c.visible() && slices.Contains(kinds, c.kind) && (!joined || c.has(BotUserID)) {
 			found = append(found, s.channelObjectLocked(c))
 		}
 	}
@@ -164,34 +156,15 @@ func (s *Server) conversationsLocked(a args, want func(*channel) bool) answer {
 	return answer{"channels": found[from:to], "response_metadata": more}
 }
 
-// AddGroupDM adds a group direct message of several people and the app, and returns its id.
-func (s *Server) AddGroupDM(people ...string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range people {
-		s.mustUserLocked(id)
-	}
-	return s.addChannelLocked(&channel{name: "mpdm-1", kind: "mpim", members: append([]string{BotUserID}, people...)}).id
-}
-
 // Admin makes a person an admin of the workspace.
 func (s *Server) Admin(person string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mustUserLocked(person).admin = true
+	s.mustUserLocked(person).IsAdmin = true
 }
 
 func (s *Server) userInfo(a args) answer {
 	u := s.users[a["user"]]
 	refuseIf(u == nil, "user_not_found")
-	return answer{"user": u.object()}
-}
-
-// object returns a user as in reference/objects/user-object.
-func (u *user) object() map[string]any {
-	return map[string]any{
-		"id": u.id, "team_id": TeamID, "name": u.name, "real_name": u.name, "is_bot": u.botID != "", "tz": "Etc/UTC",
-		"deleted": false, "is_admin": u.admin, "is_owner": false,
-		"profile": map[string]string{"display_name": u.name, "real_name": u.name, "bot_id": u.botID},
-	}
+	return answer{"user": u}
 }

@@ -72,9 +72,9 @@ func (f Fault) spoils() bool {
 func (f Fault) reply() reply {
 	switch {
 	case f.RetryAfter > 0:
-		return refusal{code: "ratelimited", status: http.StatusTooManyRequests, retryAfter: f.RetryAfter}.reply()
+		return rateLimited(f.RetryAfter)
 	case f.Error != "":
-		return refusal{code: f.Error}.reply()
+		return refusal(http.StatusOK, f.Error, nil)
 	}
 	r := newReply(cmp.Or(f.Status, http.StatusOK), "text/plain", []byte(f.Body), "fault")
 	if r.Cut = f.Cut; strings.HasPrefix(f.Body, "<") {
@@ -100,7 +100,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 	waiting := f.TakesEffect || s.sleep(r.Context(), f.Delay) || f.Late && s.sleep(context.Background(), f.Delay) // whether the client is still connected
 	var a reply
 	if waiting && (f.TakesEffect || !f.spoils()) {
-		a = orRefusal(respond)
+		if r, refused := loopback.Catch[reply](func() { a = respond() }); refused {
+			a = r
+		}
 		waiting = !f.TakesEffect || s.sleep(r.Context(), f.Delay)
 	}
 	if f.spoils() {

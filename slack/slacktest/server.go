@@ -5,13 +5,15 @@
 package slacktest
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/slack-go/slack"
 
 	"cairn/internal/loopback"
 )
@@ -40,16 +42,10 @@ type Options struct {
 }
 
 func (o *Options) fill() {
-	for field, usual := range map[*time.Duration]time.Duration{
-		&o.AckWithin:       3 * time.Second,
-		&o.PingEvery:       10 * time.Second,
-		&o.WarnFor:         10 * time.Second,
-		&o.ResponseURLLife: 30 * time.Minute,
-	} {
-		if *field == 0 {
-			*field = usual
-		}
-	}
+	o.AckWithin = cmp.Or(o.AckWithin, 3*time.Second)
+	o.PingEvery = cmp.Or(o.PingEvery, 10*time.Second)
+	o.WarnFor = cmp.Or(o.WarnFor, 10*time.Second)
+	o.ResponseURLLife = cmp.Or(o.ResponseURLLife, 30*time.Minute)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
 	}
@@ -64,15 +60,15 @@ type Server struct {
 
 	opt  Options
 	http *httptest.Server
-	done chan struct{} // closed by Close
+	life context.Context // ended by Close
+	end  context.CancelFunc
 	work sync.WaitGroup
 
 	mu     sync.Mutex // guards everything below; never held during I/O
-	closed bool
-	serial int       // for ids
-	lastTS time.Time // the newest timestamp so far
+	serial int        // for ids
+	lastTS time.Time  // the newest timestamp so far
 
-	users    map[string]*user
+	users    map[string]*slack.User
 	channels map[string]*channel
 	order    []string // ids of channels, in order of creation
 	files    map[string]*file
@@ -98,13 +94,14 @@ type Server struct {
 func New(o Options) *Server {
 	o.fill()
 	s := &Server{
-		opt: o, done: make(chan struct{}), socketMode: true,
-		users: make(map[string]*user), channels: make(map[string]*channel), files: make(map[string]*file),
+		opt: o, socketMode: true,
+		users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
 		replies: make(map[string]*responseURL), posted: make(map[string]time.Time),
 		statuses: make(map[place]status), tickets: make(map[string]bool),
 		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
 	}
-	s.users[BotUserID] = &user{id: BotUserID, name: "app", botID: BotID}
+	s.life, s.end = context.WithCancel(context.Background())
+	s.addUserLocked(BotUserID, "app", BotID)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/{method}", s.serveAPI)
 	mux.HandleFunc("GET /link/", s.serveSocket)
@@ -119,15 +116,9 @@ func New(o Options) *Server {
 // Close cuts every connection and waits for all goroutines.
 func (s *Server) Close() {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return
-	}
-	s.closed = true
-	sockets := append([]*Socket(nil), s.sockets...)
+	s.end()
 	s.mu.Unlock()
-	close(s.done)
-	for _, k := range sockets {
+	for _, k := range s.Sockets() {
 		k.Cut()
 	}
 	s.http.Close()
@@ -136,14 +127,14 @@ func (s *Server) Close() {
 
 // goLocked runs f in a goroutine that Close waits for, unless the server is closing.
 func (s *Server) goLocked(f func()) {
-	if !s.closed {
+	if s.life.Err() == nil {
 		s.work.Go(f)
 	}
 }
 
 // sleep waits and returns true, or returns false if ctx ends or the server closes.
 func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
-	return loopback.Sleep(ctx, s.done, d)
+	return loopback.Sleep(ctx, s.life.Done(), d)
 }
 
 // Call is one HTTP request of the client.
@@ -163,7 +154,6 @@ func (s *Server) Calls(method string) []Call {
 	var found []Call
 	for _, c := range s.calls {
 		if method == "" || c.Method == method {
-			c.Args = maps.Clone(c.Args)
 			found = append(found, c)
 		}
 	}
