@@ -5,8 +5,8 @@ package llmtest
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -57,26 +57,16 @@ func hashes(parts []part) []hash {
 // read returns the usage of a prompt.
 func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
 	u := llm.Usage{Prompt: tokensOf(parts)}
-	switch rule.kind {
-	case cachePrefix:
+	if rule.kind == cachePrefix {
 		for _, prompt := range c.prompts {
 			u.Cached = max(u.Cached, common(prompt, parts))
 		}
-	case cacheMarks:
-		all := hashes(parts)
-		for _, end := range ends(rule, parts) {
-			for i := end; i > max(end-lookback, 0); i-- {
-				if c.entries[all[i]] {
-					u.Cached = max(u.Cached, tokensOf(parts[:i]))
-					break
-				}
-			}
-		}
-	default:
-		for i, h := range hashes(parts) {
-			if c.entries[h] {
-				u.Cached = tokensOf(parts[:i])
-			}
+	}
+	writes := ends(rule, parts)
+	for i, h := range hashes(parts) {
+		near := func(end int) bool { return i <= end && i > end-lookback }
+		if c.entries[h] && (rule.kind != cacheMarks || slices.ContainsFunc(writes, near)) {
+			u.Cached = tokensOf(parts[:i])
 		}
 	}
 	if u.Cached < rule.minTokens {
@@ -84,7 +74,7 @@ func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
 	}
 	u.Cached -= u.Cached % max(rule.step, 1)
 	if rule.kind == cacheBreakpoints || rule.kind == cacheMarks {
-		for _, end := range ends(rule, parts) {
+		for _, end := range writes {
 			u.Written = max(u.Written, tokensOf(parts[:end])-u.Cached)
 		}
 	}
@@ -133,13 +123,17 @@ func common(a, b []part) (tokens int) {
 			tokens += b[i].tokens
 			continue
 		}
-		same := 0
-		for same < min(len(a[i].text), len(b[i].text)) && a[i].text[same] == b[i].text[same] {
-			same++
-		}
-		return tokens + countTokens(b[i].text[:same])
+		return tokens + countTokens(b[i].text[:samePrefix(a[i].text, b[i].text)])
 	}
 	return tokens
+}
+
+// samePrefix returns the length of the common prefix of two texts.
+func samePrefix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // part is a part of a prompt: a tool, a text, a picture, a call or a result.
@@ -158,11 +152,6 @@ func callPart(call llm.Call, marked bool) part {
 
 func resultPart(id, text string, marked bool) part {
 	return part{role: "tool", text: id + " " + text, marked: marked}
-}
-
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // partTokens is the overhead of a part, in tokens.
@@ -201,10 +190,7 @@ func countTokens(text string) int {
 	if n, ok := counts.Load(text); ok {
 		return n.(int)
 	}
-	n, err := codec().Count(text)
-	if err != nil {
-		n = len(text) / 4
-	}
+	n, _ := codec().Count(text) // the tokenizer fails on no text
 	counts.Store(text, n)
 	return n
 }

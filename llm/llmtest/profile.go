@@ -3,6 +3,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -143,10 +144,7 @@ func effort(r Request) string {
 	var responses struct{ Effort string }
 	_ = json.Unmarshal(r.Body["reasoning_effort"], &chat) // an invalid effort counts as none
 	_ = json.Unmarshal(r.Body["reasoning"], &responses)
-	if chat != "" {
-		return chat
-	}
-	return responses.Effort
+	return cmp.Or(chat, responses.Effort)
 }
 
 func onResponses(r Request) bool { return r.Wire == llm.WireResponses && effort(r) != "none" }

@@ -4,7 +4,6 @@
 package llmtest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"cairn/internal/loopback"
 	"cairn/llm"
 )
 
@@ -67,12 +67,6 @@ func (s *Server) Speak(wires ...string) {
 	s.wires = wires
 }
 
-func (s *Server) speaks(wire string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.wires == nil || slices.Contains(s.wires, wire)
-}
-
 // SetWindow makes the server reject prompts whose estimate plus max_tokens exceeds tokens. 0: no
 // limit.
 func (s *Server) SetWindow(tokens int) {
@@ -112,25 +106,22 @@ func (s *Server) Asked() []string {
 
 // ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.Method == http.MethodGet:
-		s.mu.Lock()
+	d, asks := dialects[r.URL.Path]
+	s.mu.Lock()
+	fact, known := s.facts[r.URL.Path]
+	speaks := s.wires == nil || slices.Contains(s.wires, d.wire)
+	if r.Method == http.MethodGet {
 		s.asked = append(s.asked, r.URL.Path)
-		fact, ok := s.facts[r.URL.Path]
-		s.mu.Unlock()
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
+	}
+	s.mu.Unlock()
+	switch {
+	case r.Method == http.MethodGet && known:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, fact) // the client may have disconnected
-	default:
-		d, ok := dialects[r.URL.Path]
-		if r.Method != http.MethodPost || !ok || !s.speaks(d.wire) {
-			http.NotFound(w, r)
-			return
-		}
+	case r.Method == http.MethodPost && asks && speaks:
 		s.ask(w, r, d)
+	default:
+		http.NotFound(w, r)
 	}
 }
 
@@ -207,11 +198,4 @@ func errorBody(code, message string) string {
 
 func quote(text string) string { return encode(text) }
 
-// encode returns v as JSON. It panics if v cannot be encoded, which is a mistake in the script.
-func encode(v any) string {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("llmtest: encode %T: %v", v, err))
-	}
-	return string(raw)
-}
+func encode(v any) string { return string(loopback.Encode(v)) }
