@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -62,7 +64,7 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	r.Say(thread, r.ann.ID, "while away, in the thread") // where it answers unasked
 	r.Say(direct, r.ann.ID, "while away")
 	r.ask(fresh, "while away, where it never spoke")
-	r.Deny(hidden, discordtest.PermissionViewChannel)
+	r.Deny(hidden, discordgo.PermissionViewChannel)
 	r.ask(hidden, "where it may not read")
 	r.tune = append(r.tune, func(d *Discord) { d.pauses.review = 0 })
 	looked := len(r.Requests("GET /channels/" + quiet + "/messages"))
@@ -244,7 +246,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		r.heard(r.place(r.square), 3)
 		r.stop()
 		r.age()
-		r.Deny(r.square, discordtest.PermissionReadMessageHistory)
+		r.Deny(r.square, discordgo.PermissionReadMessageHistory)
 		reads := func() int { return len(r.Requests("GET /channels/" + r.square + "/messages")) }
 		before := reads()
 		r.start()

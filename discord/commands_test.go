@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -44,7 +46,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 		if known[i].Name != c.Name || known[i].Description != c.Help || len(known[i].Options) != len(c.Args) {
 			t.Errorf("%+v is known as %+v", c, known[i])
 		}
-		if names, help := known[i].NameLocalizations, known[i].DescriptionLocalizations; len(names) != 7 || names["de"] == "" || names["es-419"] != names["es-ES"] || len(help) != 7 || len([]rune(help["ja"])) > 100 {
+		if names, help := *known[i].NameLocalizations, *known[i].DescriptionLocalizations; len(names) != 7 || names["de"] == "" || names["es-419"] != names["es-ES"] || len(help) != 7 || len([]rune(help["ja"])) > 100 {
 			t.Errorf("/%s is called %v: %v", c.Name, names, help)
 		}
 		for j, a := range c.Args {
@@ -79,7 +81,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	i := r.answered(r.Slash(r.square, r.ann.ID, "remember", with("text", "the standup is at 9:30")))
-	if !strings.Contains(i.Answer.Content, "as memory 1") || !i.Ephemeral || i.Callback != discordtest.CallbackDeferred {
+	if !strings.Contains(i.Answer.Content, "as memory 1") || !i.Ephemeral || i.Callback != discordgo.InteractionResponseDeferredChannelMessageWithSource {
 		t.Errorf("it answered %+v: %+v", i, i.Answer)
 	}
 	i = r.answered(r.Slash(r.square, r.ann.ID, "memories"))
@@ -101,7 +103,7 @@ func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start().registered()
 	for _, name := range []string{"help", "context"} {
 		i := r.answered(r.Slash(r.square, r.ann.ID, name))
-		for n, m := range append([]discordtest.Message{*i.Answer}, i.Followups...) {
+		for n, m := range append([]*discordtest.Message{i.Answer}, i.Followups...) {
 			if !strings.HasPrefix(m.Content, "```\n") || !strings.HasSuffix(m.Content, "\n```") || strings.Count(m.Content, "```") != 2 {
 				t.Errorf("message %d of /%s: %q", n, name, m.Content)
 			}
@@ -122,18 +124,18 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	ben, eve := r.User("ben"), r.User("eve")
 	guild := r.Guild("elsewhere", r.ann, ben, eve)
 	place := r.Channel(guild.ID, "lobby").ID
-	mods := r.Role(guild.ID, "mods", fmt.Sprint(1<<13))
-	r.Permit(guild.ID, ben.ID, "Ben", fmt.Sprint(1<<13), mods.ID)
+	mods := r.Role(guild.ID, "mods", discordgo.PermissionManageMessages)
+	r.Permit(guild.ID, ben.ID, "Ben", discordgo.PermissionManageMessages, mods.ID)
 	r.start().registered()
 	const refused = "those who manage this place"
 	check.Contains(t, "eve was answered", r.answered(r.Slash(place, eve.ID, "compact")).Answer.Content, refused)
 	check.Lacks(t, "ben was answered", r.answered(r.Slash(place, ben.ID, "compact")).Answer.Content, refused)
 	i := r.Slash(place, eve.ID, "pause")
 	r.until("the refusal", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
-	if m := r.Interaction(i.ID).Followups[0]; !strings.Contains(m.Content, refused) || m.Flags&discordtest.FlagEphemeral == 0 {
+	if m := r.Interaction(i.ID).Followups[0]; !strings.Contains(m.Content, refused) || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
 		t.Errorf("/pause, whose answers are for all, refused eve with %+v", m)
 	}
-	say := func(u discordtest.User) discordtest.Message { return r.Say(place, u.ID, "<@"+r.Bot.ID+"> /compact") }
+	say := func(u *discordgo.User) discordtest.Message { return r.Say(place, u.ID, "<@"+r.Bot.ID+"> /compact") }
 	say(eve)
 	check.Contains(t, "eve was answered", r.answers(place, 1)[0], refused)
 	say(ben)
@@ -150,7 +152,7 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	}
 	i := r.Slash(r.square, r.ann.ID, "stop")
 	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
-	if m := r.Interaction(i.ID).Followups[0]; m.Content != textRefused || m.Flags&discordtest.FlagEphemeral == 0 {
+	if m := r.Interaction(i.ID).Followups[0]; m.Content != textRefused || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
 		t.Errorf("it answered %+v", m)
 	}
 	r.ask(r.square, "/help")
@@ -179,7 +181,7 @@ func TestWhatSomebodyTypesIsCompleted(t *testing.T) {
 	look := r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "tea", Focused: true})
 	r.until("the choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
 	choices := r.Interaction(look.ID).Choices
-	if len(choices) != 1 || string(choices[0].Value) != `"1"` || !strings.Contains(choices[0].Name, "tea is green") {
+	if len(choices) != 1 || choices[0].Value != "1" || !strings.Contains(choices[0].Name, "tea is green") {
 		t.Errorf("the choices are %+v", choices)
 	}
 	look = r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "nothing like it", Focused: true})
@@ -209,7 +211,7 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	m := r.ask(r.square, "/remember the door is blue")
 	r.Repeat(1)
 	check.Contains(t, "it answered", r.answers(r.square, 1)[0], "as memory 1")
-	if to := r.sent(r.square)[0].Reference; to == nil || to.MessageID != m.ID {
+	if to := r.sent(r.square)[0].MessageReference; to == nil || to.MessageID != m.ID {
 		t.Errorf("the answer refers to %+v", to)
 	}
 	r.ask(r.square, "/etc/passwd is a path")

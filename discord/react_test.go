@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -91,7 +93,7 @@ func TestNoMarkWhereNobodyWantsOne(t *testing.T) {
 func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.Deny(r.square, discordtest.PermissionAddReactions)
+	r.Deny(r.square, discordgo.PermissionAddReactions)
 	newest := r.compacted("reaction")
 	r.until("the attempt", func() bool { return len(r.Requests(reactions)) > 0 })
 	for i := range 2 {

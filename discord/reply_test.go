@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/discord/discordtest"
@@ -22,7 +24,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	t.Run("a mention, by a reply to it", func(t *testing.T) {
 		m := r.ask(r.square, "how are you?")
 		check.Equal(t, "it answered", r.answers(r.square, 1)[0], "echo: how are you?")
-		if to := r.sent(r.square)[0].Reference; to == nil || to.MessageID != m.ID {
+		if to := r.sent(r.square)[0].MessageReference; to == nil || to.MessageID != m.ID {
 			t.Errorf("the answer refers to %+v", to)
 		}
 	})
@@ -50,8 +52,8 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	})
 	t.Run("a mention of a role it has", func(t *testing.T) {
 		place := r.Channel(r.guild.ID, "roles").ID
-		role := r.Role(r.guild.ID, "helpers", "0")
-		r.Permit(r.guild.ID, r.Bot.ID, "", "0", role.ID)
+		role := r.Role(r.guild.ID, "helpers", 0)
+		r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
 		r.Dispatch("GUILD_MEMBER_UPDATE", map[string]any{"guild_id": r.guild.ID, "user": r.Bot, "roles": []string{role.ID}})
 		post(place, discordtest.Post{Content: "<@&" + role.ID + "> who knows?"})
 		check.Equal(t, "it answered", r.answers(place, 1)[0], "echo: @helpers who knows?")
@@ -148,7 +150,7 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 
 func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
+	r := newRig(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 	r.opts.MentionOnly = true
 	r.start()
 	r.Say(r.square, r.ann.ID, "not for the bot")
@@ -159,7 +161,7 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 	if said := r.heard(r.place(r.square), 1); len(said) != 1 || said[0].Text != "for the bot" {
 		t.Errorf("it heard %+v, want only what it may read", said)
 	}
-	check.Equal(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordtest.IntentMessageContent, 0)
+	check.Equal(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordgo.IntentMessageContent, 0)
 }
 
 func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
@@ -180,7 +182,7 @@ func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
 func TestTheMapFollowsWhatChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	role := r.Role(r.guild.ID, "old name", "0")
+	role := r.Role(r.guild.ID, "old name", 0)
 	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
 	r.Dispatch("CHANNEL_UPDATE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0, "name": "plaza"})
 	r.ask(r.square, "<#"+r.square+"> <@&"+role.ID+">")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"go.uber.org/goleak"
 
 	"cairn/channel"
@@ -44,8 +45,8 @@ type rig struct {
 	*discordtest.Server
 	t      testing.TB
 	ctx    context.Context
-	ann    discordtest.User
-	guild  discordtest.Guild
+	ann    *discordgo.User
+	guild  discordgo.Guild
 	square string // a channel
 
 	dir       string

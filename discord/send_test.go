@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -109,7 +111,7 @@ func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	mute, locked := r.Channel(r.guild.ID, "mute").ID, r.Thread(r.square, r.ann.ID, "closed").ID
-	r.Deny(mute, discordtest.PermissionSendMessages)
+	r.Deny(mute, discordgo.PermissionSendMessages)
 	r.Archive(locked, true)
 	for name, place := range map[string]string{
 		"where it may not write": r.place(mute), "in a locked thread": r.place(r.square) + "/" + locked, "where nothing is": r.place("1"),
@@ -127,9 +129,9 @@ func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
 func TestWithoutThePermissionToReplyItAnswersAllTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
-	r.Deny(r.square, discordtest.PermissionReadMessageHistory)
+	r.Deny(r.square, discordgo.PermissionReadMessageHistory)
 	r.ask(r.square, "hello")
-	if got := r.answers(r.square, 1); got[0] != "echo: hello" || r.sent(r.square)[0].Reference != nil {
+	if got := r.answers(r.square, 1); got[0] != "echo: hello" || r.sent(r.square)[0].MessageReference != nil {
 		t.Errorf("it answered %q", got)
 	}
 }
@@ -260,8 +262,8 @@ func TestLongRepliesComeInPieces(t *testing.T) {
 		t.Errorf("the pieces are not the text: %d and %d characters", len(a), len(b))
 	}
 	for i, m := range r.sent(r.square) {
-		if (m.Reference != nil) != (i == 0) {
-			t.Errorf("piece %d refers to %+v; only the first is to", i, m.Reference)
+		if (m.MessageReference != nil) != (i == 0) {
+			t.Errorf("piece %d refers to %+v; only the first is to", i, m.MessageReference)
 		}
 	}
 }

@@ -265,7 +265,7 @@ func TestCommandsWithOneTrigger(t *testing.T) {
 	for _, line := range []string{"remember the door is green", "remember the roof is red"} {
 		in := r.w.Command(general, ann, "/cairn", "help") // for its response_url
 		r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":"slash_commands","envelope_id":"","payload":{"command":"/cairn","text":%q,
-			"user_id":%q,"channel_id":%q,"trigger_id":"the same","response_url":%q}}`, line, ann, general, in.ResponseURL))
+			"user_id":%q,"channel_id":%q,"trigger_id":"the same","response_url":%q}}`, line, ann, general, in))
 	}
 	r.told(general, ann, 4)
 }

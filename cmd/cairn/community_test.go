@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/internal/check"
 
 	"cairn/discord/discordtest"
@@ -123,7 +125,7 @@ context_window = 8000
 
 // people fills two channels and a thread on each platform.
 func (c *community) people() {
-	var users []discordtest.User
+	var users []*discordgo.User
 	for i := range discordPeople {
 		users = append(users, c.discord.User(fmt.Sprint("Ada", i)))
 	}

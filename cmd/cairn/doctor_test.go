@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/internal/check"
 
 	"cairn/discord/discordtest"
@@ -39,7 +41,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("the intent is off", func(t *testing.T) {
 		t.Parallel()
-		p, _ := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
+		p, _ := doctored(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 		p.doctorSays(exitFailed, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/internal/check"
 
 	"cairn/discord/discordtest"
@@ -23,7 +25,7 @@ type platforms struct {
 	discord *discordtest.Server
 	slack   *slacktest.Server
 
-	ann      discordtest.User
+	ann      *discordgo.User
 	square   string // a channel of Discord
 	ben, lab string // a person and a channel of Slack
 }

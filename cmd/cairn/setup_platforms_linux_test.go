@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/internal/check"
 
 	"cairn/discord"
@@ -63,7 +65,7 @@ func discordOf(t *testing.T, d *discordtest.Server, token string) *discord.Disco
 
 func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	t.Parallel()
-	d := discordtest.New(discordtest.Options{Forbidden: discordtest.IntentMessageContent})
+	d := discordtest.New(discordtest.Options{Forbidden: discordgo.IntentMessageContent})
 	t.Cleanup(d.Close)
 	d.Guild("Town", d.User("Ann"))
 	p := newFolder(t, "DISCORD_TOKEN=token")

@@ -3,6 +3,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/internal/loopback"
 )
 
 // apiError is an error in Discord's format (Discord, Reference: Error Messages).
@@ -23,26 +26,25 @@ type apiError struct {
 	reason  string
 }
 
-func (e *apiError) Error() string { return fmt.Sprintf("%d %d %s", e.status, e.code, e.message) }
-
 // invalid returns the error for an invalid field of a body.
-func invalid(field, kind, reason string) error {
+func invalid(field, kind, reason string) *apiError {
 	return &apiError{http.StatusBadRequest, 50035, "Invalid Form Body", field, kind, reason}
 }
 
-func refuseIf(wrong bool, why error) {
+func refuseIf(wrong bool, why *apiError) {
 	if wrong {
 		panic(why)
 	}
 }
 
 type answer struct {
-	status    int
-	header    http.Header
-	body      []byte
-	cut       bool
-	truncated bool // the connection ends in the middle of the body
-	shared    bool // a 429 that does not count against the client
+	loopback.Reply
+	shared bool // a 429 that does not count against the client
+}
+
+// jsonAnswer returns a response with a JSON body.
+func jsonAnswer(status int, v any) answer {
+	return answer{Reply: loopback.Reply{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: loopback.Encode(v)}}
 }
 
 func (e *apiError) answer() answer {
@@ -51,25 +53,20 @@ func (e *apiError) answer() answer {
 		detail := []map[string]string{{"code": e.kind, "message": e.reason}}
 		body["errors"] = map[string]any{e.field: map[string]any{"_errors": detail}}
 	}
-	return answer{status: e.status, header: http.Header{"Content-Type": {"application/json"}}, body: encode(body)}
+	return jsonAnswer(e.status, body)
 }
 
 // answerOf returns the response of an endpoint, or the error with which it refuses the request.
-func answerOf(respond func() any) (a answer) {
-	defer func() {
-		switch e := recover().(type) {
-		case nil:
-		case *apiError:
-			a = e.answer()
-		default:
-			panic(e)
-		}
-	}()
-	v := respond()
-	if v == nil {
-		return answer{status: http.StatusNoContent}
+func answerOf(respond func() any) answer {
+	var v any
+	refusal, refused := loopback.Catch[*apiError](func() { v = respond() })
+	switch {
+	case refused:
+		return refusal.answer()
+	case v == nil:
+		return answer{Reply: loopback.Reply{Status: http.StatusNoContent, Header: http.Header{}}}
 	}
-	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: encode(v)}
+	return jsonAnswer(http.StatusOK, v)
 }
 
 // Fault is a fault of matching requests, downloads of attachments included. Without Status, Cut and
@@ -97,16 +94,13 @@ type Fault struct {
 func (s *Server) Fail(faults ...Fault) {
 	s.do(func(w *world) {
 		for _, f := range faults {
-			if _, err := path.Match(f.Route, ""); err != nil {
-				panic(err)
-			}
-			set(&f.Times, 1)
+			f.Times = cmp.Or(f.Times, 1)
 			w.faults = append(w.faults, &f)
 		}
 	})
 }
 
-func (w *world) fault(r *Request) *Fault {
+func (w *world) fault(r *Request) Fault {
 	for _, f := range w.faults {
 		switch {
 		case f.Times == 0 || !r.on(f.Route):
@@ -114,27 +108,30 @@ func (w *world) fault(r *Request) *Fault {
 			f.Skip--
 		default:
 			f.Times--
-			return f
+			return *f
 		}
 	}
-	return nil
+	return Fault{}
 }
 
 func (r *Request) on(route string) bool {
 	ok, err := path.Match(route, r.Method+" "+r.Path)
-	return route == "" || err == nil && ok
+	if err != nil {
+		panic(err) // a mistake in the test
+	}
+	return ok || route == ""
 }
 
-func (f *Fault) breaks() bool { return f.Cut || f.Status != 0 }
+func (f Fault) breaks() bool { return f.Cut || f.Status != 0 }
 
-func (f *Fault) answer() answer {
+func (f Fault) answer() answer {
 	switch {
 	case f.Cut:
-		return answer{cut: true}
+		return answer{Reply: loopback.Reply{Cut: true}}
 	case f.Status == http.StatusTooManyRequests:
 		return tooMany(f.RetryAfter, f.Global, f.Shared)
 	case f.Status >= 500: // a proxy's page, not Discord's JSON
-		return answer{status: f.Status, body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}
+		return answer{Reply: loopback.Reply{Status: f.Status, Body: []byte("<html>" + http.StatusText(f.Status) + "</html>")}}
 	}
 	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
@@ -142,8 +139,9 @@ func (f *Fault) answer() answer {
 // tooMany returns a 429 (Discord, Rate Limits: Exceeding A Rate Limit, Header Format).
 func tooMany(after time.Duration, global, shared bool) answer {
 	seconds := after.Seconds()
-	header := http.Header{}
-	header.Set("Content-Type", "application/json")
+	a := jsonAnswer(http.StatusTooManyRequests, map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
+	a.shared = shared
+	header := a.Header
 	header.Set("Retry-After", strconv.Itoa(int(math.Ceil(seconds))))
 	scope := "user"
 	switch {
@@ -157,8 +155,7 @@ func tooMany(after time.Duration, global, shared bool) answer {
 	if !global {
 		setLimit(header, 5, 0, time.Now().Add(after), "abcd1234")
 	}
-	body := encode(map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
-	return answer{status: http.StatusTooManyRequests, header: header, body: body, shared: shared}
+	return a
 }
 
 // limited enforces the global limit, against which interactions do not count (Discord, Rate Limits:
@@ -171,21 +168,15 @@ func (w *world) limited(authorized bool) (answer, bool) {
 	if now.Sub(w.second) >= time.Second {
 		w.second, w.inSecond = now, 0
 	}
-	if w.inSecond++; w.inSecond > w.options.GlobalPerSecond {
-		return tooMany(time.Second-now.Sub(w.second), true, false), true
-	}
-	return answer{}, false
+	w.inSecond++
+	return tooMany(time.Second-now.Sub(w.second), true, false), w.inSecond > w.options.GlobalPerSecond
 }
 
 // count counts a response that Discord treats as an invalid request.
-func (w *world) count(a *answer) {
-	switch a.status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+func (w *world) count(a answer) {
+	limited := a.Status == http.StatusTooManyRequests && !a.shared
+	if limited || a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 		w.invalid++
-	case http.StatusTooManyRequests:
-		if !a.shared {
-			w.invalid++
-		}
 	}
 }
 
@@ -215,14 +206,7 @@ type bucket struct {
 
 // Limit adds limits; a request counts against the first that matches.
 func (s *Server) Limit(limits ...RouteLimit) {
-	s.do(func(w *world) {
-		for _, l := range limits {
-			if _, err := path.Match(l.Route, ""); err != nil || l.Requests < 1 || l.Per <= 0 {
-				panic(fmt.Sprintf("discordtest: no limit: %+v", l))
-			}
-			w.limits = append(w.limits, l)
-		}
-	})
+	s.do(func(w *world) { w.limits = append(w.limits, limits...) })
 }
 
 // bucketOf returns the bucket of a request; nil if it is not limited. A window starts with its
@@ -254,21 +238,13 @@ func topResource(path string) string {
 	return strings.Join(parts[:min(n, len(parts))], "/")
 }
 
-// take counts a request, or rejects it.
-func (b *bucket) take() (answer, bool) {
-	if b.used >= b.limit.Requests {
-		return tooMany(time.Until(b.reset), false, false), false
+// take counts a request, and reports whether it is within the limit.
+func (b *bucket) take() bool {
+	ok := b.used < b.limit.Requests
+	if ok {
+		b.used++
 	}
-	b.used++
-	return answer{}, true
-}
-
-// mark sets the rate limit headers of a response.
-func (b *bucket) mark(a *answer) {
-	if a.header == nil {
-		a.header = http.Header{}
-	}
-	setLimit(a.header, b.limit.Requests, b.limit.Requests-b.used, b.reset, b.name)
+	return ok
 }
 
 func setLimit(h http.Header, limit, remaining int, reset time.Time, bucket string) {

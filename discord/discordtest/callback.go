@@ -6,14 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
-)
 
-// Types of first responses (Discord, Receiving and Responding: Interaction Callback Type).
-const (
-	CallbackMessage       = 4
-	CallbackDeferred      = 5
-	CallbackDeferUpdate   = 6
-	CallbackAutocompleted = 8
+	"github.com/bwmarrin/discordgo"
 )
 
 // callback handles the first response: only once, and within 3 s (Discord, Receiving and
@@ -23,8 +17,8 @@ func (w *world) callback(q query) any {
 	refuseIf(i == nil || i.Token != q.PathValue("token") || i.Answered.IsZero() && time.Since(i.At) > w.options.AnswerWithin, unknown(10062, "interaction"))
 	refuseIf(!i.Answered.IsZero(), &apiError{status: http.StatusBadRequest, code: 40060, message: "Interaction has already been acknowledged."})
 	var body struct {
-		Type int             `json:"type"`
-		Data json.RawMessage `json:"data"`
+		Type discordgo.InteractionResponseType `json:"type"`
+		Data json.RawMessage                   `json:"data"`
 	}
 	q.decode(&body)
 	refuseIf(!slices.Contains(callbacksFor[i.Type], body.Type), invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction."))
@@ -37,62 +31,82 @@ func (w *world) callback(q query) any {
 	return nil
 }
 
-var callbacksFor = map[int][]int{
-	InteractionCommand:      {CallbackMessage, CallbackDeferred},
-	InteractionComponent:    {CallbackMessage, CallbackDeferred, CallbackDeferUpdate},
-	InteractionAutocomplete: {CallbackAutocompleted},
+const (
+	callbackMessage       = discordgo.InteractionResponseChannelMessageWithSource
+	callbackDeferred      = discordgo.InteractionResponseDeferredChannelMessageWithSource
+	callbackDeferUpdate   = discordgo.InteractionResponseDeferredMessageUpdate
+	callbackAutocompleted = discordgo.InteractionApplicationCommandAutocompleteResult
+)
+
+var callbacksFor = map[discordgo.InteractionType][]discordgo.InteractionResponseType{
+	discordgo.InteractionApplicationCommand:             {callbackMessage, callbackDeferred},
+	discordgo.InteractionMessageComponent:               {callbackMessage, callbackDeferred, callbackDeferUpdate},
+	discordgo.InteractionApplicationCommandAutocomplete: {callbackAutocompleted},
 }
 
 // take applies a first response.
-func (w *world) take(i *Interaction, kind int, q query) {
-	if kind == CallbackAutocompleted {
+func (w *world) take(i *Interaction, kind discordgo.InteractionResponseType, q query) {
+	if kind == callbackAutocompleted {
 		var d struct {
-			Choices []Choice `json:"choices"`
+			Choices []*discordgo.ApplicationCommandOptionChoice
 		}
 		q.decode(&d)
 		i.Choices = d.Choices
 		checkChoices(d.Choices)
 		return
 	}
-	p := w.parsePayload(q, kind != CallbackMessage, allowUsers) // a deferral cannot notify anyone
+	p := w.parsePayload(q, kind != callbackMessage, allowUsers) // a deferral cannot notify anyone
 	switch kind {
-	case CallbackMessage:
+	case callbackMessage:
 		refuseIf(p.empty(), errEmpty)
-		i.Ephemeral = p.Flags&FlagEphemeral != 0
-		i.Answer = w.answerTo(i, p)
-	case CallbackDeferred:
+	case callbackDeferred:
 		// Discord, Receiving and Responding: Interaction Callback Data Structure.
-		refuseIf(p.Flags&^FlagEphemeral != 0, invalid("flags", "BASE_TYPE_BAD_INT", "A deferral may only have the flag EPHEMERAL."))
-		i.Ephemeral = p.Flags&FlagEphemeral != 0
-		i.Loading, i.loading = true, w.answerTo(i, payload{Flags: p.Flags | FlagLoading})
-	case CallbackDeferUpdate:
+		refuseIf(p.Flags&^discordgo.MessageFlagsEphemeral != 0, invalid("flags", "BASE_TYPE_BAD_INT", "A deferral may only have the flag EPHEMERAL."))
+		p = payload{Flags: p.Flags | discordgo.MessageFlagsLoading}
+	case callbackDeferUpdate:
 		i.Answer = i.source
+		return
 	}
+	i.Answer = w.answerTo(i, p)
+	i.Ephemeral = i.Answer.is(discordgo.MessageFlagsEphemeral)
 }
+
+func (m *Message) is(flag discordgo.MessageFlags) bool { return m.Flags&flag != 0 }
 
 // answerTo creates a response. It is a message of the channel unless it is ephemeral.
 func (w *world) answerTo(i *Interaction, p payload) *Message {
 	m := w.newMessage(w.channel(i.Channel), w.bot, "")
-	m.Type = MessageCommand
+	m.Type = discordgo.MessageTypeChatInputCommand
 	w.fill(m, p)
-	if m.Flags&FlagEphemeral == 0 {
+	if !m.is(discordgo.MessageFlagsEphemeral) {
 		w.post(m)
 	}
 	return m
 }
 
-func (w *world) update(m *Message, p payload) {
-	w.change(m, p)
-	if m.Flags&FlagEphemeral == 0 {
+// update edits a response, or completes a deferred one. The deferral determines whether it is
+// ephemeral.
+func (w *world) update(m *Message, p payload) any {
+	if m.is(discordgo.MessageFlagsLoading) {
+		refuseIf(p.empty(), errEmpty)
+		p.Flags = p.Flags&^discordgo.MessageFlagsEphemeral | m.Flags&discordgo.MessageFlagsEphemeral
+		w.fill(m, p)
+		now := time.Now().UTC()
+		m.EditedTimestamp = &now
+	} else {
+		w.change(m, p)
+	}
+	if !m.is(discordgo.MessageFlagsEphemeral) {
 		w.dispatchMessage("MESSAGE_UPDATE", m)
 	}
+	return m
 }
 
 // interactionOf returns the interaction of a webhook's token, which is valid for 15 min, and only
 // after a first response (Discord, Receiving and Responding: Followup Messages).
 func (w *world) interactionOf(q query) *Interaction {
 	for _, i := range w.interactions {
-		if i.Token != q.PathValue("token") || q.PathValue("app") != w.app || i.Answered.IsZero() || i.Type == InteractionAutocomplete {
+		if i.Token != q.PathValue("token") || q.PathValue("app") != w.bot.ID || i.Answered.IsZero() || i.Type == discordgo.InteractionApplicationCommandAutocomplete {
 			continue
 		}
 		refuseIf(time.Since(i.At) > w.options.TokenLife, &apiError{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"})
@@ -101,53 +115,24 @@ func (w *world) interactionOf(q query) *Interaction {
 	panic(unknown(10015, "Webhook"))
 }
 
-// webhookMessage returns the original response of a path; nil if it was deferred and not edited
-// yet. The double does not support edits of followups.
-func (w *world) webhookMessage(q query) (*Interaction, *Message) {
-	i := w.interactionOf(q)
-	which, m := q.PathValue("message"), i.Answer
-	original := which == "@original" || m != nil && m.ID == which || i.loading != nil && i.loading.ID == which
-	gone := m == nil && i.Callback != CallbackDeferred || m != nil && m.Deleted
-	refuseIf(!original || gone, unknown(10008, "Message"))
-	return i, m
-}
-
-// editAnswer edits a response, or completes a deferred one. The deferral determines whether it is
-// ephemeral.
-func (w *world) editAnswer(q query) any {
-	i, m := w.webhookMessage(q)
-	p := w.parsePayload(q, m != nil, allowUsers)
-	if m != nil {
-		w.update(m, p)
-		return m
-	}
-	return w.complete(i, p)
-}
-
-// complete replaces the loading message by the response.
-func (w *world) complete(i *Interaction, p payload) any {
-	refuseIf(p.empty(), errEmpty)
-	m, now := i.loading, time.Now().UTC()
-	p.Flags = p.Flags&^FlagEphemeral | m.Flags&FlagEphemeral
-	w.fill(m, p)
-	m.Edited = &now
-	i.Answer, i.Loading, i.loading = m, false, nil
-	if !i.Ephemeral {
-		w.dispatchMessage("MESSAGE_UPDATE", m)
-	}
+// webhookMessage returns the original response of a path. The double does not support edits of
+// followups.
+func (w *world) webhookMessage(q query) *Message {
+	m, which := w.interactionOf(q).Answer, q.PathValue("message")
+	refuseIf(m == nil || m.Deleted || which != "@original" && which != m.ID, unknown(10008, "Message"))
 	return m
 }
 
+func (w *world) editAnswer(q query) any {
+	m := w.webhookMessage(q)
+	return w.update(m, w.parsePayload(q, !m.is(discordgo.MessageFlagsLoading), allowUsers))
+}
+
 func (w *world) deleteAnswer(q query) any {
-	i, m := w.webhookMessage(q)
-	if m == nil {
-		m = i.loading
-		i.Callback, i.Loading, i.loading = 0, false, nil // the deferral is gone, so nothing is left to edit
-	}
-	if m.Flags&FlagEphemeral == 0 {
+	m := w.webhookMessage(q)
+	if m.Deleted = true; !m.is(discordgo.MessageFlagsEphemeral) {
 		w.deleted(m)
 	}
-	m.Deleted = true
 	return nil
 }
 
@@ -156,11 +141,16 @@ func (w *world) deleteAnswer(q query) any {
 func (w *world) followUp(q query) any {
 	i := w.interactionOf(q)
 	p := w.parsePayload(q, false, allowUsers)
-	if i.Loading {
-		return w.complete(i, p)
+	if i.loading() {
+		return w.update(i.Answer, p)
 	}
 	refuseIf(p.empty(), errEmpty)
 	m := w.answerTo(i, p)
-	i.followups = append(i.followups, m)
+	i.Followups = append(i.Followups, m)
 	return m
+}
+
+// loading reports whether people see that the bot is thinking.
+func (i *Interaction) loading() bool {
+	return i.Answer != nil && !i.Answer.Deleted && i.Answer.is(discordgo.MessageFlagsLoading)
 }

@@ -1,23 +1,27 @@
-// The endpoints of channels: sending, editing, deleting and reading messages, and typing.
+// The endpoints of channels: sending, editing, deleting and reading messages, typing and reactions.
 package discordtest
 
 import (
 	"cmp"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
-func unknown(code int, what string) error {
+func unknown(code int, what string) *apiError {
 	return &apiError{status: http.StatusNotFound, code: code, message: "Unknown " + what}
 }
 
 // channelOf returns the channel of a path, if the bot may see it.
-func (w *world) channelOf(q query) *Channel {
+func (w *world) channelOf(q query) *discordgo.Channel {
 	c := w.channels[q.PathValue("channel")]
 	refuseIf(c == nil, unknown(10003, "Channel"))
-	refuseIf(!w.may(c, PermissionViewChannel), &apiError{status: http.StatusForbidden, code: 50001, message: "Missing Access"})
+	refuseIf(!w.may(c, discordgo.PermissionViewChannel), &apiError{status: http.StatusForbidden, code: 50001, message: "Missing Access"})
 	return c
 }
 
@@ -30,7 +34,7 @@ func (w *world) messageOf(q query) *Message {
 
 // shown returns a message as REST shows it to the bot, without guild_id.
 func (w *world) shown(m *Message) Message {
-	return w.visibleTo(*m, w.options.Forbidden&IntentMessageContent == 0)
+	return w.visibleTo(*m, w.options.Forbidden&discordgo.IntentMessageContent == 0)
 }
 
 // createMessage: Discord, Message: Create Message.
@@ -39,7 +43,7 @@ func (w *world) createMessage(q query) any {
 	p := w.parsePayload(q, false, allowAll)
 	refuseIf(p.empty(), errEmpty)
 	w.sendable(c, p)
-	c.writable(false)
+	writable(c, false)
 	if m := w.sameNonce(c, p); m != nil {
 		return w.shown(m)
 	}
@@ -57,11 +61,9 @@ func (w *world) createMessage(q query) any {
 			panic(invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message"))
 		}
 	}
-	if len(p.Nonce) > 0 && string(p.Nonce) != "null" {
-		m.Nonce = p.Nonce
-	}
+	m.Nonce = p.Nonce
 	w.fill(m, p)
-	if c.Thread != nil && c.Thread.Archived {
+	if c.IsThread() && c.ThreadMetadata.Archived {
 		w.archive(c, false, false)
 	}
 	w.post(m)
@@ -71,12 +73,12 @@ func (w *world) createMessage(q query) any {
 // answerable reports whether a message is not a system message (Discord, Message: Create Message,
 // Limitations).
 func (m *Message) answerable() bool {
-	return m.Type == MessageDefault || m.Type == MessageReply || m.Type == MessageCommand
+	return m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply || m.Type == discordgo.MessageTypeChatInputCommand
 }
 
 // sameNonce returns the bot's recent message with this nonce (Discord, Message: Create Message:
 // enforce_nonce is "unique in the past few minutes").
-func (w *world) sameNonce(c *Channel, p payload) *Message {
+func (w *world) sameNonce(c *discordgo.Channel, p payload) *Message {
 	if !p.Enforce || len(p.Nonce) == 0 || string(p.Nonce) == "null" {
 		return nil
 	}
@@ -117,7 +119,7 @@ func (w *world) change(m *Message, p payload) {
 func (w *world) editMessage(q query) any {
 	m := w.messageOf(q)
 	refuseIf(m.Author.ID != w.bot.ID, &apiError{status: http.StatusForbidden, code: 50005, message: "Cannot edit a message authored by another user"})
-	w.channel(m.ChannelID).writable(true)
+	writable(w.channel(m.ChannelID), true)
 	p := w.parsePayload(q, true, allowAll)
 	w.change(m, p)
 	w.dispatchMessage("MESSAGE_UPDATE", m)
@@ -135,7 +137,7 @@ func (w *world) deleteMessage(q query) any {
 
 // getMessage requires more than seeing the channel (Discord, Message: Get Channel Message).
 func (w *world) getMessage(q query) any {
-	refuseIf(!w.may(w.channelOf(q), PermissionReadMessageHistory), errPermission)
+	refuseIf(!w.may(w.channelOf(q), discordgo.PermissionReadMessageHistory), errPermission)
 	return w.shown(w.messageOf(q))
 }
 
@@ -143,49 +145,35 @@ func (w *world) getMessage(q query) any {
 // permission to read the history (Discord, Message: Get Channel Messages).
 func (w *world) getMessages(q query) any {
 	c := w.channelOf(q)
-	anchor, which := "", ""
-	limit, err := strconv.Atoi(cmp.Or(q.URL.Query().Get("limit"), "50"))
+	parameters := q.URL.Query()
+	limit, err := strconv.Atoi(cmp.Or(parameters.Get("limit"), "50"))
 	refuseIf(err != nil || limit < 1 || limit > 100, invalid("limit", "NUMBER_TYPE_RANGE", "int value should be between 1 and 100."))
-	for _, name := range []string{"before", "after"} {
-		if id := q.URL.Query().Get(name); id != "" {
-			refuseIf(which != "", invalid(name, "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given."))
-			which, anchor = name, id
-		}
-	}
-	at, err := strconv.ParseUint(anchor, 10, 64)
-	refuseIf(which != "" && err != nil, invalid(which, "NUMBER_TYPE_COERCE", "Value is not snowflake."))
+	before, after := parameters.Get("before"), parameters.Get("after")
+	refuseIf(before != "" && after != "", invalid("after", "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given."))
+	at, err := strconv.ParseUint(cmp.Or(before, after, "0"), 10, 64)
+	refuseIf(err != nil, invalid("before", "NUMBER_TYPE_COERCE", "Value is not snowflake."))
 	var all []*Message
 	for _, m := range w.messages[c.ID] {
-		if !m.Deleted && w.may(c, PermissionReadMessageHistory) {
+		if !m.Deleted && w.may(c, discordgo.PermissionReadMessageHistory) {
 			all = append(all, m)
 		}
 	}
-	found := []Message{}
-	for _, m := range window(all, which, at, limit) {
-		found = append(found, w.shown(m))
+	if after != "" {
+		at++
 	}
-	slices.Reverse(found)
-	return found
-}
-
-// window returns the requested part of messages, oldest first.
-func window(all []*Message, which string, at uint64, limit int) []*Message {
-	isBefore := func(m *Message) bool { return id(m.ID) < at }
-	split := 0 // the first that is not before the anchor
-	for split < len(all) && isBefore(all[split]) {
-		split++
-	}
+	split, _ := slices.BinarySearchFunc(all, at, func(m *Message, at uint64) int { return cmp.Compare(id(m.ID), at) })
 	from, to := max(0, len(all)-limit), len(all)
-	switch which {
-	case "before":
+	switch {
+	case before != "":
 		from, to = max(0, split-limit), split
-	case "after":
-		if split < len(all) && id(all[split].ID) == at {
-			split++
-		}
+	case after != "":
 		from, to = split, min(len(all), split+limit)
 	}
-	return all[from:to]
+	found := []Message{}
+	for _, m := range slices.Backward(all[from:to]) {
+		found = append(found, w.shown(m))
+	}
+	return found
 }
 
 func id(snowflake string) uint64 {
@@ -195,5 +183,37 @@ func id(snowflake string) uint64 {
 
 func (w *world) startTyping(q query) any {
 	w.sendable(w.channelOf(q), payload{}) // judgement
+	return nil
+}
+
+// maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes:
+// JSON Error Codes, 30010).
+const maxReactions = 20
+
+// emojiForm matches a standard emoji or a guild's, as name:id (Discord, Message: Create Reaction).
+// That standard ones contain no letters is judgement.
+var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x7e]{0,15})$`)
+
+// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request
+// will fail with 10014: Unknown Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless
+// the message already has that emoji.
+func (w *world) addReaction(q query) any {
+	c := w.channelOf(q)
+	m := w.messageOf(q)
+	emoji := q.PathValue("emoji")
+	raw := strings.ContainsFunc(q.RequestURI, func(r rune) bool { return r > 126 })
+	refuseIf(raw || !emojiForm.MatchString(emoji), unknown(10014, "Emoji"))
+	i := slices.IndexFunc(m.Reactions, func(r *discordgo.MessageReactions) bool { return r.Emoji.Name == emoji })
+	needed := int64(discordgo.PermissionReadMessageHistory)
+	if i < 0 {
+		needed |= discordgo.PermissionAddReactions
+	}
+	refuseIf(!w.may(c, needed), errPermission)
+	writable(c, true)
+	if i < 0 {
+		full := len(m.Reactions) == maxReactions
+		refuseIf(full, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"})
+		m.Reactions = append(m.Reactions, &discordgo.MessageReactions{Emoji: &discordgo.Emoji{Name: emoji}, Me: true, Count: 1})
+	}
 	return nil
 }

@@ -1,15 +1,15 @@
-// A connection is one WebSocket of the gateway: a queue of frames that one goroutine writes, and a
-// loop that reads.
+// A connection is one WebSocket of the gateway, which can fail on demand.
 package discordtest
 
 import (
-	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"cairn/internal/loopback"
 )
 
 // Gateway opcodes (Discord, Opcodes and Status Codes: Gateway Opcodes).
@@ -24,49 +24,15 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// frame is one queued action on the socket.
-type frame struct {
-	data  []byte
-	close int  // close code to send before the end
-	cut   bool // end without a close frame
-}
-
 type connection struct {
-	ws        *websocket.Conn
+	*loopback.Socket
 	version   string
 	handshake Handshake
 	record    *Connection
-	queue     []frame
-	wake      chan struct{} // capacity 1: the queue has grown
 	session   *session
-	silent    bool // half-open: nothing is sent any more
-	ending    bool // a close or a cut is queued or done
 	gone      chan struct{}
 	window    time.Time // start of the window for the limit of 120 packets per minute
 	inWindow  int
-}
-
-// push queues a frame; nothing follows a frame that ends the connection. The world's lock must be
-// held.
-func (c *connection) push(f frame) {
-	if c.ending {
-		if f.cut { // even if the client has not answered a close yet
-			_ = c.ws.Close()
-		}
-		return
-	}
-	if f.cut && c.silent {
-		c.silent, c.queue = false, nil
-	}
-	c.ending = f.cut || f.close != 0
-	if c.ending && c.session != nil {
-		c.session.conn = nil
-	}
-	c.queue = append(c.queue, f)
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
 }
 
 func (w *world) gatewayURL() string { return "ws" + w.url[len("http"):] + "/gateway-socket/" }
@@ -82,28 +48,24 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, http.StatusText(h.Refuse), h.Refuse)
 		return
 	}
-	upgrader := websocket.Upgrader{}
-	ws, err := upgrader.Upgrade(rw, r, nil)
+	ws, err := (&websocket.Upgrader{}).Upgrade(rw, r, nil)
 	if err != nil {
 		return // Upgrade has responded
 	}
 	defer func() { _ = ws.Close() }()
 	c := &connection{
-		ws: ws, version: r.URL.Query().Get("v"), handshake: h, wake: make(chan struct{}, 1), gone: make(chan struct{}),
+		Socket: loopback.NewSocket(ws), version: r.URL.Query().Get("v"), handshake: h, gone: make(chan struct{}),
 		record: &Connection{At: time.Now(), Open: true}, window: time.Now(),
 	}
 	if !s.attach(c, r.URL.Query().Get("encoding")) {
 		return
 	}
 	defer s.sockets.Done()
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		s.write(c)
-	}()
+	var writer sync.WaitGroup
+	writer.Go(func() { c.Write(0, c.gone) })
 	s.read(c)
 	close(c.gone)
-	<-written
+	writer.Wait()
 	s.do(func(w *world) {
 		delete(w.open, c)
 		c.record.Open = false
@@ -117,110 +79,173 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 // String Params).
 func (s *Server) attach(c *connection, encoding string) (ok bool) {
 	s.do(func(w *world) {
-		select {
-		case <-s.closed:
+		if ok = s.life.Err() == nil; !ok {
 			return
-		default:
 		}
-		ok = true
 		s.sockets.Add(1)
 		w.open[c] = struct{}{}
 		w.connections = append(w.connections, c.record)
 		switch {
 		case c.version != "9" && c.version != "10":
-			c.push(frame{close: CloseInvalidVersion})
+			c.End(CloseInvalidVersion)
 		case encoding != "json": // the double does not support etf
-			c.push(frame{close: CloseDecodeError})
+			c.End(CloseDecodeError)
 		case !c.handshake.SilentHello:
 			hello := map[string]any{"heartbeat_interval": w.options.Heartbeat.Milliseconds()}
-			c.push(frame{data: encode(packet{Op: opHello, Data: encode(hello)})})
+			c.Send(packet(opHello, hello))
 		}
 	})
 	return ok
 }
 
-func (s *Server) write(c *connection) {
-	for {
-		var f frame
-		var some bool
-		s.view(func(*world) {
-			if some = len(c.queue) > 0 && !c.silent; some {
-				f, c.queue = c.queue[0], c.queue[1:]
-			}
-		})
-		switch {
-		case !some:
-			select {
-			case <-c.wake:
-			case <-c.gone:
-				return
-			}
-		case f.cut:
-			_ = c.ws.Close()
-			return
-		case f.close != 0:
-			c.sendClose(f.close)
-			return
-		default:
-			if c.ws.WriteMessage(websocket.TextMessage, f.data) != nil {
-				return // the reader gets the error too
-			}
-		}
-	}
-}
-
-// sendClose closes only the sending side: a full close with unread input would make TCP reset the
-// connection, and the client would lose the code.
-func (c *connection) sendClose(code int) {
-	text := websocket.FormatCloseMessage(code, "")
-	_ = c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(time.Second))
-	if tcp, ok := c.ws.UnderlyingConn().(*net.TCPConn); ok {
-		_ = tcp.CloseWrite()
-	}
-	_ = c.ws.SetReadDeadline(time.Now().Add(5 * time.Second))
-}
-
 // read handles what the client sends until the socket ends. A client without timely heartbeats is
 // disconnected and may resume (Discord, Gateway: Heartbeat Interval).
 func (s *Server) read(c *connection) {
-	_ = c.ws.SetReadDeadline(time.Now().Add(s.options.HeartbeatWithin))
+	_ = c.SetReadDeadline(time.Now().Add(s.options.HeartbeatWithin))
 	for {
-		_, data, err := c.ws.ReadMessage()
+		_, data, err := c.ReadMessage()
 		if err != nil {
 			s.do(func(w *world) { w.ended(c, err) })
 			return
 		}
 		s.do(func(w *world) {
-			if c.ending {
+			if c.Ending.Load() {
 				return
 			}
 			if code := w.received(c, data); code != 0 {
-				c.push(frame{close: code})
-			}
-			if isHeartbeat(data) && !c.ending {
-				_ = c.ws.SetReadDeadline(time.Now().Add(w.options.HeartbeatWithin))
+				c.End(code)
 			}
 		})
 	}
-}
-
-func isHeartbeat(data []byte) bool {
-	var p packet
-	return json.Unmarshal(data, &p) == nil && p.Op == opHeartbeat
 }
 
 // ended records how the client disconnected. Closing with 1000 or 1001 ends the session; otherwise
 // it can be resumed (Discord, Gateway: Initiating a Disconnect).
 func (w *world) ended(c *connection, err error) {
 	var code *websocket.CloseError
-	if !errors.As(err, &code) {
+	if !errors.As(err, &code) || c.Ending.Load() {
 		return
 	}
-	if !c.ending {
-		c.record.ClientClose = code.Code
-	}
+	c.record.ClientClose = code.Code
 	gaveUp := code.Code == websocket.CloseNormalClosure || code.Code == websocket.CloseGoingAway
-	if gaveUp && !c.ending && c.session != nil {
+	if gaveUp && c.session != nil {
 		delete(w.sessions, c.session.id)
+	}
+}
+
+// Handshake is how one connection to the gateway fails at its start.
+type Handshake struct {
+	Refuse      int  // HTTP status instead of a WebSocket, such as 503
+	SilentHello bool // the socket opens, but no HELLO is sent
+	SilentReady bool // IDENTIFY and RESUME are not answered; heartbeats are
+	Op          int  // 7 or 9: the response to IDENTIFY or RESUME
+	Close       int  // close code in response to IDENTIFY or RESUME
+}
+
+// playHandshake applies the connection's Handshake, once, instead of READY or RESUMED.
+func (c *connection) playHandshake() (done bool, code int) {
+	h := c.handshake
+	c.handshake = Handshake{}
+	switch {
+	case h.SilentReady:
+	case h.Op == opReconnect, h.Op == opInvalidSession:
+		c.Send(packet(h.Op, false))
+	case h.Close != 0:
+		return true, h.Close
+	default:
+		return false, 0
+	}
+	return true, 0
+}
+
+// Handshakes sets the faults of the next connections, one each; later connections succeed.
+func (s *Server) Handshakes(h ...Handshake) {
+	s.do(func(w *world) { w.handshakes = append(w.handshakes, h...) })
+}
+
+func (s *Server) onEach(f func(w *world, c *connection)) {
+	s.do(func(w *world) {
+		for c := range w.open {
+			f(w, c)
+		}
+	})
+}
+
+// Reconnect sends op 7: the client should reconnect and resume.
+func (s *Server) Reconnect() {
+	s.onEach(func(_ *world, c *connection) { c.Send(packet(opReconnect, nil)) })
+}
+
+// Invalidate sends op 9. Unless resumable is true, the session is forgotten, and an IDENTIFY on the
+// same connection starts another.
+func (s *Server) Invalidate(resumable bool) {
+	s.onEach(func(w *world, c *connection) {
+		if c.session != nil && !resumable {
+			delete(w.sessions, c.session.id)
+			c.session = nil
+		}
+		c.Send(packet(opInvalidSession, resumable))
+	})
+}
+
+// Disconnect closes each connection with a code, after its queued frames. 4009 ends the session;
+// after 4007, every RESUME of it is answered with 4007.
+func (s *Server) Disconnect(code int) {
+	s.onEach(func(w *world, c *connection) {
+		switch {
+		case c.session == nil:
+		case code == CloseSessionTimeout:
+			delete(w.sessions, c.session.id)
+		case code == CloseInvalidSeq:
+			c.session.broken = true
+		}
+		c.End(code)
+	})
+}
+
+// Cut ends each connection without a close frame, after its queued frames; the sessions can be
+// resumed.
+func (s *Server) Cut() {
+	s.onEach(func(_ *world, c *connection) { c.Cut() })
+}
+
+// HalfOpen makes each connection read but no longer send, not even acknowledgements of heartbeats.
+func (s *Server) HalfOpen() {
+	s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) })
+}
+
+// Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
+// connected until it is cut, but gets no more events.
+func (s *Server) Forget() { s.do(func(w *world) { clear(w.sessions) }) }
+
+// Drop loses the next n events: they use sequence numbers, and only a RESUME from before them
+// delivers them.
+func (s *Server) Drop(n int) { s.do(func(w *world) { w.drop += n }) }
+
+// Repeat dispatches the last n events again with new sequence numbers: Discord guarantees
+// at-least-once delivery, not exactly-once.
+func (s *Server) Repeat(n int) {
+	s.do(func(w *world) {
+		for _, session := range w.sessions {
+			for _, p := range session.sent[max(0, len(session.sent)-n):] {
+				w.send(session, event{name: p.Type, data: p.RawData})
+			}
+		}
+	})
+}
+
+// Dispatch sends an event of any type to every session.
+func (s *Server) Dispatch(name string, data any) {
+	s.do(func(w *world) { w.dispatch(event{name: name, data: data}) })
+}
+
+// ResetToken invalidates the token: every session ends with 4004, and REST responds 401.
+func (s *Server) ResetToken() { s.do(func(w *world) { w.resetToken() }) }
+
+func (w *world) resetToken() {
+	w.tokenReset = true
+	clear(w.sessions)
+	for c := range w.open {
+		c.End(CloseAuthFailed)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
 	"cairn/discord/discordtest"
@@ -66,7 +67,7 @@ func (r raw) closedWith() int {
 const sound = `{"token":"Bot token","intents":33281,"properties":{"os":"x"}}` // guilds, messages, content
 
 func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
-	v := newTown(t, discordtest.Options{Forbidden: discordtest.IntentGuildMembers})
+	v := newTown(t, discordtest.Options{Forbidden: discordgo.IntentGuildMembers})
 	type said struct {
 		op   int
 		data string

@@ -1,75 +1,71 @@
-// Interactions: a person uses a command, types in one, or clicks a button.
+// Interactions: a person uses a command, types in one, or clicks a button; and the validation of
+// slash commands.
 package discordtest
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-)
 
-// Types of interactions (Discord, Receiving and Responding: Interaction Type).
-const (
-	InteractionCommand      = 2
-	InteractionComponent    = 3
-	InteractionAutocomplete = 4
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
 // Interaction is one interaction, and the bot's response.
 type Interaction struct {
 	ID      string
 	Token   string
-	Type    int
+	Type    discordgo.InteractionType
 	Channel string
 	At      time.Time
 
-	Answered  time.Time // time of the first response; zero: none yet
-	Callback  int       // type of the first response
+	Answered  time.Time                         // time of the first response; zero: none yet
+	Callback  discordgo.InteractionResponseType // of the first response
 	Ephemeral bool
-	Loading   bool      // deferred and not edited yet: people see that the bot is thinking
-	Answer    *Message  // current state of the original response; nil: none, or Loading
-	Choices   []Choice  // of an autocomplete
-	Followups []Message // set only in copies
+	Loading   bool                                        // deferred and not edited yet; set only in copies
+	Answer    *Message                                    // current state of the original response; nil: none, or Loading
+	Choices   []*discordgo.ApplicationCommandOptionChoice // of an autocomplete
+	Followups []*Message
 
-	followups []*Message
-	source    *Message // the message with the button
-	loading   *Message // placeholder of the response while Loading
+	source *Message // the message with the button
 }
 
-// Option is the value of a command's parameter: a string or an int.
-type Option struct {
-	Name    string `json:"name"`
-	Type    int    `json:"type"` // determined by Value
-	Value   any    `json:"value,omitempty"`
-	Focused bool   `json:"focused,omitempty"`
-}
+// Option is the value of a command's parameter: a string or an int, which determines its type.
+type Option = discordgo.ApplicationCommandInteractionDataOption
 
 // Slash makes a person run a command, which must be registered.
 func (s *Server) Slash(channel, user, command string, options ...Option) Interaction {
-	return s.interact(channel, user, InteractionCommand, func(w *world, _ *Interaction) map[string]any {
+	return s.interact(channel, user, discordgo.InteractionApplicationCommand, func(w *world, _ *Interaction) map[string]any {
 		return w.use(command, options)
 	})
 }
 
 // Autocomplete makes a person type in a command's option, the one with Focused.
 func (s *Server) Autocomplete(channel, user, command string, options ...Option) Interaction {
-	return s.interact(channel, user, InteractionAutocomplete, func(w *world, _ *Interaction) map[string]any {
+	return s.interact(channel, user, discordgo.InteractionApplicationCommandAutocomplete, func(w *world, _ *Interaction) map[string]any {
 		return w.use(command, options)
 	})
 }
 
 // Click makes a person click a button of a message, which may be ephemeral.
 func (s *Server) Click(channel, user, message, customID string) Interaction {
-	return s.interact(channel, user, InteractionComponent, func(w *world, i *Interaction) map[string]any {
+	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) map[string]any {
 		i.source = w.answered(message)
 		if i.source == nil {
 			_, i.source = w.message(channel, message)
 		}
-		if !strings.Contains(string(encode(i.source.Components)), string(encode(customID))) {
+		if !strings.Contains(string(loopback.Encode(i.source.Components)), string(loopback.Encode(customID))) {
 			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
 		}
-		return map[string]any{"custom_id": customID, "component_type": button}
+		return map[string]any{"custom_id": customID, "component_type": discordgo.ButtonComponent}
 	})
 }
 
@@ -90,18 +86,15 @@ func (w *world) use(name string, options []Option) map[string]any {
 		if c.Name != name {
 			continue
 		}
-		known := map[string]bool{}
-		for _, o := range c.Options {
-			known[o.Name] = true
-		}
 		given := append([]Option{}, options...)
 		for i := range given {
-			if !known[given[i].Name] {
+			known := func(o *discordgo.ApplicationCommandOption) bool { return o.Name == given[i].Name }
+			if !slices.ContainsFunc(c.Options, known) {
 				panic(fmt.Sprintf("discordtest: /%s has no option %q", name, given[i].Name))
 			}
-			given[i].Type = optionString
+			given[i].Type = discordgo.ApplicationCommandOptionString
 			if _, number := given[i].Value.(int); number {
-				given[i].Type = optionInteger
+				given[i].Type = discordgo.ApplicationCommandOptionInteger
 			}
 		}
 		return map[string]any{"id": c.ID, "name": name, "type": 1, "options": given}
@@ -111,23 +104,23 @@ func (w *world) use(name string, options []Option) map[string]any {
 
 // interact dispatches INTERACTION_CREATE, which requires no intent (Discord, Receiving and
 // Responding: Interaction Structure).
-func (s *Server) interact(channel, user string, kind int, data func(*world, *Interaction) map[string]any) (i Interaction) {
+func (s *Server) interact(channel, user string, kind discordgo.InteractionType, data func(*world, *Interaction) map[string]any) (i Interaction) {
 	s.do(func(w *world) {
 		c, u := w.channel(channel), w.user(user)
 		n := &Interaction{ID: w.newID(), Token: "interaction-" + w.newID(), Type: kind, Channel: channel, At: time.Now()}
 		body := map[string]any{
-			"id": n.ID, "application_id": w.app, "type": kind, "token": n.Token, "version": 1,
-			"channel_id": c.ID, "channel": *c, "data": data(w, n), "locale": "en-US",
+			"id": n.ID, "application_id": w.bot.ID, "type": kind, "token": n.Token, "version": 1,
+			"channel_id": c.ID, "channel": c, "data": data(w, n), "locale": "en-US",
 			"app_permissions": strconv.FormatInt(w.permissionsIn(c), 10), "entitlements": []any{}, "authorizing_integration_owners": map[string]string{},
 		}
 		if n.source != nil {
-			body["message"] = json.RawMessage(encode(n.source))
+			body["message"] = n.source
 		}
 		if g := w.guilds[c.GuildID]; g != nil {
 			body["guild_id"], body["guild_locale"], body["context"] = g.ID, "en-US", 0
-			body["member"] = g.invoker(u)
+			body["member"] = invoker(g, u)
 		} else {
-			body["user"], body["context"] = *u, 1
+			body["user"], body["context"] = u, 1
 		}
 		w.interactions[n.ID] = n
 		w.dispatch(event{name: "INTERACTION_CREATE", data: body})
@@ -137,28 +130,94 @@ func (s *Server) interact(channel, user string, kind int, data func(*world, *Int
 }
 
 // invoker returns the member of an interaction, with the permissions of its roles.
-func (g *Guild) invoker(u *User) Member {
-	m := Member{User: u, Roles: []string{}}
-	if known := g.Members[u.ID]; known != nil {
+func invoker(g *discordgo.Guild, u *discordgo.User) discordgo.Member {
+	m := discordgo.Member{User: u, Roles: []string{}}
+	if known := member(g, u.ID); known != nil {
 		m = *known
 	}
-	set(&m.Permissions, g.rolePermissions(&m))
+	m.Permissions = cmp.Or(m.Permissions, rolePermissions(g, &m))
 	return m
 }
 
-// Permit sets a member's nickname, role ids and permissions (a decimal bit set; "": those of the
-// roles). The bot gets GUILD_MEMBER_UPDATE if it is the member itself, else only with the intent
-// GUILD_MEMBERS (judgement, from the list of intents).
-func (s *Server) Permit(guild, user, nick, permissions string, roles ...string) {
-	s.do(func(w *world) {
-		m := must(w.guild(guild).Members, user, "member")
-		m.Nick, m.Permissions, m.Roles = nick, permissions, append([]string{}, roles...)
-		e := event{name: "GUILD_MEMBER_UPDATE", intent: IntentGuildMembers, data: map[string]any{
-			"guild_id": guild, "user": *m.User, "nick": nick, "roles": m.Roles, "joined_at": m.JoinedAt,
-		}}
-		if user == w.bot.ID {
-			e.intent = 0
-		}
-		w.dispatch(e)
-	})
+// putCommands replaces all commands (Discord, Application Commands: Bulk Overwrite Global
+// Application Commands).
+func (w *world) putCommands(q query) any {
+	refuseIf(q.PathValue("app") != w.bot.ID, &apiError{status: http.StatusForbidden, code: 20012, message: "You are not authorized to perform this action on this application"})
+	all := []*discordgo.ApplicationCommand{}
+	q.decode(&all)
+	// Discord, Application Commands: Registering a Command.
+	refuseIf(len(all) > 100, &apiError{status: http.StatusBadRequest, code: 30032, message: "Maximum number of application commands reached (100)"})
+	used := map[string]bool{}
+	for _, c := range all {
+		c.Type = cmp.Or(c.Type, discordgo.ChatApplicationCommand)
+		checkNamed(used, c.Name, c.Description, c.NameLocalizations, c.DescriptionLocalizations)
+		checkOptions(c.Options)
+		c.ID, c.Version, c.ApplicationID = w.newID(), w.newID(), w.bot.ID
+	}
+	w.commands = all
+	return all
+}
+
+// nameForm: Discord, Application Commands: Application Command Naming. It is compiled on first use:
+// it is so large that a process which registers no command would start noticeably later.
+var nameForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+})
+
+// checkNamed checks the name and the description of a command or an option, in all languages. used
+// has the names of its neighbours (Discord, Application Commands: Localization).
+func checkNamed(used map[string]bool, name, description string, names, descriptions *map[discordgo.Locale]string) {
+	for locale, name := range localized(name, names) {
+		refuseIf(!nameForm().MatchString(name) || strings.ToLower(name) != name, invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid"))
+		key := string(locale) + "/" + name
+		refuseIf(used[key], invalid("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique"))
+		used[key] = true
+	}
+	for _, text := range localized(description, descriptions) {
+		n := len([]rune(text))
+		refuseIf(n < 1 || n > 100, invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length."))
+	}
+}
+
+// localized returns a text by its languages; discordgo.Unknown is the default one.
+func localized(text string, others *map[discordgo.Locale]string) map[discordgo.Locale]string {
+	all := map[discordgo.Locale]string{}
+	if others != nil {
+		maps.Copy(all, *others)
+	}
+	for locale := range all { // Discord, Reference: Locales
+		refuseIf(locale == discordgo.Unknown || discordgo.Locales[locale] == "", invalid("localizations", "BASE_TYPE_CHOICES", "Value must be one of the locales"))
+	}
+	all[discordgo.Unknown] = text
+	return all
+}
+
+// checkOptions: Discord, Application Commands: Application Command Option Structure. The double
+// supports only options of strings and integers.
+func checkOptions(options []*discordgo.ApplicationCommandOption) {
+	wrong := func(format string, a ...any) *apiError {
+		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
+	}
+	refuseIf(len(options) > 25, wrong("Must be 25 or fewer in length."))
+	used, optional := map[string]bool{}, false
+	for _, o := range options {
+		checkNamed(used, o.Name, o.Description, &o.NameLocalizations, &o.DescriptionLocalizations)
+		refuseIf(o.Type != discordgo.ApplicationCommandOptionString && o.Type != discordgo.ApplicationCommandOptionInteger, wrong("Unknown type of option %q.", o.Name))
+		refuseIf(o.Required && optional, wrong("Required options must be placed before non-required options"))
+		refuseIf(o.Autocomplete && len(o.Choices) > 0, wrong("Option %q cannot autocomplete.", o.Name))
+		optional = optional || !o.Required
+		checkChoices(o.Choices)
+	}
+}
+
+// checkChoices: up to 25, with names of 1 to 100 characters and strings of up to 100 (Discord,
+// Application Commands: Application Command Option Choice Structure).
+func checkChoices(choices []*discordgo.ApplicationCommandOptionChoice) {
+	refuseIf(len(choices) > 25, invalid("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length."))
+	for _, c := range choices {
+		n := len([]rune(c.Name))
+		refuseIf(n < 1 || n > 100, invalid("choices", "BASE_TYPE_BAD_LENGTH", "name: Must be between 1 and 100 in length."))
+		text, _ := c.Value.(string)
+		refuseIf(len([]rune(text)) > 100, invalid("choices", "BASE_TYPE_MAX_LENGTH", "value: Must be 100 or fewer in length."))
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
@@ -36,7 +38,7 @@ func TestACommandIsDeferredThenAnswered(t *testing.T) {
 	v.ask("PATCH", original, `{"content":"last"}`)
 	v.ask("POST", strings.TrimSuffix(original, "/messages/@original"), `{"content":"more"}`)
 	is := v.Interaction(i.ID)
-	if !is.Ephemeral || is.Loading || is.Answer == nil || is.Answer.Content != "last" || is.Answer.Flags != discordtest.FlagEphemeral {
+	if !is.Ephemeral || is.Loading || is.Answer == nil || is.Answer.Content != "last" || is.Answer.Flags != discordgo.MessageFlagsEphemeral {
 		t.Errorf("the answer is %+v of %+v, want an ephemeral last", is.Answer, is)
 	}
 	if sent := v.Sent(v.channel); len(is.Followups) != 1 || len(sent) != 1 || sent[0].Content != "more" {

@@ -8,43 +8,33 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // payload is the body of every request that creates or changes a message.
 type payload struct {
-	Content    *string           `json:"content"`
-	Nonce      json.RawMessage   `json:"nonce"`
-	Enforce    bool              `json:"enforce_nonce"`
-	Allowed    json.RawMessage   `json:"allowed_mentions"`
-	Reference  *Reference        `json:"message_reference"`
-	Components []json.RawMessage `json:"components"`
-	Flags      int               `json:"flags"`
+	Content    *string                     `json:"content"`
+	Nonce      json.RawMessage             `json:"nonce"`
+	Enforce    bool                        `json:"enforce_nonce"`
+	Allowed    json.RawMessage             `json:"allowed_mentions"`
+	Reference  *discordgo.MessageReference `json:"message_reference"`
+	Components []json.RawMessage           `json:"components"`
+	Flags      discordgo.MessageFlags      `json:"flags"`
 
-	allow allowed
-}
-
-// allowed has the users and roles that may be notified (Discord, Message: Allowed Mentions Object).
-type allowed struct {
-	Parse       []string `json:"parse"`
-	Roles       []string `json:"roles"`
-	Users       []string `json:"users"`
-	RepliedUser bool     `json:"replied_user"`
-}
-
-func (a allowed) permits(kind string, ids []string, id string) bool {
-	return slices.Contains(a.Parse, kind) || slices.Contains(ids, id)
+	allow discordgo.MessageAllowedMentions
 }
 
 // The defaults without allowed_mentions (Discord, Message: Default Settings for Allowed Mentions).
 var (
 	// That a reply notifies the author of the message it answers is judgement.
-	allowAll   = allowed{Parse: []string{"users", "roles", "everyone"}, RepliedUser: true}
-	allowUsers = allowed{Parse: []string{"users"}, RepliedUser: true}
+	allowAll   = discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{"users", "roles", "everyone"}, RepliedUser: true}
+	allowUsers = discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{"users"}, RepliedUser: true}
 )
 
 // parsePayload decodes a body and rejects what Discord rejects. An edit may omit or null fields
 // that it does not change.
-func (w *world) parsePayload(q query, edit bool, fallback allowed) (p payload) {
+func (w *world) parsePayload(q query, edit bool, fallback discordgo.MessageAllowedMentions) (p payload) {
 	q.decode(&p)
 	// Discord, Message: Create Message: up to 2000 characters. The page does not define characters;
 	// UTF-16 units are the strictest interpretation.
@@ -80,7 +70,7 @@ func checkNonce(nonce json.RawMessage) {
 
 // checkMentions rejects null instead of a list, and contradictions (Discord, Message: Allowed
 // Mentions Examples).
-func (w *world) checkMentions(p *payload, edit bool, fallback allowed) {
+func (w *world) checkMentions(p *payload, edit bool, fallback discordgo.MessageAllowedMentions) {
 	p.allow = fallback
 	given := p.Allowed != nil && (!edit || string(p.Allowed) != "null")
 	if !given {
@@ -90,7 +80,7 @@ func (w *world) checkMentions(p *payload, edit bool, fallback allowed) {
 	var fields map[string]json.RawMessage
 	refuseIf(json.Unmarshal(p.Allowed, &fields) != nil || fields == nil, invalid("allowed_mentions", "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType."))
 	refuseIf(string(fields["parse"]) == "null", invalid("allowed_mentions", "BASE_TYPE_REQUIRED", "parse: This field is required"))
-	var a allowed
+	var a discordgo.MessageAllowedMentions
 	refuseIf(json.Unmarshal(p.Allowed, &a) != nil, invalid("allowed_mentions", "DICT_TYPE_CONVERT", "Lists of strings are expected."))
 	for _, kind := range a.Parse {
 		refuseIf(!slices.Contains(allowAll.Parse, kind), invalid("allowed_mentions", "BASE_TYPE_CHOICES", "Value must be one of ('roles', 'users', 'everyone')."))
@@ -104,33 +94,27 @@ func (w *world) checkMentions(p *payload, edit bool, fallback allowed) {
 
 // component has the supported fields of a row or a button.
 type component struct {
-	Type       int         `json:"type"`
-	Style      int         `json:"style"`
-	Label      string      `json:"label"`
-	CustomID   string      `json:"custom_id"`
-	URL        string      `json:"url"`
-	Components []component `json:"components"`
+	Type       discordgo.ComponentType `json:"type"`
+	Style      discordgo.ButtonStyle   `json:"style"`
+	Label      string                  `json:"label"`
+	CustomID   string                  `json:"custom_id"`
+	URL        string                  `json:"url"`
+	Components []component             `json:"components"`
 }
-
-const (
-	actionRow  = 1
-	button     = 2
-	linkButton = 5 // style of a button that requires a URL
-)
 
 // checkComponents: up to 5 rows of up to 5 buttons, each with a unique id (Discord, Components:
 // Action Row, Button, Custom ID, Legacy Message Component Behavior).
 func checkComponents(raw []json.RawMessage) {
-	wrong := func(reason string) error { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
+	wrong := func(reason string) *apiError { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
 	refuseIf(len(raw) > 5, wrong("Must be 5 or fewer rows."))
 	seen := map[string]bool{}
 	for _, r := range raw {
 		var row component
-		refuseIf(json.Unmarshal(r, &row) != nil || row.Type != actionRow, wrong("The first level must be action rows."))
+		refuseIf(json.Unmarshal(r, &row) != nil || row.Type != discordgo.ActionsRowComponent, wrong("The first level must be action rows."))
 		n := len(row.Components)
 		refuseIf(n < 1 || n > 5, wrong("A row has 1 to 5 components."))
 		for _, b := range row.Components {
-			link := b.Type == button && b.Style == linkButton
+			link := b.Type == discordgo.ButtonComponent && b.Style == discordgo.LinkButton
 			refuseIf(len([]rune(b.Label)) > 80, wrong("A label has at most 80 characters."))
 			identified := link == (b.URL != "") && link != (b.CustomID != "") && len(b.CustomID) <= 100
 			refuseIf(!identified, wrong("A component has a custom_id of 1 to 100 characters, or is a link."))

@@ -1,30 +1,24 @@
-// The bot's permissions in a channel of a guild: denied actions are rejected, and events of
-// invisible channels are not sent.
+// What the bot may do in a channel: permissions, of which denied ones also hide events, and threads,
+// which can be archived and locked.
 package discordtest
 
 import (
 	"net/http"
-	"strconv"
+	"slices"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
-// Permissions that the double checks (Discord, Permissions: Bitwise Permission Flags).
-const (
-	PermissionAddReactions         = 1 << 6
-	PermissionViewChannel          = 1 << 10
-	PermissionSendMessages         = 1 << 11 // not in threads
-	PermissionReadMessageHistory   = 1 << 16
-	PermissionSendMessagesInThread = 1 << 38
-
-	// Initial permissions of the bot in each channel.
-	defaultPermissions = PermissionAddReactions | PermissionViewChannel | PermissionSendMessages |
-		PermissionReadMessageHistory | PermissionSendMessagesInThread
-)
+// defaultPermissions are the initial permissions of the bot in each channel.
+const defaultPermissions = discordgo.PermissionAddReactions | discordgo.PermissionViewChannel | discordgo.PermissionSendMessages |
+	discordgo.PermissionReadMessageHistory | discordgo.PermissionSendMessagesInThreads
 
 // Deny removes permissions of the bot in a channel and its threads.
 func (s *Server) Deny(channel string, permissions int64) {
 	s.do(func(w *world) {
 		c := w.channel(channel)
-		if c.Type == DirectChat || c.Thread != nil {
+		if c.Type != discordgo.ChannelTypeGuildText {
 			panic("discordtest: only a channel of a guild has permissions: " + channel)
 		}
 		w.permissions[c.ID] = w.permissionsIn(c) &^ permissions
@@ -33,9 +27,9 @@ func (s *Server) Deny(channel string, permissions int64) {
 
 // permissionsIn returns the bot's permissions. Threads have those of their parent (Discord,
 // Permissions: Inherited Permissions (Threads)).
-func (w *world) permissionsIn(c *Channel) int64 {
+func (w *world) permissionsIn(c *discordgo.Channel) int64 {
 	at := c.ID
-	if c.Thread != nil {
+	if c.IsThread() {
 		at = c.ParentID
 	}
 	if has, ok := w.permissions[at]; ok {
@@ -46,9 +40,9 @@ func (w *world) permissionsIn(c *Channel) int64 {
 
 // may reports whether the bot has a permission. Without VIEW_CHANNEL it has none (Discord,
 // Permissions: Implicit Permissions). In direct messages it has all.
-func (w *world) may(c *Channel, permission int64) bool {
+func (w *world) may(c *discordgo.Channel, permission int64) bool {
 	has := w.permissionsIn(c)
-	return c.Type == DirectChat || has&PermissionViewChannel != 0 && has&permission == permission
+	return c.Type == discordgo.ChannelTypeDM || has&discordgo.PermissionViewChannel != 0 && has&permission == permission
 }
 
 // errPermission is the error for a missing permission other than VIEW_CHANNEL, for which it is
@@ -58,20 +52,30 @@ var errPermission = &apiError{status: http.StatusForbidden, code: 50013, message
 
 // sendable refuses a request if the bot lacks a permission to send a message (Discord, Message:
 // Create Message; Permissions: Inherited Permissions (Threads)).
-func (w *world) sendable(c *Channel, p payload) {
-	needed := int64(PermissionSendMessages)
-	if c.Thread != nil {
-		needed = PermissionSendMessagesInThread
+func (w *world) sendable(c *discordgo.Channel, p payload) {
+	needed := int64(discordgo.PermissionSendMessages)
+	if c.IsThread() {
+		needed = discordgo.PermissionSendMessagesInThreads
 	}
 	refuseIf(!w.may(c, needed), errPermission)
-	unread := p.Reference != nil && !w.may(c, PermissionReadMessageHistory)
+	unread := p.Reference != nil && !w.may(c, discordgo.PermissionReadMessageHistory)
 	refuseIf(unread, &apiError{status: http.StatusForbidden, code: 160002, message: "Cannot reply without permission to read message history"})
 }
 
 // channelEvent dispatches an event about messages in a channel, if the bot may see the channel.
-func (w *world) channelEvent(c *Channel, name string, data any) {
-	if w.may(c, PermissionViewChannel) {
-		w.dispatch(event{name: name, intent: c.intent(), data: data})
+func (w *world) channelEvent(c *discordgo.Channel, name string, data map[string]any) {
+	if c.GuildID != "" {
+		data["guild_id"] = c.GuildID
+	}
+	if w.may(c, discordgo.PermissionViewChannel) {
+		w.dispatch(event{name: name, intent: intentOf(c), data: data})
+	}
+}
+
+// guildEvent dispatches an event about a channel of a guild, if the bot may see the channel.
+func (w *world) guildEvent(c *discordgo.Channel, name string, data any) {
+	if w.may(c, discordgo.PermissionViewChannel) {
+		w.dispatch(event{name: name, intent: discordgo.IntentGuilds, data: data})
 	}
 }
 
@@ -79,20 +83,16 @@ func (w *world) channelEvent(c *Channel, name string, data any) {
 func (w *world) deleted(m *Message) {
 	m.Deleted = true
 	c := w.channel(m.ChannelID)
-	data := map[string]any{"id": m.ID, "channel_id": c.ID}
-	if c.GuildID != "" {
-		data["guild_id"] = c.GuildID
-	}
-	w.channelEvent(c, "MESSAGE_DELETE", data)
+	w.channelEvent(c, "MESSAGE_DELETE", map[string]any{"id": m.ID, "channel_id": c.ID})
 }
 
-// Role adds a role to a guild; Permit assigns it to members. Permissions is a decimal bit set.
-func (s *Server) Role(guild, name, permissions string) (r Role) {
+// Role adds a role to a guild; Permit assigns it to members.
+func (s *Server) Role(guild, name string, permissions int64) (r discordgo.Role) {
 	s.do(func(w *world) {
 		g := w.guild(guild)
-		r = Role{ID: w.newID(), Name: name, Permissions: permissions}
-		g.Roles = append(g.Roles, r)
-		w.dispatch(event{name: "GUILD_ROLE_CREATE", intent: IntentGuilds, data: map[string]any{"guild_id": g.ID, "role": r}})
+		r = discordgo.Role{ID: w.newID(), Name: name, Permissions: permissions}
+		g.Roles = append(g.Roles, &r)
+		w.dispatch(event{name: "GUILD_ROLE_CREATE", intent: discordgo.IntentGuilds, data: map[string]any{"guild_id": g.ID, "role": r}})
 	})
 	return r
 }
@@ -100,18 +100,62 @@ func (s *Server) Role(guild, name, permissions string) (r Role) {
 // rolePermissions returns the combined permissions of a member's roles (Discord, Permissions:
 // Permission Overwrites). Owners get no permissions automatically (judgement), so that tests state
 // who is trusted.
-func (g *Guild) rolePermissions(m *Member) string {
-	var all int64
+func rolePermissions(g *discordgo.Guild, m *discordgo.Member) (all int64) {
 	for _, r := range g.Roles {
-		bits, err := strconv.ParseInt(r.Permissions, 10, 64)
-		if err != nil {
-			panic("discordtest: a role's permissions are no decimal bit set: " + r.Permissions)
-		}
-		for _, id := range append(m.Roles, g.ID) { // everyone has the role with the guild's id
-			if id == r.ID {
-				all |= bits
-			}
+		if r.ID == g.ID || slices.Contains(m.Roles, r.ID) { // everyone has the role with the guild's id
+			all |= r.Permissions
 		}
 	}
-	return strconv.FormatInt(all, 10)
+	return all
+}
+
+// Permit sets a member's nickname, role ids and permissions (0: those of the roles). The bot gets
+// GUILD_MEMBER_UPDATE if it is the member itself, else only with the intent GUILD_MEMBERS
+// (judgement, from the list of intents).
+func (s *Server) Permit(guild, user, nick string, permissions int64, roles ...string) {
+	s.do(func(w *world) {
+		m := member(w.guild(guild), user)
+		m.Nick, m.Permissions, m.Roles = nick, permissions, append([]string{}, roles...)
+		e := event{name: "GUILD_MEMBER_UPDATE", intent: discordgo.IntentGuildMembers, data: discordgo.Member{
+			GuildID: guild, User: m.User, Nick: nick, Roles: m.Roles, JoinedAt: m.JoinedAt,
+		}}
+		if user == w.bot.ID {
+			e.intent = 0
+		}
+		w.dispatch(e)
+	})
+}
+
+// Thread adds a public thread under a channel, started by a user.
+func (s *Server) Thread(parent, user, name string) discordgo.Channel {
+	return s.addChannel("THREAD_CREATE", func(w *world) *discordgo.Channel {
+		meta := &discordgo.ThreadMetadata{AutoArchiveDuration: 4320, ArchiveTimestamp: time.Now().UTC()}
+		p := w.channel(parent)
+		return &discordgo.Channel{
+			Type: discordgo.ChannelTypeGuildPublicThread, GuildID: p.GuildID, ParentID: p.ID, OwnerID: user, Name: name, ThreadMetadata: meta,
+		}
+	})
+}
+
+// Archive archives a thread. A message unarchives it, unless it is locked (Discord, Threads: Active
+// & Archived Threads).
+func (s *Server) Archive(thread string, locked bool) {
+	s.do(func(w *world) { w.archive(w.channel(thread), true, locked) })
+}
+
+func (w *world) archive(c *discordgo.Channel, archived, locked bool) {
+	meta := *c.ThreadMetadata
+	meta.Archived, meta.Locked, meta.ArchiveTimestamp = archived, locked, time.Now().UTC()
+	c.ThreadMetadata = &meta
+	w.guildEvent(c, "THREAD_UPDATE", c)
+}
+
+// writable refuses a change that a thread's state forbids (Discord, Threads: Locked Threads; Opcodes
+// and Status Codes: JSON Error Codes).
+func writable(c *discordgo.Channel, edit bool) {
+	if !c.IsThread() {
+		return
+	}
+	refuseIf(c.ThreadMetadata.Locked, &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"})
+	refuseIf(c.ThreadMetadata.Archived && edit, &apiError{status: http.StatusBadRequest, code: 50083, message: "Thread is archived"})
 }

@@ -6,9 +6,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
 // query is a request as passed to an endpoint.
@@ -67,98 +70,62 @@ func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e en
 
 // serve applies faults, limits and formal checks to a request, and then calls its endpoint.
 func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
-	q, err := s.unpack(r)
+	q, refusal := s.unpack(r)
 	record := &Request{
 		At: time.Now(), Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
 		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
 	}
-	s.exchange(rw, r, record, func(w *world, f *Fault) answer {
+	s.exchange(rw, r, record, func(w *world, f Fault) answer {
 		a := w.answer(record, f, authorized, func() any {
-			refuseIf(err != nil, err)
+			refuseIf(refusal != nil, refusal)
 			w.checkRequest(q, authorized)
 			return e(w, q)
 		})
-		w.count(&a)
+		w.count(a)
 		return a
 	})
 }
 
 // exchange records a request and responds to it, with the fault that affects it.
-func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world, *Fault) answer) {
-	var fault *Fault
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, respond func(*world, Fault) answer) {
+	var fault Fault
 	s.do(func(w *world) {
 		w.requests = append(w.requests, record)
 		fault = w.fault(record)
 	})
-	if fault != nil && !fault.Done && !s.pause(r, fault.Delay) {
+	if !fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
 		return
 	}
 	var a answer
 	s.do(func(w *world) {
 		a = respond(w, fault)
-		record.Status = a.status
+		record.Status = a.Status
 	})
-	if fault != nil && fault.Done && !s.pause(r, fault.Delay) {
+	if fault.Done && !loopback.Sleep(r.Context(), s.life.Done(), fault.Delay) {
 		return
 	}
-	a.truncated = fault != nil && fault.CutBody
-	a.write(rw)
-}
-
-func (a answer) write(rw http.ResponseWriter) {
-	if a.cut || a.truncated && len(a.body) == 0 {
-		panic(http.ErrAbortHandler) // net/http's way to end a connection without a response
-	}
-	for k, v := range a.header {
-		rw.Header()[k] = v
-	}
-	if !a.truncated {
-		rw.WriteHeader(a.status)
-		_, _ = rw.Write(a.body) // the client may have disconnected
-		return
-	}
-	rw.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
-	rw.WriteHeader(a.status)
-	_, _ = rw.Write(a.body[:len(a.body)/2])
-	_ = http.NewResponseController(rw).Flush() // otherwise the abort would discard the first half
-	panic(http.ErrAbortHandler)
-}
-
-// pause waits and returns true, or returns false if the client disconnects or the server closes.
-func (s *Server) pause(r *http.Request, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-r.Context().Done():
-	case <-s.closed:
-	}
-	return false
+	a.Cut = a.Cut || fault.CutBody
+	a.Write(rw)
 }
 
 // answer handles a request within the limits, unless a fault prevents it.
-func (w *world) answer(r *Request, f *Fault, authorized bool, respond func() any) answer {
+func (w *world) answer(r *Request, f Fault, authorized bool, respond func() any) (a answer) {
 	if a, limited := w.limited(authorized); limited {
 		return a
 	}
 	b := w.bucketOf(r)
-	if b != nil {
-		if a, taken := b.take(); !taken {
-			b.mark(&a)
-			return a
+	switch {
+	case b != nil && !b.take():
+		a = tooMany(time.Until(b.reset), false, false)
+	case f.breaks() && !f.Done:
+		return f.answer()
+	default:
+		if a = answerOf(respond); f.breaks() {
+			return f.answer()
 		}
 	}
-	if f != nil && f.breaks() && !f.Done {
-		return f.answer()
-	}
-	a := answerOf(respond)
-	if f != nil && f.breaks() {
-		return f.answer()
-	}
 	if b != nil {
-		b.mark(&a)
+		setLimit(a.Header, b.limit.Requests, b.limit.Requests-b.used, b.reset, b.name)
 	}
 	return a
 }
@@ -180,7 +147,7 @@ func (w *world) checkRequest(q query, authorized bool) {
 
 // unpack reads the body of a request (Discord, Reference: HTTP API; Message: Create Message,
 // Limitations: 25 MiB). It rejects a content type without a body.
-func (s *Server) unpack(r *http.Request) (query, error) {
+func (s *Server) unpack(r *http.Request) (query, *apiError) {
 	q := query{Request: r}
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20))
 	if err != nil {
@@ -218,20 +185,20 @@ func (w *world) getGatewayBot(query) any {
 
 func (w *world) getApplication(query) any {
 	flags := 1 << 19 // GATEWAY_MESSAGE_CONTENT_LIMITED: for a bot in fewer than 100 servers
-	if w.options.Forbidden&IntentMessageContent != 0 {
+	if w.options.Forbidden&discordgo.IntentMessageContent != 0 {
 		flags = 0
 	}
-	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
+	return map[string]any{"id": w.bot.ID, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
 }
 
 func (w *world) getChannel(q query) any {
-	return *w.channelOf(q)
+	return w.channelOf(q)
 }
 
 func (w *world) getGuilds(query) any {
-	all := []map[string]any{}
+	all := []discordgo.UserGuild{}
 	for _, g := range w.guilds {
-		all = append(all, map[string]any{"id": g.ID, "name": g.Name, "owner": false, "permissions": "0"})
+		all = append(all, discordgo.UserGuild{ID: g.ID, Name: g.Name})
 	}
 	return all
 }

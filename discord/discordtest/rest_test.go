@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
@@ -98,15 +100,15 @@ func TestWhatTheBotMayNotDo(t *testing.T) {
 	v.refused(v.ask("POST", "/channels/"+thread+"/messages", hello), 400, 160005)
 
 	emoji := path + "/" + theirs + "/reactions/" + url.PathEscape("📚") + "/@me"
-	v.Deny(v.channel, discordtest.PermissionAddReactions)
+	v.Deny(v.channel, discordgo.PermissionAddReactions)
 	v.refused(v.ask("PUT", emoji, ""), 403, 50013)
-	v.Deny(v.channel, discordtest.PermissionSendMessages)
+	v.Deny(v.channel, discordgo.PermissionSendMessages)
 	v.refused(v.ask("POST", path, hello), 403, 50013)
 	v.refused(v.ask("POST", "/channels/{channel}/typing", ""), 403, 50013)
-	v.Deny(v.channel, discordtest.PermissionReadMessageHistory)
+	v.Deny(v.channel, discordgo.PermissionReadMessageHistory)
 	v.refused(v.ask("GET", path+"/"+theirs, ""), 403, 50013)
 	check.Equal(t, "the history", string(v.ask("GET", path, "").body), "[]")
-	v.Deny(v.channel, discordtest.PermissionViewChannel)
+	v.Deny(v.channel, discordgo.PermissionViewChannel)
 	v.refused(v.ask("POST", path, hello), 403, 50001)
 	v.refused(v.ask("GET", "/channels/"+thread, ""), 403, 50001)
 }

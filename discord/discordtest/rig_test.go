@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"go.uber.org/goleak"
 
 	"cairn/discord/discordtest"
@@ -26,8 +27,8 @@ const patience = 2 * time.Minute
 type town struct {
 	*discordtest.Server
 	t       *testing.T
-	person  discordtest.User
-	guild   discordtest.Guild
+	person  *discordgo.User
+	guild   discordgo.Guild
 	channel string
 	client  *http.Client
 }

@@ -11,10 +11,16 @@
 package discordtest
 
 import (
+	"cmp"
 	"context"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
 // Options configures a Server. The zero value behaves like Discord as documented.
@@ -31,7 +37,7 @@ type Options struct {
 
 	// Forbidden are the privileged intents that are disabled in the developer portal. Requesting one
 	// closes with 4014; without IntentMessageContent REST responses hide content too.
-	Forbidden int
+	Forbidden discordgo.Intent
 
 	// RefusePings rejects each message and edit that could notify someone, which is one without
 	// allowed_mentions with an empty parse. This is a requirement of the tests, not of Discord.
@@ -39,31 +45,25 @@ type Options struct {
 }
 
 func (o *Options) fill() {
-	set(&o.Token, "token")
-	set(&o.Heartbeat, 41250*time.Millisecond)
-	set(&o.HeartbeatWithin, 2*o.Heartbeat)
-	set(&o.AnswerWithin, 3*time.Second)
-	set(&o.TokenLife, 15*time.Minute)
-	set(&o.NonceLife, 5*time.Minute)
-	set(&o.IdentifyLimit, 1000)
-	set(&o.GlobalPerSecond, 50)
-}
-
-func set[T comparable](to *T, value T) {
-	var zero T
-	if *to == zero {
-		*to = value
-	}
+	o.Token = cmp.Or(o.Token, "token")
+	o.Heartbeat = cmp.Or(o.Heartbeat, 41250*time.Millisecond)
+	o.HeartbeatWithin = cmp.Or(o.HeartbeatWithin, 2*o.Heartbeat)
+	o.AnswerWithin = cmp.Or(o.AnswerWithin, 3*time.Second)
+	o.TokenLife = cmp.Or(o.TokenLife, 15*time.Minute)
+	o.NonceLife = cmp.Or(o.NonceLife, 5*time.Minute)
+	o.IdentifyLimit = cmp.Or(o.IdentifyLimit, 1000)
+	o.GlobalPerSecond = cmp.Or(o.GlobalPerSecond, 50)
 }
 
 // Server is a Discord with one bot. All methods are safe for concurrent use.
 type Server struct {
-	URL string // of the REST API, without path and final slash: http://127.0.0.1:…
-	Bot User   // the client's user
+	URL string          // of the REST API, without path and final slash: http://127.0.0.1:…
+	Bot *discordgo.User // the client's user
 
 	options Options
 	http    *httptest.Server
-	closed  chan struct{}
+	life    context.Context // ended by Close
+	end     context.CancelFunc
 	sockets sync.WaitGroup // gateway connections
 
 	mu    sync.Mutex // guards world
@@ -73,7 +73,8 @@ type Server struct {
 // New starts a Server, which must be closed.
 func New(o Options) *Server {
 	o.fill()
-	s := &Server{options: o, closed: make(chan struct{})}
+	s := &Server{options: o}
+	s.life, s.end = context.WithCancel(context.Background())
 	s.world = newWorld(o)
 	s.Bot = s.world.bot
 	s.http = httptest.NewServer(s.routes())
@@ -85,13 +86,9 @@ func New(o Options) *Server {
 // Close cuts every connection and waits for all goroutines.
 func (s *Server) Close() {
 	s.mu.Lock()
-	select {
-	case <-s.closed:
-	default:
-		close(s.closed)
-	}
+	s.end()
 	for c := range s.world.open {
-		_ = c.ws.Close() // even if the client has stopped reading
+		_ = c.Close() // even if the client has stopped reading
 	}
 	s.mu.Unlock()
 	s.sockets.Wait()
@@ -130,4 +127,104 @@ func (s *Server) view(f func(w *world)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(&s.world)
+}
+
+// Connection is one connection of the client to the gateway.
+type Connection struct {
+	At          time.Time
+	Open        bool
+	Identify    bool
+	Intents     discordgo.Intent // of the IDENTIFY
+	Resume      bool
+	Heartbeats  int
+	ClientClose int // close code sent by the client; 0: none, or the server closed first
+}
+
+// Request is one request to the REST API.
+type Request struct {
+	At     time.Time
+	Method string
+	Path   string // without /api/v9
+	Query  string
+	Body   []byte
+	Status int // of the response; 0: not sent yet, or cut
+}
+
+// Connections returns all connections so far, oldest first.
+func (s *Server) Connections() (all []Connection) {
+	s.view(func(w *world) {
+		for _, c := range w.connections {
+			all = append(all, *c)
+		}
+	})
+	return all
+}
+
+// Requests returns all requests so far, oldest first, whose method and path match a route as in
+// Fault; an empty route matches all.
+func (s *Server) Requests(route string) (all []Request) {
+	s.view(func(w *world) {
+		for _, r := range w.requests {
+			if r.on(route) {
+				all = append(all, *r)
+			}
+		}
+	})
+	return all
+}
+
+// InvalidRequests returns the number of requests answered with 401, 403 or 429.
+func (s *Server) InvalidRequests() (n int) {
+	s.view(func(w *world) { n = w.invalid })
+	return n
+}
+
+// Messages returns a channel's messages, oldest first, without deleted ones.
+func (s *Server) Messages(channel string) []Message {
+	return s.messages(channel, func(m *Message) bool { return !m.Deleted })
+}
+
+// Sent returns the client's messages in a channel, oldest first, each with its final content,
+// including deleted ones. Ephemeral responses and those still loading are only in Interaction.
+func (s *Server) Sent(channel string) []Message {
+	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID && m.Flags&discordgo.MessageFlagsLoading == 0 })
+}
+
+func (s *Server) messages(channel string, want func(*Message) bool) (all []Message) {
+	s.view(func(w *world) {
+		for _, m := range w.messages[channel] {
+			if want(m) {
+				all = append(all, *m)
+			}
+		}
+	})
+	return all
+}
+
+// Interaction returns the current state of an interaction.
+func (s *Server) Interaction(id string) (i Interaction) {
+	s.view(func(w *world) {
+		i = *loopback.Must(w.interactions, id, "interaction")
+		i.Loading = i.loading()
+		switch {
+		case i.Answer == nil:
+		case i.Answer.is(discordgo.MessageFlagsLoading):
+			i.Answer = nil
+		default:
+			m := *i.Answer
+			i.Answer = &m
+		}
+		i.source, i.Followups = nil, slices.Clone(i.Followups)
+		for n, m := range i.Followups {
+			copied := *m
+			i.Followups[n] = &copied
+		}
+	})
+	return i
+}
+
+// Commands returns the registered commands.
+func (s *Server) Commands() (all []*discordgo.ApplicationCommand) {
+	s.view(func(w *world) { all = w.commands })
+	return all
 }

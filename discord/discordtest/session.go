@@ -4,29 +4,25 @@ package discordtest
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/internal/loopback"
 )
 
-// Intents (Discord, Gateway: List of Intents).
 const (
-	IntentGuilds         = 1 << 0
-	IntentGuildMembers   = 1 << 1 // privileged
-	IntentPresences      = 1 << 8 // privileged
-	IntentGuildMessages  = 1 << 9
-	IntentDirectMessages = 1 << 12
-	IntentMessageContent = 1 << 15 // privileged
-	privileged           = IntentGuildMembers | IntentPresences | IntentMessageContent
+	privileged = discordgo.IntentGuildMembers | discordgo.IntentGuildPresences | discordgo.IntentMessageContent
 
-	// Bits 17 to 19, 22 and 23, and all above 25 are not intents.
+	// Discord, Gateway: List of Intents: bits 17 to 19, 22 and 23, and all above 25 are not intents.
 	knownIntents = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 )
 
 type session struct {
 	id      string
-	intents int
-	sent    []json.RawMessage // every event; the one with sequence n is at n-1
+	intents discordgo.Intent
+	sent    []discordgo.Event // every event; the one with sequence n is at n-1
 	conn    *connection       // nil while the client is disconnected
 	broken  bool              // every RESUME is answered with close code 4007
 }
@@ -34,17 +30,14 @@ type session struct {
 // event is an event for each session with its intent.
 type event struct {
 	name    string
-	intent  int // one of these bits is required; 0: none is
+	intent  discordgo.Intent // one of these bits is required; 0: none is
 	data    any
 	message *Message // instead of data: a message whose content may have to be hidden
 }
 
-// packet is a message of the gateway (Discord, Gateway Events: Payload Structure).
-type packet struct {
-	Op   int             `json:"op"`
-	Data json.RawMessage `json:"d"`
-	Seq  int             `json:"s,omitempty"`
-	Type string          `json:"t,omitempty"`
+// packet returns a message other than an event (Discord, Gateway Events: Payload Structure).
+func packet(op int, data any) []byte {
+	return loopback.Encode(discordgo.Event{Operation: op, RawData: loopback.Encode(data)})
 }
 
 func (w *world) dispatch(e event) {
@@ -58,22 +51,22 @@ func (w *world) dispatch(e event) {
 func (w *world) send(s *session, e event) {
 	data := e.data
 	if e.message != nil {
-		data = w.visibleTo(*e.message, s.intents&IntentMessageContent != 0)
+		data = w.visibleTo(*e.message, s.intents&discordgo.IntentMessageContent != 0)
 	}
-	p := encode(packet{Op: opDispatch, Type: e.name, Seq: len(s.sent) + 1, Data: encode(data)})
+	p := discordgo.Event{Operation: opDispatch, Type: e.name, Sequence: int64(len(s.sent) + 1), RawData: loopback.Encode(data)}
 	s.sent = append(s.sent, p)
 	switch {
-	case s.conn == nil:
+	case s.conn == nil || s.conn.Ending.Load():
 	case w.drop > 0:
 		w.drop--
 	default:
-		s.conn.push(frame{data: p})
+		s.conn.Send(loopback.Encode(p))
 	}
 }
 
 // begin starts a session on a connection: READY first, then each guild (Discord, Gateway Events:
 // Ready, Guild Create).
-func (w *world) begin(c *connection, intents int) {
+func (w *world) begin(c *connection, intents discordgo.Intent) {
 	s := &session{id: "session-" + w.newID(), intents: intents, conn: c}
 	w.sessions[s.id] = s
 	c.session = s
@@ -83,9 +76,9 @@ func (w *world) begin(c *connection, intents int) {
 	}
 	w.send(s, event{name: "READY", data: map[string]any{
 		"v": c.version, "user": w.bot, "guilds": guilds, "session_id": s.id,
-		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.app, "flags": 0},
+		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.bot.ID, "flags": 0},
 	}})
-	if intents&IntentGuilds == 0 {
+	if intents&discordgo.IntentGuilds == 0 {
 		return
 	}
 	for _, g := range w.guilds {
@@ -98,42 +91,30 @@ func (w *world) begin(c *connection, intents int) {
 func (w *world) resume(c *connection, s *session, seq int) {
 	if old := s.conn; old != nil && old != c {
 		old.session = nil
-		old.push(frame{cut: true})
+		old.Cut()
 	}
 	s.conn, c.session = c, s
 	for _, p := range s.sent[seq:] {
-		c.push(frame{data: p})
+		c.Send(loopback.Encode(p))
 	}
 	w.send(s, event{name: "RESUMED", data: map[string]any{}})
 }
 
 // guildCreate returns a guild with the channels and active threads that the bot may see. Its only
 // member is the bot, as for bots without the members intent.
-func (w *world) guildCreate(g *Guild) map[string]any {
-	channels, threads := []Channel{}, []Channel{}
+func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
+	g := *n
+	g.Members, g.MemberCount = []*discordgo.Member{member(n, w.bot.ID)}, len(n.Members)
 	for _, c := range w.channels {
 		switch {
 		case c.GuildID != g.ID:
-		case c.Thread != nil && (c.Thread.Archived || !w.may(c, PermissionViewChannel)):
-		case c.Thread != nil:
-			threads = append(threads, *c)
-		default:
-			channels = append(channels, *c)
+		case !c.IsThread():
+			g.Channels = append(g.Channels, c)
+		case !c.ThreadMetadata.Archived && w.may(c, discordgo.PermissionViewChannel):
+			g.Threads = append(g.Threads, c)
 		}
 	}
-	return map[string]any{
-		"id": g.ID, "name": g.Name, "owner_id": g.OwnerID, "roles": g.Roles,
-		"channels": channels, "threads": threads, "members": []*Member{g.Members[w.bot.ID]},
-		"member_count": len(g.Members), "large": false, "unavailable": false,
-	}
-}
-
-func encode(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("discordtest: encode %T: %v", v, err))
-	}
-	return b
+	return g
 }
 
 // Close codes (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
@@ -147,7 +128,6 @@ const (
 	CloseRateLimited       = 4008
 	CloseSessionTimeout    = 4009
 	CloseInvalidShard      = 4010
-	CloseShardingRequired  = 4011
 	CloseInvalidVersion    = 4012
 	CloseInvalidIntents    = 4013
 	CloseDisallowedIntents = 4014
@@ -156,7 +136,7 @@ const (
 // received handles one packet and returns the close code to send, or 0.
 func (w *world) received(c *connection, data []byte) (code int) {
 	// Discord, Gateway: Sending Events: at most 4096 bytes.
-	var p packet
+	var p discordgo.Event
 	if len(data) > 4096 || json.Unmarshal(data, &p) != nil {
 		return CloseDecodeError
 	}
@@ -167,14 +147,15 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	if c.inWindow++; c.inWindow > 120 {
 		return CloseRateLimited
 	}
-	switch p.Op {
+	switch p.Operation {
 	case opHeartbeat:
 		c.record.Heartbeats++
-		c.push(frame{data: encode(packet{Op: opHeartbeatAck})})
+		_ = c.SetReadDeadline(time.Now().Add(w.options.HeartbeatWithin))
+		c.Send(packet(opHeartbeatAck, nil))
 	case opIdentify:
-		return w.identified(c, p.Data)
+		return w.identified(c, p.RawData)
 	case opResume:
-		return w.resumed(c, p.Data)
+		return w.resumed(c, p.RawData)
 	default:
 		return CloseUnknownOpcode
 	}
@@ -187,7 +168,7 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 		Token      string            `json:"token"`
 		Properties map[string]string `json:"properties"`
 		Shard      *[2]int           `json:"shard"`
-		Intents    *int              `json:"intents"`
+		Intents    *discordgo.Intent `json:"intents"`
 	}
 	bad := json.Unmarshal(data, &id) != nil
 	c.record.Identify = true
@@ -218,7 +199,7 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 		return code
 	}
 	if soon { // Discord, Gateway: Max Concurrency: IDENTIFYs per 5 s, here one; op 9 is judgement
-		c.push(frame{data: encode(packet{Op: opInvalidSession, Data: encode(false)})})
+		c.Send(packet(opInvalidSession, false))
 		return 0
 	}
 	w.begin(c, *id.Intents)
@@ -235,7 +216,6 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	}
 	bad := json.Unmarshal(data, &r) != nil
 	c.record.Resume = true
-	c.record.ResumeSeq = r.Seq
 	s := w.sessions[r.Session]
 	switch {
 	case c.session != nil:
@@ -253,7 +233,7 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	}
 	switch {
 	case s == nil:
-		c.push(frame{data: encode(packet{Op: opInvalidSession, Data: encode(false)})})
+		c.Send(packet(opInvalidSession, false))
 	case s.broken || r.Seq < 0 || r.Seq > len(s.sent):
 		return CloseInvalidSeq
 	default:

@@ -83,9 +83,7 @@ func WantNoSecret(t *testing.T, c *store.Conversation) {
 func Version(t *testing.T, c *store.Conversation) int64 {
 	t.Helper()
 	head, _, err := c.Compactions().Head(Ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return head.Version
 }
 

@@ -49,9 +49,7 @@ func Recalled(t *testing.T, c *store.Conversation, query string) []int64 {
 func Contents(t *testing.T, c *store.Conversation) []string {
 	t.Helper()
 	found, _, err := memory.In(c.Store()).List(Ctx, memory.Filter{Conversation: c.Name()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	slices.SortFunc(found, func(a, b memory.Memory) int { return int(a.ID - b.ID) })
 	var list []string
 	for _, m := range found {
@@ -73,8 +71,7 @@ func Part(f memory.Found, name string) float64 {
 // Keep saves a fact, from messages if any are named.
 func Keep(t *testing.T, c *store.Conversation, person, content string, messages ...int64) memory.Saved {
 	t.Helper()
-	s := check.Must(memory.Of(c).Keep(Ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: People[person]}))(t)
-	return s
+	return check.Must(memory.Of(c).Keep(Ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: People[person]}))(t)
 }
 
 // People are the IDs of the authors in Said.

@@ -50,8 +50,7 @@ func NewConversation(t testing.TB) *store.Conversation {
 
 func Find(t testing.TB, s *store.Store, name string) *store.Conversation {
 	t.Helper()
-	c := check.Must(s.Conversation(Ctx, name))(t)
-	return c
+	return check.Must(s.Conversation(Ctx, name))(t)
 }
 
 // Said returns message number n of a conversation, alternately by Ann and Bob.
@@ -80,8 +79,7 @@ func Deliver(t testing.TB, c *store.Conversation, messages ...store.Inbound) []c
 	for _, m := range messages {
 		check.Must(c.Inbox().Deliver(Ctx, m))(t)
 	}
-	taken := check.Must(c.Inbox().Dequeue(Ctx, store.All, 1<<30, time.Time{}))(t)
-	return taken
+	return check.Must(c.Inbox().Dequeue(Ctx, store.All, 1<<30, time.Time{}))(t)
 }
 
 // Edit changes the text of message number n, as Said numbers them, a day later.

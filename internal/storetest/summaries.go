@@ -16,8 +16,7 @@ import (
 
 func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
 	t.Helper()
-	state := check.Must(c.Compactions().Load(Ctx))(t)
-	return state
+	return check.Must(c.Compactions().Load(Ctx))(t)
 }
 
 // Peek reads the state as Load does, and leaves running rows alone.
@@ -27,20 +26,17 @@ func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 		state, err = c.In(tx).Load()
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return state
 }
 
 // Begin starts a row of the given kind and maker over [from, to].
 func Begin(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) summarize.Job {
 	t.Helper()
-	j := check.Must(memory.Of(c).Records().Begin(Ctx, transcript.Summary{
+	return check.Must(memory.Of(c).Records().Begin(Ctx, transcript.Summary{
 		Kind: kind, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to},
 		FromTime: Day, ToTime: Day, Messages: int(to - from + 1), Children: children,
 	}))(t)
-	return j
 }
 
 // StoreSummary starts a row and stores its summary.
@@ -59,9 +55,7 @@ func Commit(t check.Tester, c *store.Conversation, decide func(*transcript.State
 	if err == nil {
 		head, err = c.Compactions().Commit(Ctx, s, change)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return head
 }
 
@@ -75,9 +69,7 @@ func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 		loaded.Prepared = append(loaded.Prepared, running...)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return loaded.State()
 }
 
@@ -95,9 +87,7 @@ func ApplyAndClear(t check.Tester, c *store.Conversation, clearTo int64, rows ..
 		return change, err
 	})
 	now, err := c.Compactions().Rows(Ctx, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return head, now
 }
 

@@ -1,9 +1,15 @@
-// Prompt caches of the providers, each with its own rule.
+// A request as a list of parts, the units of caching and counting, and the prompt caches of the
+// providers, each with its own rule.
 
 package llmtest
 
 import (
 	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/tiktoken-go/tokenizer"
 
 	"cairn/llm"
 )
@@ -51,26 +57,16 @@ func hashes(parts []part) []hash {
 // read returns the usage of a prompt.
 func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
 	u := llm.Usage{Prompt: tokensOf(parts)}
-	switch rule.kind {
-	case cachePrefix:
+	if rule.kind == cachePrefix {
 		for _, prompt := range c.prompts {
 			u.Cached = max(u.Cached, common(prompt, parts))
 		}
-	case cacheMarks:
-		all := hashes(parts)
-		for _, end := range ends(rule, parts) {
-			for i := end; i > max(end-lookback, 0); i-- {
-				if c.entries[all[i]] {
-					u.Cached = max(u.Cached, tokensOf(parts[:i]))
-					break
-				}
-			}
-		}
-	default:
-		for i, h := range hashes(parts) {
-			if c.entries[h] {
-				u.Cached = tokensOf(parts[:i])
-			}
+	}
+	writes := ends(rule, parts)
+	for i, h := range hashes(parts) {
+		near := func(end int) bool { return i <= end && i > end-lookback }
+		if c.entries[h] && (rule.kind != cacheMarks || slices.ContainsFunc(writes, near)) {
+			u.Cached = tokensOf(parts[:i])
 		}
 	}
 	if u.Cached < rule.minTokens {
@@ -78,7 +74,7 @@ func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
 	}
 	u.Cached -= u.Cached % max(rule.step, 1)
 	if rule.kind == cacheBreakpoints || rule.kind == cacheMarks {
-		for _, end := range ends(rule, parts) {
+		for _, end := range writes {
 			u.Written = max(u.Written, tokensOf(parts[:end])-u.Cached)
 		}
 	}
@@ -127,11 +123,93 @@ func common(a, b []part) (tokens int) {
 			tokens += b[i].tokens
 			continue
 		}
-		same := 0
-		for same < min(len(a[i].text), len(b[i].text)) && a[i].text[same] == b[i].text[same] {
-			same++
-		}
-		return tokens + countTokens(b[i].text[:same])
+		return tokens + countTokens(b[i].text[:samePrefix(a[i].text, b[i].text)])
 	}
 	return tokens
+}
+
+// samePrefix returns the length of the common prefix of two texts.
+func samePrefix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// part is a part of a prompt: a tool, a text, a picture, a call or a result.
+type part struct {
+	role      string
+	text      string
+	reasoning bool
+	image     bool
+	marked    bool // a cache mark or breakpoint follows it
+	tokens    int  // set by count
+}
+
+func callPart(call llm.Call, marked bool) part {
+	return part{role: "assistant call", text: call.ID + " " + call.Name + " " + call.Arguments, marked: marked}
+}
+
+func resultPart(id, text string, marked bool) part {
+	return part{role: "tool", text: id + " " + text, marked: marked}
+}
+
+// partTokens is the overhead of a part, in tokens.
+const partTokens = 4
+
+// count sets the tokens of parts.
+func count(parts []part) []part {
+	for i := range parts {
+		if parts[i].tokens = partTokens + countTokens(parts[i].text); parts[i].image {
+			parts[i].tokens = imageTokens
+		}
+	}
+	return parts
+}
+
+func tokensOf(parts []part) (n int) {
+	for _, p := range parts {
+		n += p.tokens
+	}
+	return n
+}
+
+// codec is the tokenizer of OpenAI's models since GPT-4o.
+var codec = sync.OnceValue(func() tokenizer.Codec {
+	c, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		panic(err) // the vocabulary is embedded in the library
+	}
+	return c
+})
+
+// counts caches token counts: conversations repeat their beginnings.
+var counts sync.Map
+
+func countTokens(text string) int {
+	if n, ok := counts.Load(text); ok {
+		return n.(int)
+	}
+	n, _ := codec().Count(text) // the tokenizer fails on no text
+	counts.Store(text, n)
+	return n
+}
+
+// layout returns the parts of a valid request, in the order in which providers cache them.
+func layout(r Request, reasoning bool) (parts []part) {
+	var tools []object
+	_ = json.Unmarshal(r.Body["tools"], &tools) // already validated
+	for _, tool := range tools {
+		marked := tool["cache_control"] != nil
+		delete(tool, "cache_control")
+		parts = append(parts, part{role: "tool", text: encode(tool), marked: marked})
+	}
+	for _, m := range r.Messages {
+		for _, p := range m.pieces {
+			if reasoning || !p.reasoning {
+				parts = append(parts, p)
+			}
+		}
+	}
+	return count(parts)
 }

@@ -1,8 +1,11 @@
-// One request to the server, and the methods with which a script responds, correctly or not.
+// One request to the server, in a form that is the same for all wires, and the methods with which a
+// script responds, correctly or not.
 
 package llmtest
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -10,8 +13,104 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/loopback"
 	"cairn/llm"
 )
+
+// Request is a request, in a form that is the same for all wires.
+type Request struct {
+	Wire      string // one of llm's Wire constants
+	Model     string
+	Messages  []Message // the system prompt comes first, wherever the wire puts it
+	Tools     []Tool
+	Forced    string // the tool that must be called; "": none
+	MaxTokens int
+
+	Body   map[string]json.RawMessage // the whole request
+	Raw    []byte                     // the whole request, as received
+	Header http.Header
+
+	usage bool // the response must report the usage
+}
+
+// Message is one of a request's messages.
+type Message struct {
+	Role       llm.Role
+	Content    *string     // nil: missing or null; if there are parts, their joined text
+	Parts      []string    // texts of the parts; a single one for a string
+	Images     []llm.Image // from the parts: type and data
+	ToolCallID string
+	ToolCalls  []llm.Call
+
+	Reasoning []json.RawMessage          // Responses and Messages: the reasoning items or blocks
+	Body      map[string]json.RawMessage // all fields; nil for assistant messages on Responses
+
+	pieces []part // parts for caching and counting
+}
+
+// Tool is one of a request's tools.
+type Tool struct {
+	Type     string
+	Function struct {
+		Name, Description string
+		Parameters        json.RawMessage
+	}
+}
+
+// Text returns the content; "" if there is none.
+func (m Message) Text() string {
+	if m.Content == nil {
+		return ""
+	}
+	return *m.Content
+}
+
+// say adds a text part.
+func (m *Message) say(text string, marked bool) {
+	m.Parts = append(m.Parts, text)
+	whole := strings.Join(m.Parts, "\n")
+	m.Content = &whole
+	m.pieces = append(m.pieces, part{role: string(m.Role), text: text, marked: marked})
+}
+
+// think adds reasoning; raw is nil if it is a field of the message.
+func (m *Message) think(text string, raw json.RawMessage) {
+	if raw != nil {
+		m.Reasoning = append(m.Reasoning, raw)
+	}
+	if text != "" {
+		m.pieces = append(m.pieces, part{role: "assistant", text: text, reasoning: true})
+	}
+}
+
+func (m *Message) call(call llm.Call, marked bool) {
+	m.ToolCalls = append(m.ToolCalls, call)
+	m.pieces = append(m.pieces, callPart(call, marked))
+}
+
+// Last returns the last message; the zero Message if there is none.
+func (r Request) Last() Message {
+	if len(r.Messages) == 0 {
+		return Message{}
+	}
+	return r.Messages[len(r.Messages)-1]
+}
+
+// Tokens estimates the size of messages and tools: one token per four bytes of JSON, and
+// imageTokens per picture.
+func (r Request) Tokens() int {
+	size, images := 0, 0
+	for _, name := range []string{"messages", "input", "system", "instructions", "tools"} {
+		size += len(r.Body[name])
+	}
+	for _, m := range r.Messages {
+		for _, image := range m.Images {
+			size -= base64.StdEncoding.EncodedLen(len(image.Data))
+			images++
+		}
+	}
+	return size/4 + images*imageTokens
+}
 
 // Exchange is one request, and the methods with which a script responds on the request's wire.
 // Writes never fail, because the client may have disconnected.
@@ -25,7 +124,6 @@ type Exchange struct {
 	dialect dialect
 	visit   *visit
 	out     writer // nil until the response starts
-	started bool
 }
 
 // Say streams a complete response in pieces.
@@ -86,15 +184,15 @@ func (x *Exchange) answer() writer {
 	return x.out
 }
 
-// counted returns the usage that the response reports.
-func (x *Exchange) counted() llm.Usage {
-	if x.Counted == (llm.Usage{}) && x.visit.profile != nil {
+// Usage returns the usage that the response reports, so far.
+func (x *Exchange) Usage() llm.Usage {
+	switch {
+	case x.Counted != llm.Usage{}:
+		return x.Counted
+	case x.visit.profile != nil:
 		return x.visit.counted()
 	}
-	if x.Counted == (llm.Usage{}) {
-		return llm.Usage{Prompt: x.Request.Tokens(), Completion: 7}
-	}
-	return x.Counted
+	return llm.Usage{Prompt: x.Request.Tokens(), Completion: 7}
 }
 
 // Chunk streams one unnamed event, with JSON formatted as by fmt.Sprintf.
@@ -109,11 +207,8 @@ func (x *Exchange) Event(name, format string, args ...any) {
 
 // Write immediately sends text, unchanged, as part of an event stream.
 func (x *Exchange) Write(text string) {
-	if !x.started {
-		x.started = true
-		if x.writer.Header().Get("Content-Type") == "" {
-			x.writer.Header().Set("Content-Type", "text/event-stream")
-		}
+	if x.Header().Get("Content-Type") == "" {
+		x.Header().Set("Content-Type", "text/event-stream")
 	}
 	_, _ = io.WriteString(x.writer, text)
 	x.writer.(http.Flusher).Flush()
@@ -136,15 +231,6 @@ func (x *Exchange) Reject(status int, code, message string) {
 	x.Refuse(status, "", x.dialect.refusal(code, message))
 }
 
-// Usage returns what the model's profile has counted of the request, and of the response so far;
-// zero without a profile.
-func (x *Exchange) Usage() llm.Usage {
-	if x.visit.profile == nil {
-		return llm.Usage{}
-	}
-	return x.visit.counted()
-}
-
 // Differs describes where the request differs from the previous one with the same model and cache
 // key, or system prompt if there is no key; "" if it extends it. Roles and parts are compared,
 // without reasoning.
@@ -152,7 +238,7 @@ func (x *Exchange) Differs() string { return x.visit.differs }
 
 // Wait waits, at most until the client disconnects, and reports whether it is still connected.
 func (x *Exchange) Wait(d time.Duration) bool {
-	return wait(x.http.Context(), d) == nil
+	return loopback.Sleep(x.http.Context(), nil, d)
 }
 
 // Cut closes the connection in the middle of the stream.
@@ -162,11 +248,9 @@ func (x *Exchange) Cut() { panic(http.ErrAbortHandler) }
 func (x *Exchange) Reset() {
 	connection, _, err := http.NewResponseController(x.writer).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		panic(err)
 	}
-	if tcp, ok := connection.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // makes Close send a reset
-	}
+	_ = connection.(*net.TCPConn).SetLinger(0) // makes Close send a reset
 	_ = connection.Close()
 }
 

@@ -3,10 +3,13 @@
 package llmtest
 
 import (
-	"errors"
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -36,8 +39,6 @@ const (
 
 // Half is the text of incomplete answers. It must not be stored.
 const Half = "HALF OF A SENTENCE THAT "
-
-const half = Half
 
 // Faults returns the table.
 func Faults() []Fault {
@@ -98,7 +99,7 @@ func refusals() (all []Fault) {
 	refuse("200 with an error in it", tryAll, 200, "", `{"error":{"message":"engine crashed","type":"server_error"}}`)
 	all = append(all,
 		Fault{Name: "an error in mid-stream", Most: tryTwice, Do: always(func(x *Exchange) {
-			x.Piece(half)
+			x.Piece(Half)
 			x.Chunk(`{"error":{"message":"engine crashed","code":502}}`)
 			x.Done()
 		})},
@@ -111,19 +112,19 @@ func refusals() (all []Fault) {
 
 func connections() []Fault {
 	return []Fault{
-		{Name: "connection refused", Most: tryAll, Reroute: func(r *http.Request) error { r.URL.Host = unusedAddress(); return nil }},
+		{Name: "connection refused", Most: tryAll, Reroute: func(r *http.Request) error { r.URL.Host = "127.0.0.1:1"; return nil }},
 		{Name: "no such host", Most: tryAll, Reroute: func(*http.Request) error {
 			return &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "model.invalid", IsNotFound: true}}
 		}},
 		{Name: "plain HTTP where TLS was wanted", Most: tryAll, Reroute: func(r *http.Request) error { r.URL.Scheme = "https"; return nil }},
 		{Name: "reset before the header", Most: tryAll, Do: always(func(x *Exchange) { x.Reset() })},
-		{Name: "reset in mid-stream", Most: tryAll, Do: always(func(x *Exchange) { x.Piece(half); x.Reset() })},
-		{Name: "cut in mid-stream", Most: tryAll, Do: always(func(x *Exchange) { x.Piece(half); x.Cut() })},
-		{Name: "ended without [DONE]", Most: tryAll, Do: always(func(x *Exchange) { x.Piece(half) })},
+		{Name: "reset in mid-stream", Most: tryAll, Do: always(func(x *Exchange) { x.Piece(Half); x.Reset() })},
+		{Name: "cut in mid-stream", Most: tryAll, Do: always(func(x *Exchange) { x.Piece(Half); x.Cut() })},
+		{Name: "ended without [DONE]", Most: tryAll, Do: always(func(x *Exchange) { x.Piece(Half) })},
 		{Name: "silence before the header", Most: tryTwice, Slow: true, Do: always(func(x *Exchange) { x.Wait(time.Minute) })},
-		{Name: "silence in mid-stream", Most: tryTwice, Slow: true, Do: always(func(x *Exchange) { x.Piece(half); x.Wait(time.Minute) })},
+		{Name: "silence in mid-stream", Most: tryTwice, Slow: true, Do: always(func(x *Exchange) { x.Piece(Half); x.Wait(time.Minute) })},
 		{Name: "a byte now and then", Most: tryOnce, Slow: true, Do: always(func(x *Exchange) {
-			for text := "data: " + `{"choices":[{"index":0,"delta":{"content":"` + half; x.Wait(20 * time.Millisecond); text = text[1:] + " " {
+			for text := "data: " + `{"choices":[{"index":0,"delta":{"content":"` + Half; x.Wait(20 * time.Millisecond); text = text[1:] + " " {
 				x.Write(text[:1])
 			}
 		})},
@@ -135,24 +136,160 @@ func connections() []Fault {
 	}
 }
 
-// unusedAddress returns an address on loopback on which nothing listens.
-func unusedAddress() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "127.0.0.1:1"
-	}
-	defer func() { _ = l.Close() }() // it was only needed for a free port
-	return l.Addr().String()
-}
-
 // RoundTrip sends a request as changed by Reroute.
 func (f Fault) RoundTrip(r *http.Request) (*http.Response, error) {
-	if f.Reroute == nil {
-		return nil, errors.New("llmtest: this fault is the server's")
-	}
 	r = r.Clone(r.Context())
 	if err := f.Reroute(r); err != nil {
 		return nil, err
 	}
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// floodSize is 100 MB: more than any response, and more than a bot may keep in memory.
+const floodSize = 100 << 20
+
+// flood writes floodSize bytes, unless the client disconnects.
+func flood(x *Exchange, piece string) {
+	for sent := 0; sent < floodSize && x.http.Context().Err() == nil; sent += len(piece) {
+		x.Write(piece)
+	}
+}
+
+func floods() []Fault {
+	block := strings.Repeat(Half, 3000) // 72 kB
+	chunk := func(text string) string {
+		return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` + "\n\n"
+	}
+	return []Fault{
+		{Name: "a stream without end", Most: tryOnce, Do: always(func(x *Exchange) {
+			for piece := chunk(strings.Repeat(Half, 40)); x.http.Context().Err() == nil; {
+				x.Write(piece)
+			}
+		})},
+		{Name: "100 MB in one JSON", Most: tryOnce, Do: always(func(x *Exchange) {
+			x.Header().Set("Content-Type", "application/json")
+			x.Write(`{"choices":[{"index":0,"message":{"role":"assistant","content":"`)
+			flood(x, block)
+			x.Write(`"},"finish_reason":"stop"}]}`)
+		})},
+		{Name: "100 MB in one line", Most: tryOnce, Do: always(func(x *Exchange) {
+			x.Write(`data: {"choices":[{"index":0,"delta":{"content":"`)
+			flood(x, block)
+			x.Write("\"}}]}\n\n")
+		})},
+		{Name: "100 MB in many lines", Most: tryOnce, Do: always(func(x *Exchange) { flood(x, chunk(block)) })},
+		{Name: "100 MB of reasoning", Most: tryOnce, Do: always(func(x *Exchange) {
+			flood(x, `data: {"choices":[{"index":0,"delta":{"reasoning":"`+block+`"}}]}`+"\n\n")
+		})},
+		{Name: "100 MB of a refusal", Most: tryAll, Do: always(func(x *Exchange) {
+			x.writer.WriteHeader(500)
+			flood(x, block)
+		})},
+		{Name: "a million choices", Most: tryOnce, Do: always(func(x *Exchange) {
+			x.Write(`data: {"choices":[` + strings.Repeat("{},", 1_000_000) + "{}]}\n\n")
+		})},
+		{Name: "a gzip bomb", Most: tryOnce, Do: always(func(x *Exchange) {
+			x.Header().Set("Content-Encoding", "gzip")
+			x.Header().Set("Content-Type", "application/json")
+			x.Write(string(bomb()))
+		})},
+	}
+}
+
+// bomb is a response of 100 MB, compressed to about 100 kB.
+var bomb = sync.OnceValue(func() []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write([]byte(`{"choices":[{"message":{"content":"`)) // writing to memory cannot fail
+	block := bytes.Repeat([]byte("a"), 1<<20)
+	for range floodSize >> 20 {
+		_, _ = w.Write(block)
+	}
+	_ = w.Close()
+	return packed.Bytes()
+})
+
+func shapes() (all []Fault) {
+	whole := func(name string, most int, body string) {
+		all = append(all, Fault{Name: name, Most: most, Do: always(func(x *Exchange) { x.Refuse(200, "", body) })})
+	}
+	stream := func(name, chunk string) {
+		all = append(all, Fault{Name: name, Most: tryAll, Do: always(func(x *Exchange) { x.Write("data: " + chunk + "\n\n"); x.Done() })})
+	}
+	stream("malformed JSON", `{"choices":[{"index":0,"delta":{"content":"`+Half+`"}}`)
+	whole("truncated JSON", tryAll, `{"choices":[{"index":0,"message":{"content":"`+Half)
+	stream("content is a number", `{"choices":[{"index":0,"delta":{"content":42},"finish_reason":"stop"}]}`)
+	stream("choices is an object", `{"choices":{"0":{"delta":{"content":"`+Half+`"}}}}`)
+	stream("choices is null", `{"choices":null}`)
+	stream("tool_calls is a string", `{"choices":[{"index":0,"delta":{"tool_calls":"recall"},"finish_reason":"tool_calls"}]}`)
+	stream("a call without a name", `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
+	stream("JSON nested 20 000 deep", strings.Repeat(`{"choices":[`, 10_000)+strings.Repeat("]}", 10_000))
+	whole("an empty body", tryAll, "")
+	whole("a body of words", tryAll, "All is well.")
+	whole("an empty object", tryAll, "{}")
+	for _, usage := range [][2]string{
+		{"usage is negative", `{"prompt_tokens":-7,"completion_tokens":-1}`},
+		{"usage is absurd", `{"prompt_tokens":1000000000000000000,"completion_tokens":1e18}`},
+		{"usage is a word", `"none"`},
+	} {
+		all = append(all, Fault{Name: usage[0], Most: tryOnce, Answered: true, Applied: true, Do: always(func(x *Exchange) {
+			x.Chunk(`{"choices":[{"index":0,"delta":{"content":"The tea is warm, and all is well at the pier."},"finish_reason":"stop"}],"usage":%s}`, usage[1])
+			x.Done()
+		})})
+	}
+	return all
+}
+
+func misuses() []Fault {
+	use := func(calls ...string) func(*Exchange) {
+		return func(x *Exchange) {
+			x.Chunk(`{"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[%s]}}]}`, strings.Join(calls, ","))
+			x.Finish("tool_calls")
+			x.Done()
+		}
+	}
+	call := func(i int, id, name, arguments string) string {
+		return fmt.Sprintf(`{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`, i, quote(id), quote(name), quote(arguments))
+	}
+	deep := strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000)
+	var many []string
+	for i := range 300 {
+		many = append(many, call(i, fmt.Sprint("c", i), "recall", `{"query":"tea"}`))
+	}
+	return []Fault{
+		{Name: "an unknown tool", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "format_disk", "{}")))},
+		{Name: "an unknown tool for ever", Most: 16, Do: always(use(call(0, "a", "format_disk", "{}")))},
+		{Name: "a tool for ever", Most: 16, Do: always(use(call(0, "a", "recall", `{"query":"tea"}`)))},
+		{Name: "several calls with one id", Most: 2, Answered: true, Applied: true, Do: first(use(
+			call(0, "a", "recall", `{"query":"tea"}`), call(1, "a", "recall", `{"query":"pier"}`), call(2, "a", "memory_search", `{"query":"tea"}`)))},
+		{Name: "calls without an id", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "", "recall", `{"query":"tea"}`), call(1, "", "recall", `{"query":"pier"}`)))},
+		{Name: "arguments that are no JSON", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "recall", `query=tea}`)))},
+		{Name: "arguments of wrong types", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "recall", `{"query":{"a":[1]}}`)))},
+		{Name: "arguments nested 5 000 deep", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "recall", deep)))},
+		{Name: "arguments of 5 MB", Most: tryOnce, Do: always(use(call(0, "a", "recall", `{"query":"`+strings.Repeat("a", 5<<20)+`"}`)))},
+		{Name: "300 calls at once", Most: tryOnce, Do: always(use(many...))},
+	}
+}
+
+func words() []Fault {
+	say := func(text string) func(*Exchange, int) bool { return always(func(x *Exchange) { x.Say(text) }) }
+	return []Fault{
+		{Name: "an empty answer", Most: tryOnce, Do: say("")},
+		{Name: "white space", Most: tryOnce, Do: say(" \n\t\n ")},
+		{Name: "reasoning alone", Most: tryOnce, Do: always(func(x *Exchange) {
+			x.Chunk(`{"choices":[{"index":0,"delta":{"reasoning":"%s"},"finish_reason":"stop"}]}`, Half)
+			x.Done()
+		})},
+		{Name: "the system prompt", Most: tryOnce, Answered: true, Do: always(func(x *Exchange) { x.Say(x.Request.Messages[0].Text()) })},
+		{Name: "another language", Most: tryOnce, Answered: true, Do: say("他们谈到了北码头的茶,一切都好。")},
+		{Name: "invalid UTF-8", Most: tryOnce, Answered: true, Applied: true, Do: always(func(x *Exchange) {
+			x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"All is well\xff\xc3( at the pier.\"},\"finish_reason\":\"stop\"}]}\n\n")
+			x.Done()
+		})},
+		{Name: "NUL bytes", Most: tryOnce, Answered: true, Applied: true, Do: say("All is well\x00 at the pier.\x00")},
+		{Name: "the wrong content type", Most: tryOnce, Answered: true, Applied: true, Do: always(func(x *Exchange) {
+			x.Header().Set("Content-Type", "image/png")
+			x.Say("All is well at the pier.")
+		})},
+	}
 }

@@ -3,6 +3,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/loopback"
 	"cairn/llm"
 )
 
@@ -26,17 +28,13 @@ type Model struct {
 
 	mu       sync.Mutex // guards the fields below
 	requests []llm.Request
-	blocks   [][]llm.Message
 }
 
 var _ llm.Model = (*Model)(nil)
 
 // Name returns Label, or its default.
 func (m *Model) Name() string {
-	if m.Label == "" {
-		return "scripted"
-	}
-	return m.Label
+	return cmp.Or(m.Label, "scripted")
 }
 
 // Window returns Tokens, or its default.
@@ -55,14 +53,14 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		}
 	}
 	m.mu.Lock()
-	m.blocks = append(m.blocks, slices.Clone(req.Messages)) // the caller continues to use its own
-	req.Messages = llm.Joined(req.Messages)                 // as a model's template joins them
+	req.Messages = llm.Joined(req.Messages) // as a model's template joins them
 	m.requests = append(m.requests, req)
 	n := len(m.requests)
 	m.mu.Unlock()
 
-	if err := wait(ctx, m.Delay); err != nil {
-		return llm.Response{}, err
+	loopback.Sleep(ctx, nil, m.Delay)
+	if ctx.Err() != nil {
+		return llm.Response{}, ctx.Err()
 	}
 	if m.Func == nil {
 		return llm.Response{}, fmt.Errorf("llmtest: nobody expected request %d", n)
@@ -80,8 +78,9 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	}
 	for i, piece := range strings.SplitAfter(resp.Message.Text, " ") {
 		if i > 0 {
-			if err := wait(ctx, m.Delay); err != nil {
-				return llm.Response{}, err
+			loopback.Sleep(ctx, nil, m.Delay)
+			if ctx.Err() != nil {
+				return llm.Response{}, ctx.Err()
 			}
 		}
 		if piece != "" {
@@ -96,28 +95,6 @@ func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
-}
-
-// Blocks returns the messages of each request so far as they were passed, oldest first.
-func (m *Model) Blocks() [][]llm.Message {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.blocks)
-}
-
-// wait uses a timer, so that it takes no time in a testing/synctest bubble.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Say returns a response with text.

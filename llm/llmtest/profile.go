@@ -3,6 +3,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,8 +19,8 @@ type Profile struct {
 	Thought string // reasoning before an answer, if the model thinks
 
 	wires           []string
-	thinks          func(r Request) bool   // nil: never
-	refuses         func(r Request) string // why a valid request is rejected; "": it is not; nil: none is
+	thinks          func(r Request) bool     // nil: never
+	refuses         []func(r Request) string // why a valid request is rejected; "": it is not
 	requires        reasoningRule
 	countsReasoning bool // returned reasoning is part of the prompt
 	cache           cacheRule
@@ -37,11 +38,11 @@ const (
 var profiles = []Profile{
 	{
 		Model: "gpt-6-astra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: both(chatWithoutTools, noTemperature), cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
+		thinks: onResponses, refuses: []func(Request) string{chatWithoutTools, noTemperature}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
 		Model: "gpt-5.6-terra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: both(chatToolsUnthinking, noTemperature), cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
+		thinks: onResponses, refuses: []func(Request) string{chatToolsUnthinking, noTemperature}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
 		Model: "gpt-5.1", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
@@ -59,7 +60,7 @@ var profiles = []Profile{
 		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
 	},
 	{
-		Model: "gemma", wires: []string{llm.WireChat}, refuses: gemmaTemplate, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
+		Model: "gemma", wires: []string{llm.WireChat}, refuses: []func(Request) string{gemmaTemplate}, cache: cacheRule{kind: cachePrefix, minTokens: 1, step: 1},
 	},
 	{
 		Model: "deepseek-v4", wires: []string{llm.WireChat}, requires: requiresAll, countsReasoning: true,
@@ -117,8 +118,8 @@ func (p Profile) judge(r Request, prompt int) *rejection {
 	if !slices.Contains(p.wires, r.Wire) {
 		return &rejection{http.StatusNotFound, "not_found_error", "404 page not found"}
 	}
-	if p.refuses != nil {
-		if why := p.refuses(r); why != "" {
+	for _, refuses := range p.refuses {
+		if why := refuses(r); why != "" {
 			return refused("%s", why)
 		}
 	}
@@ -143,10 +144,7 @@ func effort(r Request) string {
 	var responses struct{ Effort string }
 	_ = json.Unmarshal(r.Body["reasoning_effort"], &chat) // an invalid effort counts as none
 	_ = json.Unmarshal(r.Body["reasoning"], &responses)
-	if chat != "" {
-		return chat
-	}
-	return responses.Effort
+	return cmp.Or(chat, responses.Effort)
 }
 
 func onResponses(r Request) bool { return r.Wire == llm.WireResponses && effort(r) != "none" }
@@ -155,15 +153,6 @@ func thinksOnMessages(r Request) bool {
 	var thinking struct{ Type string }
 	_ = json.Unmarshal(r.Body["thinking"], &thinking) // already validated
 	return thinking.Type != "" && thinking.Type != "disabled"
-}
-
-func both(first, second func(Request) string) func(Request) string {
-	return func(r Request) string {
-		if why := first(r); why != "" {
-			return why
-		}
-		return second(r)
-	}
 }
 
 func chatWithoutTools(r Request) string {

@@ -3,6 +3,7 @@
 package llmtest
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -155,7 +156,7 @@ func (r *reader) image(m *Message, url string, marked bool) {
 		claim{real != kind, fmt.Sprintf("the picture was specified as %s, but it appears to be %s", kind, real)},
 	)
 	m.Images = append(m.Images, llm.Image{Type: kind, Data: data})
-	m.pieces = append(m.pieces, part{role: string(m.Role), text: "image " + digest(url), image: true, marked: marked})
+	m.pieces = append(m.pieces, part{role: string(m.Role), text: fmt.Sprintf("image %x", sha256.Sum256([]byte(url))), image: true, marked: marked})
 }
 
 func (r *reader) checkTools() {

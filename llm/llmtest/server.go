@@ -1,4 +1,5 @@
-// A strict model server on loopback that a script can make misbehave.
+// A strict model server on loopback that a script can make misbehave, and its wires: each has a
+// strict parser of requests and a writer of responses.
 
 package llmtest
 
@@ -10,6 +11,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+
+	"cairn/internal/loopback"
+	"cairn/llm"
 )
 
 // Server is a model server on 127.0.0.1 that speaks every wire. It rejects what a strict provider
@@ -63,12 +67,6 @@ func (s *Server) Speak(wires ...string) {
 	s.wires = wires
 }
 
-func (s *Server) speaks(wire string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.wires == nil || slices.Contains(s.wires, wire)
-}
-
 // SetWindow makes the server reject prompts whose estimate plus max_tokens exceeds tokens. 0: no
 // limit.
 func (s *Server) SetWindow(tokens int) {
@@ -108,25 +106,22 @@ func (s *Server) Asked() []string {
 
 // ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.Method == http.MethodGet:
-		s.mu.Lock()
+	d, asks := dialects[r.URL.Path]
+	s.mu.Lock()
+	fact, known := s.facts[r.URL.Path]
+	speaks := s.wires == nil || slices.Contains(s.wires, d.wire)
+	if r.Method == http.MethodGet {
 		s.asked = append(s.asked, r.URL.Path)
-		fact, ok := s.facts[r.URL.Path]
-		s.mu.Unlock()
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
+	}
+	s.mu.Unlock()
+	switch {
+	case r.Method == http.MethodGet && known:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, fact) // the client may have disconnected
-	default:
-		d, ok := dialects[r.URL.Path]
-		if r.Method != http.MethodPost || !ok || !s.speaks(d.wire) {
-			http.NotFound(w, r)
-			return
-		}
+	case r.Method == http.MethodPost && asks && speaks:
 		s.ask(w, r, d)
+	default:
+		http.NotFound(w, r)
 	}
 }
 
@@ -169,3 +164,38 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 		s.script(x)
 	}
 }
+
+// dialect is one wire.
+type dialect struct {
+	wire    string
+	fields  []string                          // allowed in a request
+	read    func(r *reader)                   // parses everything but the model, and checks fields
+	answer  func(x *Exchange) writer          // starts the response to x
+	refusal func(code, message string) string // returns the body of an error
+}
+
+// writer writes one response in a wire's stream format.
+type writer interface {
+	piece(text string)       // a piece of text
+	think(text string)       // a complete piece of reasoning
+	calls(calls ...llm.Call) // tool calls, their arguments in two pieces
+	finish(reason string)    // the finish reason, in llm's terms, and the usage
+	done()                   // the regular end of the stream
+	fail(message string)     // an error in the middle of the stream
+}
+
+// dialects are the wires, by the path of their requests.
+var dialects = map[string]dialect{
+	"/v1/chat/completions": {llm.WireChat, chatFields, readChat, func(x *Exchange) writer { return chatWriter{x} }, errorBody},
+	"/v1/responses":        {llm.WireResponses, responsesFields, readResponses, answerResponses, errorBody},
+	"/v1/messages":         {llm.WireMessages, messagesFields, readMessages, answerMessages, refuseMessages},
+}
+
+// errorBody returns the body of an error on OpenAI's wires.
+func errorBody(code, message string) string {
+	return encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
+}
+
+func quote(text string) string { return encode(text) }
+
+func encode(v any) string { return string(loopback.Encode(v)) }

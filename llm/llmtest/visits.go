@@ -144,12 +144,8 @@ func difference(now, before []part, grows bool) string {
 		is := now[i]
 		same := is.text == was.text || grows && i == len(before)-1 && strings.HasPrefix(is.text, was.text)
 		if is.role != was.role || !same {
-			from := 0
-			for from < min(len(is.text), len(was.text)) && is.text[from] == was.text[from] {
-				from++
-			}
-			from = max(from-20, 0)
-			return fmt.Sprintf("part %d of %d was %s: %.100q, is %s: %.100q", i+1, len(before), was.role, was.text[min(from, len(was.text)):], is.role, is.text[min(from, len(is.text)):])
+			from := max(samePrefix(is.text, was.text)-20, 0)
+			return fmt.Sprintf("part %d of %d was %s: %.100q, is %s: %.100q", i+1, len(before), was.role, was.text[from:], is.role, is.text[from:])
 		}
 	}
 	return ""

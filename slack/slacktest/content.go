@@ -1,11 +1,15 @@
-// Limits of the content of a message.
+// The content of messages: its limits, and files shared by people (messaging/working-with-files).
 package slacktest
 
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slack-go/slack"
 )
 
 // Sizes in characters, interpreted as Unicode code points (judgement: no document says which).
@@ -66,58 +70,50 @@ func (s *Server) watchPingsLocked(c content) {
 	}
 }
 
-type block struct {
-	Type     string
-	Text     json.RawMessage
-	Elements []struct {
-		Type string
-		Text json.RawMessage
-	}
-}
-
 // checkBlocks refuses with invalid_blocks and a JSON pointer, as Slack does, or with
 // invalid_blocks_format if raw is not a list of blocks.
 func checkBlocks(raw string) {
-	var blocks []block
+	var blocks slack.Blocks
 	refuseIf(json.Unmarshal([]byte(raw), &blocks) != nil, "invalid_blocks_format")
-	refuseIf(len(blocks) > maxBlocks, "invalid_blocks", fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/blocks]", maxBlocks))
-	for i, b := range blocks {
-		fault := b.fault()
+	list := blocks.BlockSet
+	refuseIf(len(list) > maxBlocks, "invalid_blocks", fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/blocks]", maxBlocks))
+	for i, b := range list {
+		fault := checkBlock(b)
 		refuseIf(fault != "", "invalid_blocks", fmt.Sprintf("[ERROR] %s [json-pointer:/blocks/%d]", fault, i))
 	}
 }
 
-// fault returns what is wrong with a block; "" if nothing is. The double supports sections and
-// actions.
-func (b block) fault() string {
-	switch b.Type {
-	case "section":
+// checkBlock returns what is wrong with a block; "" if nothing is. The double supports sections, and
+// actions with buttons.
+func checkBlock(b slack.Block) string {
+	switch b := b.(type) {
+	case *slack.SectionBlock:
 		return checkText(b.Text, maxSection)
-	case "actions":
-		if len(b.Elements) == 0 || len(b.Elements) > maxElements {
+	case *slack.ActionBlock:
+		if b.Elements == nil || len(b.Elements.ElementSet) == 0 || len(b.Elements.ElementSet) > maxElements {
 			return fmt.Sprintf("must have 1 to %d elements", maxElements)
 		}
-		for _, e := range b.Elements {
-			if e.Type == "" {
-				return "element without a type"
+		for _, e := range b.Elements.ElementSet {
+			button, ok := e.(*slack.ButtonBlockElement)
+			if !ok {
+				return "unsupported element: " + string(e.ElementType())
 			}
-			if fault := checkText(e.Text, maxButton); e.Type == "button" && fault != "" {
+			if fault := checkText(button.Text, maxButton); fault != "" {
 				return fault
 			}
 		}
 		return ""
 	}
-	return "unsupported type: " + b.Type
+	return "unsupported type: " + string(b.BlockType())
 }
 
 // checkText returns what is wrong with a text object
 // (reference/block-kit/composition-objects/text-object); "" if nothing is.
-func checkText(raw json.RawMessage, limit int) string {
-	var object struct{ Type, Text string }
-	if json.Unmarshal(raw, &object) != nil || object.Type != "mrkdwn" && object.Type != "plain_text" {
+func checkText(text *slack.TextBlockObject, limit int) string {
+	if text == nil || text.Type != slack.MarkdownType && text.Type != slack.PlainTextType {
 		return "text is no text object"
 	}
-	if n := utf8.RuneCountInString(object.Text); n == 0 || n > limit {
+	if n := utf8.RuneCountInString(text.Text); n == 0 || n > limit {
 		return fmt.Sprintf("must be more than 0 and less than %d characters", limit+1)
 	}
 	return ""
@@ -132,4 +128,51 @@ func checkMetadata(raw string) {
 	}
 	refuseIf(json.Unmarshal([]byte(raw), &m) != nil, "invalid_metadata_format")
 	refuseIf(m.Entities == nil && (m.EventType == "" || m.EventPayload == nil), "invalid_metadata_schema")
+}
+
+// File is the content of a file.
+type File struct {
+	Name     string
+	Mimetype string // such as text/plain
+	Content  []byte
+}
+
+type file struct {
+	slack.File
+	content []byte
+}
+
+func (s *Server) addFileLocked(f File, owner string) string {
+	id := s.idLocked("F")
+	url := s.http.URL + "/files-pri/" + id + "/" + f.Name
+	s.files[id] = &file{slack.File{
+		ID: id, Name: f.Name, Title: f.Name, Mimetype: f.Mimetype, Size: len(f.Content), User: owner,
+		Filetype: strings.TrimPrefix(path.Ext(f.Name), "."), Mode: "hosted", URLPrivate: url, URLPrivateDownload: url,
+	}, f.Content}
+	return id
+}
+
+// serveDownload returns a file if the Authorization header has the bot token
+// (reference/objects/file-object#authentication). Otherwise it redirects to the sign-in page:
+// finally a 200 with HTML, which is easily mistaken for the file.
+func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("file")
+	s.serve(w, r, "files.download", args{"file": id}, func() reply {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		f := s.files[id]
+		switch {
+		case r.Header.Get("Authorization") != "Bearer "+BotToken || !s.granted("files:read"):
+			a := newReply(http.StatusFound, "text/html", nil, "not_authed")
+			a.Header.Set("Location", "/?redir="+r.URL.Path)
+			return a
+		case f == nil:
+			return newReply(http.StatusNotFound, "text/html", []byte("<html>not found</html>"), "file_not_found")
+		}
+		return newReply(http.StatusOK, f.Mimetype, f.content, "")
+	})
+}
+
+func (s *Server) serveSignIn(w http.ResponseWriter, _ *http.Request) {
+	newReply(http.StatusOK, "text/html; charset=utf-8", []byte("<!DOCTYPE html><title>Sign in</title>"), "").Write(w)
 }

@@ -1,4 +1,4 @@
-// conversations.* and reactions.*: reading conversations, and the app's emoji.
+// conversations.*, users.* and reactions.*: reading conversations and members, and the app's emoji.
 package slacktest
 
 import (
@@ -11,7 +11,7 @@ const (
 	historyDefault = 100  // messages per page (reference/methods/conversations.history)
 	historyMax     = 999  // same page
 	repliesDefault = 1000 // reference/methods/conversations.replies
-	listMax        = 999  // reference/methods/conversations.list and users.conversations; for users.list judgement
+	listMax        = 999  // reference/methods/conversations.list and users.conversations
 )
 
 func (s *Server) channelObjectLocked(c *channel) map[string]any {
@@ -123,4 +123,48 @@ func (s *Server) reactionLocked(a args) (*channel, *Message) {
 	m := c.find(a["timestamp"])
 	refuseIf(m == nil, "message_not_found")
 	return c, m
+}
+
+// typeNames maps the values of the argument types to kinds of conversations.
+var typeNames = map[string]string{"public_channel": "channel", "private_channel": "group", "mpim": "mpim", "im": "im"}
+
+// kinds parses the argument types; the default is public_channel
+// (reference/methods/conversations.list).
+func (a args) kinds() []string {
+	var kinds []string
+	for name := range strings.SplitSeq(a["types"], ",") {
+		kinds = append(kinds, typeNames[strings.TrimSpace(name)])
+	}
+	if a["types"] == "" {
+		kinds = []string{"channel"}
+	}
+	return kinds
+}
+
+// conversationsLocked lists conversations that the app may see, or only those of which it is a member
+// (reference/methods/conversations.list, reference/methods/users.conversations).
+func (s *Server) conversationsLocked(a args, joined bool) answer {
+	kinds := a.kinds()
+	refuseIf(slices.Contains(kinds, ""), "invalid_types")
+	found := []map[string]any{}
+	for _, id := range s.order {
+		if c := s.channels[id]; c.visible() && slices.Contains(kinds, c.kind) && (!joined || c.has(BotUserID)) {
+			found = append(found, s.channelObjectLocked(c))
+		}
+	}
+	from, to, more := a.page(len(found), historyDefault, listMax)
+	return answer{"channels": found[from:to], "response_metadata": more}
+}
+
+// Admin makes a person an admin of the workspace.
+func (s *Server) Admin(person string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mustUserLocked(person).IsAdmin = true
+}
+
+func (s *Server) userInfo(a args) answer {
+	u := s.users[a["user"]]
+	refuseIf(u == nil, "user_not_found")
+	return answer{"user": u}
 }

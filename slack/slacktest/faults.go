@@ -2,11 +2,13 @@
 package slacktest
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"net/http"
+	"strings"
 	"time"
+
+	"cairn/internal/loopback"
 )
 
 // Fault is a fault of matching requests. RetryAfter, Status, Error, Body and Cut replace the
@@ -70,29 +72,25 @@ func (f Fault) spoils() bool {
 func (f Fault) reply() reply {
 	switch {
 	case f.RetryAfter > 0:
-		return refusal{code: "ratelimited", status: http.StatusTooManyRequests, retryAfter: f.RetryAfter}.reply()
+		return rateLimited(f.RetryAfter)
 	case f.Error != "":
-		return refusal{code: f.Error}.reply()
+		return refusal(http.StatusOK, f.Error, nil)
 	}
-	r := reply{status: f.Status, body: []byte(f.Body), kind: "text/plain", cut: f.Cut, code: "fault"}
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	if len(f.Body) > 0 && f.Body[0] == '<' {
-		r.kind = "text/html; charset=utf-8"
+	r := newReply(cmp.Or(f.Status, http.StatusOK), "text/plain", []byte(f.Body), "fault")
+	if r.Cut = f.Cut; strings.HasPrefix(f.Body, "<") {
+		r.Header.Set("Content-Type", "text/html; charset=utf-8")
 	}
 	return r
 }
 
-// reply is one HTTP response.
+// reply is one HTTP response with Slack's error code.
 type reply struct {
-	status int
-	kind   string // Content-Type
-	retry  time.Duration
-	body   []byte
-	cut    bool
-	code   string // Slack's error code
-	to     string // target of a redirect
+	loopback.Reply
+	code string
+}
+
+func newReply(status int, contentType string, body []byte, code string) reply {
+	return reply{loopback.Reply{Status: status, Header: http.Header{"Content-Type": {contentType}}, Body: body}, code}
 }
 
 // serve responds to one request, with the Fault that applies to it.
@@ -102,14 +100,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 	waiting := f.TakesEffect || s.sleep(r.Context(), f.Delay) || f.Late && s.sleep(context.Background(), f.Delay) // whether the client is still connected
 	var a reply
 	if waiting && (f.TakesEffect || !f.spoils()) {
-		a = orRefusal(respond)
+		if r, refused := loopback.Catch[reply](func() { a = respond() }); refused {
+			a = r
+		}
 		waiting = !f.TakesEffect || s.sleep(r.Context(), f.Delay)
 	}
 	if f.spoils() {
 		a = f.reply()
 	}
-	if call.Error = a.code; waiting && !a.cut {
-		call.Status = a.status
+	if call.Error = a.code; waiting && !a.Cut {
+		call.Status = a.Status
 	}
 	s.mu.Lock()
 	s.calls = append(s.calls, call)
@@ -117,29 +117,5 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, ar
 	if !waiting {
 		panic(http.ErrAbortHandler) // net/http's way to cut a connection
 	}
-	a.write(w)
-}
-
-func (a reply) write(w http.ResponseWriter) {
-	if a.cut && len(a.body) == 0 {
-		panic(http.ErrAbortHandler)
-	}
-	w.Header().Set("Content-Type", a.kind)
-	if a.to != "" {
-		w.Header().Set("Location", a.to)
-	}
-	if a.retry > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(int(math.Ceil(a.retry.Seconds()))))
-	}
-	if a.cut {
-		w.Header().Set("Content-Length", fmt.Sprint(len(a.body)+1000))
-	}
-	w.WriteHeader(a.status)
-	_, err := w.Write(a.body)
-	if a.cut {
-		err = http.NewResponseController(w).Flush() // otherwise the abort would discard the body
-	}
-	if a.cut || err != nil {
-		panic(http.ErrAbortHandler)
-	}
+	a.Write(w)
 }

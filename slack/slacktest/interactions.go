@@ -3,10 +3,14 @@ package slacktest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
+
+	"github.com/slack-go/slack"
+
+	"cairn/internal/loopback"
 )
 
 // responseUses is how often a response_url can be used
@@ -20,15 +24,9 @@ type responseURL struct {
 	message       *Message // the last response; for a click first the message with the button
 }
 
-// Interaction has what the app needs to respond.
-type Interaction struct {
-	ResponseURL string
-	TriggerID   string
-}
-
 // Command makes a person type a slash command, such as "/weather" with the text "Oslo"
-// (interactivity/implementing-slash-commands).
-func (s *Server) Command(channel, person, command, text string) Interaction {
+// (interactivity/implementing-slash-commands). It returns the response_url.
+func (s *Server) Command(channel, person, command, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, u := s.mustChannelLocked(channel), s.mustUserLocked(person)
@@ -36,67 +34,63 @@ func (s *Server) Command(channel, person, command, text string) Interaction {
 	if c.kind == "im" {
 		name = "directmessage"
 	}
-	in := s.interactionLocked(c.id, u.id, nil)
-	s.deliverLocked(kindCommand, "", mustJSON(map[string]any{
+	url := s.responseURLLocked(c.id, u.ID, nil)
+	s.deliverLocked(kindCommand, "", loopback.Encode(map[string]any{
 		"token": "verification", "team_id": TeamID, "team_domain": "slacktest", "api_app_id": AppID,
-		"channel_id": c.id, "channel_name": name, "user_id": u.id, "user_name": u.name,
-		"command": command, "text": text, "response_url": in.ResponseURL, "trigger_id": in.TriggerID, "is_enterprise_install": "false",
+		"channel_id": c.id, "channel_name": name, "user_id": u.ID, "user_name": u.Name,
+		"command": command, "text": text, "response_url": url, "trigger_id": s.idLocked("trigger."), "is_enterprise_install": "false",
 	}))
-	return in
+	return url
 }
 
 // Press makes a person click the button with this action_id on a message, which may be ephemeral
-// (reference/interaction-payloads/block_actions-payload). It panics if there is none.
-func (s *Server) Press(channel, ts, person, actionID string) Interaction {
+// (reference/interaction-payloads/block_actions-payload). It panics if there is none,
+// and returns the response_url.
+func (s *Server) Press(channel, ts, person, actionID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, u := s.mustChannelLocked(channel), s.mustUserLocked(person)
-	var m *Message
-	for _, candidate := range c.messages {
-		if candidate.TS == ts && !candidate.Deleted {
-			m = candidate
-		}
-	}
-	if m == nil {
+	i := slices.IndexFunc(c.messages, func(m *Message) bool { return m.TS == ts && !m.Deleted })
+	if i < 0 {
 		panic("slacktest: no message " + ts)
 	}
+	m := c.messages[i]
 	action := m.button(actionID)
-	action["action_ts"] = s.tsLocked()
-	in := s.interactionLocked(c.id, u.id, m)
-	s.deliverLocked(kindInteractive, "", mustJSON(map[string]any{
+	action.ActionTs = s.tsLocked()
+	url := s.responseURLLocked(c.id, u.ID, m)
+	s.deliverLocked(kindInteractive, "", loopback.Encode(map[string]any{
 		"type": "block_actions", "token": "verification", "api_app_id": AppID,
-		"user":      map[string]string{"id": u.id, "username": u.name, "name": u.name, "team_id": TeamID},
+		"user":      map[string]string{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": TeamID},
 		"team":      map[string]string{"id": TeamID, "domain": "slacktest"},
 		"channel":   map[string]string{"id": c.id, "name": c.name},
 		"container": map[string]any{"type": "message", "message_ts": ts, "channel_id": c.id, "is_ephemeral": m.OnlyFor != ""},
-		"message":   s.objectLocked(m, false), "trigger_id": in.TriggerID, "response_url": in.ResponseURL,
-		"actions": []any{action},
+		"message":   s.objectLocked(m, false), "trigger_id": s.idLocked("trigger."),
+		"response_url": url, "actions": []slack.BlockAction{action},
 	}))
-	return in
+	return url
 }
 
-func (m *Message) button(actionID string) map[string]any {
-	var blocks []struct {
-		BlockID   string `json:"block_id"`
-		Elements  []map[string]any
-		Accessory map[string]any
-	}
+func (m *Message) button(actionID string) slack.BlockAction {
+	var blocks slack.Blocks
 	_ = json.Unmarshal(m.Blocks, &blocks) // validated when they were posted
-	for _, b := range blocks {
-		for _, e := range append(b.Elements, b.Accessory) {
-			if e["action_id"] == actionID {
-				e["block_id"] = b.BlockID
-				return e
+	for _, b := range blocks.BlockSet {
+		actions, ok := b.(*slack.ActionBlock)
+		if !ok {
+			continue
+		}
+		for _, e := range actions.Elements.ElementSet {
+			if e, ok := e.(*slack.ButtonBlockElement); ok && e.ActionID == actionID {
+				return slack.BlockAction{ActionID: actionID, BlockID: actions.BlockID, Type: slack.ActionType(e.Type), Text: *e.Text, Value: e.Value}
 			}
 		}
 	}
 	panic("slacktest: no button " + actionID)
 }
 
-func (s *Server) interactionLocked(channel, person string, m *Message) Interaction {
-	key, id := s.idLocked("R"), s.idLocked("trigger.")
+func (s *Server) responseURLLocked(channel, person string, m *Message) string {
+	key := s.idLocked("R")
 	s.replies[key] = &responseURL{channel: channel, user: person, until: time.Now().Add(s.opt.ResponseURLLife), message: m}
-	return Interaction{ResponseURL: s.http.URL + "/respond/" + key, TriggerID: id}
+	return s.http.URL + "/respond/" + key
 }
 
 // serveResponseURL handles a message in JSON; it requires no token. (Judgement: the error codes and
@@ -110,9 +104,9 @@ func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
 		u := s.replies[r.PathValue("reply")]
 		switch {
 		case u == nil, time.Now().After(u.until):
-			panic(refusal{code: "expired_url", status: http.StatusNotFound})
+			panic(refusal(http.StatusNotFound, "expired_url", nil))
 		case u.uses >= responseUses:
-			panic(refusal{code: "used_url", status: http.StatusNotFound})
+			panic(refusal(http.StatusNotFound, "used_url", nil))
 		}
 		u.uses++
 		s.respondLocked(u, body)
@@ -150,12 +144,4 @@ func (s *Server) respondLocked(u *responseURL, body []byte) {
 	}
 	m.OnlyFor = u.user
 	c.messages = append(c.messages, m)
-}
-
-func mustJSON(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("slacktest: cannot be sent: %v", err))
-	}
-	return data
 }

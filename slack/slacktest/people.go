@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slack-go/slack"
+
+	"cairn/internal/loopback"
 )
 
 // Post is a message of a person or another bot.
@@ -25,32 +29,14 @@ type Post struct {
 func (s *Server) Say(p Post) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sayLocked(p)
-}
-
-// Burst posts n messages in a row, with " #1" to " #n" appended to the text. It returns their
-// timestamps.
-func (s *Server) Burst(n int, p Post) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sent := make([]string, n)
-	for i := range sent {
-		numbered := p
-		numbered.Text = fmt.Sprintf("%s #%d", p.Text, i+1)
-		sent[i] = s.sayLocked(numbered)
-	}
-	return sent
-}
-
-func (s *Server) sayLocked(p Post) string {
 	c := s.mustChannelLocked(p.Channel)
 	m := &Message{Channel: c.id, TS: s.tsLocked(), Thread: p.Thread, User: p.User, Text: p.Text}
 	if u := s.users[p.User]; u == nil && p.User != "" {
 		panic("slacktest: no user " + p.User)
 	} else if u == nil {
 		m.BotID = s.idLocked("B")
-	} else if u.botID != "" {
-		m.BotID = u.botID
+	} else if u.IsBot {
+		m.BotID = u.Profile.BotID
 	} else {
 		m.ClientMsgID = s.idLocked("client-")
 	}
@@ -74,6 +60,17 @@ func (s *Server) sayLocked(p Post) string {
 	return m.TS
 }
 
+// Burst posts n messages in a row, with " #1" to " #n" appended to the text. It returns their
+// timestamps.
+func (s *Server) Burst(n int, p Post) (sent []string) {
+	for i := range n {
+		numbered := p
+		numbered.Text = fmt.Sprintf("%s #%d", p.Text, i+1)
+		sent = append(sent, s.Say(numbered))
+	}
+	return sent
+}
+
 // addMessageLocked adds a message to its channel and sends the event, also for the app's own
 // messages, which clear the status of their thread.
 func (s *Server) addMessageLocked(c *channel, m *Message) {
@@ -88,20 +85,16 @@ func (s *Server) addMessageLocked(c *channel, m *Message) {
 
 // Edit changes the text of a message: a message_changed event
 // (reference/events/message/message_changed).
-func (s *Server) Edit(channel, ts, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, m := s.mustMessageLocked(channel, ts)
-	s.changeLocked(c, m, func() { m.Text = text })
+func (s *Server) Edit(channelID, ts, text string) {
+	s.act(channelID, ts, func(c *channel, m *Message) { s.changeLocked(c, m, func() { m.Text = text }) })
 }
 
 // Unfurl sends the event of a change without a new text: a link got a preview.
-func (s *Server) Unfurl(channel, ts string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, m := s.mustMessageLocked(channel, ts)
-	object := s.objectLocked(m, false)
-	s.changedLocked(c, object, object)
+func (s *Server) Unfurl(channelID, ts string) {
+	s.act(channelID, ts, func(c *channel, m *Message) {
+		object := s.objectLocked(m, false)
+		s.changedLocked(c, object, object)
+	})
 }
 
 func (s *Server) changeLocked(c *channel, m *Message, change func()) {
@@ -122,12 +115,7 @@ func (s *Server) changedLocked(c *channel, before, now map[string]any) {
 // Delete deletes a message: a message_deleted event, or, for the parent of a thread with replies, a
 // message_changed whose inner message has the subtype tombstone (no document says so; Slack's
 // clients show "This message was deleted"). Histories contain the tombstone too.
-func (s *Server) Delete(channel, ts string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, m := s.mustMessageLocked(channel, ts)
-	s.deleteLocked(c, m)
-}
+func (s *Server) Delete(channelID, ts string) { s.act(channelID, ts, s.deleteLocked) }
 
 func (s *Server) deleteLocked(c *channel, m *Message) {
 	before := s.objectLocked(m, false)
@@ -146,11 +134,8 @@ func (s *Server) deleteLocked(c *channel, m *Message) {
 
 // React adds a person's emoji to a message: a reaction_added event
 // (reference/events/reaction_added).
-func (s *Server) React(channel, ts, person, emoji string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, m := s.mustMessageLocked(channel, ts)
-	s.reactLocked(c, m, person, emoji)
+func (s *Server) React(channelID, ts, person, emoji string) {
+	s.act(channelID, ts, func(c *channel, m *Message) { s.reactLocked(c, m, person, emoji) })
 }
 
 func (s *Server) reactLocked(c *channel, m *Message, person, emoji string) {
@@ -162,21 +147,15 @@ func (s *Server) reactLocked(c *channel, m *Message, person, emoji string) {
 }
 
 // StopStream is a person's click on the stop button of a streamed message: it accepts no more text.
-func (s *Server) StopStream(channel, ts string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, m := s.mustMessageLocked(channel, ts)
-	m.Streaming, m.stopped = false, true
+func (s *Server) StopStream(channelID, ts string) {
+	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming, m.stopped = false, true })
 }
 
 // EndStream ends a stream as Slack does if it is open for long or gets no text: it accepts no more
 // text. (Observed by others on Slack in 2026 after 30 s without text and after 5 min; no document
 // says so.)
-func (s *Server) EndStream(channel, ts string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, m := s.mustMessageLocked(channel, ts)
-	m.Streaming = false
+func (s *Server) EndStream(channelID, ts string) {
+	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming = false })
 }
 
 // Join adds a person, or the app, to a channel.
@@ -184,9 +163,6 @@ func (s *Server) Join(channel, person string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.mustChannelLocked(channel)
-	if c.has(person) {
-		return
-	}
 	c.members = append(c.members, person)
 	s.eventLocked(c, s.membershipLocked(c, "member_joined_channel", person))
 }
@@ -224,7 +200,7 @@ func (s *Server) eventLocked(c *channel, event map[string]any) {
 // emitLocked wraps an event as described in apis/events-api#event-type-structure.
 func (s *Server) emitLocked(event map[string]any) string {
 	id := s.idLocked("Ev")
-	s.deliverLocked(kindEvent, id, mustJSON(map[string]any{
+	s.deliverLocked(kindEvent, id, loopback.Encode(map[string]any{
 		"token": "verification", "team_id": TeamID, "api_app_id": AppID, "type": "event_callback", "event": event,
 		"event_id": id, "event_time": time.Now().Unix(), "is_ext_shared_channel": false,
 		"authorizations": []map[string]any{{"team_id": TeamID, "user_id": BotUserID, "is_bot": true}},
@@ -232,23 +208,21 @@ func (s *Server) emitLocked(event map[string]any) string {
 	return id
 }
 
-func (s *Server) mustUserLocked(id string) *user       { return must(s.users, id, "user") }
-func (s *Server) mustChannelLocked(id string) *channel { return must(s.channels, id, "channel") }
-
-func must[T any](m map[string]*T, id, what string) *T {
-	if v, ok := m[id]; ok {
-		return v
-	}
-	panic(fmt.Sprintf("slacktest: no %s %q", what, id))
+func (s *Server) mustUserLocked(id string) *slack.User { return loopback.Must(s.users, id, "user") }
+func (s *Server) mustChannelLocked(id string) *channel {
+	return loopback.Must(s.channels, id, "channel")
 }
 
-func (s *Server) mustMessageLocked(channel, ts string) (*channel, *Message) {
-	c := s.mustChannelLocked(channel)
+// act calls f with a message and its channel.
+func (s *Server) act(channelID, ts string, f func(c *channel, m *Message)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChannelLocked(channelID)
 	m := c.find(ts)
 	if m == nil {
-		panic("slacktest: no message " + ts + " in " + channel)
+		panic("slacktest: no message " + ts + " in " + channelID)
 	}
-	return c, m
+	f(c, m)
 }
 
 func (c *channel) has(person string) bool { return slices.Contains(c.members, person) }

@@ -89,7 +89,7 @@ func TestInteractions(t *testing.T) {
 	}
 
 	t.Run("a response_url works five times", func(t *testing.T) {
-		url := s.Command(general, ann, "/weather", "Oslo").ResponseURL
+		url := s.Command(general, ann, "/weather", "Oslo")
 		for range 5 {
 			check.Error(t, respond(url, slack.MsgOptionResponseURL(url, slack.ResponseTypeEphemeral)), nil)
 		}
@@ -104,7 +104,7 @@ func TestInteractions(t *testing.T) {
 		s := start(t, o)
 		bob := s.AddUser("bob")
 		in := s.Command(s.DM(bob), bob, "/weather", "")
-		_, _, _, err := client(t, s).SendMessage("", slack.MsgOptionText("rain", false), slack.MsgOptionResponseURL(in.ResponseURL, ""))
+		_, _, _, err := client(t, s).SendMessage("", slack.MsgOptionText("rain", false), slack.MsgOptionResponseURL(in, ""))
 		if failed, ok := err.(slack.StatusCodeError); !ok || failed.Code != 404 {
 			t.Errorf("got %v", err)
 		}
@@ -121,7 +121,7 @@ func TestInteractions(t *testing.T) {
 		if a := click.ActionCallback.BlockActions; len(a) != 1 || a[0].Value != "page 2" || click.Message.Timestamp != ts || click.User.ID != ann {
 			t.Fatalf("%+v", click)
 		}
-		check.NoError(t, respond(in.ResponseURL, slack.MsgOptionReplaceOriginal(in.ResponseURL)))
+		check.NoError(t, respond(in, slack.MsgOptionReplaceOriginal(in)))
 		i := slices.IndexFunc(s.Posted(), func(m slacktest.Message) bool { return m.TS == ts })
 		if m := s.Posted()[i]; m.Text != "rain" || m.Edits != 1 {
 			t.Errorf("%+v", m)

@@ -5,11 +5,17 @@
 package slacktest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/slack-go/slack"
+
+	"cairn/internal/loopback"
 )
 
 // The app and its workspace, the same in every Server.
@@ -36,16 +42,10 @@ type Options struct {
 }
 
 func (o *Options) fill() {
-	for field, usual := range map[*time.Duration]time.Duration{
-		&o.AckWithin:       3 * time.Second,
-		&o.PingEvery:       10 * time.Second,
-		&o.WarnFor:         10 * time.Second,
-		&o.ResponseURLLife: 30 * time.Minute,
-	} {
-		if *field == 0 {
-			*field = usual
-		}
-	}
+	o.AckWithin = cmp.Or(o.AckWithin, 3*time.Second)
+	o.PingEvery = cmp.Or(o.PingEvery, 10*time.Second)
+	o.WarnFor = cmp.Or(o.WarnFor, 10*time.Second)
+	o.ResponseURLLife = cmp.Or(o.ResponseURLLife, 30*time.Minute)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
 	}
@@ -60,15 +60,15 @@ type Server struct {
 
 	opt  Options
 	http *httptest.Server
-	done chan struct{} // closed by Close
+	life context.Context // ended by Close
+	end  context.CancelFunc
 	work sync.WaitGroup
 
 	mu     sync.Mutex // guards everything below; never held during I/O
-	closed bool
-	serial int       // for ids
-	lastTS time.Time // the newest timestamp so far
+	serial int        // for ids
+	lastTS time.Time  // the newest timestamp so far
 
-	users    map[string]*user
+	users    map[string]*slack.User
 	channels map[string]*channel
 	order    []string // ids of channels, in order of creation
 	files    map[string]*file
@@ -94,13 +94,14 @@ type Server struct {
 func New(o Options) *Server {
 	o.fill()
 	s := &Server{
-		opt: o, done: make(chan struct{}), socketMode: true,
-		users: make(map[string]*user), channels: make(map[string]*channel), files: make(map[string]*file),
+		opt: o, socketMode: true,
+		users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
 		replies: make(map[string]*responseURL), posted: make(map[string]time.Time),
 		statuses: make(map[place]status), tickets: make(map[string]bool),
 		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
 	}
-	s.users[BotUserID] = &user{id: BotUserID, name: "app", botID: BotID}
+	s.life, s.end = context.WithCancel(context.Background())
+	s.addUserLocked(BotUserID, "app", BotID)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/{method}", s.serveAPI)
 	mux.HandleFunc("GET /link/", s.serveSocket)
@@ -115,15 +116,9 @@ func New(o Options) *Server {
 // Close cuts every connection and waits for all goroutines.
 func (s *Server) Close() {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return
-	}
-	s.closed = true
-	sockets := append([]*Socket(nil), s.sockets...)
+	s.end()
 	s.mu.Unlock()
-	close(s.done)
-	for _, k := range sockets {
+	for _, k := range s.Sockets() {
 		k.Cut()
 	}
 	s.http.Close()
@@ -132,20 +127,120 @@ func (s *Server) Close() {
 
 // goLocked runs f in a goroutine that Close waits for, unless the server is closing.
 func (s *Server) goLocked(f func()) {
-	if !s.closed {
+	if s.life.Err() == nil {
 		s.work.Go(f)
 	}
 }
 
 // sleep waits and returns true, or returns false if ctx ends or the server closes.
 func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-	case <-s.done:
+	return loopback.Sleep(ctx, s.life.Done(), d)
+}
+
+// Call is one HTTP request of the client.
+type Call struct {
+	At     time.Time
+	Method string // chat.postMessage, for example; files.download, files.upload and response_url for the others
+	Args   map[string]string
+	Error  string // Slack's error code; empty: success
+	Status int    // of the HTTP response; 0: the connection was cut, or the client disconnected
+}
+
+// Calls returns the answered requests of one method, or of all methods (""), oldest first. A
+// request that met a Fault is listed with the Fault's response.
+func (s *Server) Calls(method string) []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []Call
+	for _, c := range s.calls {
+		if method == "" || c.Method == method {
+			found = append(found, c)
+		}
 	}
-	return false
+	return found
+}
+
+// Seen returns the number of requests of one method so far, including those not answered yet.
+func (s *Server) Seen(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[method]
+}
+
+// Deliveries returns every envelope so far, oldest first, with its acknowledgement.
+func (s *Server) Deliveries() []Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := make([]Delivery, len(s.deliveries))
+	for i, d := range s.deliveries {
+		found[i] = *d
+	}
+	return found
+}
+
+// Complaints returns what Slack tolerates or silently ignores, but a good client avoids: late,
+// duplicate and oversized acknowledgements, texts longer than recommended, pings of everyone.
+func (s *Server) Complaints() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.complaints)
+}
+
+// Messages returns a channel's messages, oldest first, including replies and ephemeral messages,
+// without deleted ones.
+func (s *Server) Messages(channel string) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.messagesLocked(channel)
+}
+
+func (s *Server) messagesLocked(channel string) []Message {
+	var found []Message
+	for _, m := range s.mustChannelLocked(channel).messages {
+		if !m.Deleted {
+			copied := *m
+			copied.Files, copied.Reactions = slices.Clone(m.Files), slices.Clone(m.Reactions)
+			found = append(found, copied)
+		}
+	}
+	return found
+}
+
+// Posted returns the app's own messages in their current state, channel by channel, oldest first.
+func (s *Server) Posted() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []Message
+	for _, id := range s.order {
+		for _, m := range s.messagesLocked(id) {
+			if m.own() {
+				found = append(found, m)
+			}
+		}
+	}
+	return found
+}
+
+// Status returns what assistant.threads.setStatus shows in a thread; "" if nothing.
+func (s *Server) Status(channel, thread string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.statuses[place{channel, thread}]
+	if time.Since(st.since) > statusLife {
+		return ""
+	}
+	return st.text
+}
+
+// Wait waits until condition returns true; it returns false after the timeout. The condition is
+// called on the calling goroutine and may call the server's methods.
+func (s *Server) Wait(timeout time.Duration, condition func() bool) bool {
+	for end := time.Now().Add(timeout); ; time.Sleep(2 * time.Millisecond) {
+		if condition() {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
 }

@@ -1,14 +1,18 @@
-// Sockets: the WebSocket side of Socket Mode, and its faults.
+// Socket Mode: WebSockets and their faults, and envelopes: how an event is sent, acknowledged, or
+// redelivered.
 package slacktest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"cairn/internal/loopback"
 )
 
 // Socket is one open connection of the client.
@@ -16,13 +20,8 @@ type Socket struct {
 	ID int // from 1, in order of connecting
 
 	server *Server
-	conn   *websocket.Conn
-	wake   chan struct{} // capacity 1
+	out    *loopback.Socket
 	gone   chan struct{} // closed when reading has ended
-
-	// Guarded by the server's mu.
-	outbox []func() error // the writer's queue; an error ends the socket
-	frozen bool
 }
 
 // openConnection handles apps.connections.open: it returns a URL that can be used once (judgement:
@@ -36,12 +35,12 @@ func (s *Server) openConnection(args) answer {
 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if f := s.faultFor("socket"); !s.sleep(r.Context(), f.Delay) || f.spoils() {
-		f.reply().write(w)
+		f.reply().Write(w)
 		return
 	}
 	ticket := r.URL.Query().Get("ticket")
 	s.mu.Lock()
-	valid := s.tickets[ticket] && !s.closed
+	valid := s.tickets[ticket] && s.life.Err() == nil
 	delete(s.tickets, ticket)
 	if valid {
 		s.work.Add(1)
@@ -58,7 +57,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return // Upgrade has responded
 	}
 	defer conn.Close()
-	k := &Socket{server: s, conn: conn, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	k := &Socket{server: s, out: loopback.NewSocket(conn), gone: make(chan struct{})}
 	if s.register(k) {
 		k.read()
 		s.remove(k)
@@ -69,14 +68,14 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 func (s *Server) register(k *Socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.life.Err() != nil {
 		return false
 	}
 	s.connected++
 	k.ID = s.connected
-	s.goLocked(k.write)
+	s.goLocked(func() { k.out.Write(s.opt.PingEvery, k.gone) })
 	s.sockets = append(s.sockets, k)
-	k.sendLocked(map[string]any{
+	k.send(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
 		"connection_info": map[string]string{"app_id": AppID},
 		"debug_info":      map[string]any{"host": fmt.Sprintf("applink-%d", k.ID), "approximate_connection_time": 18060},
@@ -93,108 +92,18 @@ func (s *Server) remove(k *Socket) {
 
 // read handles acknowledgements until the connection ends. A frozen socket discards them.
 func (k *Socket) read() {
-	k.conn.SetPingHandler(func(data string) error {
-		if k.isFrozen() {
-			return nil
-		}
-		return k.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second))
-	})
-	k.conn.SetCloseHandler(func(int, string) error {
-		if k.isFrozen() {
-			return nil
-		}
-		return k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
-	})
 	for {
-		_, data, err := k.conn.ReadMessage()
+		_, data, err := k.out.ReadMessage()
 		if err != nil {
 			return
 		}
-		if !k.isFrozen() {
+		if !k.out.Frozen.Load() {
 			k.server.acknowledge(data)
 		}
 	}
 }
 
-// write writes the outbox and PINGs until the connection ends.
-func (k *Socket) write() {
-	defer k.conn.Close()
-	var ping <-chan time.Time
-	if every := k.server.opt.PingEvery; every > 0 {
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		ping = ticker.C
-	}
-	for {
-		select {
-		case <-k.gone:
-			return
-		case <-k.server.done:
-			return
-		case <-ping:
-			if !k.isFrozen() && k.conn.WriteControl(websocket.PingMessage, []byte("Ping from slacktest"), time.Now().Add(time.Second)) != nil {
-				return
-			}
-		case <-k.wake:
-			for _, do := range k.take() {
-				if k.isFrozen() {
-					continue
-				}
-				if do() != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (k *Socket) take() []func() error {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	taken := k.outbox
-	k.outbox = nil
-	return taken
-}
-
-func (k *Socket) isFrozen() bool {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	return k.frozen
-}
-
-func (k *Socket) doLocked(do func() error) {
-	k.outbox = append(k.outbox, do)
-	k.wakeUp()
-}
-
-func (k *Socket) wakeUp() {
-	select {
-	case k.wake <- struct{}{}:
-	default: // the writer is already signaled
-	}
-}
-
-func (k *Socket) sendLocked(v any) {
-	k.sendRawLocked(mustJSON(v))
-}
-
-func (k *Socket) sendRawLocked(data []byte) {
-	k.doLocked(func() error {
-		if err := k.conn.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
-			return err
-		}
-		return k.conn.WriteMessage(websocket.TextMessage, data)
-	})
-}
-
-// close closes the connection with a close frame; it must be the last entry of an outbox.
-func (k *Socket) close() error {
-	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	if err := k.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)); err != nil {
-		return err
-	}
-	return k.conn.Close()
-}
+func (k *Socket) send(v any) { k.out.Send(loopback.Encode(v)) }
 
 // Sockets returns the open sockets, oldest first, including half-open ones.
 func (s *Server) Sockets() []*Socket {
@@ -208,24 +117,18 @@ func (s *Server) Sockets() []*Socket {
 // "link_disabled" it ends immediately.
 func (k *Socket) Disconnect(reason string) {
 	s := k.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k.disconnectLocked(reason)
+	k.send(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
 	if reason != "warning" {
-		k.doLocked(k.close)
+		k.out.End(websocket.CloseNormalClosure)
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.goLocked(func() {
 		if s.sleep(context.Background(), s.opt.WarnFor) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			k.doLocked(k.close)
+			k.out.End(websocket.CloseNormalClosure)
 		}
 	})
-}
-
-func (k *Socket) disconnectLocked(reason string) {
-	k.sendLocked(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
 }
 
 // SocketModeOff turns off the toggle in the app's settings: every socket is disconnected with the
@@ -247,20 +150,134 @@ func (s *Server) SocketModeOn() {
 }
 
 // Cut ends the connection without a close frame.
-func (k *Socket) Cut() { _ = k.conn.NetConn().Close() } // it may already be closed
+func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
 
 // Freeze makes the socket half-open: the connection stays open, but nothing is sent any more, not
 // even a PING, and everything received is lost. Slack does not notice, and still sends events
 // there.
-func (k *Socket) Freeze() {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	k.frozen = true
-}
+func (k *Socket) Freeze() { k.out.Frozen.Store(true) }
 
 // SendRaw sends any text, such as an envelope of an unknown type, or invalid JSON.
-func (k *Socket) SendRaw(text string) {
-	k.server.mu.Lock()
-	defer k.server.mu.Unlock()
-	k.sendRawLocked([]byte(text))
+func (k *Socket) SendRaw(text string) { k.out.Send([]byte(text)) }
+
+// Types of envelopes (apis/events-api/using-socket-mode#events).
+const (
+	kindEvent       = "events_api"
+	kindCommand     = "slash_commands"
+	kindInteractive = "interactive"
+)
+
+// maxAck is the size of client messages from which Slack silently ignores them: 20 KB (observed by
+// the authors of slack-go, socketmode.go, and of Slack's Node SDK).
+const maxAck = 20 * 1024
+
+// Delivery is one envelope that was sent, or for which no socket was open.
+type Delivery struct {
+	Kind       string // events_api, slash_commands or interactive
+	EnvelopeID string
+	EventID    string // only of events; the same in every redelivery
+	Attempt    int    // from 0
+	Socket     int    // 0: no socket was open
+	Payload    json.RawMessage
+	Sent       time.Time
+	Acked      time.Time       // zero: not acknowledged
+	Answer     json.RawMessage // payload of the acknowledgement
+
+	acked chan struct{}
+}
+
+// deliverLocked sends an envelope. An event is sent again in new envelopes until it is acknowledged
+// (apis/events-api#retries). A command or a click is not sent again: the person sees that it
+// failed.
+func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
+	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
+	s.goLocked(func() {
+		for !s.acknowledged(d) {
+			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(context.Background(), s.opt.Redeliver[d.Attempt]) {
+				return
+			}
+			s.mu.Lock()
+			d = s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload, Attempt: d.Attempt + 1})
+			s.mu.Unlock()
+		}
+	})
+}
+
+// acknowledged waits for the acknowledgement. Without a socket it returns false immediately.
+func (s *Server) acknowledged(d *Delivery) bool {
+	return d.Socket != 0 && !loopback.Sleep(s.life, d.acked, s.opt.AckWithin)
+}
+
+// attemptLocked sends one envelope to one of the open sockets: Slack chooses any, the double takes
+// turns (apis/events-api/using-socket-mode#connections).
+func (s *Server) attemptLocked(d Delivery) *Delivery {
+	d.EnvelopeID, d.Sent, d.acked = s.idLocked("envelope-"), time.Now(), make(chan struct{})
+	s.deliveries = append(s.deliveries, &d)
+	s.envelopes[d.EnvelopeID] = &d
+	if len(s.sockets) == 0 {
+		return &d
+	}
+	s.turn++
+	k := s.sockets[s.turn%len(s.sockets)]
+	d.Socket = k.ID
+	envelope := map[string]any{
+		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload,
+		"accepts_response_payload": d.Kind != kindEvent, // a response payload of events is not supported
+	}
+	if d.Kind == kindEvent {
+		envelope["retry_attempt"], envelope["retry_reason"] = d.Attempt, ""
+		if d.Attempt > 0 {
+			envelope["retry_reason"] = "timeout"
+		}
+	}
+	k.send(envelope)
+	return &d
+}
+
+// Repeat sends an event again although it was acknowledged: Slack guarantees at-least-once
+// delivery, not exactly-once. It panics if there was no such event.
+func (s *Server) Repeat(eventID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.deliveries {
+		if d.EventID == eventID {
+			s.deliverLocked(d.Kind, d.EventID, d.Payload)
+			return
+		}
+	}
+	panic("slacktest: no event " + eventID)
+}
+
+// acknowledge handles a client message on a socket.
+func (s *Server) acknowledge(data []byte) {
+	var ack struct {
+		EnvelopeID string          `json:"envelope_id"`
+		Payload    json.RawMessage `json:"payload"`
+	}
+	err := json.Unmarshal(data, &ack)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch d := s.envelopes[ack.EnvelopeID]; {
+	case len(data) > maxAck:
+		s.complainLocked("acknowledgement of %d bytes ignored: the limit is %d", len(data), maxAck)
+	case err != nil:
+		s.complainLocked("not an acknowledgement: %v", err)
+	case d == nil:
+		s.complainLocked("acknowledgement of the unknown envelope %q", ack.EnvelopeID)
+	case !d.Acked.IsZero():
+		s.complainLocked("%s acknowledged twice", d.EnvelopeID)
+	default:
+		d.Acked, d.Answer = time.Now(), ack.Payload
+		if late := d.Acked.Sub(d.Sent); late > s.opt.AckWithin {
+			s.complainLocked("%s acknowledged after %v", d.EnvelopeID, late.Round(time.Millisecond))
+		}
+		close(d.acked)
+		if len(ack.Payload) > 0 && string(ack.Payload) != "null" {
+			s.complainLocked("%s acknowledged with a payload", d.EnvelopeID)
+		}
+	}
+}
+
+func (s *Server) complainLocked(format string, args ...any) {
+	s.complaints = append(s.complaints, fmt.Sprintf(format, args...))
 }

@@ -3,16 +3,19 @@ package slacktest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/internal/loopback"
 )
 
 type (
@@ -41,62 +44,46 @@ var methods = map[string]struct {
 	// (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": {(*Server).setStatus, "chat:write"},
 	"conversations.info":          {(*Server).conversationInfo, ":read"},
-	"conversations.list":          {(*Server).conversationList, ":read"},
+	"conversations.list":          {func(s *Server, a args) answer { return s.conversationsLocked(a, false) }, ":read"},
 	"conversations.history":       {(*Server).conversationHistory, ":history"},
 	"conversations.replies":       {(*Server).conversationReplies, ":history"},
-	"users.conversations":         {(*Server).userConversations, ":read"},
+	"users.conversations":         {func(s *Server, a args) answer { return s.conversationsLocked(a, true) }, ":read"},
 	"users.info":                  {(*Server).userInfo, "users:read"},
 	"reactions.add":               {(*Server).addReaction, "reactions:write"},
 	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
 }
 
-// refusal is an error response. What handles a request panics with it; serve recovers it.
-type refusal struct {
-	code       string
-	messages   []string // response_metadata.messages
-	status     int      // 0: 200, as for nearly all of Slack's errors
-	retryAfter time.Duration
-	needed     string // for missing_scope
-	provided   string
-}
-
-func refuseIf(wrong bool, code string, messages ...string) {
-	if wrong {
-		panic(refusal{code: code, messages: messages})
-	}
-}
-
-// orRefusal returns the response of a handler, or the refusal that ended it.
-func orRefusal(respond func() reply) (a reply) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case refusal:
-			a = r.reply()
-		default:
-			panic(r)
-		}
-	}()
-	return respond()
-}
-
-func (r refusal) reply() reply {
-	body := answer{"ok": false, "error": r.code}
-	if len(r.messages) > 0 {
-		body["response_metadata"] = map[string]any{"messages": r.messages}
-	}
-	if r.needed != "" {
-		body["needed"], body["provided"] = r.needed, r.provided
-	}
+// refusal returns an error response. What handles a request panics with it; serve recovers it.
+func refusal(status int, code string, fields answer) reply {
+	body := answer{"ok": false, "error": code}
+	maps.Copy(body, fields)
 	a := jsonReply(body)
-	if a.code, a.retry = r.code, r.retryAfter; r.status != 0 {
-		a.status = r.status
-	}
+	a.Status, a.code = status, code
 	return a
 }
 
+// rateLimited returns a 429 with a Retry-After in whole seconds (apis/web-api/rate-limits).
+func rateLimited(after time.Duration) reply {
+	a := refusal(http.StatusTooManyRequests, "ratelimited", nil)
+	a.Header.Set("Retry-After", fmt.Sprint(int(math.Ceil(after.Seconds()))))
+	return a
+}
+
+// refuseIf refuses a request with an error and its response_metadata; nearly all of Slack's errors
+// have the status 200.
+func refuseIf(wrong bool, code string, messages ...string) {
+	if !wrong {
+		return
+	}
+	fields := answer{}
+	if len(messages) > 0 {
+		fields["response_metadata"] = answer{"messages": messages}
+	}
+	panic(refusal(http.StatusOK, code, fields))
+}
+
 func jsonReply(v any) reply {
-	return reply{status: http.StatusOK, kind: "application/json; charset=utf-8", body: mustJSON(v)}
+	return newReply(http.StatusOK, "application/json; charset=utf-8", loopback.Encode(v), "")
 }
 
 // serveAPI also shows the token's scopes (authentication/installing-with-oauth).
@@ -133,25 +120,16 @@ func checkToken(method, token string) {
 // arguments parses a form, as slack-go sends it; the token may be a field (apis/web-api#basics).
 // JSON is not supported. wrong is the error code of a form that cannot be read.
 func arguments(r *http.Request) (a args, token, wrong string) {
-	a = args{}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return a, "", "request_timeout"
-	}
-	add := func(query string) {
-		values, _ := url.ParseQuery(query) // invalid parts are ignored, as is usual for forms
-		for key := range values {
-			a[key] = values.Get(key)
-		}
-	}
-	add(r.URL.RawQuery)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch {
-	case r.Method == http.MethodGet || len(body) == 0:
-	case kind == "application/x-www-form-urlencoded":
-		add(string(body))
-	default:
-		return a, "", "invalid_post_type"
+	if r.Method != http.MethodGet && r.ContentLength != 0 && kind != "application/x-www-form-urlencoded" {
+		return args{}, "", "invalid_post_type"
+	}
+	if err := r.ParseForm(); errors.Is(err, io.ErrUnexpectedEOF) { // invalid parts are ignored, as is usual for forms
+		return args{}, "", "request_timeout"
+	}
+	a = args{}
+	for key := range r.Form {
+		a[key] = r.Form.Get(key)
 	}
 	token = a["token"]
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
@@ -190,7 +168,7 @@ func (a args) page(n, pageSize, maxSize int) (from, to int, more map[string]stri
 
 func (s *Server) authTest(args) answer {
 	return answer{
-		"url": s.http.URL + "/", "team": "slacktest", "team_id": TeamID, "user": s.users[BotUserID].name, "user_id": BotUserID,
+		"url": s.http.URL + "/", "team": "slacktest", "team_id": TeamID, "user": s.users[BotUserID].Name, "user_id": BotUserID,
 		"bot_id": BotID, "is_enterprise_install": false,
 	}
 }
@@ -230,7 +208,7 @@ func (s *Server) checkScopeLocked(method, scope string, a args) {
 	}
 	slices.Sort(needed)
 	if slices.ContainsFunc(needed, func(scope string) bool { return !s.granted(scope) }) {
-		panic(refusal{code: "missing_scope", needed: strings.Join(needed, ","), provided: strings.Join(s.opt.Scopes, ",")})
+		panic(refusal(http.StatusOK, "missing_scope", answer{"needed": strings.Join(needed, ","), "provided": strings.Join(s.opt.Scopes, ",")}))
 	}
 }
 

@@ -7,13 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-type user struct {
-	id, name string
-	botID    string // only of bots
-	admin    bool
-}
+	"github.com/slack-go/slack"
+)
 
 type channel struct {
 	id, name string
@@ -77,12 +73,18 @@ func (s *Server) AddBot(name string) string { return s.addUser(name, true) }
 func (s *Server) addUser(name string, bot bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := &user{id: s.idLocked("U"), name: name}
+	botID := ""
 	if bot {
-		u.botID = s.idLocked("B")
+		botID = s.idLocked("B")
 	}
-	s.users[u.id] = u
-	return u.id
+	return s.addUserLocked(s.idLocked("U"), name, botID)
+}
+
+// addUserLocked adds a person, or a bot if it has a bot_id.
+func (s *Server) addUserLocked(id, name, botID string) string {
+	profile := slack.UserProfile{DisplayName: name, RealName: name, BotID: botID}
+	s.users[id] = &slack.User{ID: id, TeamID: TeamID, Name: name, RealName: name, IsBot: botID != "", TZ: "Etc/UTC", Profile: profile}
+	return id
 }
 
 // AddChannel adds a public channel with the app and these people, and returns its id.
@@ -95,17 +97,18 @@ func (s *Server) AddPrivateChannel(name string, people ...string) string {
 	return s.addChannel(&channel{name: name, kind: "group", members: append([]string{BotUserID}, people...)})
 }
 
+// AddGroupDM is AddChannel for a group direct message.
+func (s *Server) AddGroupDM(people ...string) string {
+	return s.addChannel(&channel{name: "mpdm-1", kind: "mpim", members: append([]string{BotUserID}, people...)})
+}
+
 // DM returns the id of the direct message conversation of a person and the app.
 func (s *Server) DM(person string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dmLocked(person).id
-}
-
-func (s *Server) dmLocked(person string) *channel {
 	for _, c := range s.channels {
 		if c.with == person {
-			return c
+			return c.id
 		}
 	}
 	return s.addChannelLocked(&channel{kind: "im", with: person, members: []string{BotUserID, person}})
@@ -114,16 +117,16 @@ func (s *Server) dmLocked(person string) *channel {
 func (s *Server) addChannel(c *channel) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.addChannelLocked(c).id
+	return s.addChannelLocked(c)
 }
 
-func (s *Server) addChannelLocked(c *channel) *channel {
+func (s *Server) addChannelLocked(c *channel) string {
 	// Ids of direct messages start with D, those of all other conversations created today with C
 	// (apis/web-api/using-the-conversations-api).
 	c.id = s.idLocked(map[bool]string{true: "D", false: "C"}[c.kind == "im"])
 	s.channels[c.id] = c
 	s.order = append(s.order, c.id)
-	return c
+	return c.id
 }
 
 func (c *channel) find(ts string) *Message {
@@ -180,7 +183,11 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	}
 	if len(m.Files) > 0 {
 		o["subtype"] = "file_share" // reference/events/message/file_share
-		o["files"] = s.fileObjectsLocked(m.Files)
+		var files []slack.File
+		for _, id := range m.Files {
+			files = append(files, s.files[id].File)
+		}
+		o["files"] = files
 	}
 	if m.Blocks != nil {
 		o["blocks"] = m.Blocks
@@ -214,23 +221,12 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 
 // blocksText returns the text of all text blocks.
 func blocksText(raw json.RawMessage) string {
-	var blocks []struct {
-		Type string
-		Text json.RawMessage
-	}
-	if len(raw) == 0 || json.Unmarshal(raw, &blocks) != nil {
-		return ""
-	}
+	var blocks slack.Blocks
+	_ = json.Unmarshal(raw, &blocks) // nothing, or validated when it was posted
 	var lines []string
-	for _, b := range blocks {
-		text := b.Text
-		var object struct{ Text json.RawMessage }
-		if json.Unmarshal(text, &object) == nil && object.Text != nil {
-			text = object.Text // of sections and headers; a markdown block has a plain string
-		}
-		var line string
-		if json.Unmarshal(text, &line) == nil && line != "" {
-			lines = append(lines, line)
+	for _, b := range blocks.BlockSet {
+		if section, ok := b.(*slack.SectionBlock); ok {
+			lines = append(lines, section.Text.Text)
 		}
 	}
 	return strings.Join(lines, "\n")

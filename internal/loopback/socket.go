@@ -1,0 +1,129 @@
+package loopback
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Socket is the server's side of a WebSocket: a queue of frames that one goroutine writes.
+type Socket struct {
+	*websocket.Conn
+	Frozen atomic.Bool // half-open: nothing is sent any more
+	Ending atomic.Bool // a frame that ends the connection is queued or sent
+
+	wake  chan struct{} // capacity 1: the queue has grown
+	mu    sync.Mutex    // guards queue
+	queue []frame
+}
+
+// frame is one queued action on a socket.
+type frame struct {
+	data  []byte
+	close int  // close code to send before the end
+	cut   bool // end without a close frame
+}
+
+// NewSocket returns the socket of a connection. Someone must call Write and read from it.
+func NewSocket(conn *websocket.Conn) *Socket {
+	s := &Socket{Conn: conn, wake: make(chan struct{}, 1)}
+	conn.SetPingHandler(func(data string) error {
+		s.control(websocket.PongMessage, []byte(data))
+		return nil
+	})
+	conn.SetCloseHandler(func(code int, _ string) error {
+		s.control(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""))
+		return nil
+	})
+	return s
+}
+
+// Send queues a text.
+func (s *Socket) Send(data []byte) { s.push(frame{data: data}) }
+
+// End closes the connection with a code, after what is queued.
+func (s *Socket) End(code int) { s.push(frame{close: code}) }
+
+// Cut ends the connection without a close frame, after what is queued and can be sent.
+func (s *Socket) Cut() { s.push(frame{cut: true}) }
+
+// push queues a frame; nothing follows a frame that ends the connection.
+func (s *Socket) push(f frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Ending.Load() {
+		if f.cut { // even if the client has not answered a close yet
+			_ = s.Close()
+		}
+		return
+	}
+	if f.cut && s.Frozen.Swap(false) {
+		s.queue = nil
+	}
+	s.Ending.Store(f.cut || f.close != 0)
+	s.queue = append(s.queue, f)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Socket) next() (f frame, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if some = len(s.queue) > 0 && !s.Frozen.Load(); some {
+		f, s.queue = s.queue[0], s.queue[1:]
+	}
+	return f, some
+}
+
+// Write writes the queue, and a PING at each interval (0 or less: none), until the connection ends,
+// of which the reader learns too, or gone is closed.
+func (s *Socket) Write(interval time.Duration, gone <-chan struct{}) {
+	var ping <-chan time.Time
+	if interval > 0 {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		ping = ticker.C
+	}
+	for {
+		switch f, some := s.next(); {
+		case !some:
+			select {
+			case <-s.wake:
+			case <-ping:
+				s.control(websocket.PingMessage, []byte("ping"))
+			case <-gone:
+				return
+			}
+		case f.cut:
+			_ = s.Close()
+			return
+		case f.close != 0:
+			s.sendClose(f.close)
+			return
+		case s.WriteMessage(websocket.TextMessage, f.data) != nil:
+			return
+		}
+	}
+}
+
+// control writes a control frame, unless the socket is half-open. The client may have disconnected.
+func (s *Socket) control(kind int, data []byte) {
+	if !s.Frozen.Load() {
+		_ = s.WriteControl(kind, data, time.Now().Add(time.Second))
+	}
+}
+
+// sendClose closes only the sending side: a full close with unread input would make TCP reset the
+// connection, and the client would lose the code.
+func (s *Socket) sendClose(code int) {
+	s.control(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""))
+	if tcp, ok := s.UnderlyingConn().(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+	_ = s.SetReadDeadline(time.Now().Add(5 * time.Second))
+}
