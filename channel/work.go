@@ -115,7 +115,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.redetectLanguage(ctx); err != nil {
 		return false, err
 	}
-	turn := c.records.TurnOf(burst)
+	turn := c.records.Turns().Of(burst)
 	if turn.Seq == 0 {
 		c.check()
 		return more, nil

@@ -59,9 +59,9 @@ func TestResultOfATaskIsLookedFor(t *testing.T) {
 	result := said
 	result.ID = store.TaskID + "-1"
 	conv := check.Must(r.store.Find(r.ctx, name))(t)
-	to := conv.TurnOf([]chat.Message{said, result}).To
+	to := conv.Turns().Of([]chat.Message{said, result}).To
 	check.EqualAll(t, "ids that the platform knows", to, []string{first.ID})
-	for _, to := range [][]string{to, conv.TurnOf([]chat.Message{result}).To} {
+	for _, to := range [][]string{to, conv.Turns().Of([]chat.Message{result}).To} {
 		piece := channel.Piece{Row: 1, Reply: fmt.Sprint("reply-", len(to)), Parts: 1, Text: "they say 42", To: to}
 		id := check.Must(r.connector.Reply(name, nil).Send(r.ctx, piece))(t)
 		piece.Sending = true

@@ -21,7 +21,7 @@ import (
 // seqs of the messages that are deleted or, having quoted one, changed. Unknown ids are ignored; a
 // deleted one stays known, so that it is not delivered again.
 func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = pr.c.Erase(ctx, "delete messages", func(tx *store.Tx) error {
+	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) error {
 		seqs, err = deleteAll(pr.c, tx, ids)
 		return err
 	})

@@ -149,7 +149,7 @@ func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 // EraseSome deletes the next of a person's messages and memories, as Delete does, in one short
 // transaction. The tombstones do not say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
-	err = pr.c.Erase(ctx, "forget a person", func(tx *store.Tx) error {
+	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) error {
 		var before, upto int64
 		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author).Scan(&before, &upto)
 		if errors.Is(err, sql.ErrNoRows) {

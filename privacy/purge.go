@@ -48,7 +48,12 @@ func (ps Everyone) Holdings(ctx context.Context, names ...string) (found []Holdi
 // platform IDs of the messages stay, so that no message is delivered again or backfilled from the
 // platform as missed.
 func (pr Conversation) Purge(ctx context.Context) error {
-	return pr.c.Erase(ctx, "delete everything", func(tx *store.Tx) error { return purge(pr.c, tx) })
+	return erase(ctx, pr.c, "delete everything", func(tx *store.Tx) error { return purge(pr.c, tx) })
+}
+
+// erase is Store.Erase; an error says what was tried.
+func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx) error) error {
+	return c.Fail(tried, c.Store().Erase(ctx, do))
 }
 
 func purge(c *store.Conversation, tx *store.Tx) error {

@@ -92,11 +92,6 @@ func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) er
 	return c.Fail(tried, c.store.Update(ctx, do))
 }
 
-// Erase is Store.Erase. An error says what was tried.
-func (c *Conversation) Erase(ctx context.Context, tried string, do func(*Tx) error) error {
-	return c.Fail(tried, c.store.Erase(ctx, do))
-}
-
 // Fail wraps an error of the conversation with what was tried; nil stays nil.
 func (c *Conversation) Fail(tried string, err error) error {
 	if err == nil {

@@ -28,24 +28,24 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 		}
 		turn.Since = At(since)
 		said, err := turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq)
-		of := turns.c.TurnOf(said)
+		of := turns.Of(said)
 		turn.To, turn.Optional = of.To, of.Optional
 		return err
 	})
 	return turn, ok, err
 }
 
-// TurnOf returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is
+// Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is
 // none. To contains only ids that the platform knows, so a result of a task is left out; a task knows
 // all of its own.
-func (c *Conversation) TurnOf(said []chat.Message) (turn Turn) {
+func (turns Turns) Of(said []chat.Message) (turn Turn) {
 	turn.Attempts, turn.Optional = 1, true
 	for _, m := range said {
 		if !m.Addressed {
 			continue
 		}
 		turn.Seq, turn.Optional = m.Turn, turn.Optional && m.Optional
-		if c.IsTask() || !strings.HasPrefix(m.ID, TaskID) {
+		if turns.c.IsTask() || !strings.HasPrefix(m.ID, TaskID) {
 			turn.To = append(turn.To, m.ID)
 		}
 	}

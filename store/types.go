@@ -57,7 +57,7 @@ type Turn struct {
 	Seq      int64     // of its first message
 	Attempts int       // number of attempts, this one included
 	Since    time.Time // when it was taken up
-	To       []string  // the platform ids of its addressed messages, see TurnOf
+	To       []string  // the platform ids of its addressed messages, see Turns.Of
 	Optional bool      // no one addressed the bot: it may stay silent
 }
 

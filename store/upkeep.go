@@ -61,7 +61,7 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 		return err == nil && now.Sub(backupMade(made[0])) >= b.Every, err
 	}
 	err = u.store.View(ctx, func(tx *Tx) error {
-		due, err = Exists(tx, "SELECT 1 FROM messages")
+		due, err = Exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox")
 		return err
 	})
 	return due, err

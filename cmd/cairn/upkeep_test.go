@@ -64,6 +64,8 @@ func TestUpkeepFails(t *testing.T) {
 	dir := t.TempDir()
 	data := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 	defer data.Close()
+	c := check.Must(data.Conversation(t.Context(), "terminal:general"))(t)
+	check.Must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "1", Text: "hello"}))(t)
 	var log bytes.Buffer
 	b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: data, ctx: t.Context()}
 	b.current.Store(&runtimeConfig{settings: config.Settings{DataDir: dir, Backup: config.Backup{Every: compactor.Duration(time.Hour), Keep: 1}}})
