@@ -24,31 +24,45 @@ func (p *acceptedLog) Compaction(string, Event)                 {}
 func (p *acceptedLog) Remembered(string, int64, string, string) {}
 
 // A message may be dequeued before the loop handles its arrival: the report with its seq comes
-// last.
-func TestMessageWithSeqIsNotReportedAsWaiting(t *testing.T) {
+// last. It may also arrive again: each delivery gets a report.
+func TestEveryDeliveryIsReported(t *testing.T) {
+	messages := []Inbound{{ID: "m"}}
+	coming := func(c *conversation) { c.coming(messages) }
+	waits := func(c *conversation) { c.arrived(messages, make([]store.Receipt, 1)) }
+	known := func(c *conversation) { c.arrived(messages, []store.Receipt{{Seq: 7}}) }
+	dequeued := func(c *conversation) { c.accepted("m", 7) }
+	lost := func(c *conversation) { c.notStored(messages) }
 	for name, c := range map[string]struct {
-		do   func(c *conversation, m []Inbound)
-		want []string
+		events []func(*conversation)
+		want   []string
+		open   int // messages whose seq is still to be reported
 	}{
-		"taken up first":  {func(c *conversation, m []Inbound) { c.accepted("m", 7); c.arrived(m, make([]store.Receipt, 1)) }, []string{"m=7"}},
-		"arrived first":   {func(c *conversation, m []Inbound) { c.arrived(m, make([]store.Receipt, 1)); c.accepted("m", 7) }, []string{"m=7"}},
-		"it waits":        {func(c *conversation, m []Inbound) { c.arrived(m, make([]store.Receipt, 1)) }, []string{"m=0"}},
-		"it was not kept": {func(c *conversation, m []Inbound) { c.notStored(m) }, nil},
+		"dequeued first":                        {[]func(*conversation){coming, dequeued, waits}, []string{"m=7"}, 0},
+		"arrived first":                         {[]func(*conversation){coming, waits, dequeued}, []string{"m=7"}, 0},
+		"it waits":                              {[]func(*conversation){coming, waits}, []string{"m=0"}, 1},
+		"it was not kept":                       {[]func(*conversation){coming, lost}, nil, 0},
+		"it is repeated while it waits":         {[]func(*conversation){coming, waits, coming, waits, dequeued}, []string{"m=7", "m=7"}, 0},
+		"it is repeated, and dequeued first":    {[]func(*conversation){coming, waits, coming, dequeued, waits}, []string{"m=7", "m=7"}, 0},
+		"it is repeated after it was dequeued":  {[]func(*conversation){coming, dequeued, waits, coming, known}, []string{"m=7", "m=7"}, 0},
+		"it is repeated as it is dequeued":      {[]func(*conversation){coming, waits, coming, known, dequeued}, []string{"m=7", "m=7"}, 0},
+		"it is repeated, and all waits":         {[]func(*conversation){coming, waits, coming, waits}, []string{"m=0", "m=0"}, 1},
+		"its repetition was not kept":           {[]func(*conversation){coming, waits, coming, lost, dequeued}, []string{"m=7"}, 0},
+		"it was left by a process that stopped": {[]func(*conversation){dequeued}, []string{"m=7"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := &acceptedLog{}
 				conv := newConversation(&Hub{o: Options{Log: slog.New(slog.DiscardHandler)}}, "terminal:test", log, nil)
-				messages := []Inbound{{ID: "m"}}
-				conv.coming(messages)
-				c.do(conv, messages)
+				for _, event := range c.events {
+					event(conv)
+				}
 				time.Sleep(2 * ackDelay)
 				synctest.Wait()
 				for _, f := range conv.inbox.events {
 					f()
 				}
 				check.EqualAll(t, "reports to the connector", log.reports, c.want)
-				check.Equal(t, "messages being stored", len(conv.arrivals.storing), 0)
+				check.Equal(t, "messages without a seq", len(conv.arrivals.acks), c.open)
 			})
 		})
 	}

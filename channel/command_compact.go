@@ -229,7 +229,7 @@ func recapWords(r compactor.Recap) string {
 		if r.Why != "" {
 			why = r.Why
 		}
-		text += fmt.Sprintf("\n\n(Made without a model, for %s: these are sentences as they were said.)", why)
+		text += fmt.Sprintf("\n\n(Made without a model, for %s: this is a shortened extract of the messages.)", why)
 	}
 	if r.Hidden > 0 {
 		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -65,8 +64,7 @@ type service struct {
 
 // arrival is what the loop knows about incoming messages.
 type arrival struct {
-	acks    map[string]*time.Timer     // timers for messages whose place the connector does not know yet, by id
-	storing map[string]bool            // messages that are being stored, by id; true: the connector knows their place already
+	acks    map[string]*ack            // messages whose place the connector does not know yet, by id
 	awaited string                     // the newest message that waits for an answer; "": none
 	newest  string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
 	own     map[string]compactor.Patch // settings of messages that wait for an answer, by id
@@ -84,7 +82,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{acks: make(map[string]*time.Timer), storing: make(map[string]bool), own: make(map[string]compactor.Patch)},
+		arrivals: arrival{acks: make(map[string]*ack), own: make(map[string]compactor.Patch)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c

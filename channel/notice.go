@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
 )
@@ -87,9 +88,12 @@ func appliedLine(e compactor.Event) string {
 
 // noticePrefixes start the ids of what is posted besides answers: the bot's own notices, which
 // answer nothing and report no failure.
-var noticePrefixes = []string{shortenedPrefix, approvalPrefix, "landing-", "budget-"}
+var noticePrefixes = []string{shortenedPrefix, approvalPrefix, cutOffPrefix, "landing-", "budget-"}
 
-const shortenedPrefix = "shortened-"
+const (
+	shortenedPrefix = "shortened-"
+	cutOffPrefix    = "cutoff-"
+)
 
 // notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
 // being posted twice.
@@ -124,6 +128,24 @@ func shortenedLine(s compactor.Shortened) string {
 		shown += fmt.Sprintf(" and the last %d", s.Last)
 	}
 	return fmt.Sprintf("(Your message is too long for the model's window: it sees %s of %d characters. Everything is stored.)", shown, s.All)
+}
+
+// notifyCutOff logs that an answer is not complete, and posts a notice after it: what there is of the
+// answer looks like all of it.
+func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
+	line := ""
+	switch r.finish {
+	case llm.FinishLength:
+		line = "(My answer was cut off at the limit of its length. Ask me to go on.)"
+	case llm.FinishFilter:
+		line = "(The filter of the model's provider withheld the rest of my answer.)"
+	default:
+		return
+	}
+	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
+	if err := c.notify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), c.translated(line)); err != nil {
+		c.log.Warn("notify_cut_off_failed", "turn", r.turn.Seq, "error", err)
+	}
 }
 
 // warnOwner warns an owner who has just been answered that a budget is nearly spent: once per

@@ -21,6 +21,14 @@ func (r *reply) empty(resp llm.Response) bool {
 	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
 }
 
+// noAnswer returns the error for an answer that is empty.
+func noAnswer(resp llm.Response) error {
+	if resp.FinishReason == llm.FinishFilter {
+		return &llm.Error{Kind: llm.KindFiltered, Message: "the answer has no text"}
+	}
+	return errEmpty
+}
+
 // answered returns the outcome of a turn that has its answer; next is the seq of the answer.
 func (r *reply) answered(next int64, resp llm.Response) store.Outcome {
 	text := withoutNoReply(resp.Message.Text, false)
@@ -34,6 +42,7 @@ func (r *reply) answered(next int64, resp llm.Response) store.Outcome {
 		r.last(resp.Message, next)
 	}
 	r.current.Reset()
+	r.finish = resp.FinishReason
 	return r.outcome(replyID(next), r.text(), false)
 }
 
@@ -112,6 +121,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	if replied := c.hub.o.Replied; replied != nil && o.Reply != "" {
 		replied(c.name, r.turn.To, text, o.Failure)
 	}
+	c.notifyCutOff(ctx, r)
 	c.check()
 	c.keepLearnt(r.learnt)
 	c.warnOwner(ctx, r.turn)

@@ -209,3 +209,16 @@ func TestMemoryListLinesCannotBeForged(t *testing.T) {
 		t.Errorf("got %d messages:\n%s", next-1, shown)
 	}
 }
+
+func TestRecapWithoutModelNamesSpeakersOfEarlierSession(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("My name is Ada and I live in the villa beside the railway in Faro.", false)
+	r.waitForReplies()
+	r.run("/new")
+	r.say("I bought a wooden sailing boat in Lisbon.", false)
+	r.waitForReplies()
+	check.NoError(t, r.hub.Drain(t.Context()))
+	got := r.finished(r.runAs(channel.Person{ID: "u1", Name: "Ada"}, place, "/recap"))
+	check.Contains(t, "recap", got, ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
+	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
+}

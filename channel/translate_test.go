@@ -84,7 +84,7 @@ func TestEveryTranslationIsUsed(t *testing.T) {
 
 func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 	for _, kind := range []llm.Kind{
-		llm.KindQuota, llm.KindRateLimited, llm.KindOverloaded, llm.KindUnreachable, llm.KindTruncated, llm.KindAuth, llm.KindUnknownModel, llm.KindWrongAddress, llm.KindOverflow, llm.KindBadRequest,
+		llm.KindQuota, llm.KindRateLimited, llm.KindOverloaded, llm.KindUnreachable, llm.KindTruncated, llm.KindFiltered, llm.KindAuth, llm.KindUnknownModel, llm.KindWrongAddress, llm.KindOverflow, llm.KindBadRequest,
 	} {
 		remedy, ok := llm.RemedyOf(&llm.Error{Kind: kind, Status: 400})
 		if !ok || Translated("ja", remedy.Person) == remedy.Person {

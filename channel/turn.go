@@ -36,6 +36,7 @@ type reply struct {
 	shown    int             // bytes of the text when it was last shown
 	spend    func() error    // called before each model call; an error stops the call
 	learnt   *llm.Learnt     // of the model that answers
+	finish   string          // why the answer ended; "": there is none
 }
 
 // text returns everything that people see of the reply so far.
@@ -85,7 +86,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 		}
 		resp, err := c.respond(ctx, r, other)
 		if err == nil && r.empty(resp) {
-			err = errEmpty
+			err = noAnswer(resp)
 		}
 		switch {
 		case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start

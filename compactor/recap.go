@@ -63,7 +63,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
-	r.Text = extractiveText(itemsOfView(s, summarize.MostOfMessage), mostOfRecap, focus)
+	r.Text = extractiveText(itemsOfView(s, quotedItems, summarize.MostOfMessage), mostOfRecap, focus)
 	return r, nil
 }
 
@@ -84,17 +84,31 @@ func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string,
 	}
 	defer release()
 	summary, err := c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
-		return c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) { return itemsOfView(s, most), nil })
+		return c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) {
+			return itemsOfView(s, summarize.ItemsOfRow, most), nil
+		})
 	})
 	return summary.Text, err
 }
 
-// itemsOfView returns the content of a view as material.
-func itemsOfView(s view, most int) []summarize.Item {
+// quotedItems is summarize.ItemsOfRow for the extractive summarizer: an extractive row names its
+// speakers, and the assistant wrote none of it.
+func quotedItems(row Compaction, most int) (items []summarize.Item) {
+	if row.By != ByExtractive {
+		return summarize.ItemsOfRow(row, most)
+	}
+	for _, m := range summarize.Quoted(row) {
+		items = append(items, summarize.Item{Turn: row.From, From: row.From, To: row.To, Said: m})
+	}
+	return items
+}
+
+// itemsOfView returns the content of a view as material, with its rows as ofRow returns them.
+func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, most int) []summarize.Item {
 	var items []summarize.Item
 	for _, row := range s.shownRows() {
 		if row.Kind != Placeholder {
-			items = append(items, summarize.ItemsOfRow(row, most)...)
+			items = append(items, ofRow(row, most)...)
 		}
 	}
 	messages := make([]chat.Message, len(s.lines))
@@ -106,7 +120,7 @@ func itemsOfView(s view, most int) []summarize.Item {
 	above, root := s.above()
 	var first []summarize.Item
 	for _, row := range above {
-		first = append(first, summarize.ItemsOfRow(row, most)...)
+		first = append(first, ofRow(row, most)...)
 	}
 	first = append(first, summarize.ItemsOf(root, most)...)
 	for i := range first { // its seqs belong to another conversation

@@ -82,6 +82,11 @@ var causes = []cause{
 		always("the server closed the connection before the end of the answer: look at its log, and at proxies before it"),
 	},
 	{
+		ofKind(KindFiltered), "the provider's filter withheld the answer",
+		always("The filter of the model's provider withheld the answer. " + messageKept + "ask again, perhaps in other words."),
+		always("rephrase the question, or change the content filter in the provider's account"),
+	},
+	{
 		ofKind(KindAuth), "the model's server refused the key",
 		func(e *Error) string {
 			key := cmp.Or(e.Where.Key, "the API key")

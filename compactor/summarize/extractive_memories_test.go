@@ -50,6 +50,21 @@ func TestExtractMemories(t *testing.T) {
 		messages := said("Cairn: The regatta starts at the old lighthouse.", "Ines: Where does the regatta to Madeira start?", "Paul: Thanks, that's awesome!", "Paul: Great!")
 		check.Len(t, "extracted memories", Extract(messages, 100, 20, "").Memories, 0)
 	})
+	for first, want := range map[string]string{
+		"I live in the villa beside the railway":      "Ines: I live in the villa beside the railway. My rent is sixty two pounds a year.",
+		"I live in the villa beside the railway!":     "Ines: I live in the villa beside the railway! My rent is sixty two pounds a year.",
+		"I live in the villa beside the railway:":     "Ines: I live in the villa beside the railway: My rent is sixty two pounds a year.",
+		"I live in the villa beside the railway…":     "Ines: I live in the villa beside the railway… My rent is sixty two pounds a year.",
+		"I live in \"the villa beside the railway.\"": "Ines: I live in \"the villa beside the railway.\" My rent is sixty two pounds a year.",
+		"I live in villa no. 5":                       "Ines: I live in villa no. 5. My rent is sixty two pounds a year.",
+		"我住在铁路旁边的别墅。":                                 "Ines: 我住在铁路旁边的别墅。 My rent is sixty two pounds a year.",
+		"मैं रेलवे के पास रहता हूँ, i live in Pune।":  "Ines: मैं रेलवे के पास रहता हूँ, i live in Pune। My rent is sixty two pounds a year.",
+	} {
+		t.Run("sentences are separated: "+first, func(t *testing.T) {
+			got := Extract(said("Ines: "+first, "Ines: My rent is sixty two pounds a year."), 100, 20, "").Memories
+			check.Equal(t, "memory", got[0].Content, want)
+		})
+	}
 	t.Run("the number of memories is limited, and two messages give one", func(t *testing.T) {
 		check.Equal(t, "len(Extract(harbour, 100, 2, \"\").Memories)", len(Extract(harbour, 100, 2, "").Memories), 2)
 		check.Equal(t, "len(Extract(harbour, 100, 0, \"\").Memories)", len(Extract(harbour, 100, 0, "").Memories), 0)

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
@@ -167,9 +169,19 @@ func (n *note) add(later *note) {
 func (n *note) draft() MemoryDraft {
 	content := n.sentences[0].speaker + ":"
 	for _, s := range n.sentences {
+		if !endsInMark(content) {
+			content += "."
+		}
 		content += " " + s.alone
 	}
 	return MemoryDraft{Kind: n.kind, Importance: importance[n.kind], About: n.author, Content: content, Messages: n.messages}
+}
+
+// endsInMark reports whether a text ends in punctuation of any script, perhaps inside quotes, or in
+// the description of an attachment.
+func endsInMark(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, `"'”’»)）」』`))
+	return last == '…' || last == ']' || unicode.Is(unicode.Terminal_Punctuation, last)
 }
 
 // kindOfMemory returns a sentence's kind of memory.

@@ -38,8 +38,9 @@ func withDates(text string, said time.Time, underDay bool) string {
 		if underDay {
 			date = besideDay(date, said)
 		}
-		if date != "" && !likened().MatchString(text[:m[0]]) {
-			b.WriteString(text[done:m[1]] + " (" + date + ")")
+		added := " (" + date + ")" // perhaps already, in a summary
+		if date != "" && !strings.HasPrefix(text[m[1]:], added) && !likened().MatchString(text[:m[0]]) {
+			b.WriteString(text[done:m[1]] + added)
 			done = m[1]
 		}
 	}

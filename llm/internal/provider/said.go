@@ -15,15 +15,18 @@ type Said struct {
 	Show   func(string) // may be nil
 	Bounds *llm.Bounds
 
-	text strings.Builder
+	text    strings.Builder
+	thought thoughtFilter
 }
 
-// Say adds a piece. NUL bytes are removed: they break databases and terminals.
+// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in
+// tags at the start.
 func (s *Said) Say(piece string) error {
 	piece = strings.ReplaceAll(piece, "\x00", "")
 	if err := s.Bounds.Said(len(piece)); err != nil {
 		return err
 	}
+	piece = s.thought.next(piece)
 	s.text.WriteString(piece)
 	if s.Show != nil && piece != "" {
 		s.Show(piece)
@@ -32,7 +35,7 @@ func (s *Said) Say(piece string) error {
 }
 
 // Text returns the text so far.
-func (s *Said) Text() string { return s.text.String() }
+func (s *Said) Text() string { return s.text.String() + s.thought.rest() }
 
 // Call counts the id and the name of a tool call, and arguments bytes of arguments.
 func (s *Said) Call(id, name string, arguments int) error {
