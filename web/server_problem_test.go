@@ -1,0 +1,54 @@
+package web
+
+import (
+	"net/url"
+	"testing"
+
+	"cairn/internal/check"
+)
+
+// frameText is on every page.
+const frameText = "Skip to the content"
+
+func TestProblemIsAPage(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	for _, c := range []struct {
+		path   string
+		status int
+		says   []string
+	}{
+		{"/c/terminal:nope", 404, []string{"There is no conversation &#34;terminal:nope&#34;.", `<a href="/">Conversations</a>`}},
+		{"/c/terminal:nope/messages", 404, []string{"There is no conversation &#34;terminal:nope&#34;."}},
+		{"/memories/999", 404, []string{"There is nothing of that name or number.", `<a href="/memories">Memories</a>`}},
+		{"/memories?kind=foo", 400, []string{"kind = &#34;foo&#34;: must be one of", `<a href="/memories">Memories</a>`}},
+		{"/memories?colour=red", 400, []string{"There is no parameter &#34;colour&#34; here."}},
+		{"/nothing", 404, []string{"There is no such page."}},
+	} {
+		status, text := r.get(c.path)
+		check.Equal(t, c.path+": status", status, c.status)
+		check.Contains(t, c.path, text, append(c.says, frameText, "<h1>")...)
+		check.Lacks(t, c.path, text, "GET /api/", `"detail"`)
+	}
+	t.Run("of a form", func(t *testing.T) {
+		status, text := r.post("/chat/general", url.Values{"id": {"z"}, "text": {"/nope"}})
+		check.Equal(t, "status", status, 422)
+		check.Contains(t, "page", text, frameText, "There is no command /nope", `<a href="/chat/general">`)
+	})
+	t.Run("of a script", func(t *testing.T) {
+		form := url.Values{"id": {"z"}, "text": {"/nope"}}.Encode()
+		resp := r.request("POST", "/chat/general", form, "Accept: application/json", "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin")
+		check.Equal(t, "Content-Type", resp.Header.Get("Content-Type"), "application/problem+json")
+	})
+	t.Run("of the API", func(t *testing.T) {
+		text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
+		check.Contains(t, "problem", text, `"status":404`, "GET /api/conversations lists them.")
+	})
+}
+
+func TestFormWithoutASessionLeadsToTheLogin(t *testing.T) {
+	r := newRig(t, rigOptions{token: "correct-horse-battery"})
+	status, text := r.post("/chat/general", url.Values{"id": {"1"}, "text": {"hello"}})
+	check.Equal(t, "status", status, 401)
+	check.Contains(t, "page", text, frameText, "You are not logged in", `<a href="/login">Log in</a>`)
+	check.Lacks(t, "page", text, "Bearer")
+}
