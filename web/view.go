@@ -190,9 +190,13 @@ func messageView(m chat.Record, match string) g.Node {
 	id := fmt.Sprint("m", m.Seq)
 	content := g.Group{
 		g.If(m.Text != "", longText("", m.Text)),
+		g.If(m.Text == "" && len(m.Calls)+len(m.With) == 0, h.Div(h.Class("faint"), g.Text("no text"))),
 		g.Map(m.With, func(w chat.With) g.Node {
 			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
 		}),
+	}
+	for _, c := range m.Calls {
+		content = append(content, longText("faint", shortCall(c.Name, c.Arguments)))
 	}
 	if !strings.Contains(m.Text, match) {
 		content = g.Group{longText("", match)}
@@ -200,12 +204,24 @@ func messageView(m chat.Record, match string) g.Node {
 	return h.Article(
 		h.Class("message "+string(m.Role)), h.ID(id),
 		h.Header(
-			h.B(g.Text(cmp.Or(m.Author, string(m.Role)))), g.Text(" "),
+			h.B(g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))), g.Text(" "),
 			h.A(h.Class("faint"), h.Href("#"+id), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
 			h.Time(h.Class("faint"), h.DateTime(machineTime(m.Time)), g.Text(day(m.Time))),
 		),
 		content,
 	)
+}
+
+// callShown is how many characters of a call of a tool are shown.
+const callShown = 100
+
+// shortCall returns a call of a tool as one short line, as `cairn transcript` shows it.
+func shortCall(name, arguments string) string {
+	line := []rune(strings.Join(strings.Fields(name+" "+arguments), " "))
+	if len(line) > callShown {
+		line = append(line[:callShown], '…')
+	}
+	return "→ " + string(line)
 }
 
 func messageViews(all []chat.Record) g.Node {

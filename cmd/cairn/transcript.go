@@ -23,12 +23,11 @@ const page = 500
 type row struct {
 	chat.Record
 
-	calls       []llm.Call // only in the output for people
-	attachments []string   // descriptions of attachments, only in the output for people
+	attachments []string // descriptions of attachments, only in the output for people
 }
 
 func rowOf(m chat.Message) row {
-	r := row{Record: chat.RecordOf(m), calls: m.Calls}
+	r := row{Record: chat.RecordOf(m)}
 	for _, a := range m.Attachments {
 		r.attachments = append(r.attachments, a.Words())
 	}
@@ -38,16 +37,16 @@ func rowOf(m chat.Message) row {
 // isEmpty reports whether there is nothing to show: some models answer with empty text after a tool
 // call.
 func (r row) isEmpty() bool {
-	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.calls) == 0
+	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0
 }
 
 func (r row) String() string {
 	var said []string
-	if r.Text != "" || len(r.calls)+len(r.attachments) == 0 {
+	if r.Text != "" || len(r.Calls)+len(r.attachments) == 0 {
 		said = append(said, r.Text)
 	}
 	said = append(said, r.attachments...)
-	for _, call := range r.calls {
+	for _, call := range r.Calls {
 		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
 	}
 	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, moment(r.Time), cmp.Or(inOneLine(r.Author), string(r.Role)), indentRest(strings.Join(said, "\n")))
