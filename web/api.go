@@ -2,11 +2,13 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,10 +129,53 @@ func decode(r *http.Request, into any) error {
 	if err == nil && decoder.More() {
 		err = errors.New("there is more behind the object")
 	}
-	if err != nil {
-		return problem(http.StatusBadRequest, "The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	return bodyProblem(err)
+}
+
+// bodyProblem says what was expected of which field of a JSON body.
+func bodyProblem(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := "The body"
+		if wrong.Field != "" {
+			field = wrong.Field + ":"
+		}
+		return bad("%s must be %s, not %s.", field, wanted(wrong.Type), given(wrong.Value))
+	}
+	if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return bad("The body ends too early.")
+	}
+	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// wanted describes the JSON values of a type.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
+}
+
+// given describes the value that json.UnmarshalTypeError has.
+func given(value string) string {
+	words := map[string]string{"string": "a text", "bool": "true or false", "number": "a number", "array": "a list", "object": "an object"}
+	return cmp.Or(words[value], strings.TrimPrefix(value, "number "))
 }
 
 // number reads an integer of the query, from low to high.
