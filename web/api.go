@@ -60,7 +60,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events: turn, usage, compaction, memory, incident, reset", handle: s.watch, stream: true,
-			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, with commas between"}},
+			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, with commas between: " + strings.Join(allKinds, ", ")}},
 		},
 		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
 	})
@@ -71,6 +71,9 @@ func (s *Server) apiRoutes() {
 	for _, r := range s.routes() {
 		checked := func(w http.ResponseWriter, req *http.Request) error {
 			if err := r.checkQuery(req); err != nil {
+				return err
+			}
+			if err := r.checkBody(req); err != nil {
 				return err
 			}
 			return r.handle(w, req)
@@ -90,6 +93,22 @@ func (r route) checkQuery(req *http.Request) error {
 		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
 			return problem(http.StatusBadRequest, "There is no parameter %q here; GET /api/openapi.json lists them.", name).onPage("There is no parameter %q here.", name)
 		}
+	}
+	return nil
+}
+
+// checkBody rejects a body where none is expected, so that no wish in it is ignored.
+func (r route) checkBody(req *http.Request) error {
+	if r.body != nil {
+		return nil
+	}
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if len(text) > 0 && (json.Unmarshal(text, &fields) != nil || len(fields) > 0) {
+		return problem(http.StatusBadRequest, "This path takes no body: send none, or {}.")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io"
 	"net/url"
 	"testing"
 
@@ -76,4 +77,21 @@ func TestBadBodySaysWhatIsExpectedOfWhichField(t *testing.T) {
 		check.Lacks(t, c.body, text, "Go ", "web.", "unmarshal", "struct")
 	}
 	check.Contains(t, "body of PUT", r.do(400, nil, "PUT", at("terminal:garden", "/settings"), `[]`), "The body must be an object, not a list.")
+}
+
+func TestBodyThatIsNotExpectedIsRefused(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	const garden = "terminal:garden"
+	r.talk(garden, 1)
+	for _, body := range []string{"x", `{"focus": "tulips"}`, "[]", `"x"`} {
+		text := r.do(400, nil, "POST", at(garden, "/pause"), body, "Content-Type: text/plain")
+		check.Contains(t, body, text, "takes no body")
+	}
+	check.Equal(t, "paused", get[conversationAnswer](r, at(garden, "")).Silent, false)
+	for _, body := range []string{"", "{}", " {}\n"} {
+		r.do(200, nil, "POST", at(garden, "/pause"), body)
+	}
+	resp := r.request("POST", at(garden, "/undo"), "x", "Content-Type: application/x-www-form-urlencoded")
+	check.Equal(t, "status of undo", resp.StatusCode, 400)
+	check.Contains(t, "problem", string(must(io.ReadAll(resp.Body))), "takes no body")
 }
