@@ -20,8 +20,11 @@ type Record struct {
 	Text   string    `json:"text"`
 	With   []With    `json:"attachments,omitempty"`
 
+	Calls  []llm.Call `json:"calls,omitempty" jsonschema:"calls of tools, by the model"`
+	Tool   string     `json:"tool,omitempty" jsonschema:"name of the tool whose result it is"`
+	CallID string     `json:"call_id,omitempty" jsonschema:"id of the call that it answers"`
+
 	at      time.Time // Time, in the time zone in which it is shown
-	tool    string    // whose result it is
 	besides []string  // attachments and tool calls, for String
 }
 
@@ -34,23 +37,31 @@ type With struct {
 
 // RecordOf returns the record of a message.
 func RecordOf(m Message) Record {
-	r := Record{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, at: m.Time, tool: m.Tool}
+	r := Record{
+		Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text,
+		Calls: m.Calls, Tool: m.Tool, CallID: m.CallID, at: m.Time,
+	}
 	for _, a := range m.Attachments {
 		r.With = append(r.With, With{a.Kind, a.Name, a.Caption})
 		r.besides = append(r.besides, a.Words())
 	}
 	for _, call := range m.Calls {
-		shown := []rune(OneLine(call.Name + " " + call.Arguments))
-		if len(shown) > maxCallShown {
-			shown = append(shown[:maxCallShown], '…')
-		}
-		r.besides = append(r.besides, "→ "+string(shown))
+		r.besides = append(r.besides, CallLine(call))
 	}
 	return r
 }
 
-// maxCallShown limits the text of a tool call, in characters.
-const maxCallShown = 100
+// MaxCallShown limits the text of a tool call, in characters.
+const MaxCallShown = 100
+
+// CallLine returns a call of a tool as one short line.
+func CallLine(call llm.Call) string {
+	line := []rune(OneLine(call.Name + " " + call.Arguments))
+	if len(line) > MaxCallShown {
+		line = append(line[:MaxCallShown], '…')
+	}
+	return "→ " + string(line)
+}
 
 // Empty reports whether there is nothing to show: some models answer with empty text after a tool
 // call.
@@ -62,8 +73,8 @@ func (r Record) Empty() bool {
 // imitate another message.
 func (r Record) String() string {
 	who := cmp.Or(OneLine(r.Author), string(r.Role))
-	if r.tool != "" {
-		who = "tool " + OneLine(r.tool)
+	if r.Tool != "" {
+		who = "tool " + OneLine(r.Tool)
 	}
 	text := strings.TrimSpace(strings.Join(append([]string{r.Text}, r.besides...), "\n"))
 	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.at.Format(TimeFormat), who, lineBreaks.Replace(text))

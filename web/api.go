@@ -2,11 +2,13 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +60,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events: turn, usage, compaction, memory, incident, reset", handle: s.watch, stream: true,
-			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, with commas between"}},
+			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, with commas between: " + strings.Join(allKinds, ", ")}},
 		},
 		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
 	})
@@ -69,6 +71,9 @@ func (s *Server) apiRoutes() {
 	for _, r := range s.routes() {
 		checked := func(w http.ResponseWriter, req *http.Request) error {
 			if err := r.checkQuery(req); err != nil {
+				return err
+			}
+			if err := r.checkBody(req); err != nil {
 				return err
 			}
 			return r.handle(w, req)
@@ -86,8 +91,24 @@ func (s *Server) apiRoutes() {
 func (r route) checkQuery(req *http.Request) error {
 	for name := range req.URL.Query() {
 		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
-			return problem(http.StatusBadRequest, "There is no parameter %q here; GET /api/openapi.json lists them.", name)
+			return problem(http.StatusBadRequest, "There is no parameter %q here; GET /api/openapi.json lists them.", name).onPage("There is no parameter %q here.", name)
 		}
+	}
+	return nil
+}
+
+// checkBody rejects a body where none is expected, so that no wish in it is ignored.
+func (r route) checkBody(req *http.Request) error {
+	if r.body != nil {
+		return nil
+	}
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if len(text) > 0 && (json.Unmarshal(text, &fields) != nil || len(fields) > 0) {
+		return problem(http.StatusBadRequest, "This path takes no body: send none, or {}.")
 	}
 	return nil
 }
@@ -127,10 +148,53 @@ func decode(r *http.Request, into any) error {
 	if err == nil && decoder.More() {
 		err = errors.New("there is more behind the object")
 	}
-	if err != nil {
-		return problem(http.StatusBadRequest, "The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	return bodyProblem(err)
+}
+
+// bodyProblem says what was expected of which field of a JSON body.
+func bodyProblem(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := "The body"
+		if wrong.Field != "" {
+			field = wrong.Field + ":"
+		}
+		return bad("%s must be %s, not %s.", field, wanted(wrong.Type), given(wrong.Value))
+	}
+	if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return bad("The body ends too early.")
+	}
+	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// wanted describes the JSON values of a type.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
+}
+
+// given describes the value that json.UnmarshalTypeError has.
+func given(value string) string {
+	words := map[string]string{"string": "a text", "bool": "true or false", "number": "a number", "array": "a list", "object": "an object"}
+	return cmp.Or(words[value], strings.TrimPrefix(value, "number "))
 }
 
 // number reads an integer of the query, from low to high.
@@ -205,7 +269,7 @@ func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversat
 func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
 	c, err := s.o.Store.Find(r.Context(), name)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "There is no conversation %q; GET /api/conversations lists them.", name)
+		return nil, problem(http.StatusNotFound, "There is no conversation %q; GET /api/conversations lists them.", name).onPage("There is no conversation %q.", name)
 	}
 	return c, err
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -90,7 +91,18 @@ func (s *Server) guess(r *http.Request, token string) error {
 
 // wantsPage reports whether a browser requests a page, as opposed to a program that requests data.
 func wantsPage(r *http.Request) bool {
-	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return r.Method == http.MethodGet && !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// sendsForm reports whether a browser sends a form, as opposed to a script, which asks for JSON.
+func sendsForm(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return !isAPI(r) && kind == "application/x-www-form-urlencoded" && !strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+// isAPI reports whether only programs use the path of a request.
+func isAPI(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == mcpPath
 }
 
 // localPath returns next if it is a path on this server that no browser interprets as another one,

@@ -31,6 +31,9 @@ func (s *Server) API() API {
 		}
 		reply := &reply{header: http.Header{}, status: http.StatusOK}
 		s.mux.ServeHTTP(reply, r)
+		if reply.problem != nil {
+			return nil, reply.problem
+		}
 		return answerOf(reply.status, reply.body.Bytes())
 	}
 }
@@ -159,18 +162,19 @@ func answerOf(status int, text []byte) (json.RawMessage, error) {
 	p := &Problem{}
 	switch err := json.Unmarshal(text, p); {
 	case status < 400: // a redirect: the path is not clean
-		return nil, problem(http.StatusNotFound, "There is nothing of that name.")
+		return nil, problem(http.StatusNotFound, "There is nothing of that name or number.")
 	case err != nil || p.Detail == "":
 		return nil, errors.New(http.StatusText(status))
 	}
 	return nil, p
 }
 
-// reply records a response within the process.
+// reply records a response within the process: a body, or a problem.
 type reply struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
+	header  http.Header
+	status  int
+	body    bytes.Buffer
+	problem *Problem
 }
 
 func (r *reply) Header() http.Header            { return r.header }

@@ -42,11 +42,33 @@ func (s stream) format(e Event) []byte {
 	return b.Bytes()
 }
 
+// allKinds are the kinds of events that a client can ask for.
+var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTask, kindIncident, kindApproval, kindReply, kindReset}
+
+// kindsOf reads the kinds of events in the query; nil: all.
+func kindsOf(r *http.Request) ([]string, error) {
+	text := r.URL.Query().Get("kinds")
+	if text == "" {
+		return nil, nil
+	}
+	kinds := strings.Split(text, ",")
+	for _, kind := range kinds {
+		if !slices.Contains(allKinds, kind) {
+			return nil, bad("kinds = %q: must be some of %s, with commas between.", text, strings.Join(allKinds, ", "))
+		}
+	}
+	return kinds, nil
+}
+
 // watch streams events until the client disconnects, reads too slowly, or the server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
-	conversation, kinds := r.URL.Query().Get("conversation"), r.URL.Query().Get("kinds")
+	conversation := r.URL.Query().Get("conversation")
+	kinds, err := kindsOf(r)
+	if err != nil {
+		return err
+	}
 	wanted := func(e Event) bool {
-		return (conversation == "" || e.Conversation == conversation) && (kinds == "" || slices.Contains(strings.Split(kinds, ","), e.Kind))
+		return (conversation == "" || e.Conversation == conversation) && (kinds == nil || slices.Contains(kinds, e.Kind))
 	}
 	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
 	if !ok {

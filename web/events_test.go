@@ -90,6 +90,10 @@ func TestEvents(t *testing.T) {
 		r.talk("terminal:other", 1)
 		check.Contains(t, "event", one.until(t, "data: "), "terminal:other")
 	})
+	t.Run("an unknown kind is refused", func(t *testing.T) {
+		text := r.do(400, nil, "GET", "/api/events?kinds=turn,foo", "")
+		check.Contains(t, "problem", text, "foo", "turn, usage, compaction, memory, task, incident")
+	})
 }
 
 func TestUsageEvents(t *testing.T) {

@@ -46,9 +46,9 @@ func panelOf(name string, d conversationAnswer, h historyAnswer) chart.Panel {
 	for _, u := range h.Used {
 		panel.Points = append(panel.Points, chart.Point{At: u.Seq, Used: u.Tokens})
 	}
-	for _, c := range h.Compactions {
+	for _, c := range h.Compactions { // the line falls at the last message before it
 		panel.Marks = append(panel.Marks, chart.Mark{
-			At: c.Next, Kind: c.Trigger,
+			At: c.Next - 1, Kind: c.Trigger,
 			Tip: fmt.Sprintf("%s: #%d to #%d, %d → %d tokens, %s", c.Trigger, c.From, c.To, c.BeforeTokens, c.AfterTokens, day(c.Time)),
 		})
 	}

@@ -47,6 +47,7 @@ func chatPage(v *visit) error {
 	messages := g.Node(faint(g.Text("Nobody has said anything here yet.")))
 	if len(said) > 0 {
 		messages = g.Map(said, func(m messageAnswer) g.Node {
+			m.Calls = nil // they are on the page of the messages
 			return g.If(m.Role != "tool" && m.Text != "", messageView(m.Record, ""))
 		})
 	}

@@ -58,7 +58,7 @@ func usagePage(v *visit) error {
 		}))),
 		h.Form(
 			h.Class("search"), hidden("by", by),
-			h.Label(g.Text("Since "), h.Input(h.Name("since"), h.Value(since), h.Placeholder("30d, or 2026-11-01"), g.Attr("size", "14"))),
+			h.Label(g.Text("Since "), h.Input(h.Name("since"), h.Value(since), h.Placeholder("30d, or 2026-11-01"), g.Attr("size", "18"))),
 			button("", "Show"),
 		),
 		report,

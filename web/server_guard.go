@@ -74,7 +74,7 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	if err := origin.Check(r); err != nil {
 		return problem(http.StatusForbidden, "The request comes from another site: %v.", err)
 	}
-	site, api := r.Header.Get("Sec-Fetch-Site"), strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == mcpPath
+	site, api := r.Header.Get("Sec-Fetch-Site"), isAPI(r)
 	if api && (site == "cross-site" || site == "same-site") {
 		return problem(http.StatusForbidden, "The request comes from another site.")
 	}

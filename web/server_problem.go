@@ -24,12 +24,19 @@ type Problem struct {
 	Detail string `json:"detail"` // what happened, and what to do
 
 	retry time.Duration // when to try again; 0: any time
+	page  string        // the detail on a page, in words for people; "": Detail
 }
 
 func (p *Problem) Error() string { return p.Detail }
 
 func problem(status int, format string, args ...any) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
+}
+
+// onPage sets what a page says instead of the detail.
+func (p *Problem) onPage(format string, args ...any) *Problem {
+	p.page = fmt.Sprintf(format, args...)
+	return p
 }
 
 func tooMany(wait time.Duration) *Problem {
@@ -51,7 +58,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.As(err, &large):
 		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", large.Limit)
 	case errors.Is(err, store.ErrNotFound):
-		return problem(http.StatusNotFound, "There is nothing of that name.")
+		return problem(http.StatusNotFound, "There is nothing of that name or number.")
 	case errors.Is(err, channel.ErrClosed):
 		return problem(http.StatusServiceUnavailable, "The bot is stopping.")
 	case errors.Is(err, store.ErrFull):
@@ -82,7 +89,14 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds(p.retry)))
 	}
-	writeJSON(w, p.Status, "application/problem+json", p)
+	switch in, within := w.(*reply); {
+	case within: // a page asked the API; it shows the problem
+		in.problem = p
+	case wantsPage(r) || sendsForm(r):
+		_ = showProblem(&visit{r, s, w}, p) // only rendering can fail
+	default:
+		writeJSON(w, p.Status, "application/problem+json", p)
+	}
 }
 
 // answer responds with a value as JSON.

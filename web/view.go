@@ -190,9 +190,13 @@ func messageView(m chat.Record, match string) g.Node {
 	id := fmt.Sprint("m", m.Seq)
 	content := g.Group{
 		g.If(m.Text != "", longText("", m.Text)),
+		g.If(m.Text == "" && len(m.Calls)+len(m.With) == 0, h.Div(h.Class("faint"), g.Text("no text"))),
 		g.Map(m.With, func(w chat.With) g.Node {
 			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
 		}),
+	}
+	for _, c := range m.Calls {
+		content = append(content, longText("faint", chat.CallLine(c)))
 	}
 	if !strings.Contains(m.Text, match) {
 		content = g.Group{longText("", match)}
@@ -200,7 +204,7 @@ func messageView(m chat.Record, match string) g.Node {
 	return h.Article(
 		h.Class("message "+string(m.Role)), h.ID(id),
 		h.Header(
-			h.B(g.Text(cmp.Or(m.Author, string(m.Role)))), g.Text(" "),
+			h.B(g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))), g.Text(" "),
 			h.A(h.Class("faint"), h.Href("#"+id), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
 			h.Time(h.Class("faint"), h.DateTime(machineTime(m.Time)), g.Text(day(m.Time))),
 		),

@@ -50,8 +50,20 @@ func join(marks []Mark, s scale) (joined []Mark) {
 	return joined
 }
 
-// legend explains what the panels show.
-func (d *drawing) legend(panels []Panel, y float64) {
+func hasHead(p Point) bool { return p.Head > 0 }
+
+// within returns the marks that are between the first and the last message of the plot.
+func within(marks []Mark, s scale) (shown []Mark) {
+	for _, m := range marks {
+		if m.At >= s.first && m.At <= s.last {
+			shown = append(shown, m)
+		}
+	}
+	return shown
+}
+
+// legend explains what is drawn in the panels.
+func (d *drawing) legend(panels []Panel, s scale, y float64) {
 	x := float64(sawLeft)
 	entry := func(name string, symbol func()) {
 		symbol()
@@ -63,21 +75,28 @@ func (d *drawing) legend(panels []Panel, y float64) {
 			d.printf(`<rect class="%s" x="%s" y="%s" width="11" height="9"/>`+"\n", class, num(x), num(y-9))
 		}
 	}
-	any := func(has func(Panel) bool) bool { return slices.ContainsFunc(panels, has) }
-	entry("next request", box("chart-used"))
-	entry("of it, summaries", box("chart-head"))
-	if any(func(p Panel) bool { return slices.ContainsFunc(p.Points, func(p Point) bool { return p.Said > 0 }) }) {
+	any := func(has func(Point) bool) bool {
+		return slices.ContainsFunc(panels, func(p Panel) bool { return slices.ContainsFunc(p.Points, has) })
+	}
+	if any(func(Point) bool { return true }) {
+		entry("next request", box("chart-used"))
+	}
+	if any(hasHead) {
+		entry("of it, summaries", box("chart-head"))
+	}
+	if any(func(p Point) bool { return p.Said > 0 }) {
 		entry("everything said", func() { d.printf(`<path class="chart-said" d="M%s %sh13"/>`+"\n", num(x), num(y-4)) })
 	}
-	for _, kind := range kindsOf(panels) {
+	for _, kind := range kindsOf(panels, s) {
 		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })
 	}
 }
 
-// kindsOf returns the kinds of the marks: the levels in ascending order, then the others by name.
-func kindsOf(panels []Panel) (kinds []string) {
+// kindsOf returns the kinds of the marks that are drawn: the levels in ascending order, then the
+// others by name.
+func kindsOf(panels []Panel, s scale) (kinds []string) {
 	for _, p := range panels {
-		for _, m := range p.Marks {
+		for _, m := range within(p.Marks, s) {
 			if !slices.Contains(kinds, m.Kind) {
 				kinds = append(kinds, m.Kind)
 			}

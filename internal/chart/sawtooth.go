@@ -34,7 +34,8 @@ type Point struct {
 }
 
 // Mark is a compaction at a message. Its Kind "background", "aggressive" or "emergency" gives it a
-// colour and a shape; any other is a dot.
+// colour and a shape; any other is a dot. A mark before the first point or after the last one is not
+// drawn.
 type Mark struct {
 	At   int64
 	Kind string
@@ -89,7 +90,7 @@ func (w Sawtooth) SVG(o Options) string {
 		s.top = float64(sawTop + nameHeight + i*(int(high)+nameHeight))
 		d.panel(p, s, i == len(w.Panels)-1)
 	}
-	d.legend(w.Panels, float64(height)-12)
+	d.legend(w.Panels, s, float64(height)-12)
 	return d.close()
 }
 
@@ -126,11 +127,13 @@ func (d *drawing) panel(p Panel, s scale, axis bool) {
 	}
 	points := thin(p.Points, s)
 	d.area("chart-used", points, s, func(p Point) int { return p.Used })
-	d.area("chart-head", points, s, func(p Point) int { return p.Head })
+	if slices.ContainsFunc(points, hasHead) {
+		d.area("chart-head", points, s, func(p Point) int { return p.Head })
+	}
 	d.printf(`<path class="chart-edge" d="%s"/>`+"\n", curve(points, s, func(p Point) int { return p.Used }))
 	d.said(points, s)
 	d.levels(p, s)
-	for _, m := range join(p.Marks, s) {
+	for _, m := range join(within(p.Marks, s), s) {
 		d.mark(m, s.x(m.At), s.y(0)+6)
 	}
 	d.printf("</g>\n")

@@ -1,0 +1,22 @@
+package chart
+
+import (
+	"testing"
+
+	"cairn/internal/check"
+)
+
+func TestLegendListsWhatIsDrawn(t *testing.T) {
+	used := []Point{{At: 1, Used: 10}, {At: 9, Used: 20}}
+	marks := []Mark{{1, "background", "first"}, {9, "manual", "last"}, {10, "emergency", "after the last message"}, {-1, "aggressive", "before the first"}}
+	svg := Sawtooth{Panels: []Panel{{Points: used, Marks: marks}}}.SVG(Options{})
+	check.Contains(t, "a chart of requests", svg, "next request", "first", "last", ">background<", ">manual<")
+	check.Lacks(t, "a chart of requests", svg, "summaries", "chart-head", "everything said", "emergency", "aggressive", "after the last message", "before the first")
+
+	with := []Point{{At: 1, Used: 10, Head: 5, Said: 7}, {At: 9, Used: 20, Head: 5, Said: 9}}
+	svg = Sawtooth{Panels: []Panel{{Points: used}, {Points: with}}}.SVG(Options{})
+	check.Contains(t, "a chart with summaries", svg, "of it, summaries", "chart-head", "everything said")
+
+	svg = Sawtooth{Panels: []Panel{{Marks: marks}}}.SVG(Options{})
+	check.Lacks(t, "a chart without points", svg, "next request", "background", "chart-used")
+}
