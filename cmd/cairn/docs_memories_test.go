@@ -22,6 +22,16 @@ func TestMemoriesPage(t *testing.T) {
 	}
 }
 
+// TestQuickStartPage compares docs/quickstart.md with what the commands print.
+func TestQuickStartPage(t *testing.T) {
+	t.Parallel()
+	page := read(t, checkout+"/docs/quickstart.md")
+	p := fillGarden(t)
+	for _, args := range [][]string{{"context"}, {"recall", "when is the open day?", "--limit", "2"}} {
+		check.Contains(t, "the page", page, p.must("", args...))
+	}
+}
+
 // TestQueriesPage compares docs/queries.md with the views, and runs its queries on a
 // conversation that has an answer to each.
 func TestQueriesPage(t *testing.T) {
