@@ -179,19 +179,24 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 	slots := make(chan struct{}, places)
 	var mu sync.Mutex
 	at, most := 0, 0
+	full := make(chan struct{}) // closed once all places are taken
+	fill := sync.OnceFunc(func() { close(full) })
 	var rigs []*rig
 	for i := range 6 {
 		name := fmt.Sprintf("room%d", i)
 		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			mu.Lock()
 			at++
-			most = max(most, at)
+			if most = max(most, at); at == places {
+				fill()
+			}
 			mu.Unlock()
 			defer func() {
 				mu.Lock()
 				at--
 				mu.Unlock()
 			}()
+			<-full
 			time.Sleep(20 * time.Millisecond)
 			for j := range 6 {
 				if other := fmt.Sprintf("room%d", j); other != name && strings.Contains(req.Messages[1].Text, other) {
