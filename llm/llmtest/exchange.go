@@ -238,7 +238,7 @@ func (x *Exchange) Differs() string { return x.visit.differs }
 
 // Wait waits, at most until the client disconnects, and reports whether it is still connected.
 func (x *Exchange) Wait(d time.Duration) bool {
-	return loopback.Sleep(x.http.Context(), nil, d)
+	return loopback.Sleep(x.http.Context(), nil, d) && x.http.Context().Err() == nil
 }
 
 // Cut closes the connection in the middle of the stream.
