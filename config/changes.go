@@ -24,7 +24,7 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s = %s", c.Key, value)
 }
 
-// Changed lists the settings that differ from the defaults. Plain-text keys are masked.
+// Changed lists the settings that differ from the defaults. Keys and secrets in plain text are masked.
 func (s *Settings) Changed() []Change {
 	defaults := Default()
 	agent := defaults.newAgent()
@@ -48,7 +48,7 @@ func (s *Settings) Changed() []Change {
 		case !ok:
 			value = reflect.Zero(was.Type())
 		}
-		mayHold := base(key) == "api_key" || strings.HasPrefix(key, "tools.") && strings.Count(key, ".") > 2 // "tools.1.env.TOKEN"
+		mayHold := base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Count(key, ".") > 2 // "tools.1.env.TOKEN"
 		if mayHold && !refersToSecret(value.String()) {
 			value = reflect.ValueOf("[masked]")
 		}

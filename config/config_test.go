@@ -213,6 +213,13 @@ func TestChangedSettings(t *testing.T) {
 	check.Equal(t, "result", got, want)
 }
 
+func TestChangedMasksWhatIsInPlainText(t *testing.T) {
+	s := check.Must(Load(writeSettings(t, "[llm]\napi_key = \"plain\"\n[hooks]\non_reply = \"https://example.org\"\nsecret = \"plain\"")))(t)
+	got := shown(s.Changed())
+	check.Contains(t, "settings", got, `llm.api_key = "[masked]"`, `hooks.secret = "[masked]"`)
+	check.Lacks(t, "settings", got, "plain")
+}
+
 // shown returns the changes as `cairn config check` shows them.
 func shown(changes []Change) string {
 	text := ""

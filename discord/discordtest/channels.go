@@ -49,8 +49,7 @@ func (w *world) createMessage(q query) any {
 	}
 	m := w.newMessage(c, w.bot, "")
 	if r := p.Reference; r != nil {
-		_, err := strconv.ParseUint(r.MessageID, 10, 64)
-		refuseIf(err != nil, invalid("message_reference", "NUMBER_TYPE_COERCE", "Value "+r.MessageID+" is not snowflake."))
+		refuseIf(strings.Trim(r.MessageID, "0123456789") != "", invalid("message_reference", "NUMBER_TYPE_COERCE", "Value "+r.MessageID+" is not snowflake."))
 		to := w.find(c.ID, r.MessageID)
 		switch {
 		case to != nil && !to.answerable():
