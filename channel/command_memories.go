@@ -117,7 +117,7 @@ func (c *conversation) notChanged(id int64, err error) error {
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
 	case wrong:
-		return errPeople(fmt.Sprintf("Memory %d is %s: that cannot be done with it.", id, state.State))
+		return errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
 	case errors.Is(err, memory.ErrSaid):
 		return errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
 	}

@@ -24,9 +24,6 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	if err != nil {
 		return 0, err
 	}
-	if err := checkIDs(ctx, records, past); err != nil {
-		return 0, err
-	}
 	c := newConversation(h, name, connector, records) // without its loop: this goroutine owns it
 	open, err := c.opening(ctx)
 	if err == nil {
@@ -36,6 +33,11 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		return 0, err
 	}
 	defer c.ends()
+	if c.engine.History().Next() > 1 {
+		if err := checkIDs(ctx, records, past); err != nil {
+			return 0, err
+		}
+	}
 	in := newImporter(ctx, c, progress)
 	for m, err := range past {
 		if err != nil {

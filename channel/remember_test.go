@@ -42,11 +42,11 @@ func TestForgetCommand(t *testing.T) {
 		for _, want := range []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "cairn memories purge 1"} {
 			check.Contains(t, "answer", got, want)
 		}
-		says(ada, "/forget 1", "Memory 1 is forgotten: that cannot be done")
+		says(ada, "/forget 1", "Memory 1 is forgotten, so this changes nothing")
 		says(ada, "/memories standup", "nothing in mind")
 		says(bo, "/memories restore 1", "neither came from you")
 		says(ada, "/memories restore 1", "in mind again")
-		says(ada, "/memories restore 1", "Memory 1 is active: that cannot be done")
+		says(ada, "/memories restore 1", "Memory 1 is active, so this changes nothing")
 		says(ada, "/memories standup", "9:30")
 	})
 	t.Run("a manager may forget any memory", func(t *testing.T) {

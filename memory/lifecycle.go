@@ -95,7 +95,7 @@ type StateError struct {
 	State string
 }
 
-func (e *StateError) Error() string { return "it is " + e.State }
+func (e *StateError) Error() string { return "it is " + e.State + ", so this changes nothing" }
 
 // change changes the state of a memory: one of the given conversation, or, if that is 0, of any.
 func change(s *store.Store, ctx context.Context, what string, id, conversation int64, do func(tx *store.Tx, c *store.Conversation, m Memory) error) error {

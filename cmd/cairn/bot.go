@@ -80,8 +80,8 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 }
 
 // gcPercent lets the heap of a running bot grow by 30 % between collections instead of Go's default
-// of 100 %: with 50 busy conversations that saves 8 to 9 MiB of resident memory, for about 15 % more CPU
-// time.
+// of 100 %: with 50 busy conversations that saves 8 to 9 MiB of resident memory, for about 15 % more
+// CPU time.
 const gcPercent = 30
 
 // settled is the age at which a bot has loaded what it continues after a start. Until then its heap

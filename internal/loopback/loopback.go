@@ -54,7 +54,7 @@ func Catch[R any](f func()) (refusal R, refused bool) {
 	return refusal, false
 }
 
-// Sleep waits and returns true, or returns false if ctx ends or done is closed meanwhile.
+// Sleep waits and returns true, or returns false if ctx ends or done is closed before that.
 func Sleep(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
 	if d <= 0 { // a request takes effect even if its client has gone
 		return true
