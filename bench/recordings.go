@@ -16,7 +16,7 @@ import (
 	"cairn/store"
 )
 
-const recordingsHelp = `DIR holds conversations, one JSON object a line: NAME.jsonl what was said (id, time, author,
+const recordingsHelp = `DIR holds conversations, one JSON object per line: NAME.jsonl what was said (id, time, author,
 text, attachments with captions), NAME.qa.jsonl what is asked about it (question, answer,
 evidence: the ids of the messages that answer it, category: 1 several messages, 2 time,
 3 general knowledge too, 4 one message, 5 no answer).`

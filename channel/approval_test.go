@@ -55,7 +55,7 @@ func TestToolRunsAfterApproval(t *testing.T) {
 		r.waitForReplies()
 		check.Len(t, buttons[c.press].Label+": called", b.Called(), c.called)
 		check.Contains(t, buttons[c.press].Label+": r.lastText()", r.lastText(), c.says)
-		r.wantAnswer(buttons[0].Line, "No call waits") // an old button allows nothing
+		r.wantAnswer(buttons[0].Line, "No such call is waiting") // an old button allows nothing
 	}
 }
 
@@ -83,13 +83,13 @@ func TestApprovalTimesOut(t *testing.T) {
 		time.Sleep(5*time.Minute + time.Second)
 		r.waitForReplies()
 		check.Contains(t, "last piece sent", r.lastText(), "no one allowed this call within 5 minutes")
-		r.wantAnswer(buttons[0].Line, "No call waits")
+		r.wantAnswer(buttons[0].Line, "No such call is waiting")
 
 		r.say("add, please", true)
 		buttons = r.question(2)
 		r.wantAnswer("/stop", "Stopped")
 		r.waitForReplies()
-		r.wantAnswer(buttons[0].Line, "No call waits")
+		r.wantAnswer(buttons[0].Line, "No such call is waiting")
 
 		r.say("do add", true) // a shutdown does not wait for an answer
 		r.question(3)
@@ -158,7 +158,7 @@ func TestToolsCommand(t *testing.T) {
 	r.ask("please add")
 	check.Len(t, "calls", b.Called(), 2)
 	r.wantAnswer("/tools remove calc", "calc (not here)")
-	r.wantAnswer("/tools remove calc", `Nobody added "calc" here`)
+	r.wantAnswer("/tools remove calc", `"calc" was not added here`)
 	r.ask("please add")
 	check.Len(t, "calls", b.Called(), 2)
 	r.agent.ToolServers = []string{"calc"}

@@ -174,13 +174,13 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		from("boss") // 120%
 		r.restartCounting()
 		from("boss")
-		want := "(budget_per_day is spent: 120.00 of 100.00. I answer again from 2 January, 00:00 UTC on, or when it is raised.)"
+		want := "(budget_per_day is spent: 120.00 of 100.00. I will answer again from 2 January, 00:00 UTC on, or once it is raised.)"
 		check.EqualAll(t, "notices", notices(), []string{want})
 		time.Sleep(24 * time.Hour)
 		for range 3 {
 			from("boss")
 		}
-		check.EqualAll(t, "notices on two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
+		check.EqualAll(t, "notices on two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. Once all of it is, I stop answering until 3 January, 00:00 UTC.)"})
 		r.stop()
 	})
 }

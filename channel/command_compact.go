@@ -30,13 +30,13 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	case compactor.EventApplied:
 		return Answer{Text: c.outcomeWords(began, began, focus)}, nil
 	case compactor.EventScheduled:
-		answer.Text = "Scheduled: I begin when the summary that is being written now has ended. Go on talking; nothing is lost. (Should I be stopped before, ask again.)"
+		answer.Text = "Scheduled: I start once the summary being written now is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
-		answer.Text = fmt.Sprintf("Summing up %d messages (#%d to #%d) in the background.", began.Messages, began.From, began.To)
+		answer.Text = fmt.Sprintf("Summarizing %d messages (#%d to #%d) in the background.", began.Messages, began.From, began.To)
 		if n, messages := count(began.Set); n > 0 {
-			answer.Text += fmt.Sprintf(" %s of the %d messages before them are ready and are applied with it.", summaries(n), messages)
+			answer.Text += fmt.Sprintf(" %s of the %d messages before them are ready and will be applied with it.", summaries(n), messages)
 		}
-		answer.Text += " Go on talking; nothing is lost."
+		answer.Text += " Keep talking; nothing is lost."
 	}
 	return answer, nil
 }
@@ -63,9 +63,9 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 	case compactor.EventApplied:
 		return appliedWords(e, focus)
 	case compactor.EventFailed:
-		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries it once more.", e.From, e.To, e.Error)
+		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries again.", e.From, e.To, e.Error)
 	case compactor.EventPrepared:
-		return fmt.Sprintf("The summary of messages #%d to #%d is ready, and takes their place as soon as there is room.", e.From, e.To)
+		return fmt.Sprintf("The summary of messages #%d to #%d is ready and will replace them as soon as there is room.", e.From, e.To)
 	}
 	if began.State == compactor.EventScheduled {
 		return "No compaction was started: " + c.spell(e.Error) + "."
@@ -90,17 +90,17 @@ func appliedWords(e compactor.Event, focus string) string {
 	case e.Trigger != compactor.OnManual && applied != "":
 		text = "A" + applied + tokens
 	case applied != "":
-		text = fmt.Sprintf("Summed up %d messages (#%d to #%d), and a%s", e.Messages, e.From, e.To, applied) + tokens
+		text = fmt.Sprintf("Summarized %d messages (#%d to #%d), and a%s", e.Messages, e.From, e.To, applied) + tokens
 	default:
-		text = fmt.Sprintf("Summed up %d messages (#%d to #%d)", e.Messages, e.From, e.To) + tokens
+		text = fmt.Sprintf("Summarized %d messages (#%d to #%d)", e.Messages, e.From, e.To) + tokens
 	}
 	switch {
 	case focus == "" || !unfocused:
 		return text
 	case e.Trigger == compactor.OnManual:
-		return text + fmt.Sprintf(" Of these, only the summary of #%d to #%d was written with this focus.", e.From, e.To)
+		return text + fmt.Sprintf(" Of these, only the summary of #%d to #%d has this focus.", e.From, e.To)
 	}
-	return text + " They were written before you asked: none of them was written with this focus."
+	return text + " They were written before you asked, so none of them has this focus."
 }
 
 // count returns how many of the rows summarize messages, and how many messages they cover.
@@ -123,9 +123,9 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 	case err != nil:
 		return Answer{}, err
 	case !wanted:
-		return Answer{Text: "This is new already: nothing was said here since the last beginning."}, nil
+		return Answer{Text: "This session is already new: nothing has been said since it began."}, nil
 	case later:
-		return Answer{Text: "A new session starts as soon as the earlier messages are answered. They are summarized in the background; nothing is lost."}, nil
+		return Answer{Text: "A new session starts once the earlier messages are answered. They are summarized in the background; nothing is lost."}, nil
 	}
 	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
 }
@@ -164,7 +164,7 @@ func (c *conversation) undoneWords(e compactor.Event) string {
 	if n, _ := count(e.Set); n > 1 {
 		what = summaries(n)
 	}
-	return c.sayf("Taken back: %s of messages #%d to #%d. I see what stood there before: %d → %d tokens of %d. Memories stay. It is left alone until the window is fuller, or /compact.",
+	return c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I leave it alone until the window is fuller, or until /compact.",
 		what, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 }
 
@@ -184,11 +184,11 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
 	}
 	return Answer{
-		Text: "Summing up what I have in view; one moment.",
+		Text: "Summarizing what I can see; one moment.",
 		Then: func(ctx context.Context) string {
 			recap, err := c.hub.recap(ctx, c.name, focus)
 			if err != nil {
-				return "The recap was not finished. Nothing is changed by it; ask again."
+				return "The recap could not be finished. Nothing has changed; ask again."
 			}
 			return recapWords(recap)
 		},
@@ -229,7 +229,7 @@ func recapWords(r compactor.Recap) string {
 		if r.Why != "" {
 			why = r.Why
 		}
-		text += fmt.Sprintf("\n\n(Made without a model, for %s: this is a shortened extract of the messages.)", why)
+		text += fmt.Sprintf("\n\n(Made without a model, because %s: this is a shortened extract of the messages.)", why)
 	}
 	if r.Hidden > 0 {
 		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)

@@ -35,9 +35,9 @@ func runPause(ctx context.Context, c *conversation, who Person, where string) (A
 		return Answer{}, err
 	}
 	if scope == everywhere {
-		return Answer{Text: c.sayf("I am silent everywhere until /resume everywhere. I go on listening.")}, nil
+		return Answer{Text: c.sayf("I am paused everywhere until /resume everywhere. I keep listening.")}, nil
 	}
-	return Answer{Text: c.sayf("I am silent here until /resume. I go on listening.")}, nil
+	return Answer{Text: c.sayf("I am paused here until /resume. I keep listening.")}, nil
 }
 
 func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
@@ -51,7 +51,7 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	if scope == c.name && c.paused(ctx) {
 		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
 	}
-	return Answer{Text: "I answer again."}, nil
+	return Answer{Text: "I am answering again."}, nil
 }
 
 // scope returns the scope that a person wants to pause.
@@ -61,7 +61,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 		return c.name, nil
 	case "everywhere":
 		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
-			return "", errDenied("Only my owners, as the settings name them, may do that everywhere.")
+			return "", errDenied("Only my owners, named in the settings, may do that everywhere.")
 		}
 		return everywhere, nil
 	}
@@ -72,11 +72,11 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 func answersApproval(allow bool) func(context.Context, *conversation, Person, string) (Answer, error) {
 	return func(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
 		if !c.trusted(who) {
-			return Answer{}, errDenied("In a direct message the owners and managers that my settings file names decide which tools I call.")
+			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I may call.")
 		}
 		words, ok := c.hub.Operator().Approve(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
 		if !ok {
-			return Answer{}, errPeople("No call waits for an answer here, or not this one: it was answered, took too long, or was stopped.")
+			return Answer{}, errPeople("No such call is waiting for an answer here: it was answered, timed out, or was stopped.")
 		}
 		return Answer{Text: words}, nil
 	}

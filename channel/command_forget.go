@@ -30,7 +30,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		case "yes":
 			yes = true
 		default:
-			return Answer{}, errPeople(c.sayf("I do not know what %q means here. There are /forget me, for this conversation, and /forget me everywhere.", word))
+			return Answer{}, errPeople(c.sayf("I do not know what %q means here. Use /forget me for this conversation, or /forget me everywhere.", word))
 		}
 	}
 	if who.ID == "" {
@@ -39,18 +39,18 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	in, where, again := []*store.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
 	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if everywhere {
-		where, again = "in all conversations that I have with you", c.sayf("/forget me everywhere yes")
+		where, again = "across all our conversations", c.sayf("/forget me everywhere yes")
 		in, traces, err = privacy.In(c.hub.o.Store).Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
 	}
 	switch {
 	case err != nil:
 		return Answer{}, err
 	case traces.Messages+traces.Memories == 0 && !yes:
-		return Answer{Text: fmt.Sprintf("I keep nothing of yours %s.", where)}, nil
+		return Answer{Text: fmt.Sprintf("I have nothing of yours %s.", where)}, nil
 	case !yes:
-		return Answer{Text: c.sayf("That deletes %s of yours %s, for good: the text, what came with it, quotes of it, and the memories that you said or that are about you. "+
+		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
 			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you. "+
-			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to do it.",
+			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			tracesWords(traces.Messages, traces.Memories), where, again)}, nil
 	}
 	waiting, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...)
@@ -68,10 +68,10 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 func (c *conversation) erasing(ctx context.Context, where string, end *erasure, waiting int) (Answer, error) {
 	words := func() string {
 		if end.err != nil {
-			return "It is not all deleted yet; I go on with it by myself."
+			return "Not everything is deleted yet; I will continue on my own."
 		}
 		if end.messages+waiting+end.memories == 0 {
-			return fmt.Sprintf("I keep nothing of yours %s.", where)
+			return fmt.Sprintf("I have nothing of yours %s.", where)
 		}
 		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
 			tracesWords(end.messages+waiting, end.memories), where)
@@ -82,10 +82,10 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		return Answer{Text: words()}, ctx.Err()
 	}
 	return Answer{
-		Text: "I am deleting it. That takes a while; you need not wait.", Awaited: true,
+		Text: "I am deleting it. This takes a while; you do not have to wait.", Awaited: true,
 		Then: func(ctx context.Context) string {
 			if !c.await(ctx, end.done) {
-				return "It is not all deleted yet; I go on with it by myself."
+				return "Not everything is deleted yet; I will continue on my own."
 			}
 			return words()
 		},
@@ -201,7 +201,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	off := strings.EqualFold(args, "off")
 	switch {
 	case args != "" && !off:
-		return Answer{}, errPeople(c.sayf("There are /optout and /optout off."))
+		return Answer{}, errPeople(c.sayf("Use /optout or /optout off."))
 	case who.ID == "":
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
@@ -212,7 +212,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case off && !changed:
 		return Answer{Text: "You had not opted out."}, nil
 	case off:
-		return Answer{Text: "What you say may become a memory again from now on."}, nil
+		return Answer{Text: "From now on, what you say may become a memory again."}, nil
 	}
 	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if err != nil {
@@ -220,11 +220,11 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	}
 	first := "From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation."
 	if !changed {
-		first = "You have opted out already: nothing you say becomes a memory."
+		first = "You have already opted out: nothing you say becomes a memory."
 	}
 	kept := ""
 	if traces.Memories > 0 {
-		kept = c.sayf(" The %s of yours that I keep here stay until /forget me.", counted(traces.Memories, "memory", "memories"))
+		kept = c.sayf(" I keep the %s of yours that I have here until /forget me.", counted(traces.Memories, "memory", "memories"))
 	}
 	return Answer{Text: first + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
 }

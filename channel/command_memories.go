@@ -34,7 +34,7 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	for _, word := range strings.Fields(query) {
 		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {
 			if f.Kind = kind; !slices.Contains(memory.Kinds, kind) {
-				return Answer{}, errPeople(fmt.Sprintf("There is no kind %q of memory. There are %s.", kind, strings.Join(memory.Kinds, ", ")))
+				return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", kind, strings.Join(memory.Kinds, ", ")))
 			}
 			continue
 		}
@@ -53,7 +53,7 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	}
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "":
-		return Answer{Text: c.sayf("No memories from this conversation yet. They are made when older messages are summarized, or with /remember.")}, nil
+		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, nil
 	case total == 0:
 		about := ""
 		if f.Query != "" {
@@ -62,16 +62,16 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 		if f.Kind != "" {
 			about += " of the kind " + f.Kind
 		}
-		return Answer{Text: "I keep nothing in mind" + about + " here."}, nil
+		return Answer{Text: "I have no memories" + about + " here."}, nil
 	}
 	if len(found) == 0 {
 		return Answer{Text: fmt.Sprintf("There is no page:%d of %s.", f.Offset/memoriesShown+1, counted(total, "memory", "memories"))}, nil
 	}
 	var answer Answer
 	if total > len(found) {
-		answer.Text = fmt.Sprintf("%d to %d of %d. Words and kind:KIND narrow it", f.Offset+1, f.Offset+len(found), total)
+		answer.Text = fmt.Sprintf("%d to %d of %d. Narrow it with words or kind:KIND", f.Offset+1, f.Offset+len(found), total)
 		if f.Offset+len(found) < total {
-			answer.Text += fmt.Sprintf("; the next come with page:%d", f.Offset/memoriesShown+2)
+			answer.Text += fmt.Sprintf("; see more with page:%d", f.Offset/memoriesShown+2)
 		}
 	}
 	for _, m := range found {
@@ -100,15 +100,15 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		if err := memory.Of(c.records).Restore(ctx, id); err != nil {
 			return answer, true, c.notChanged(id, err)
 		}
-		return Answer{Text: fmt.Sprintf("I have memory %d in mind again.", id)}, true, nil
+		return Answer{Text: fmt.Sprintf("Memory %d is restored.", id)}, true, nil
 	}
 	if err := memory.Of(c.records).Pin(ctx, id, what == "pin"); err != nil {
 		return answer, true, c.notChanged(id, err)
 	}
 	if what == "pin" {
-		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither ends nor fades.", id)}, true, nil
+		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither expires nor fades.", id)}, true, nil
 	}
-	return Answer{Text: fmt.Sprintf("Memory %d is pinned no longer.", id)}, true, nil
+	return Answer{Text: fmt.Sprintf("Memory %d is no longer pinned.", id)}, true, nil
 }
 
 // notChanged returns the error of a change of a memory in words for people, if they can do something
@@ -119,7 +119,7 @@ func (c *conversation) notChanged(id int64, err error) error {
 	case wrong:
 		return errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
 	case errors.Is(err, memory.ErrSaid):
-		return errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
+		return errPeople(c.sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func (c *conversation) memoryFor(ctx context.Context, who Person, id int64) (mem
 	case err != nil:
 		return m, err
 	case m.Conversation != c.name:
-		return m, errPeople(fmt.Sprintf("Memory %d is from %s: it is decided there.", id, m.Conversation))
+		return m, errPeople(fmt.Sprintf("Memory %d is from %s: change it there.", id, m.Conversation))
 	case !c.mayDecide(who, m):
 		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
 	}
@@ -157,7 +157,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	}
 	if on && len(text) >= len(serverFlag) && strings.EqualFold(text[:len(serverFlag)], serverFlag) {
 		if !here {
-			return Answer{}, errPeople("What is said here stays here, for this is no public channel of a server. Leave \"server:\" out to have it remembered here.")
+			return Answer{}, errPeople("What is said here stays here, because this is not a public channel of a server. Leave out \"server:\" to have it remembered here.")
 		}
 		w.Server, text = true, strings.TrimSpace(text[len(serverFlag):])
 	}
@@ -169,30 +169,30 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	var out *memory.OptedOutError
 	switch {
 	case errors.As(err, &out) && out.ID == who.ID:
-		return Answer{}, errPeople(c.sayf("You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back."))
+		return Answer{}, errPeople(c.sayf("You have opted out of my memories, so I cannot remember that. /optout off opts you in again."))
 	case errors.As(err, &out):
-		return Answer{}, errPeople(out.Name + " has opted out of my memories, so I keep nothing of them in mind.")
+		return Answer{}, errPeople(out.Name + " has opted out of my memories, so I cannot remember that.")
 	case err != nil:
 		return Answer{}, errPeople("That cannot be remembered: " + err.Error())
 	}
 	where := ""
 	switch {
 	case w.Server:
-		where = " It is for all public channels of this server."
+		where = " All public channels of this server share it."
 	case here:
-		where = " It is for this channel; begin with \"server:\" to have all public channels know it."
+		where = " It is for this channel; start with \"server:\" to share it with all public channels."
 	}
 	switch {
 	case s.Other:
-		return Answer{Text: fmt.Sprintf("I had that in mind already in other words, as memory %d: %s", s.ID, s.Content)}, nil
+		return Answer{Text: fmt.Sprintf("I already remember that in other words, as memory %d: %s", s.ID, s.Content)}, nil
 	case !s.Fresh:
-		return Answer{Text: fmt.Sprintf("I had that in mind already, as memory %d.", s.ID)}, nil
+		return Answer{Text: fmt.Sprintf("I already remember that, as memory %d.", s.ID)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
 	if secrets.Mask(text) != text {
-		return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d, without the key or password in it: I keep no secrets.%s", s.ID, where)}, nil
+		return Answer{Text: fmt.Sprintf("I will remember that, as memory %d, without the key or password in it: I store no secrets.%s", s.ID, where)}, nil
 	}
-	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.%s", s.ID, where)}, nil
+	return Answer{Text: fmt.Sprintf("I will remember that, as memory %d.%s", s.ID, where)}, nil
 }
 
 func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
@@ -200,13 +200,13 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		return runForgetMe(ctx, c, who, which)
 	}
 	if which == "" {
-		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it: /forget 12. /forget me is about all of yours."))
+		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it: /forget 12. /forget me deletes everything of yours."))
 	}
 	id, ok := numberOf(which)
 	if !ok {
 		list, err := c.listMemories(ctx, who, which)
 		if len(list.Items) > 0 {
-			list.Text = strings.TrimSpace(c.sayf("Say which by its number, as /forget 12. ") + list.Text)
+			list.Text = strings.TrimSpace(c.sayf("Say which one by its number: /forget 12. ") + list.Text)
 		}
 		return list, err
 	}
@@ -242,7 +242,7 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 		return Answer{}, err
 	}
 	if len(memories)+len(messages) == 0 {
-		return Answer{Text: fmt.Sprintf("I find nothing here about %q.", question)}, nil
+		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", question)}, nil
 	}
 	var found []string
 	if len(memories) > 0 {
@@ -251,7 +251,7 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	if len(messages) > 0 {
 		found = append(found, counted(len(messages), "message", "messages"))
 	}
-	answer := Answer{Text: strings.Join(found, ", then ") + ", the best first:"}
+	answer := Answer{Text: strings.Join(found, ", then ") + ", best first:"}
 	for _, m := range memories {
 		answer.Items = append(answer.Items, "memory "+m.String())
 	}

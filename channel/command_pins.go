@@ -37,15 +37,15 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	taken, cost := 0, costs[len(costs)-1]
 	for i, p := range head.Pins {
 		if p.Seq == m.Seq {
-			return Answer{Text: fmt.Sprintf("Message #%d is pinned already.", m.Seq)}, nil
+			return Answer{Text: fmt.Sprintf("Message #%d is already pinned.", m.Seq)}, nil
 		}
 		taken += costs[i].Shown
 	}
 	if len(head.Pins) >= maxPins {
-		return Answer{}, errPeople(c.sayf("%d messages are pinned here, and more cannot be. /unpin another one first.", len(head.Pins)))
+		return Answer{}, errPeople(c.sayf("%d messages are pinned here, which is the limit. /unpin one first.", len(head.Pins)))
 	}
 	if cost.Shown == 0 {
-		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens together, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",
+		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",
 			m.Seq, budget, taken, cost.Whole))
 	}
 	if _, err := c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
@@ -56,7 +56,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	}
 	answer := fmt.Sprintf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
 	if cost.Shown < cost.Whole {
-		answer += fmt.Sprintf("\nIt is clipped: %d of its %d tokens fit, for pins may take %d together.", cost.Shown, cost.Whole, budget)
+		answer += fmt.Sprintf("\nIt is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
 	}
 	return Answer{Text: answer}, nil
 }
@@ -78,7 +78,7 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 	case errors.Is(err, store.ErrNotFound):
 		return m, missing
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
-		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is a tool step of mine, not a message.", m.Seq))
+		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is one of my tool calls, not a message.", m.Seq))
 	}
 	return m, err
 }
@@ -108,7 +108,7 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	case err != nil:
 		return Answer{}, err
 	}
-	return Answer{Text: fmt.Sprintf("Message #%d is pinned no longer.", seq)}, c.repinned()
+	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, c.repinned()
 }
 
 func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {

@@ -44,7 +44,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	}
 	if value != "" {
 		if place := ParsePlace(c.name); place.Direct() && !c.hub.access(place).names(who) && !slices.Contains(harmless, key) {
-			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. The rest is for the owners and managers that my settings file names.", strings.Join(harmless, " and ")))
+			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change the rest.", strings.Join(harmless, " and ")))
 		}
 		if err := c.override(ctx, agent, who, key, value); err != nil {
 			return Answer{}, err
@@ -60,9 +60,9 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	case key != "":
 		return Answer{Text: shown.line(key)}, nil
 	}
-	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value is from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` takes that back.", settingsTable, settingsTable, resetValue)}
+	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value comes from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` resets it.", settingsTable, settingsTable, resetValue)}
 	for _, e := range shown.left {
-		answer.Text += "\nLeft out, for it does not go with the settings file: " + e.Error()
+		answer.Text += "\nIgnored, because it conflicts with the settings file: " + e.Error()
 	}
 	for _, key := range compactor.Keys() {
 		answer.Items = append(answer.Items, shown.line(key))
@@ -92,7 +92,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
 		if slices.Contains(fileOnly, key) {
-			return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
+			return errPeople(fmt.Sprintf("Only the bot's operator can set %s, in the settings file.", key))
 		}
 		if value != nil && len([]rune(*value)) > maxValue {
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))

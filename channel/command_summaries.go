@@ -72,7 +72,7 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	}
 	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
 	if errors.Is(err, store.ErrNotFound) {
-		return Answer{}, errPeople(c.sayf("There is no summary %d in this conversation; /summaries shows those there are.", id))
+		return Answer{}, errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
 	}
 	if err != nil {
 		return Answer{}, err

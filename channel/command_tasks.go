@@ -21,10 +21,10 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 		return Answer{}, err
 	}
 	if len(p.spawn) == 0 {
-		return Answer{}, errPeople(`No agent may be given tasks here. The bot's operator lists them under [[agents]], as spawn = ["researcher"].`)
+		return Answer{}, errPeople(`No agent takes tasks here. The bot's operator can allow some under [[agents]]: spawn = ["researcher"].`)
 	}
 	if id == "" {
-		return Answer{}, errPeople(c.sayf("Say who, as in /ask @%s and what is to be done.", p.spawn[0]))
+		return Answer{}, errPeople(c.sayf("Say which agent and what to do: /ask @%s and the task.", p.spawn[0]))
 	}
 	if c.isTask() || c.hub.respond(c.name) == RespondNever {
 		return Answer{}, errPeople("I only listen here, so I could not post the result.")
@@ -75,7 +75,7 @@ func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Tas
 		return Answer{}, errPeople(c.sayf("There is no task %d. /tasks lists them.", n))
 	}
 	if all[i].State != store.TaskOpen {
-		return Answer{Text: fmt.Sprintf("Task %d has ended already: %s.", n, all[i].State)}, nil
+		return Answer{Text: fmt.Sprintf("Task %d has already ended: %s.", n, all[i].State)}, nil
 	}
 	records, err := c.hub.o.Store.Find(ctx, all[i].Conversation)
 	if err != nil {
@@ -84,5 +84,5 @@ func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Tas
 	if err := c.hub.endTask(ctx, records, store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
 		return Answer{}, err
 	}
-	return Answer{Text: fmt.Sprintf("Task %d of %s is stopped.", n, all[i].Agent)}, nil
+	return Answer{Text: fmt.Sprintf("Task %d of %s was stopped.", n, all[i].Agent)}, nil
 }

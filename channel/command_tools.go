@@ -16,7 +16,7 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	verb, id, _ := strings.Cut(strings.TrimSpace(args), " ")
 	if id = strings.TrimSpace(id); verb != "" {
 		if !c.trusted(who) {
-			return Answer{}, errDenied("In a direct message the owners and managers that my settings file names give me tools.")
+			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I have.")
 		}
 		if err := c.changeTools(ctx, agent, who, strings.ToLower(verb), id); err != nil {
 			return Answer{}, err
@@ -31,9 +31,9 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 		servers = agent.Toolbox.Servers()
 	}
 	if len(servers) == 0 {
-		return Answer{Text: "There are no tools of other programs: my settings file names none."}, nil
+		return Answer{Text: "There are no external tools: my settings file lists none."}, nil
 	}
-	answer := Answer{Text: c.spell("Tools of other programs. `/tools add NAME` gives them to this conversation, `/tools remove NAME` takes that back.")}
+	answer := Answer{Text: c.spell("External tools. `/tools add NAME` adds them to this conversation, `/tools remove NAME` removes them.")}
 	for _, s := range servers {
 		state := "not here"
 		switch {
@@ -71,9 +71,9 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	case verb == "remove" && added >= 0:
 		rules.Added = slices.Delete(rules.Added, added, added+1)
 	case verb == "remove" && slices.Contains(agent.ToolServers, id):
-		return errPeople(fmt.Sprintf("The settings file gives me %s. The bot's operator can change that.", id))
+		return errPeople(fmt.Sprintf("The settings file gives me %s. Only the bot's operator can change that.", id))
 	case verb == "remove":
-		return errPeople(fmt.Sprintf("Nobody added %q here.", id))
+		return errPeople(fmt.Sprintf("%q was not added here.", id))
 	default:
 		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
 	}

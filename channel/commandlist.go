@@ -36,7 +36,7 @@ var commands = []Command{
 	{Name: "pins", Help: "list the pinned messages", opens: true, run: runPins},
 	{
 		Name: "recap", Help: "summarize the conversation for you, without compacting it", opens: true, run: runRecap,
-		Args: []Arg{{Name: "focus", Help: "what to dwell on"}},
+		Args: []Arg{{Name: "focus", Help: "what to focus on"}},
 	},
 	{
 		Name: "memories", Help: "list or search my memories; pin, unpin or restore one", run: runMemories,
@@ -52,16 +52,16 @@ var commands = []Command{
 	},
 	{
 		Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes everything you said", own: aboutMe, run: runForget,
-		Args:    []Arg{{Name: "which", Help: `a memory's number, or words of it; or "me" for all you said and what I keep of you`, Required: true, Suggests: true}},
+		Args:    []Arg{{Name: "which", Help: `a memory's number, or words from it; or "me" for all you said and what I know about you`, Required: true, Suggests: true}},
 		suggest: suggestMemories,
 	},
 	{
 		Name: "optout", Help: "keep nothing about you in my memories from now on", run: runOptOut,
-		Args: []Arg{{Name: "off", Help: `"off" takes it back`}},
+		Args: []Arg{{Name: "off", Help: `"off" opts you in again`}},
 	},
 	{
-		Name: "ask", Help: "give another agent a task, which it works on beside the conversation", Public: true, opens: true, run: runAsk,
-		Args:    []Arg{{Name: "task", Help: "@agent and what is to be done", Required: true, Suggests: true}},
+		Name: "ask", Help: "give another agent a task to work on in the background", Public: true, opens: true, run: runAsk,
+		Args:    []Arg{{Name: "task", Help: "@agent and what to do", Required: true, Suggests: true}},
 		suggest: suggestAgents,
 	},
 	{
@@ -87,20 +87,20 @@ var commands = []Command{
 		suggest: suggestSettings,
 	},
 	{
-		Name: "tools", Help: "list the tools of other programs; add or remove them here", Guarded: true, opens: true, run: runTools,
+		Name: "tools", Help: "list external tools; add or remove them here", Guarded: true, opens: true, run: runTools,
 		Args: []Arg{
 			{Name: "change", Help: `"add" or "remove"`},
-			{Name: "name", Help: "of the tools, as /tools lists them", Suggests: true},
+			{Name: "name", Help: "the tool's name, as /tools lists it", Suggests: true},
 		},
 		suggest: suggestTools,
 	},
 	{
-		Name: "allow", Help: "allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(true),
+		Name: "allow", Help: "allow the tool call that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(true),
 		Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
 		suggest: suggestApprovals,
 	},
 	{
-		Name: "deny", Help: "do not allow the call of a tool that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(false),
+		Name: "deny", Help: "deny the tool call that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(false),
 		Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
 		suggest: suggestApprovals,
 	},

@@ -66,7 +66,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, true, ErrRefused
 	}
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: h.spell(name, Translated(h.languageOf(name), "/"+command.Name+" is for those who manage this place. Ask one of them.")), Private: true}, true, nil
+		return Answer{Text: h.spell(name, Translated(h.languageOf(name), "/"+command.Name+" is only for people who manage this place. Ask one of them.")), Private: true}, true, nil
 	}
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -135,7 +135,7 @@ func FindCommand(name string) (Command, error) {
 	if other, ok := otherNames[lower]; ok {
 		hint = ", did you mean /" + other + "?"
 	}
-	return Command{}, errPeople("There is no command /" + name + cmp.Or(hint, ".") + " /help shows the commands; to send it as text, begin with //" + name + ".")
+	return Command{}, errPeople("There is no command /" + name + cmp.Or(hint, ".") + " /help shows the commands; to send it as text, start with //" + name + ".")
 }
 
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {

@@ -60,7 +60,7 @@ func TestCompactOnDemand(t *testing.T) {
 	for i := range 10 {
 		r.ask(fmt.Sprintf("message %d %s", i, strings.Repeat("word ", 30)))
 	}
-	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
+	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summarizing") {
 		t.Fatalf("got answer %q to /compact", answer)
 	}
 	r.connector.until(t, "what is applied", func() bool {

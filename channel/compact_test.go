@@ -36,7 +36,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 		well bool
 		want string
 	}{
-		"its own end is told when it lands": {true, "Summed up "},
+		"its own end is told when it lands": {true, "Summarized "},
 		"its own end is told when it fails": {false, "The summary of messages #"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 				t.Fatalf("got answer %q", answer.Text)
 			}
 			check.Contains(t, "answer to the second /compact", r.runAsManager("/compact").Text, "already scheduled")
-			check.Contains(t, "answer to /context", r.run("/context"), "a /compact is scheduled behind it")
+			check.Contains(t, "answer to /context", r.run("/context"), "a /compact is scheduled after it")
 			go func() {
 				gate <- true // the level's
 				gate <- test.well
@@ -148,14 +148,14 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 		said := answer.Then(t.Context())
 		own := r.preparedRows()[len(ready)]
 		for _, want := range []string{
-			fmt.Sprintf("Summed up %d messages (#%d to #%d)", own.Messages, last+1, own.To),
+			fmt.Sprintf("Summarized %d messages (#%d to #%d)", own.Messages, last+1, own.To),
 			fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
-			fmt.Sprintf("only the summary of #%d to #%d was written with this focus", own.From, own.To),
+			fmt.Sprintf("only the summary of #%d to #%d has this focus", own.From, own.To),
 		} {
 			check.Contains(t, "answer", said, want)
 		}
-		r.wantAnswer("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
-		r.wantAnswer("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))
+		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
+		r.wantAnswer("/context", fmt.Sprintf("undone: leaf of messages #1 to #%d", own.To))
 	})
 }
 
@@ -168,8 +168,8 @@ func TestCompactAppliesOnlyPreparedSummaries(t *testing.T) {
 		ready := r.preparedRows()
 		said := r.runAsManager("/compact the prices").Text
 		check.HasPrefix(t, "answer", said, fmt.Sprintf("Applied %d summaries", len(ready)))
-		check.Contains(t, "answer", said, "none of them was written with this focus")
-		r.wantAnswer("/undo", fmt.Sprintf("Taken back: %d summaries", len(ready)))
+		check.Contains(t, "answer", said, "none of them has this focus")
+		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries", len(ready)))
 	})
 }
 

@@ -144,7 +144,7 @@ func TestConsultFails(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "no"}, "refuses my key"},
+		{&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "no"}, "rejects my API key"},
 		{&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}, "overloaded"},
 		{errors.New("odd"), "Something went wrong"},
 		{nil, "Something went wrong"},

@@ -144,7 +144,7 @@ func runningWords(g compactor.Status) string {
 	}
 	next := ""
 	if g.Scheduled {
-		next = "; a /compact is scheduled behind it"
+		next = "; a /compact is scheduled after it"
 	}
 	return fmt.Sprintf("summarizing %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
@@ -192,7 +192,7 @@ func lastWords(e compactor.Event) string {
 	case compactor.EventApplied:
 		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
 	case compactor.EventUndone:
-		return fmt.Sprintf("taken back: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
+		return fmt.Sprintf("undone: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
 	case compactor.EventFailed, compactor.EventNoop:
 		return fmt.Sprintf("%s: %s", e.State, e.Error)
 	}

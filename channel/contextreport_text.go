@@ -20,7 +20,7 @@ func (c Context) String() string {
 		b.WriteString(" (over)")
 	}
 	fmt.Fprintf(&b, "\nused      %d of %d tokens (window: %s)\n", c.Used, c.Max, c.Source)
-	fmt.Fprintf(&b, "of which  %d system prompt and tools, %d head, %d messages, %d kept free for the reply\n",
+	fmt.Fprintf(&b, "of which  %d system prompt and tools, %d head, %d messages, %d reserved for the reply\n",
 		c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
 	fmt.Fprintf(&b, "model     %s\n", c.Model)
 	if c.Calls != "" {
@@ -28,7 +28,7 @@ func (c Context) String() string {
 	}
 	c.Usage.write(&b)
 	fmt.Fprintf(&b, "next      %s\n", c.Next)
-	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said%s\n", c.Messages, c.Verbatim, c.inPart())
+	fmt.Fprintf(&b, "messages  %d in total, %d of them verbatim%s\n", c.Messages, c.Verbatim, c.inPart())
 	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))
 	for i, t := range c.Tasks {
 		head := "          "
@@ -74,7 +74,7 @@ func (p Past) write(b *strings.Builder) {
 	if len(p.Channel) > 0 || p.Root != "" {
 		fmt.Fprintf(b, "channel   summaries the thread began with: %d", len(p.Channel))
 		if p.Root != "" {
-			b.WriteString(", and the message it hangs on")
+			b.WriteString(", and the message it belongs to")
 		}
 		b.WriteByte('\n')
 	}

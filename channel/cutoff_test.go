@@ -25,9 +25,9 @@ func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
 	for name, tt := range map[string]struct {
 		language, finish, notice string
 	}{
-		"at the limit":            {"en", llm.FinishLength, "(My answer was cut off at the limit of its length. Ask me to go on.)"},
+		"at the limit":            {"en", llm.FinishLength, "(My answer was cut off at the length limit. Ask me to continue.)"},
 		"at the limit, in German": {"de", llm.FinishLength, "(Meine Antwort wurde an der Längengrenze abgeschnitten. Bitte mich, fortzufahren.)"},
-		"by the filter":           {"en", llm.FinishFilter, "(The filter of the model's provider withheld the rest of my answer.)"},
+		"by the filter":           {"en", llm.FinishFilter, "(The model provider's filter withheld the rest of my answer.)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, withEnding("The harbour wall was built", tt.finish))
@@ -50,6 +50,6 @@ func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
 func TestFilteredAnswerIsReported(t *testing.T) {
 	r := newRig(t, withEnding("", llm.FinishFilter))
 	r.ask("Tell me about the harbour.")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"The filter of the model's provider withheld the answer. Your message is saved; ask again, perhaps in other words."})
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"The model provider's filter withheld the answer. Your message is saved; ask again, perhaps in other words."})
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: Tell me about the harbour."})
 }

@@ -116,19 +116,19 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.incidents.tell(conversation, err, false) {
 		return
 	}
-	text := "I cannot store your message at the moment. I keep trying, and answer when I have it."
+	text := "I cannot store your message right now. I will keep trying, and answer once I have it."
 	switch {
 	case errors.Is(err, store.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot store your message. Ask the bot's operator to put it back; I keep trying until then."
+		text = "My database was deleted or moved, so I cannot store your message. Ask the bot's operator to put it back; I will keep trying until then."
 	case errors.Is(err, store.ErrFull):
-		text = "My disk is full, so I cannot store your message. Ask the bot's operator to make room; I keep trying until then."
+		text = "My disk is full, so I cannot store your message. Ask the bot's operator to make room; I will keep trying until then."
 	case errors.Is(err, store.ErrDamaged):
 		text = damagedWords
 	}
 	h.say(ctx, conversation, "unwell", text, m.ID)
 }
 
-const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I keep trying until then."
+const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I will keep trying until then."
 
 // stalled logs, and notifies the person who waits for an answer, once per incident, that the
 // conversation cannot be read or written.
@@ -141,7 +141,7 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	if awaited == "" || !c.hub.incidents.tell(c.name, err, false) {
 		return
 	}
-	text := "I cannot read or write my database at the moment. I keep trying, and answer when I can."
+	text := "I cannot read or write my database right now. I will keep trying, and answer when I can."
 	if errors.Is(err, store.ErrDamaged) {
 		text = damagedWords
 	}

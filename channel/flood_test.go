@@ -171,7 +171,7 @@ func TestHugeMessages(t *testing.T) {
 			}
 			r.say("and now?", true)
 			check.NoError(t, r.hub.Idle(ctx, place))
-			isNotice := func(text string) bool { return strings.Contains(text, "it sees the first") }
+			isNotice := func(text string) bool { return strings.Contains(text, "model sees the first") }
 			check.EqualAll(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
 			check.NoError(t, r.hub.Delete(ctx, place, m.ID))
 			check.Equal(t, "results after the deletion", len(check.Must(memory.Of(conv).Recall(ctx, memory.Question{Text: "parrot", Limit: 3}))(t)), 0)

@@ -43,7 +43,7 @@ func TestForgetMe(t *testing.T) {
 		got := r.finished(r.runAs(ada, place, "/forget me"))
 		check.Contains(t, "answer", got, "60 messages and 1 memory of yours in this conversation", "/forget me yes")
 		check.Contains(t, "answer to /forget ME everywhere", r.finished(r.runAs(ada, place, "/forget ME everywhere")), "61 messages and 1 memory", "/forget me everywhere yes")
-		check.Equal(t, "answer to another person of the same name", r.finished(r.runAs(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I keep nothing of yours in this conversation.")
+		check.Equal(t, "answer to another person of the same name", r.finished(r.runAs(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me")), "I have nothing of yours in this conversation.")
 		check.Contains(t, "answer", r.finished(r.runAs(ada, place, "/forget me not")), `"not"`)
 		check.Equal(t, "messages left", len(r.transcript()), 120)
 	})
@@ -64,8 +64,8 @@ func TestForgetMe(t *testing.T) {
 		check.Lacks(t, "memories", r.finished(r.runAs(bo, place, "/memories")), "Coco")
 	})
 	t.Run("with everywhere, it deletes the data of all channels", func(t *testing.T) {
-		check.HasPrefix(t, "answer to /forget me everywhere yes", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours in all conversations")
-		check.Equal(t, "answer to the second /forgetme", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "I keep nothing of yours in all conversations that I have with you.")
+		check.HasPrefix(t, "answer to /forget me everywhere yes", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "Deleted: 3 messages and 0 memories of yours across all our conversations")
+		check.Equal(t, "answer to the second /forgetme", r.finished(r.runAs(ada, place, "/forget me everywhere yes")), "I have nothing of yours across all our conversations.")
 		c := check.Must(r.store.Conversation(t.Context(), other))(t)
 		check.Equal(t, "left", len(check.Must(c.Transcript().Page(t.Context(), 1, 10))(t)), 0)
 	})
@@ -140,18 +140,18 @@ func TestOptOut(t *testing.T) {
 	r := newRig(t, saves)
 	r.finished(r.runAs(ada, place, "/remember I like tea"))
 	got := r.finished(r.runAs(ada, place, "/optout"))
-	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
+	for _, want := range []string{"From now on nothing you say becomes a memory", "I keep the 1 memory of yours that I have here until /forget me", "its summaries still contain what you said", "/optout off"} {
 		check.Contains(t, "answer", got, want)
 	}
 	r.ask("remember that I like parrots")
 	check.Contains(t, "turn context", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
-	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
-	check.Equal(t, "answer to another person's /remember", r.finished(r.runAs(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I keep nothing of them in mind.")
+	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I cannot remember that. /optout off opts you in again.")
+	check.Equal(t, "answer to another person's /remember", r.finished(r.runAs(bo, place, "/remember Ada likes parrots")), "Ada has opted out of my memories, so I cannot remember that.")
 	if got := r.finished(r.runAs(bo, place, "/memories")); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
 		t.Errorf("got memories %q", got)
 	}
-	check.HasPrefix(t, "answer the second time", r.finished(r.runAs(ada, place, "/optout")), "You have opted out already")
-	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/optout off")), "What you say may become a memory again")
+	check.HasPrefix(t, "answer the second time", r.finished(r.runAs(ada, place, "/optout")), "You have already opted out")
+	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/optout off")), "From now on, what you say may become a memory again")
 	check.Contains(t, "answer to /remember", r.finished(r.runAs(ada, place, "/remember I like parrots")), "as memory")
 	check.Equal(t, "answer to the second off", r.finished(r.runAs(ada, place, "/optout off")), "You had not opted out.")
 }

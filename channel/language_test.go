@@ -92,7 +92,7 @@ func (r *rig) lastWorkerRequest() llm.Request {
 	if answer.Then == nil {
 		r.t.Fatalf("got answer %s to /compact", answer)
 	}
-	check.Contains(r.t, "answer to /compact", answer.Then(r.t.Context()), "Summed up")
+	check.Contains(r.t, "answer to /compact", answer.Then(r.t.Context()), "Summarized")
 	r.ask("👍")
 	all := r.model.Requests()
 	return all[len(all)-1]

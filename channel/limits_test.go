@@ -55,7 +55,7 @@ func TestRestrictedCommands(t *testing.T) {
 		return answer.String()
 	}
 	access := map[string]channel.Access{"test": {Owners: []string{"boss"}, Managers: []string{"role7", "deputy"}}}
-	refused := "for those who manage"
+	refused := "for people who manage"
 	for _, c := range []struct {
 		claim string
 		who   channel.Person
@@ -85,7 +85,7 @@ func TestRestrictedCommands(t *testing.T) {
 	t.Run("only an owner pauses everything", func(t *testing.T) {
 		r := newRig(t, echo).withRules(channel.Rules{Access: access})
 		check.Contains(t, "answer", run(r, channel.Person{ID: "deputy"}, "/pause everywhere"), "owners")
-		check.Contains(t, "answer", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "silent everywhere")
+		check.Contains(t, "answer", run(r, channel.Person{ID: "boss"}, "/pause everywhere"), "paused everywhere")
 	})
 }
 

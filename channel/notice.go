@@ -127,7 +127,7 @@ func shortenedLine(s compactor.Shortened) string {
 	if s.Last > 0 {
 		shown += fmt.Sprintf(" and the last %d", s.Last)
 	}
-	return fmt.Sprintf("(Your message is too long for the model's window: it sees %s of %d characters. Everything is stored.)", shown, s.All)
+	return fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, s.All)
 }
 
 // notifyCutOff logs that an answer is not complete, and posts a notice after it: what there is of the
@@ -136,9 +136,9 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 	line := ""
 	switch r.finish {
 	case llm.FinishLength:
-		line = "(My answer was cut off at the limit of its length. Ask me to go on.)"
+		line = "(My answer was cut off at the length limit. Ask me to continue.)"
 	case llm.FinishFilter:
-		line = "(The filter of the model's provider withheld the rest of my answer.)"
+		line = "(The model provider's filter withheld the rest of my answer.)"
 	default:
 		return
 	}
@@ -173,10 +173,10 @@ func (c *conversation) postWarning(ctx context.Context, b Budget) error {
 	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
 		return err
 	}
-	text := fmt.Sprintf("(%d %% of %s is spent: %s. When all of it is, I stop answering until %s.)",
+	text := fmt.Sprintf("(%d %% of %s is spent: %s. Once all of it is, I stop answering until %s.)",
 		int(100*b.Spent/b.Limit), b.Setting, b, b.ends.Format("2 January, 15:04 MST"))
 	if b.level() == levelSpent {
-		text = fmt.Sprintf("(%s is spent: %s of %s. I answer again from %s on, or when it is raised.)",
+		text = fmt.Sprintf("(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)",
 			b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2 January, 15:04 MST"))
 	}
 	return c.notify(ctx, id, text)

@@ -174,13 +174,13 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 		t.Errorf("the notice would be taken for the beginning of the answer, or reads as the assistant's words: %+v", notice)
 	}
 	var first, last, all int
-	if _, err := fmt.Sscanf(notice.Text, "(Your message is too long for the model's window: it sees the first %d and the last %d of %d characters. Everything is stored.)",
+	if _, err := fmt.Sscanf(notice.Text, "(Your message is too long for the model's context window: the model sees the first %d and the last %d of %d characters. All of it is stored.)",
 		&first, &last, &all); err != nil {
 		t.Fatalf("got notice %q: %v", notice.Text, err)
 	}
 	check.Equal(t, "characters in the notice", all, utf8.RuneCountInString(long))
 	check.Contains(t, fmt.Sprintf("the model saw something else than %s", notice.Text), seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters", "…]\n"+long[len(long)-last:])
-	check.Contains(t, "answer to /context", r.run("/context"), "messages  6 in all, 5 of them as they were said, 1 message shown in part")
+	check.Contains(t, "answer to /context", r.run("/context"), "messages  6 in total, 5 of them verbatim, 1 message shown in part")
 
 	r.restart()
 	r.ask("and after a restart?")
@@ -198,7 +198,7 @@ func TestContextCommand(t *testing.T) {
 	for i := range 10 {
 		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
 	}
-	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in all, 20 of them as they were said",
+	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
 	if err != nil || answer.Then == nil {
@@ -210,6 +210,6 @@ func TestContextCommand(t *testing.T) {
 	if err := r.hub.Drain(t.Context()); err != nil { // it was applied, but may still be running
 		t.Fatal(err)
 	}
-	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them as they were said",
+	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them verbatim",
 		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
 }

@@ -187,7 +187,7 @@ func (c *conversation) unwritten(to []string, err error) {
 	case errors.Is(err, store.ErrReplaced):
 		text = "My database was deleted or moved, so I cannot save my answer and am holding it back. Ask the bot's operator to put it back."
 	case errors.Is(err, store.ErrFull):
-		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; make room, and I answer."
+		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; I will answer once there is room."
 	}
 	c.hub.say(c.hub.ctx, c.name, "unwritten", text, to...)
 }
@@ -210,9 +210,9 @@ func failureOf(err error) (class, sentence string) {
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):
-		return "interrupted", "I was interrupted twice while I was answering this. Your message is saved; ask again if it still matters."
+		return "interrupted", "I was interrupted twice while answering this. Your message is saved; ask again if it still matters."
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
-		return "no_answer", "The model came to no answer. Your message is saved; ask again, perhaps in other words."
+		return "no_answer", "The model gave no answer. Your message is saved; ask again, perhaps in other words."
 	}
 	class, sentence = "other", "Something went wrong while I was answering. Your message is saved; ask again."
 	if kind := llm.KindOf(err); kind != "" {

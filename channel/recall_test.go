@@ -142,10 +142,10 @@ func TestRecallCommand(t *testing.T) {
 	if memory < 0 || message < memory || !strings.Contains(out, "Ada: My sister Ophelia keeps bees behind the lighthouse.") {
 		t.Errorf("got answer %s", out)
 	}
-	check.HasPrefix(t, "answer", out, "2 memories, then 4 messages, the best first:\n")
-	check.HasPrefix(t, "answer", r.run("/recall allergic"), "1 memory, the best first:\n")
+	check.HasPrefix(t, "answer", out, "2 memories, then 4 messages, best first:\n")
+	check.HasPrefix(t, "answer", r.run("/recall allergic"), "1 memory, best first:\n")
 	check.Contains(t, "answer without a question", r.run("/recall"), "Say what to look for")
-	check.Equal(t, "answer", r.run("/recall xylophone"), `I find nothing here about "xylophone".`)
+	check.Equal(t, "answer", r.run("/recall xylophone"), `I found nothing here about "xylophone".`)
 	t.Run("a caption and the part of a file that matched are shown", func(t *testing.T) {
 		in := r.inbound("see there", false)
 		in.Attachments = []channel.Attachment{
@@ -163,7 +163,7 @@ func TestRecallCommand(t *testing.T) {
 		r.say("zeppelins\n#7 2026-01-01 00:00 Bob: I owe Ada all my money", false)
 		r.waitForReplies()
 		out := r.run("/recall zeppelins")
-		check.HasPrefix(t, "answer", out, "1 message, the best first:\n")
+		check.HasPrefix(t, "answer", out, "1 message, best first:\n")
 		for line := range strings.Lines(out) {
 			if strings.HasPrefix(line, "#7") {
 				t.Errorf("got a forged line: %s", line)

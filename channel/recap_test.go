@@ -18,7 +18,7 @@ func TestRecapUsesCurrentRateLimit(t *testing.T) {
 	r.say("hello", false)
 	r.waitForReplies()
 	r.hub.Renew(channel.Rules{TurnsPerMinute: 1})
-	check.HasPrefix(t, "first answer", r.run("/recap"), "Summing up")
+	check.HasPrefix(t, "first answer", r.run("/recap"), "Summarizing")
 	check.HasPrefix(t, "second recap in a minute", r.run("/recap"), "One moment")
 }
 
@@ -106,7 +106,7 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 
 func TestRememberReportsMaskedSecret(t *testing.T) {
 	r := newRig(t, echo)
-	check.Contains(t, "answer", r.run("/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"), "memory 1", "I keep no secrets")
+	check.Contains(t, "answer", r.run("/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"), "memory 1", "I store no secrets")
 	check.Contains(t, "stored memories", r.run("/memories"), "[masked: github pat]")
 }
 

@@ -28,7 +28,7 @@ func TestForgetCommand(t *testing.T) {
 		}
 	}
 	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
-		says(ada, "/remember "+fact, "I will keep that in mind")
+		says(ada, "/remember "+fact, "I will remember that")
 	}
 	t.Run("another person may not, under any name", func(t *testing.T) {
 		for _, who := range []channel.Person{bo, fake, {}} {
@@ -43,23 +43,23 @@ func TestForgetCommand(t *testing.T) {
 			check.Contains(t, "answer", got, want)
 		}
 		says(ada, "/forget 1", "Memory 1 is forgotten, so this changes nothing")
-		says(ada, "/memories standup", "nothing in mind")
+		says(ada, "/memories standup", "no memories")
 		says(bo, "/memories restore 1", "neither came from you")
-		says(ada, "/memories restore 1", "in mind again")
+		says(ada, "/memories restore 1", "is restored")
 		says(ada, "/memories restore 1", "Memory 1 is active, so this changes nothing")
 		says(ada, "/memories standup", "9:30")
 	})
 	t.Run("a manager may forget any memory", func(t *testing.T) {
 		says(boss, "/forget 1", "is forgotten")
 		says(ada, "/remember The STANDUP is at 9:30", "as memory 5")
-		says(boss, "/memories restore 1", "another one says the same")
+		says(boss, "/memories restore 1", "another one now says the same")
 	})
 	t.Run("words list the memories to choose from, and forget none", func(t *testing.T) {
 		got := r.runAs(ada, place, "/forget drinks")
-		check.Equal(t, "text above the list", got.Text, "Say which by its number, as /forget 12.")
+		check.Equal(t, "text above the list", got.Text, "Say which one by its number: /forget 12.")
 		check.Len(t, "got.Items", got.Items, 2)
 		says(ada, "/forget green tea", "(2) fact: Ada drinks green tea")
-		says(ada, "/forget bicycles", "nothing in mind about")
+		says(ada, "/forget bicycles", "no memories about")
 		says(ada, "/forget 2", "Memory 2 is forgotten: Ada drinks green tea")
 		for _, line := range []string{"/forget restore 2", "/forget garden", `/forget "`, "/forget %", "/forget *", "/forget '; DROP TABLE memories; --", "/forget the", "/forget -1", "/forget 99999999999999999999"} {
 			check.Lacks(t, line, r.runAs(ada, place, line).String(), "is forgotten")
@@ -70,7 +70,7 @@ func TestForgetCommand(t *testing.T) {
 		for _, line := range []string{"/forget 4", "/memories pin 4", "/memories restore 2"} {
 			check.Contains(t, line, r.runAs(boss, "test:server/other", line).String(), "no memory")
 		}
-		check.Contains(t, "answer", r.runAs(boss, "test:server/other", "/forget garden").String(), "nothing in mind")
+		check.Contains(t, "answer", r.runAs(boss, "test:server/other", "/forget garden").String(), "no memories")
 	})
 	t.Run("others may forget what they said about a person", func(t *testing.T) {
 		r.say("hello", false)
@@ -85,7 +85,7 @@ func TestForgetCommand(t *testing.T) {
 	})
 	t.Run("only managers may if the command is restricted", func(t *testing.T) {
 		r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
-		says(ada, "/forget 4", "for those who manage this place")
+		says(ada, "/forget 4", "for people who manage this place")
 		says(boss, "/forget 4", "is forgotten")
 	})
 }
@@ -117,16 +117,16 @@ func TestMemoriesCommand(t *testing.T) {
 			}
 		}
 		for line, want := range map[string]string{
-			"/memories kind:todo":        `I keep nothing in mind of the kind todo here.`,
-			"/memories kind:fact Bergen": `I keep nothing in mind about "Bergen" of the kind fact here.`,
-			"/memories rumours":          `I keep nothing in mind about "rumours" here.`,
+			"/memories kind:todo":        `I have no memories of the kind todo here.`,
+			"/memories kind:fact Bergen": `I have no memories about "Bergen" of the kind fact here.`,
+			"/memories rumours":          `I have no memories about "rumours" here.`,
 		} {
 			check.Equal(t, line, r.runAs(bo, place, line).String(), want)
 		}
-		check.Contains(t, "answer to /memories kind:rumour", r.runAs(bo, place, "/memories kind:rumour").String(), `no kind "rumour"`, "identity, goal")
+		check.Contains(t, "answer to /memories kind:rumour", r.runAs(bo, place, "/memories kind:rumour").String(), `no kind of memory called "rumour"`, "identity, goal")
 	})
 	t.Run("pinned memories are marked, and expired ones listed", func(t *testing.T) {
-		check.Contains(t, "answer", r.runAs(boss, place, "/memories pin 26").String(), "neither ends nor fades")
+		check.Contains(t, "answer", r.runAs(boss, place, "/memories pin 26").String(), "neither expires nor fades")
 		check.Contains(t, "answer", r.runAs(bo, place, "/memories Bergen").String(), "pinned)")
 		check.Contains(t, "answer", r.runAs(boss, place, "/memories unpin 26").String(), "no longer")
 		check.Lacks(t, "answer to /memories pinned beds", r.runAs(bo, place, "/memories pinned beds").String(), "pinned)")
@@ -140,7 +140,7 @@ func TestMemoriesCommand(t *testing.T) {
 		}
 		got := r.runAs(bo, place, "/memories page:2")
 		check.Len(t, "items", got.Items, 26)
-		check.Equal(t, "items", got.Text, "201 to 226 of 226. Words and kind:KIND narrow it")
+		check.Equal(t, "items", got.Text, "201 to 226 of 226. Narrow it with words or kind:KIND")
 		check.Equal(t, "answer", r.runAs(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
 		if got := r.runAs(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
 			t.Errorf("got %d items", len(got))
@@ -169,25 +169,25 @@ func TestRememberForServer(t *testing.T) {
 	memory.In(r.store).Share(true)
 	t.Run("with shared memories a person chooses the scope", func(t *testing.T) {
 		says(place, "/remember the cake is in the red cupboard", "It is for this channel")
-		says(place, "/remember Server: the keys are in the blue cupboard", "for all public channels")
+		says(place, "/remember Server: the keys are in the blue cupboard", "All public channels")
 		says(other, "/memories cupboard", "blue cupboard (Ada")
 		says(other, "/memories keys", "from "+place)
 		for _, name := range []string{private, direct} {
-			says(name, "/memories cupboard", "nothing in mind")
+			says(name, "/memories cupboard", "no memories")
 		}
-		check.Contains(t, "answer", r.runAs(ada, other, "/memories cake").String(), "nothing in mind")
+		check.Contains(t, "answer", r.runAs(ada, other, "/memories cake").String(), "no memories")
 		says(other, "/forget keys", "from "+place)
 		says(other, "/forget 3", "is from "+place)
 	})
 	t.Run("repeated for the server, a memory is shared", func(t *testing.T) {
-		says(place, "/remember server: the cake is in the red cupboard", "in mind already")
+		says(place, "/remember server: the cake is in the red cupboard", "already remember that")
 		says(other, "/memories cake", "red cupboard")
 	})
 	t.Run("a private channel or direct message refuses to share", func(t *testing.T) {
 		for _, name := range []string{private, direct} {
 			says(name, "/remember server: the secret is plum", "stays here")
-			says(name, "/remember the secret is plum", "in mind")
-			says(other, "/memories plum", "nothing in mind")
+			says(name, "/remember the secret is plum", "I will remember that")
+			says(other, "/memories plum", "no memories")
 		}
 	})
 	t.Run("an empty text is refused", func(t *testing.T) {

@@ -41,7 +41,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 	if got := r.run("/memories kind:identity"); !strings.Contains(got, "owns and manages") {
 		t.Fatalf("the worker did not follow its script: %s", got)
 	}
-	const refused = "is for those who manage this place"
+	const refused = "is only for people who manage this place"
 	for what, c := range map[string]struct {
 		who channel.Person
 		may bool
@@ -62,7 +62,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 				}
 			}
 		}
-		if answer := r.runAs(c.who, place, "/pause everywhere"); strings.Contains(answer.Text, "silent everywhere") != (c.who.ID == "boss") {
+		if answer := r.runAs(c.who, place, "/pause everywhere"); strings.Contains(answer.Text, "paused everywhere") != (c.who.ID == "boss") {
 			t.Errorf("%s: /pause everywhere: got %q", what, answer.Text)
 		}
 	}

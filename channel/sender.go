@@ -213,7 +213,7 @@ func (e *refusedError) pause() time.Duration {
 // refused, and the piece waits.
 func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
-		if err := s.reportUnsent(ctx, piece, "unsent-"+piece.Reply, "this platform refuses it"); err != nil {
+		if err := s.reportUnsent(ctx, piece, "unsent-"+piece.Reply, "the platform rejected it"); err != nil {
 			return err
 		}
 		return s.dropPiece(ctx, piece, failed)
@@ -228,7 +228,7 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 	if times < maxRefusals {
 		return &refusedError{times, failed}
 	}
-	if err := s.reportUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was refused again and again"); err != nil {
+	if err := s.reportUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was rejected again and again"); err != nil {
 		return err
 	}
 	return s.dropPiece(ctx, piece, failed)

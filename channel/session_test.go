@@ -37,11 +37,11 @@ func textOf(req llm.Request) string {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, echo)
-	check.Contains(t, "answer to /new in an empty conversation", r.run("/new"), "new already")
+	check.Contains(t, "answer to /new in an empty conversation", r.run("/new"), "already new")
 	r.ask("my parrot is called Coco")
 	check.HasPrefix(t, "/new", r.run("/new"), "A new session. ")
 	r.waitForReplies()
-	check.Contains(t, "answer to the second /new", r.run("/new"), "new already")
+	check.Contains(t, "answer to the second /new", r.run("/new"), "already new")
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
 			return llmtest.Say("found: " + req.Messages[len(req.Messages)-1].Text), nil
@@ -82,7 +82,7 @@ func TestNewDuringATurn(t *testing.T) {
 			r.say("first", true)
 			<-began
 			r.say("second", true)
-			check.Contains(t, "answer to /new", r.run("/new"), "as soon as")
+			check.Contains(t, "answer to /new", r.run("/new"), "once the earlier messages are answered")
 			r.say("third", true)
 			if crash {
 				r.restart()

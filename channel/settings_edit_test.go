@@ -60,7 +60,7 @@ func TestCompactionDuringSettingsEdit(t *testing.T) {
 	<-applied
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	beside := check.Must(channel.ReadContext(t.Context(), conv, r.agent))(t)
-	check.Contains(t, fmt.Sprintf("on disk %d messages stand as they were said; /context", beside.Verbatim), r.run("/context"), fmt.Sprintf("%d of them as they were said", beside.Verbatim))
+	check.Contains(t, fmt.Sprintf("on disk %d messages stand as they were said; /context", beside.Verbatim), r.run("/context"), fmt.Sprintf("%d of them verbatim", beside.Verbatim))
 }
 
 func TestSettingsEditDoesNotStopRecap(t *testing.T) {
@@ -134,7 +134,7 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 	if model.armed.Load() {
 		t.Fatal("got no request in between: the test proves nothing")
 	}
-	check.HasPrefix(t, "/compact", <-answers, "Summing up 16 messages")
+	check.HasPrefix(t, "/compact", <-answers, "Summarizing 16 messages")
 }
 
 func TestSettingsEdit(t *testing.T) {

@@ -114,7 +114,7 @@ func TestSettingsRequireManager(t *testing.T) {
 	r := newRig(t, echo)
 	for _, line := range []string{"/settings", "/settings compaction.keep_first 0"} {
 		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2", Name: "Bo"}, line)
-		if err != nil || !handled || !strings.Contains(answer.Text, "for those who manage this place") {
+		if err != nil || !handled || !strings.Contains(answer.Text, "for people who manage this place") {
 			t.Errorf("%s: %q, %v", line, answer, err)
 		}
 	}
@@ -213,7 +213,7 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	check.Equal(t, "answers", len(r.connector.texts()), 3)
 	shown := r.run("/settings")
 	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
-	check.Contains(t, "answer", shown, "Left out, for it does not go with the settings file: "+why, "compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
+	check.Contains(t, "answer", shown, "Ignored, because it conflicts with the settings file: "+why, "compaction.background_threshold = 0.5 (built in)", "compaction.keep_last_n = 7 (set here by Ada)")
 	if n := strings.Count(log.String(), why); n != 1 {
 		t.Errorf("got %d log lines, want 1:\n%s", n, log.String())
 	}

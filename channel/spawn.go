@@ -100,7 +100,7 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 		return "", err
 	}
 	if len(open)+len(all) > maxOpenTasks {
-		return "", fmt.Errorf("%d tasks are open, and at most %d may be: wait for a result, or begin fewer", len(open), maxOpenTasks)
+		return "", fmt.Errorf("%d tasks are open, and at most %d may be: wait for a result, or start fewer", len(open), maxOpenTasks)
 	}
 	sources, err := c.records.Turns().Messages(ctx, c.turnSeq())
 	if err != nil {
@@ -150,10 +150,10 @@ func (c *conversation) asParent() (p parent, err error) {
 // the task itself comes from.
 func (c *conversation) newTask(ctx context.Context, p parent, s spawning, sources []chat.Message) (n store.NewTask, err error) {
 	if !slices.Contains(p.spawn, s.Agent) {
-		return n, errPeople(fmt.Sprintf("There is no agent %q to give tasks to. There are: %s.", s.Agent, strings.Join(p.spawn, ", ")))
+		return n, errPeople(fmt.Sprintf("There is no agent %q. These take tasks: %s.", s.Agent, strings.Join(p.spawn, ", ")))
 	}
 	if s.Task = strings.TrimSpace(s.Task); s.Task == "" {
-		return n, errPeople("Say what is to be done.")
+		return n, errPeople("Say what to do.")
 	}
 	if tokens.Estimate(s.Task) > maxTaskTokens {
 		return n, errPeople(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", maxTaskTokens, 4*maxTaskTokens))
@@ -233,7 +233,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, error) {
 	t, err := c.records.Tasks().Begin(ctx, n)
 	if errors.Is(err, store.ErrTooManyTasks) {
-		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the most there may be. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
+		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the limit. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
 	}
 	if err != nil {
 		return t, err

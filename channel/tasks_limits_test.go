@@ -63,8 +63,8 @@ func TestTaskRights(t *testing.T) {
 		arguments map[string]any
 		want      string
 	}{
-		"an agent that is not listed":     {map[string]any{"agent": "cairn", "task": "x"}, `no agent \"cairn\" to give tasks to. There are: one`},
-		"an empty task":                   {map[string]any{"agent": "one", "task": " "}, "Say what is to be done"},
+		"an agent that is not listed":     {map[string]any{"agent": "cairn", "task": "x"}, `no agent \"cairn\". These take tasks: one`},
+		"an empty task":                   {map[string]any{"agent": "one", "task": " "}, "Say what to do"},
 		"a setting there is none of":      {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_lst_n": 3}}, "keep_lst_n"},
 		"a value of another kind":         {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": "many"}}, "whole number"},
 		"a file":                          {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"prompt_file": "/etc/passwd"}}, "settings file only"},
@@ -92,8 +92,8 @@ func TestTasksCommand(t *testing.T) {
 		check.Contains(t, "/ask", r.run("/ask @one count"), fmt.Sprintf("Task %d of one has started", n+1))
 	}
 	check.Contains(t, "answer to the fifth task", r.run("/ask @one count"), "4 tasks are open here")
-	check.Contains(t, "answer to a stop", r.run("/tasks stop 2"), "Task 2 of one is stopped.")
-	check.Contains(t, "answer to the second stop", r.run("/tasks stop 2"), "ended already: stopped")
+	check.Contains(t, "answer to a stop", r.run("/tasks stop 2"), "Task 2 of one was stopped.")
+	check.Contains(t, "answer to the second stop", r.run("/tasks stop 2"), "already ended: stopped")
 	check.Contains(t, "answer without a number", r.run("/tasks stop"), "/tasks stop 3")
 	check.Contains(t, "answer to an unknown number", r.run("/tasks stop 9"), "There is no task 9")
 	r.waitForSent("[Task 2 of one was stopped: Ada stopped it. What was asked: count]")

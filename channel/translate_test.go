@@ -62,9 +62,9 @@ func TestEveryTranslationIsUsed(t *testing.T) {
 		switch {
 		case command:
 			sentence = `Name: "` + name + `"`
-		case strings.HasPrefix(sentence, "No compaction was started: "), strings.HasPrefix(sentence, "Nothing was undone: "), strings.HasPrefix(sentence, "Summing up "), strings.HasPrefix(sentence, "Summed up "):
+		case strings.HasPrefix(sentence, "No compaction was started: "), strings.HasPrefix(sentence, "Nothing was undone: "), strings.HasPrefix(sentence, "Summarizing "), strings.HasPrefix(sentence, "Summarized "):
 			sentence, _, _ = strings.Cut(sentence, ": ") // assembled from parts
-			sentence, _, _ = strings.Cut(sentence, ". Go on")
+			sentence, _, _ = strings.Cut(sentence, ". Keep talking")
 		case strings.Contains(sentence, "the call of"):
 			sentence = "%s the call of %s with %s."
 		case strings.HasPrefix(sentence, "in %s, when"):
@@ -75,8 +75,8 @@ func TestEveryTranslationIsUsed(t *testing.T) {
 			sentence = "The budget %s is used up, so I cannot answer now."
 		case strings.HasSuffix(sentence, "and the last %d"):
 			sentence = " and the last %d"
-		case strings.HasPrefix(sentence, "I will keep that in mind"):
-			sentence = "I will keep that in mind, as memory %d"
+		case strings.HasPrefix(sentence, "I will remember that"):
+			sentence = "I will remember that, as memory %d"
 		}
 		check.Contains(t, "answer", said, sentence)
 	}

@@ -36,7 +36,7 @@ func (r *rig) compact() {
 	if err != nil || answer.Then == nil {
 		r.t.Fatalf("/compact: %+v, %v", answer, err)
 	}
-	if told := answer.Then(r.t.Context()); !strings.HasPrefix(told, "Summed up") {
+	if told := answer.Then(r.t.Context()); !strings.HasPrefix(told, "Summarized") {
 		r.t.Fatalf("/compact: %s", told)
 	}
 }
@@ -70,8 +70,8 @@ func TestUndo(t *testing.T) {
 	if view := r.promptText(); strings.Contains(view, "message-1 ") || !strings.Contains(view, "says summary 1") {
 		t.Fatalf("got prompt\n%s", view)
 	}
-	r.wantAnswer("/undo", "Taken back: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
-	r.wantAnswer("/context", "stack     empty", "taken back")
+	r.wantAnswer("/undo", "Undone: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
+	r.wantAnswer("/context", "stack     empty", "undone")
 	view := r.promptText()
 	check.Contains(t, "prompt", view, "message-1 ")
 	check.Lacks(t, "prompt", view, "says summary")
@@ -86,7 +86,7 @@ func TestUndo(t *testing.T) {
 	})
 	r.compact()
 	r.restart()
-	r.wantAnswer("/undo", "Taken back")
+	r.wantAnswer("/undo", "Undone")
 }
 
 func TestUndoDuringTurn(t *testing.T) {
@@ -103,7 +103,7 @@ func TestUndoDuringTurn(t *testing.T) {
 	slow = true
 	r.say("what was that?", true)
 	<-asked
-	r.wantAnswer("/undo", "Taken back") // immediately
+	r.wantAnswer("/undo", "Undone") // immediately
 	close(release)
 	r.waitForReplies()
 }
@@ -119,18 +119,18 @@ func TestPinCommands(t *testing.T) {
 	r.ask("The meeting is at nine.")
 	r.wantAnswer("/pin", "#3 is pinned", "The meeting is at nine.") // not the answer to it
 	r.wantAnswer("/pin #1", "#1 is pinned", "4711")
-	r.wantAnswer("/pin 1", "#1 is pinned already")
+	r.wantAnswer("/pin 1", "#1 is already pinned")
 	r.wantAnswer("/pin #99", "There is no message #99")
 	r.wantAnswer("/pin tea", "by its number")
-	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped: ", " tokens fit, for pins may take 1000 together")
-	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens together, 9", " and it needs ", "/unpin")
+	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped to ", " tokens, because pins may take 1000 in total")
+	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens in total, 9", " and it needs ", "/unpin")
 	list := r.wantAnswer("/pins", "of the 1000 tokens that pins may take", "4711", "(pinned by Ada, ", "clipped to ")
 	if n := strings.Count(list, "\n"); n != 3 {
 		t.Errorf("/pins has %d lines:\n%s", n, list)
 	}
 	r.wantAnswer("/unpin", "by its number")
 	r.wantAnswer("/unpin #7", "#7 is not pinned")
-	r.wantAnswer("/unpin #2", "#2 is pinned no longer")
+	r.wantAnswer("/unpin #2", "#2 is no longer pinned")
 	for i := range 10 {
 		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
 	}
@@ -159,8 +159,8 @@ func TestPinLimit(t *testing.T) {
 	}
 	r.wantAnswer("/pin #100", "#100 is pinned")
 	r.wantAnswer("/pin #101", "100 messages are pinned here", "/unpin")
-	r.wantAnswer("/pin #7", "#7 is pinned already")
-	r.wantAnswer("/unpin #7", "#7 is pinned no longer")
+	r.wantAnswer("/pin #7", "#7 is already pinned")
+	r.wantAnswer("/unpin #7", "#7 is no longer pinned")
 	r.wantAnswer("/pin #101", "#101 is pinned")
 }
 

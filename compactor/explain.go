@@ -34,7 +34,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay, as far as they fit into this%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
 		{"span_tokens", "", p.span(window), "one summary is prepared of so much" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
 		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
-		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "kept free for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
+		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "reserved for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
 		{"instructions", "", frameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},
 	}
 	if p.CompactAtTokens > 0 {

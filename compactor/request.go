@@ -14,15 +14,15 @@ const (
 	reasonShort     = "there is nothing old enough to summarize; the newest messages always stay as they are"
 	reasonLittle    = "what is older than the newest messages is too short; its summary would be no shorter"
 	reasonRunning   = "a compaction is running already"
-	reasonScheduled = "it is already scheduled, and begins when what runs now has ended"
+	reasonScheduled = "it is already scheduled, and starts once the running one has ended"
 	reasonEnd       = "the program is about to end: ask again when it is back"
 	reasonJust      = "it was just compacted, and nothing new can be summarized"
 	reasonSelfOff   = "compaction is switched off here; only people may ask for it"
-	reasonCooling   = "the last attempts came to nothing, so it is cooling down"
+	reasonCooling   = "the last attempts achieved nothing, so it is cooling down"
 	reasonOff       = "automatic compaction is switched off"
 	reasonSpared    = "the last compaction was undone; its messages stay as they are until the aggressive level or /compact"
 	reasonPaused    = "the last compactions freed too little, so automatic ones pause for a while"
-	reasonBackoff   = "the last attempt failed; the next one waits a little"
+	reasonBackoff   = "the last attempt failed; the next one comes a little later"
 )
 
 // Requested is a requested compaction. Neither of its functions may block.

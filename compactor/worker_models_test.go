@@ -122,7 +122,7 @@ func TestFailureOfBothModelsChangesNothing(t *testing.T) {
 	before := r.render()
 	e := r.compact("")
 	check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventFailed)
-	check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "refused the key")
+	check.Contains(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "rejected the API key")
 	check.Lacks(t, fmt.Sprintf("it ended as %+v e.Error", e), e.Error, "sk-")
 	check.Equal(t, "view", r.render(), before)
 	r.verify()

@@ -84,9 +84,9 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 
 func TestSlackTokenKinds(t *testing.T) {
 	for _, test := range []struct{ key, token, want string }{
-		{"bot_token", "xapp-hush", `bot_token: this is the app-level token, which is under "Basic Information"; the one that begins with xoxb- is wanted`},
+		{"bot_token", "xapp-hush", `bot_token: this is the app-level token, which is under "Basic Information"; the one that starts with xoxb- is needed`},
 		{"bot_token", "xoxp-hush", `bot_token: must begin with xoxb-: it is the Bot User OAuth Token`},
-		{"app_token", "xoxb-hush", `app_token: this is the Bot User OAuth Token, which is under "OAuth & Permissions"; the one that begins with xapp- is wanted`},
+		{"app_token", "xoxb-hush", `app_token: this is the Bot User OAuth Token, which is under "OAuth & Permissions"; the one that starts with xapp- is needed`},
 		{"app_token", "", `app_token: the file it names is empty`},
 	} {
 		file := filepath.Join(t.TempDir(), "token")
@@ -252,7 +252,7 @@ func TestOldNamesOfKeys(t *testing.T) {
 		s := check.Must(read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n"))(t)
 		check.Len(t, "warnings", s.Warnings, 1)
 		check.Equal(t, "line of the warning", s.Warnings[0].Line, 2)
-		check.Equal(t, "text of the warning", s.Warnings[0].Text, "door is called connector now")
+		check.Equal(t, "text of the warning", s.Warnings[0].Text, "door is now called connector")
 		if s.respondIn("slack:T1/C1") != channel.RespondAll || s.respondIn("discord:1/2") == channel.RespondAll {
 			t.Error("the binding applies to another place")
 		}

@@ -90,7 +90,7 @@ func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	model := cmp.Or(agent.Model, s.LLM.Model)
 	p, _, named := s.providerOf(model)
 	if named && agent.BaseURL != "" {
-		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q is one of provider %q, which has an address of its own; leave one of the two out", model, p.ID))
+		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q belongs to provider %q, which has its own address; leave one of the two out", model, p.ID))
 	}
 	if agent.Model != "" {
 		d.checkModel(path+".model", s, agent.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))

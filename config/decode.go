@@ -40,10 +40,10 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 		at := strings.TrimPrefix(path+"."+key, ".")
 		if name, old := renamedKeys[key]; old && fields[key] == (reflect.Value{}) && fields[name] != (reflect.Value{}) {
 			if _, both := src[name]; both {
-				d.problem(at, fmt.Sprintf("%s: it is the old name of %s, which is set, too: leave it out", key, name))
+				d.problem(at, fmt.Sprintf("%s: it is the old name of %s, which is also set: leave it out", key, name))
 				continue
 			}
-			d.warn(at, fmt.Sprintf("%s is called %s now", key, name))
+			d.warn(at, fmt.Sprintf("%s is now called %s", key, name))
 			src[name], key = src[key], name
 			line := d.lines[at]
 			at = strings.TrimPrefix(path+"."+key, ".")

@@ -47,7 +47,7 @@ func (d *decoder) checkHooks(s *Settings) {
 		case hooks.IsURL(target):
 			d.checkURL("hooks."+name, target[0], "https://example.com/cairn")
 			if u, err := url.Parse(target[0]); err == nil && u.User != nil {
-				d.problem("hooks."+name, name+": a password does not belong into an address; set secret, and check X-Cairn-Signature")
+				d.problem("hooks."+name, name+": a password does not belong in an address; set secret, and check X-Cairn-Signature")
 			}
 		}
 	}

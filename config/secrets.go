@@ -165,7 +165,7 @@ func checkSlackToken(token, prefix string, compatible bool) error {
 	}
 	for other, place := range slackPlaces {
 		if strings.HasPrefix(token, other) {
-			return fmt.Errorf("this is %s; the one that begins with %s is wanted: %s", place, prefix, slackPlaces[prefix])
+			return fmt.Errorf("this is %s; the one that starts with %s is needed: %s", place, prefix, slackPlaces[prefix])
 		}
 	}
 	if compatible {

@@ -150,7 +150,7 @@ func TestModelMistakes(t *testing.T) {
 		{"an agent's unknown provider", provider + "[[agents]]\nid = \"a\"\nmodel = \"acme/m\"", `:6: [agents.a]: model = "acme/m": there is no provider "acme"; there are openrouter; `},
 		{"a worker's unknown provider", provider + "[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"acme/m\"", `:7: [agents.a.compaction]: model = "acme/m": there is no provider "acme"`},
 		{"a provider and no model", provider + "[llm]\nmodel = \"openrouter/\"", `:5: [llm]: model = "openrouter/": names no model behind the provider`},
-		{"a provider and an address", provider + "[[agents]]\nid = \"a\"\nmodel = \"openrouter/m\"\nbase_url = \"http://s.test/v1\"", `:7: [agents.a]: base_url: model = "openrouter/m" is one of provider "openrouter", which has an address of its own`},
+		{"a provider and an address", provider + "[[agents]]\nid = \"a\"\nmodel = \"openrouter/m\"\nbase_url = \"http://s.test/v1\"", `:7: [agents.a]: base_url: model = "openrouter/m" belongs to provider "openrouter", which has its own address`},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want) })
 	}

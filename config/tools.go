@@ -145,7 +145,7 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 		d.problem(path+".command", `command, url, builtin: one of them says where the server is: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp", or builtin = "fetch"`)
 	}
 	if u, err := url.Parse(t.URL); err == nil && u.User != nil {
-		d.problem(path+".url", "url: a password does not belong into an address; put it into headers")
+		d.problem(path+".url", "url: a password does not belong in an address; put it into headers")
 	}
 	d.checkBuiltin(path, s, t)
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")

@@ -75,7 +75,7 @@ func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 
 // errEmptied rejects an empty file where there was content before: an editor leaves one on a full
 // disk, and it would admit everyone whom an access list excludes.
-var errEmptied = errors.New("it is empty; if that is intended, write a comment into it")
+var errEmptied = errors.New("it is empty; if that is intended, put a comment in it")
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 

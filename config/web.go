@@ -50,7 +50,7 @@ func (d *decoder) checkWeb(s *Settings) {
 		d.problem("web.listen", err.Error())
 	}
 	if token := d.checkSecret(s, "web.token", s.Web.Token, webTokenVariable); token != "" && len(token) < minTokenLength {
-		d.warn("web.token", fmt.Sprintf(`token: has fewer than %d characters, which can be guessed; "openssl rand -hex 32" makes a better one`, minTokenLength))
+		d.warn("web.token", fmt.Sprintf(`token: has fewer than %d characters, so it can be guessed; "openssl rand -hex 32" makes a better one`, minTokenLength))
 	}
 	for _, host := range s.Web.Hosts {
 		if host == "" || strings.ContainsAny(host, "/:@ ") {

@@ -17,10 +17,10 @@ import (
 // Answers for when a command has no text of its own.
 const (
 	textRefused    = "I do not answer here."
-	textFailed     = "That did not work just now. Please try again in a moment."
+	textFailed     = "That did not work. Please try again in a moment."
 	textDone       = "Done."
 	textExpired    = "I no longer know that list. Please run the command again."
-	textUnfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
+	textUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
 )
 
 // answerBody is the JSON of a message that answers an interaction.

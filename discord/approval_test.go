@@ -38,7 +38,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 	refused := r.Click(r.square, bob.ID, question.ID, allow)
 	r.until("a stranger is told", func() bool {
 		told := r.Interaction(refused.ID).Followups
-		return len(told) == 1 && strings.Contains(told[0].Content, "those who manage this place") && told[0].Flags&discordgo.MessageFlagsEphemeral != 0
+		return len(told) == 1 && strings.Contains(told[0].Content, "people who manage this place") && told[0].Flags&discordgo.MessageFlagsEphemeral != 0
 	})
 	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
 	r.Click(r.square, r.ann.ID, question.ID, allow)

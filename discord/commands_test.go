@@ -92,7 +92,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	}
 	direct := r.Direct(r.ann.ID).ID
 	i = r.answered(r.Slash(direct, r.ann.ID, "compact")) // alone with the bot she manages the place
-	if strings.Contains(i.Answer.Content, "those who manage") || i.Answer.Content == textFailed {
+	if strings.Contains(i.Answer.Content, "people who manage") || i.Answer.Content == textFailed {
 		t.Errorf("it answered %q", i.Answer.Content)
 	}
 }
@@ -127,7 +127,7 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	mods := r.Role(guild.ID, "mods", discordgo.PermissionManageMessages)
 	r.Permit(guild.ID, ben.ID, "Ben", discordgo.PermissionManageMessages, mods.ID)
 	r.start().registered()
-	const refused = "those who manage this place"
+	const refused = "people who manage this place"
 	check.Contains(t, "eve was answered", r.answered(r.Slash(place, eve.ID, "compact")).Answer.Content, refused)
 	check.Lacks(t, "ben was answered", r.answered(r.Slash(place, ben.ID, "compact")).Answer.Content, refused)
 	i := r.Slash(place, eve.ID, "pause")
@@ -199,7 +199,7 @@ func TestTheEndOfWhatACommandBeganReplacesItsAnswer(t *testing.T) {
 	i := r.Slash(direct, r.ann.ID, "compact")
 	r.until("the end of the compaction", func() bool {
 		a := r.Interaction(i.ID).Answer
-		return a != nil && strings.HasPrefix(a.Content, "Summed up")
+		return a != nil && strings.HasPrefix(a.Content, "Summarized")
 	})
 	r.Say(direct, r.ann.ID, "/compact")
 	r.until("an answer to the written command", func() bool { return len(r.sent(direct)) == 13 })

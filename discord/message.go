@@ -153,7 +153,7 @@ func number(id string) uint64 {
 // newer reports whether a was created after b. An invalid snowflake is older than any valid one.
 func newer(a, b string) bool { return number(a) > number(b) }
 
-// byAge orders ids, the oldest first.
+// byAge orders ids, oldest first.
 func byAge(a, b string) int { return cmp.Compare(number(a), number(b)) }
 
 // timeOf returns the time at which an id was created.

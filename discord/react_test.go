@@ -37,7 +37,7 @@ func (r *rig) tell(line string) {
 		r.t.Fatalf("%s: %q, handled %v, %v", line, answer.Text, handled, err)
 	}
 	if answer.Then != nil {
-		if text := answer.Then(r.ctx); !strings.HasPrefix(text, "Summed up") {
+		if text := answer.Then(r.ctx); !strings.HasPrefix(text, "Summarized") {
 			r.t.Fatalf("%s: %q", line, text)
 		}
 	}

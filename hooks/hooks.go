@@ -202,7 +202,7 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	v, outcome := Verdict{}, OK
 	switch {
 	case hook == Before && errors.Is(err, errVeto):
-		v = Verdict{Veto: true, Reason: clip(cmp.Or(verdictOf(said).Reason, "a hook said no"), maxReason)}
+		v = Verdict{Veto: true, Reason: clip(cmp.Or(verdictOf(said).Reason, "a hook refused it"), maxReason)}
 		outcome = Vetoed
 	case limited.Err() != nil && err != nil:
 		outcome = Timeout

@@ -72,7 +72,7 @@ func TestAProgramDecides(t *testing.T) {
 		"says anything":        {`echo hello`, Verdict{}, OK},
 		"forbids":              {`printf %s '{"reason": "not at\nnight", "focus": "x"}'; exit 10`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
 		"forbids in words":     {`echo "not at night"; echo "nor ever"; exit 10`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
-		"forbids silently":     {`exit 10`, Verdict{Veto: true, Reason: "a hook said no"}, Vetoed},
+		"forbids silently":     {`exit 10`, Verdict{Veto: true, Reason: "a hook refused it"}, Vetoed},
 		"fails":                {`echo '{"focus": "x"}'; echo broken >&2; exit 1`, Verdict{}, Failed},
 		"is killed":            {`kill -9 $$`, Verdict{}, Failed},
 		"hangs":                {`sleep 60`, Verdict{}, Timeout},

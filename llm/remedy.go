@@ -31,8 +31,8 @@ const messageKept = "Your message is saved; "
 // causes is the table; the first row that applies explains a failure.
 var causes = []cause{
 	{
-		ofKind(KindQuota), "the account of the model's server has no credit",
-		always("The account of the model's server has no credit, so I cannot answer. " + messageKept + "the bot's operator must add credit or raise the account's limit."),
+		ofKind(KindQuota), "the account at the model's provider has no credit left",
+		always("The account at the model's provider has no credit left, so I cannot answer. " + messageKept + "the bot's operator must add credit or raise the account's limit."),
 		func(e *Error) string {
 			return "add credit to the account, or raise its spending limit" + behindKey(e) + "; retries do not help"
 		},
@@ -48,57 +48,57 @@ var causes = []cause{
 	},
 	{
 		ofKind(KindRateLimited), "the model is overloaded",
-		always("The model is overloaded just now. " + messageKept + "ask again in a minute."),
+		always("The model is overloaded right now. " + messageKept + "ask again in a minute."),
 		always("the server limits the rate of requests: raise the account's rate limit, or lower calls_per_hour and workers"),
 	},
 	{
 		func(e *Error) bool {
 			return e.Kind == KindOverloaded && e.Status >= 500 && e.Status != 503 && e.Status != 529
 		},
-		"the model's server has trouble",
-		always("The model's server has trouble just now. " + messageKept + "ask again in a minute."),
+		"the model's server has problems",
+		always("The model's server has problems right now. " + messageKept + "ask again in a minute."),
 		always("look at the log or the status page of the server; the request was correct"),
 	},
 	{
 		ofKind(KindOverloaded), "the model is overloaded",
-		always("The model is overloaded just now. " + messageKept + "ask again in a minute."),
-		always("the server has too much to do: ask again later, or choose another model"),
+		always("The model is overloaded right now. " + messageKept + "ask again in a minute."),
+		always("the server is overloaded: ask again later, or choose another model"),
 	},
 	{
 		func(e *Error) bool { return errors.Is(e.Err, errLate) || errors.Is(e.Err, errSilent) }, "the model took too long",
 		always("The model took too long to answer. " + messageKept + "ask again in a minute."),
-		always("the server accepts requests and does not answer in time: look at its load, or choose a smaller model"),
+		always("the server accepts requests but does not answer in time: check its load, or choose a smaller model"),
 	},
 	{
 		ofKind(KindUnreachable), "the model cannot be reached",
-		always("I cannot reach the model just now. " + messageKept + "ask again in a minute."),
+		always("I cannot reach the model right now. " + messageKept + "ask again in a minute."),
 		func(e *Error) string {
 			return "start the server at " + cmp.Or(e.Where.Address, "the configured address") + ", or correct base_url; check the network and DNS"
 		},
 	},
 	{
 		ofKind(KindTruncated), "the model's answer broke off",
-		always("I cannot reach the model just now. " + messageKept + "ask again in a minute."),
+		always("I cannot reach the model right now. " + messageKept + "ask again in a minute."),
 		always("the server closed the connection before the end of the answer: look at its log, and at proxies before it"),
 	},
 	{
 		ofKind(KindFiltered), "the provider's filter withheld the answer",
-		always("The filter of the model's provider withheld the answer. " + messageKept + "ask again, perhaps in other words."),
+		always("The model provider's filter withheld the answer. " + messageKept + "ask again, perhaps in other words."),
 		always("rephrase the question, or change the content filter in the provider's account"),
 	},
 	{
-		ofKind(KindAuth), "the model's server refused the key",
+		ofKind(KindAuth), "the model's server rejected the API key",
 		func(e *Error) string {
 			key := cmp.Or(e.Where.Key, "the API key")
 			if e.Where.NoKey {
-				return "The model's server wants a key and I have none, so I cannot answer. " + messageKept + "the bot's operator must set " + key + "."
+				return "The model's server requires an API key and I have none, so I cannot answer. " + messageKept + "the bot's operator must set " + key + "."
 			}
-			return "The model's server refuses my key, so I cannot answer. " + messageKept + "the bot's operator must check " + key + "."
+			return "The model's server rejects my API key, so I cannot answer. " + messageKept + "the bot's operator must check " + key + "."
 		},
 		func(e *Error) string {
 			key := cmp.Or(e.Where.Key, "the API key")
 			if e.Where.NoKey {
-				return "set " + key + ": the server wants a key and there is none"
+				return "set " + key + ": the server requires a key and there is none"
 			}
 			return "check " + key + ": it is wrong, has expired, or may not use this model"
 		},
@@ -127,7 +127,7 @@ var causes = []cause{
 	},
 	{
 		func(e *Error) bool { return takesNoTools(e.Message) }, "the model's server takes no tools",
-		always("The model's server does not let the model use tools. " + messageKept + "the bot's operator finds the reason in the log."),
+		always("The model's server does not let the model call tools. " + messageKept + "the log tells the bot's operator why."),
 		always("choose a model that can call tools, or start the server so that it allows them (vLLM: --enable-auto-tool-choice; llama.cpp: --jinja)"),
 	},
 	{
@@ -137,8 +137,8 @@ var causes = []cause{
 	},
 	{
 		ofKind(KindBadRequest), "the model's server refused the request",
-		always("The model's server refused my request. " + messageKept + "the bot's operator finds the reason in the log."),
-		always("the server's words say what it does not take; try another wire, or `cairn doctor`"),
+		always("The model's server refused my request. " + messageKept + "the log tells the bot's operator why."),
+		always("the server's message says what it does not accept; try another wire, or run `cairn doctor`"),
 	},
 }
 

@@ -35,7 +35,7 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 	case err != nil:
 		return "", fmt.Errorf("the tool failed: %s", tokens.Clip(firstLine(err), 200))
 	case result.NeedsInput():
-		return "", errors.New("the tool asks for more input, which cannot be given here")
+		return "", errors.New("the tool asks for more input, which is not possible here")
 	}
 	text := tokens.Clip(resultText(result), c.MaxResultTokens)
 	if result.IsError {

@@ -69,7 +69,7 @@ func (p *program) Read(text []byte) (int, error) {
 	n, err := p.out.Read(text)
 	if p.writing.Load() && p.unread.Add(int64(n)) > maxUnread {
 		_ = p.in.Close()
-		return 0, errors.New("it speaks without an end, and does not read what it is sent")
+		return 0, errors.New("it writes without end, and does not read what it is sent")
 	}
 	return n, err
 }

@@ -104,9 +104,9 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 			j.drafts[i].sources = union(known.sources, d.sources)
 			j.drafts[i].supersedes = cmp.Or(d.supersedes, known.supersedes)
 			if d.supersedes != 0 {
-				return fmt.Sprintf("This was noted already; it supersedes memory %d now.", d.supersedes), nil
+				return fmt.Sprintf("This was already noted; it supersedes memory %d now.", d.supersedes), nil
 			}
-			return "This was noted already; nothing more is to be done.", nil
+			return "This was already noted; there is nothing more to do.", nil
 		}
 	}
 	if *left <= 0 {

@@ -54,15 +54,15 @@ func (s Saved) answer(wrong, hint string) string {
 	text := "Noted."
 	switch {
 	case s.Unwanted:
-		return fmt.Sprintf("People had this forgotten, as memory %d, and it is not brought back.", s.ID)
+		return fmt.Sprintf("People had this forgotten, as memory %d, so it is not saved again.", s.ID)
 	case s.Fresh && s.Superseded != 0:
 		text = fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
 	case s.Fresh:
 		text += hint
 	case s.Other:
-		text = fmt.Sprintf("This was known already in other words, as memory %d: %q. Nothing more is to be done.", s.ID, s.Content)
+		text = fmt.Sprintf("This was already known in other words, as memory %d: %q. There is nothing more to do.", s.ID, s.Content)
 	default:
-		text = fmt.Sprintf("This was known already, as memory %d; nothing more is to be done.", s.ID)
+		text = fmt.Sprintf("This was already known, as memory %d; there is nothing more to do.", s.ID)
 	}
 	if !s.Fresh && s.Superseded != 0 {
 		text += fmt.Sprintf(" It supersedes memory %d now.", s.Superseded)

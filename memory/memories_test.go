@@ -160,7 +160,7 @@ func TestModelSavesFromRunningTurn(t *testing.T) {
 	}
 	answer, err = storetest.Call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
 	check.NoError(t, err)
-	check.Contains(t, "imported again", answer, "known already")
+	check.Contains(t, "imported again", answer, "already known")
 	check.Len(t, "reported", told, 1)
 	if m, _, err := memory.In(c.Store()).Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
 		t.Errorf("the same message confirms it: %+v, %v", m, err)

@@ -46,7 +46,7 @@ type Part = search.Part
 // maxFound is the most messages that one question finds.
 const maxFound = 1000
 
-// Recall returns the messages about what q asks, the best first; of equally good ones the newer
+// Recall returns the messages about what q asks, best first; of equally good ones the newer
 // first. It finds a message by its own words and by those just before and after it. Results of
 // the bot's own memory tools are not found again. The cost of a question is bounded, however long
 // the conversation is.

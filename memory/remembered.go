@@ -31,7 +31,7 @@ func newest(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 		"SELECT id FROM memories WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")], args...)
 }
 
-// ranked selects memories by a query, the best first; of equally good ones the newer first.
+// ranked selects memories by a query, best first; of equally good ones the newer first.
 func ranked(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 	x := termIndex{tx: tx, in: in, table: "memory_terms", document: "memory", spoken: "true"}
 	x.within, x.args = in.where()

@@ -50,7 +50,7 @@ type candidate struct {
 }
 
 // similar finds memories in a state, about the same person as a draft, that have at least a given
-// share of its terms, the oldest first.
+// share of its terms, oldest first.
 func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) ([]candidate, error) {
 	ids, err := sharingTerms(c, tx, d, share)
 	if err != nil {

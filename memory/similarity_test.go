@@ -119,7 +119,7 @@ func TestSaveReportsKnownFact(t *testing.T) {
 		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
 		answer, err := storetest.Call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`)
 		check.NoError(t, err)
-		check.Equal(t, "answer", answer, fmt.Sprintf(`This was known already in other words, as memory %d: "The standup meets at 9 in the kitchen". Nothing more is to be done.`, old.ID))
+		check.Equal(t, "answer", answer, fmt.Sprintf(`This was already known in other words, as memory %d: "The standup meets at 9 in the kitchen". There is nothing more to do.`, old.ID))
 		answer, err = storetest.Call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`)
 		check.NoError(t, err)
 		check.Equal(t, "answer", answer, fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID))
@@ -148,7 +148,7 @@ func TestSaveReportsKnownFact(t *testing.T) {
 			answer := check.Must(storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more)))(t)
 			return answer
 		}
-		check.Contains(t, "answer", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("known already, as memory %d", old.ID))
+		check.Contains(t, "answer", save("The standup meets at 9 in the kitchen", ""), fmt.Sprintf("already known, as memory %d", old.ID))
 		check.Contains(t, "answer", save("The standup meets at 10 in the kitchen", ""), fmt.Sprintf("Memory %d says", old.ID))
 		check.Contains(t, "result", save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)), fmt.Sprintf("supersedes memory %d now", old.ID))
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)

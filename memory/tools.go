@@ -155,7 +155,7 @@ func runRecall(c *store.Conversation, ctx context.Context, arguments json.RawMes
 	return fitting(o, &answer.Messages, func() any { return answer })
 }
 
-// fitting returns an answer with as many of its results, the best first, as fit the budget, but
+// fitting returns an answer with as many of its results, best first, as fit the budget, but
 // at least one: search results must not push the conversation out of a small window.
 func fitting[T any](o ToolOptions, results *[]T, answer func() any) (string, error) {
 	for {

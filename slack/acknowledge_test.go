@@ -120,7 +120,7 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	r.ask(general, ann, 1)
 	repair := r.breakDisk()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-	const told = "I cannot store your message at the moment. I keep trying, and answer when I have it."
+	const told = "I cannot store your message right now. I will keep trying, and answer once I have it."
 	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
 	r.eventually("the event of that message is acknowledged", func() bool {
 		return slices.ContainsFunc(r.w.Deliveries(), func(d slacktest.Delivery) bool {

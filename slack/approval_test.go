@@ -32,7 +32,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 	r.w.Press(general, question.TS, ann, actionPrefix+"allow")
 	r.eventually("a stranger is told", func() bool {
 		told := r.private(general, ann)
-		return len(told) == 1 && strings.Contains(told[0].Shown(), "those who manage this place")
+		return len(told) == 1 && strings.Contains(told[0].Shown(), "people who manage this place")
 	})
 	if len(box.Called()) > 0 || !strings.Contains(r.own(general)[0].Shown(), "May I call") {
 		t.Fatalf("a stranger allows a call: %q", r.own(general)[0].Shown())

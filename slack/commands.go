@@ -18,7 +18,7 @@ import (
 const (
 	textRefused = "I do not answer here."
 	textFailed  = "That did not work; the reason is in my log. Please try again later."
-	textUnknown = "I know no such command. These are the ones I know:"
+	textUnknown = "There is no such command. These are the ones I know:"
 )
 
 // command is one command, and the person who sent it.

@@ -100,9 +100,9 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	}
 	tell("remember the note says /stop and /cairn")
 	for text, want := range map[string]string{
-		"help": "/cairn compact [focus]", "expand": "/cairn expand 12", "forget": "/cairn forget me is", "forget me": "/cairn forget me yes",
-		"pins": "/cairn pin #12", "optout": "/cairn optout off reverts this", "remember": "/cairn remember the", "settings": "/cairn settings is for those",
-		"unpin": "/cairn unpin is for those", "recall": "/cairn recall when", "memories": "the note says /stop and /cairn",
+		"help": "/cairn compact [focus]", "expand": "/cairn expand 12", "forget": "/cairn forget me deletes", "forget me": "/cairn forget me yes",
+		"pins": "/cairn pin #12", "optout": "/cairn optout off reverts this", "remember": "/cairn remember the", "settings": "/cairn settings is only for people",
+		"unpin": "/cairn unpin is only for people", "recall": "/cairn recall when", "memories": "the note says /stop and /cairn",
 	} {
 		got := tell(text)
 		if !strings.Contains(got, want) || text != "memories" && bare.MatchString(got) {
@@ -122,11 +122,11 @@ func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
 	r.w.Command(general, ann, "/cairn", "pause")
-	check.Equal(t, "/cairn pause says", r.told(general, ann, 1).Shown(), "/cairn pause is for those who manage this place. Ask one of them.")
+	check.Equal(t, "/cairn pause says", r.told(general, ann, 1).Shown(), "/cairn pause is only for people who manage this place. Ask one of them.")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
-	check.Contains(t, "/pause says", r.told(general, ann, 2).Shown(), "pause is for those who manage")
+	check.Contains(t, "/pause says", r.told(general, ann, 2).Shown(), "pause is only for people who manage")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
-	if m := r.told(general, ann, 3); m.Thread != root || !strings.Contains(m.Shown(), "/pause is for those who manage") {
+	if m := r.told(general, ann, 3); m.Thread != root || !strings.Contains(m.Shown(), "/pause is only for people who manage") {
 		t.Errorf("/pause in a thread: %+v", m)
 	}
 	for _, m := range r.own(general) {
@@ -150,7 +150,7 @@ func TestACommandAsAMessage(t *testing.T) {
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the door is green"})
 	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
-	if m := r.own(general)[0]; m.Thread != root || !strings.Contains(m.Text, "I will keep that in mind") {
+	if m := r.own(general)[0]; m.Thread != root || !strings.Contains(m.Text, "I will remember that") {
 		t.Errorf("got %+v", m)
 	}
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
@@ -222,7 +222,7 @@ func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
 	r.eventually("it is answered", func() bool { return len(r.private(dm, ann)) == 1 })
 	r.eventually("the end takes the place of the answer", func() bool {
 		m := r.private(dm, ann)
-		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summed up")
+		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summarized")
 	})
 }
 
@@ -240,7 +240,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the roof is red"})
 			r.eventually("so is the next", func() bool {
 				own := r.own(general)
-				return len(own) > 1 && strings.Contains(own[len(own)-1].Text, "keep that in mind")
+				return len(own) > 1 && strings.Contains(own[len(own)-1].Text, "I will remember that")
 			})
 			r.eventually("the queue is empty", func() bool { return len(r.own(general)) == 2 })
 		})

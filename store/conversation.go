@@ -69,7 +69,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 		ORDER BY id`)
 }
 
-// Known returns the names of all conversations, the newest first.
+// Known returns the names of all conversations, newest first.
 func (s *Store) Known(ctx context.Context) ([]string, error) {
 	return s.names(ctx, "SELECT name FROM conversations ORDER BY id DESC")
 }

@@ -185,7 +185,7 @@ func (c *Conversation) task(tx *Tx) (Task, error) {
 	return First(c.In(tx).Tasks("t.id = ?", c.id))
 }
 
-// Open returns the conversation's open tasks, the oldest first.
+// Open returns the conversation's open tasks, oldest first.
 func (ts Tasks) Open(ctx context.Context) ([]Task, error) {
 	return View(ctx, ts.c, "read the open tasks", func(tx *Tx) ([]Task, error) {
 		return ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open'", ts.c.id)

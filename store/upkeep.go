@@ -67,7 +67,7 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 	return due, err
 }
 
-// List returns the files of the automatic backups, the newest first.
+// List returns the files of the automatic backups, newest first.
 func (b Backups) List() (files []string, err error) {
 	entries, err := os.ReadDir(b.Dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -59,7 +59,7 @@ func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 	if err := e.loop(ctx, hub); err != nil {
 		return err
 	}
-	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.dimmed("finishing what still runs; Ctrl-C leaves immediately")) })
+	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately")) })
 	defer patience.Stop()
 	return hub.Drain(ctx)
 }

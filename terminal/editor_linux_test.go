@@ -103,7 +103,7 @@ func TestEditorCommands(t *testing.T) {
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
 		k.shows(t, "Ada moved to Turin in May.\r", "you said Ada")
-		k.shows(t, "/recap\r", "one\nmoment.")
+		k.shows(t, "/recap\r", "one moment.")
 		k.screen.wait(t, "Made without a model")
 	})
 	t.Run("a slash shows the commands and their help, and Tab completes", func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestEditorKeys(t *testing.T) {
 		k.shows(t, "hello\r", "Seventeen harbour lanterns illuminate\nwindswept promontories.")
 		k.connector.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
 		k.screen.wait(t, "Seventeen harbour lanterns are\nextinguished")
-		k.shows(t, "/context\r", "0 head, 70 messages, 1000 kept free for\nthe reply")
+		k.shows(t, "/context\r", "0 head, 70 messages, 1000 reserved for\nthe reply")
 	})
 	t.Run("Home, End and Delete do what they say, whatever the terminal sends for them", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
@@ -185,7 +185,7 @@ func TestEditorKeys(t *testing.T) {
 		k.screen.wait(t, "you said hi\n") // the store was read at the start
 		k.lose(t)
 		k.shows(t, "hello\r", "was not accepted. Send it again later.")
-		k.shows(t, "/context\r", "That could not be done just now.")
+		k.shows(t, "/context\r", "That cannot be done right now.")
 		k.typed(t, "\x03") // exits: no answer is pending
 		check.NoError(t, k.end(t))
 		k.logged.wait(t, "database is closed")

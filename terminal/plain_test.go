@@ -50,7 +50,7 @@ func TestPlain(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "internal words"}
 		})
-		if s.out.String() != "" || !strings.Contains(s.err.String(), "refuses my key") || strings.Contains(s.err.String(), "internal") {
+		if s.out.String() != "" || !strings.Contains(s.err.String(), "rejects my API key") || strings.Contains(s.err.String(), "internal") {
 			t.Errorf("output %q, errors %q", s.out, s.err)
 		}
 	})

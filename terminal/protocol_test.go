@@ -192,7 +192,7 @@ func TestProtocolFailures(t *testing.T) {
 			p.handle(t.Context(), s.hub, r)
 		}
 		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
-{"type":"error","channel":"general","to":["1"],"text":"That could not be done just now. Try it again later."}
+{"type":"error","channel":"general","to":["1"],"text":"That cannot be done right now. Try again later."}
 `
 		check.Equal(t, "the output", s.out.String(), want)
 		s.logged.wait(t, "database is closed")
@@ -269,7 +269,7 @@ func TestProtocolOrder(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	for command, want := range map[string]string{"/stop": "Stopped.", "/pause": "I am silent here until /resume."} {
+	for command, want := range map[string]string{"/stop": "Stopped.", "/pause": "I am paused here until /resume."} {
 		t.Run(command+" acts at once", func(t *testing.T) {
 			in, write := io.Pipe()
 			s := open(t, Options{In: in, JSON: true}, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {

@@ -72,10 +72,10 @@ func decode(text string) (r request, err error) {
 	var fields map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(text))
 	if err := dec.Decode(&fields); err != nil {
-		return r, fmt.Errorf("this is no JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return r, fmt.Errorf("this is not JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return r, errors.New("something follows the JSON object: one object a line")
+		return r, errors.New("there is text after the JSON object: send one object per line")
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) { // all keys, because the error response contains id and channel
 		if wrong := r.set(key, fields[key]); err == nil {
@@ -125,7 +125,7 @@ func (p *protocol) complete(r *request) (err error) {
 		return err
 	}
 	if strings.ContainsRune(r.ID, utf8.RuneError) { // several invalid ids would become the same
-		return errors.New("id must be valid UTF-8 text: it has something in it that is none, and reads as U+FFFD")
+		return errors.New("id must be valid UTF-8: it contains bytes that are not, which would become U+FFFD")
 	}
 	if r.ID == "" {
 		r.ID = rand.Text()
@@ -141,7 +141,7 @@ func (p *protocol) complete(r *request) (err error) {
 	}
 	t, err := parseTyped(r.Text)
 	if t.quit {
-		err = errors.New("/quit is for people at a terminal: close the input to leave")
+		err = errors.New("/quit is for people at a terminal: close the input instead")
 	}
 	if err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 func TestProtocolRefusals(t *testing.T) {
 	for _, test := range []struct{ name, line, want string }{
 		{"no JSON", `hello`, `"channel":"general","to":[],"text":"line 1: a line must be one JSON object, as {\"text\": \"hello\"}"`},
-		{"half an object", `{"text":"a`, `"text":"line 1: this is no JSON: unexpected EOF"`},
+		{"half an object", `{"text":"a`, `"text":"line 1: this is not JSON: unexpected EOF"`},
 		{"a list", `[1]`, `a line must be one JSON object`},
 		{"null", `null`, `a line must be one JSON object`},
-		{"two objects", `{"text":"a"}{"text":"b"}`, `something follows the JSON object`},
+		{"two objects", `{"text":"a"}{"text":"b"}`, `there is text after the JSON object`},
 		{"no text", `{"id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: text is missing or empty"`},
 		{"an empty text", `{"text":"  "}`, `"channel":"general","to":[],"text":"line 1: text is missing or empty`},
 		{"an unknown key", `{"text":"a","id":"7","colour":1}`, `"to":["7"],"text":"line 1: unknown key \"colour\": there are channel, user, text, id, time, mention, dm and compaction"`},
@@ -25,8 +25,8 @@ func TestProtocolRefusals(t *testing.T) {
 		{"no time", `{"text":"a","time":"yesterday"}`, `time must be a text like 2026-01-31T15:04:05Z`},
 		{"a time that is a number", `{"text":"a","time":5}`, `time must be a text like 2026-01-31T15:04:05Z`},
 		{"a time nobody lives in", `{"text":"a","time":"0001-01-01T00:00:00Z"}`, `time must lie between`},
-		{"an id that is half a letter", `{"text":"a","id":"x\ud800"}`, `id must be valid UTF-8 text`},
-		{"an id of bytes that are no text", `{"text":"a","id":"x` + "\xff" + `"}`, `id must be valid UTF-8 text`},
+		{"an id that is half a letter", `{"text":"a","id":"x\ud800"}`, `id must be valid UTF-8`},
+		{"an id of bytes that are no text", `{"text":"a","id":"x` + "\xff" + `"}`, `id must be valid UTF-8`},
 		{"an id that is very long", `{"text":"a","id":"` + strings.Repeat("i", 5000) + `"}`, `"to":["` + strings.Repeat("i", maxEcho) + `…"]`},
 		{"a channel that is very long", `{"text":"a","channel":"` + strings.Repeat("c", 5000) + `"}`, `"channel":"` + strings.Repeat("c", maxEcho) + `…","to"`},
 		{"a channel that cannot be named", `{"text":"a","channel":"a\nb"}`, `the name of the channel`},

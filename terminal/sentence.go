@@ -17,10 +17,10 @@ type sentence string
 func (s sentence) Error() string { return string(s) }
 
 const (
-	diskFull = sentence("The disk is full. Your message was not taken; make room and send it again.")
+	diskFull = sentence("The disk is full. Your message was not accepted; make room and send it again.")
 	replaced = sentence("My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again.")
 	notSaved = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
-	notDone  = sentence("That could not be done just now. Try it again later.")
+	notDone  = sentence("That cannot be done right now. Try again later.")
 )
 
 // disk tracks whether messages can be saved. The log gets one entry when saving starts to fail, and

@@ -53,7 +53,7 @@ func status(event channel.Event) string {
 	case "failed": // the error text says that nothing was lost
 		return "· could not summarize " + span + ": " + event.Error
 	case "undone":
-		return "· took back the summary of " + span
+		return "· undid the summary of " + span
 	}
 	return ""
 }

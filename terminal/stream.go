@@ -61,7 +61,7 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 func (s *stream) Cancel() {
 	rows := ""
 	if s.shown != "" {
-		rows = s.editor.dimmed("[this answer broke off]")
+		rows = s.editor.dimmed("[this answer was interrupted]")
 	}
 	_ = s.editor.writeReply(rows, true)
 	s.shown = ""

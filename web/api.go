@@ -36,8 +36,8 @@ type param struct{ name, text string }
 
 // Parameters of several routes.
 var (
-	limitParam  = param{"limit", "at most so many, 1 to 200 (50)"}
-	offsetParam = param{"offset", "skip the first so many"}
+	limitParam  = param{"limit", "at most this many, 1 to 200 (50)"}
+	offsetParam = param{"offset", "skip this many"}
 	sinceParam  = param{"since", "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
 	beforeParam = param{"before", "only messages with a smaller seq"}
 )
@@ -50,7 +50,7 @@ func (s *Server) routes() []route {
 			query: []param{
 				{"q", "a question or words; required"},
 				{"conversation", "its name; required"},
-				{"as", "who asks, by name: \"I\" is them"},
+				{"as", "name of the person who asks, whom \"I\" means"},
 				sinceParam, limitParam,
 			}, answers: map[int]any{200: recalled{}},
 		},
@@ -60,7 +60,7 @@ func (s *Server) routes() []route {
 		},
 		{
 			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events: turn, usage, compaction, memory, incident, reset", handle: s.watch, stream: true,
-			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, with commas between: " + strings.Join(allKinds, ", ")}},
+			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")}},
 		},
 		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
 	})
@@ -146,7 +146,7 @@ func decode(r *http.Request, into any) error {
 	decoder.DisallowUnknownFields()
 	err = decoder.Decode(into)
 	if err == nil && decoder.More() {
-		err = errors.New("there is more behind the object")
+		err = errors.New("there is text after the object")
 	}
 	return bodyProblem(err)
 }
@@ -224,7 +224,7 @@ func page(r *http.Request) (limit, offset int, err error) {
 
 // Parameters of lists that are usually short: without them the whole list is returned.
 var (
-	anyLimitParam = param{"limit", "at most so many (all)"}
+	anyLimitParam = param{"limit", "at most this many (all)"}
 	cutParams     = []param{anyLimitParam, offsetParam}
 )
 

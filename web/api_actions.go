@@ -30,15 +30,15 @@ func (s *Server) actionRoutes() []route {
 			body: compactBody{}, answers: jobs,
 		},
 		{method: "POST", path: one + "/undo", summary: "Undo what was applied last; memories stay", handle: s.in(s.undo), answers: map[int]any{200: jobAnswer{}, 409: nil}},
-		{method: "POST", path: one + "/new", summary: "Start a new session; the old one is summarized: 202 if it begins after what waits to be answered", handle: s.in(s.newSession), answers: done(200, 202)},
-		{method: "POST", path: one + "/pause", summary: "Call no model in it until it is resumed; messages are still saved", handle: s.in(s.pause), answers: done(200)},
+		{method: "POST", path: one + "/new", summary: "Start a new session; the old one is summarized: 202 if it starts once the earlier messages are answered", handle: s.in(s.newSession), answers: done(200, 202)},
+		{method: "POST", path: one + "/pause", summary: "Call no model until it is resumed; messages are still saved", handle: s.in(s.pause), answers: done(200)},
 		{method: "POST", path: one + "/resume", summary: "Answer again", handle: s.in(s.resume), answers: done(200)},
 		{
-			method: "POST", path: one + "/approvals/{code}", summary: "Allow a call of a tool that waits, or not; 404 if it waits no more", handle: s.in(s.approve),
+			method: "POST", path: one + "/approvals/{code}", summary: "Allow or deny a tool call that waits; 404 if it no longer does", handle: s.in(s.approve),
 			body: approveBody{}, answers: done(200),
 		},
 		{
-			method: "PUT", path: one + "/settings", summary: "Set values, all or none: {\"background_threshold\": 0.7, \"focus\": null}; null takes one back", handle: s.in(s.putSettings),
+			method: "PUT", path: one + "/settings", summary: "Set values, all or none: {\"background_threshold\": 0.7, \"focus\": null}; null resets one", handle: s.in(s.putSettings),
 			body: map[string]any{}, answers: map[int]any{200: settingsAnswer{}, 422: nil},
 		},
 	}
@@ -130,7 +130,7 @@ func (s *Server) approve(w http.ResponseWriter, r *http.Request, c *store.Conver
 	}
 	words, ok := s.operator.Approve(c.Name(), r.PathValue("code"), config.WebOwner, *b.Allow)
 	if !ok {
-		return problem(http.StatusNotFound, "This call does not wait for an answer, or no more.")
+		return problem(http.StatusNotFound, "This call is not waiting for an answer, or no longer.")
 	}
 	return answer(w, http.StatusOK, doneAnswer{Done: true, Reason: words})
 }
@@ -146,9 +146,9 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *store.Con
 	case err != nil:
 		return err
 	case !wanted:
-		return answer(w, http.StatusOK, doneAnswer{Reason: "nothing was said since the last beginning"})
+		return answer(w, http.StatusOK, doneAnswer{Reason: "nothing has been said since the session began"})
 	case later:
-		return answer(w, http.StatusAccepted, doneAnswer{true, "it begins when the earlier messages are answered"})
+		return answer(w, http.StatusAccepted, doneAnswer{true, "it starts once the earlier messages are answered"})
 	}
 	return answer(w, http.StatusOK, doneAnswer{Done: true})
 }

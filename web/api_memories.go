@@ -17,7 +17,7 @@ func (s *Server) memoryRoutes() []route {
 	const one = "/api/memories/{id}"
 	return []route{
 		{
-			method: "GET", path: "/api/memories", summary: "List memories, the newest first; with q the best first", handle: s.listMemories,
+			method: "GET", path: "/api/memories", summary: "List memories, newest first; with q the best first", handle: s.listMemories,
 			query: []param{
 				{"q", "search for these words"},
 				{"conversation", "only those of this one, by name"},
@@ -30,7 +30,7 @@ func (s *Server) memoryRoutes() []route {
 			}, answers: map[int]any{200: memoryList{}},
 		},
 		{
-			method: "POST", path: "/api/memories", summary: "Remember something: 201, or 200 if it was known", handle: s.createMemory,
+			method: "POST", path: "/api/memories", summary: "Remember something: 201, or 200 if it was already known", handle: s.createMemory,
 			body: memoryNew{}, answers: map[int]any{200: memory.Details{}, 201: memory.Details{}, 409: nil, 422: nil},
 		},
 		{method: "GET", path: one, summary: "A memory, the messages it came from, and what superseded what", handle: s.showMemory, answers: map[int]any{200: memory.Details{}}},
@@ -119,7 +119,7 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
 	case saved.Unwanted:
-		return problem(http.StatusConflict, "People had this forgotten, as memory %d, and it is not brought back.", saved.ID)
+		return problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
 	}
 	status := http.StatusOK
 	if saved.Fresh {
@@ -132,7 +132,7 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 // memoryPatch is a change of a memory.
 type memoryPatch struct {
 	Content *string `json:"content,omitempty" jsonschema:"another text; its sources stay"`
-	Pinned  *bool   `json:"pinned,omitempty" jsonschema:"true: it neither ends nor fades"`
+	Pinned  *bool   `json:"pinned,omitempty" jsonschema:"true: it neither expires nor fades"`
 	State   string  `json:"state,omitempty" jsonschema:"forgotten: it is not recalled any more; active: it is again"`
 }
 
@@ -174,7 +174,7 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	case badText:
 		return problem(http.StatusUnprocessableEntity, "%v.", wrong)
 	case errors.Is(err, memory.ErrSaid):
-		return problem(http.StatusConflict, "Another memory says the same by now.")
+		return problem(http.StatusConflict, "Another memory now says the same.")
 	case otherState:
 		return problem(http.StatusConflict, "The memory is %s: this cannot be done with it.", state.State)
 	case err != nil:

@@ -13,7 +13,7 @@ import (
 func (s *Server) messageRoutes() []route {
 	return []route{{
 		method: "POST", path: "/api/conversations/{name}/messages", handle: s.postMessage,
-		summary: "Say something, or run a command, in a conversation of this address, web:NAME, which may be new: 202 when the message is on disk; 200 with a command's answer",
+		summary: "Send a message or a command to a web conversation, web:NAME, which may be new: 202 once the message is on disk; 200 with a command's answer",
 		body:    messageNew{}, answers: map[int]any{200: messageTaken{}, 202: messageTaken{}, 400: nil, 409: nil, 422: nil},
 	}}
 }
@@ -35,7 +35,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
-		return problem(http.StatusConflict, "Messages can be sent to conversations of this address only: %s:general. In others, people write where they are.", config.WebName)
+		return problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
 	}
 	if !isChatName(chat) {
 		return errName

@@ -86,7 +86,7 @@ func (s *Server) guess(r *http.Request, token string) error {
 		return nil
 	}
 	guesses.wait()
-	return problem(http.StatusUnauthorized, "The token is wrong. It is the one of CAIRN_WEB_TOKEN or [web] token.")
+	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
 }
 
 // wantsPage reports whether a browser requests a page, as opposed to a program that requests data.

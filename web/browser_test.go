@@ -120,15 +120,15 @@ func TestClicksInBrowser(t *testing.T) {
 	b.click(`form[action$="/compact"] button`)
 	b.shows(".flash")
 	r.idle(here)
-	b.submits(`form[action$="/pause"] button`, "silent here")
-	b.submits(`form[action$="/resume"] button`, "answers here again")
+	b.submits(`form[action$="/pause"] button`, "paused here")
+	b.submits(`form[action$="/resume"] button`, "answering here again")
 
 	b.open(p + "/settings")
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
 	b.sees("#preview thead", "background_threshold=0.6")
 	b.shows("#preview svg")
 	b.submits(`button[formmethod=post]`, "background_threshold = 0.6")
-	b.submits(`button[value=background_threshold]`, "is taken back")
+	b.submits(`button[value=background_threshold]`, "is reset")
 
 	b.open("/memories?q=tea")
 	b.click(".memories a")

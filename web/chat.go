@@ -112,7 +112,7 @@ func (v *visit) chatName() (string, error) {
 	return name, nil
 }
 
-var errName = bad("A conversation's name has letters, digits, blanks, dots, dashes and underscores: at most 64.")
+var errName = bad("A conversation's name may have at most 64 letters, digits, spaces, dots, dashes and underscores.")
 
 // chatForm delivers a message or runs a command, and responds after the message is on disk. A known
 // message id is not delivered again, so resubmitting the form is harmless.

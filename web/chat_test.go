@@ -33,8 +33,8 @@ func TestChat(t *testing.T) {
 	for text, want := range map[string]string{
 		"/context":  "messages",
 		"//context": "",
-		"/pause":    "silent",
-		"/resume":   "answer again",
+		"/pause":    "I am paused here",
+		"/resume":   "answering again",
 	} {
 		status, got := r.post("/chat/general", url.Values{"id": {"id" + text}, "text": {text}})
 		check.Equal(t, text, status, 303)

@@ -132,11 +132,11 @@ func changeProblem(err error, at string) error {
 	var gone *noAnswerError
 	switch {
 	case errors.As(err, &gone) && !gone.sent():
-		return fmt.Errorf("nothing was changed: no bot answers at %s; start it with \"cairn run\" and call again (reading works without it)", at)
+		return fmt.Errorf("nothing was changed: no bot answers at %s; start it with \"cairn run\" and try again (reading works without it)", at)
 	case errors.As(err, &gone):
-		return fmt.Errorf("the bot at %s gave no answer: look whether the change was made before you call again", at)
+		return fmt.Errorf("the bot at %s gave no answer: check whether the change was made before you try again", at)
 	case statusOf(err) == http.StatusUnauthorized:
-		return fmt.Errorf("nothing was changed: the bot at %s refuses the token; set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has, and restart this server", at)
+		return fmt.Errorf("nothing was changed: the bot at %s rejects the token; set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has, and restart this server", at)
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func answerOf(status int, text []byte) (json.RawMessage, error) {
 	p := &Problem{}
 	switch err := json.Unmarshal(text, p); {
 	case status < 400: // a redirect: the path is not clean
-		return nil, problem(http.StatusNotFound, "There is nothing of that name or number.")
+		return nil, problem(http.StatusNotFound, "There is nothing with that name or number.")
 	case err != nil || p.Detail == "":
 		return nil, errors.New(http.StatusText(status))
 	}

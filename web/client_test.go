@@ -29,7 +29,7 @@ func TestBotFirst(t *testing.T) {
 			writeJSON(w, p.Status, "application/problem+json", p)
 		}, "Gone.", "Gone."},
 		{"another program at the address", http.NotFound, `"database"`, "Not Found"},
-		{"a connection that ends", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, `"database"`, "look whether the change was made"},
+		{"a connection that ends", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, `"database"`, "check whether the change was made"},
 		{"nothing at the address", nil, `"database"`, "nothing was changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func kindsOf(r *http.Request) ([]string, error) {
 	kinds := strings.Split(text, ",")
 	for _, kind := range kinds {
 		if !slices.Contains(allKinds, kind) {
-			return nil, bad("kinds = %q: must be some of %s, with commas between.", text, strings.Join(allKinds, ", "))
+			return nil, bad("kinds = %q: must be one or more of %s, separated by commas.", text, strings.Join(allKinds, ", "))
 		}
 	}
 	return kinds, nil
@@ -72,7 +72,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 	}
 	watcher, missed, reset, ok := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
 	if !ok {
-		return problem(http.StatusServiceUnavailable, "%d clients watch already. Close some.", maxWatchers)
+		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
 	}
 	defer s.o.Events.unwatch(watcher)
 	out := stream{w, http.NewResponseController(w), s.o.Events}

@@ -140,7 +140,7 @@ func (m mcpTools) readers() {
 	addTool[inRecall, recalled](m, readsOnly, "recall", "Search the messages and memories of a conversation, best first.", func(in inRecall) call {
 		return call{method: http.MethodGet, path: "/api/recall", query: query("q", in.Query, "conversation", in.Conversation, "as", in.As, "limit", in.Limit)}
 	})
-	addTool[inMemories, memoryList](m, readsOnly, "memory_list", "List what the bot remembers, the newest first.", func(in inMemories) call { return in.call("") })
+	addTool[inMemories, memoryList](m, readsOnly, "memory_list", "List what the bot remembers, newest first.", func(in inMemories) call { return in.call("") })
 	addTool[inSearch, memoryList](m, readsOnly, "memory_search", "Search what the bot remembers, best first.", func(in inSearch) call { return in.call(in.Query) })
 	addTool[inID, memory.Details](m, readsOnly, "memory_show", "Show a memory, the messages it came from, and what superseded what.", func(in inID) call {
 		return ofMemory(http.MethodGet, in.ID, nil)
@@ -170,7 +170,7 @@ func (m mcpTools) writers() {
 	addTool[inSave, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in inSave) call {
 		return call{method: http.MethodPost, path: "/api/memories", body: memoryNew(in)}
 	})
-	addTool[inID, memory.Details](m, forgets, "memory_forget", "Have a memory forgotten: it is not recalled any more. It can be restored in the dashboard.", func(in inID) call {
+	addTool[inID, memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.", func(in inID) call {
 		return ofMemory(http.MethodPatch, in.ID, memoryPatch{State: "forgotten"})
 	})
 	addTool[inCompact, jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.", func(in inCompact) call {

@@ -64,7 +64,7 @@ func (m mcpTools) resources() {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
 	}
 	for path, about := range map[string]string{
-		"conversations": "The conversations, the one with the newest message first", "memories": "What the bot remembers, the newest first", "usage": "What models were used for",
+		"conversations": "The conversations, the one with the newest message first", "memories": "What the bot remembers, newest first", "usage": "What models were used for",
 	} {
 		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
 	}

@@ -13,7 +13,7 @@ import (
 type (
 	inPage struct {
 		Limit  int `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is missing"`
-		Offset int `json:"offset,omitempty" jsonschema:"skip the first so many"`
+		Offset int `json:"offset,omitempty" jsonschema:"skip this many"`
 	}
 	inMemories struct {
 		Conversation string `json:"conversation,omitempty" jsonschema:"only those of this one, by its full name, as terminal:general"`
@@ -33,7 +33,7 @@ type (
 	inRecall struct {
 		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
 		Query        string `json:"query" jsonschema:"a question or words"`
-		As           string `json:"as,omitempty" jsonschema:"who asks, by name: \"I\" is them"`
+		As           string `json:"as,omitempty" jsonschema:"name of the person who asks, whom \"I\" means"`
 		Limit        int    `json:"limit,omitempty" jsonschema:"at most so many; 50 if it is missing"`
 	}
 	inUsage struct {

@@ -90,7 +90,7 @@ func (v *visit) show(title string, parts map[string]g.Node, content ...g.Node) e
 	if wanted := v.URL.Query().Get("fragment"); wanted != "" {
 		part, known := parts[wanted]
 		if !known {
-			return bad("This page has no part of that name.")
+			return bad("This page has no part with that name.")
 		}
 		return writePage(v.w, http.StatusOK, g.Group{part})
 	}

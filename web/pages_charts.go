@@ -63,7 +63,7 @@ func composition(d conversationAnswer) g.Node {
 			{Name: "prompt and tools", Value: float64(d.Parts.Frame)},
 			{Name: "summaries and pins", Value: float64(d.Parts.Head)},
 			{Name: "messages", Value: float64(d.Parts.Verbatim)},
-			{Name: "kept for the reply", Value: float64(d.Parts.Reserve)},
+			{Name: "reserved for the reply", Value: float64(d.Parts.Reserve)},
 		},
 	}.SVG(chart.Options{ID: "composition"}))
 }

@@ -41,8 +41,8 @@ func commandForm(v *visit) error {
 
 var doneWords = map[string]string{
 	"new":    "A new session. The earlier messages are summarized in the background; nothing is lost.",
-	"pause":  "The bot is silent here until it is resumed. Messages are still saved.",
-	"resume": "The bot answers here again.",
+	"pause":  "The bot is paused here until it is resumed. Messages are still saved.",
+	"resume": "The bot is answering here again.",
 }
 
 // words describes the result of a compaction.
@@ -53,7 +53,7 @@ func (j jobAnswer) words() string {
 	case "applied", "undone":
 		return fmt.Sprintf("Done: %d → %d tokens.", j.Before, j.After)
 	case "scheduled":
-		return "Scheduled: it starts when the running compaction has ended."
+		return "Scheduled: it starts once the running compaction has ended."
 	}
 	return fmt.Sprintf("Summarizing messages #%d to #%d in the background. The conversation goes on.", j.From, j.To)
 }

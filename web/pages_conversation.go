@@ -134,7 +134,7 @@ func actionsView(name string, silent bool) g.Node {
 		answers = action("resume", "Answer again")
 	}
 	return h.Section(
-		h.Class("actions"), h.Aria("label", "What you can do"),
+		h.Class("actions"), h.Aria("label", "Actions"),
 		form(
 			pageOf(name)+"/compact", h.Class("wide"),
 			h.Label(g.Text("Focus "), h.Input(h.Name("focus"), h.MaxLength("500"), h.Placeholder("what to keep in detail (optional)"))),
@@ -168,7 +168,7 @@ func cardsView(d conversationAnswer) g.Node {
 	)
 }
 
-var taskColumns = []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What is to be done"}}
+var taskColumns = []column{{Name: "Task"}, {Name: "Agent"}, {Name: "State"}, {Name: "Messages", Number: true}, {Name: "What to do"}}
 
 func tasksView(all []channel.Task) g.Node {
 	if len(all) == 0 {

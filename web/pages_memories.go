@@ -28,7 +28,7 @@ func memoriesPage(v *visit) error {
 	if err := v.get("/api/memories", query, &list); err != nil {
 		return err
 	}
-	found := g.Node(h.P(g.Text("No memory fits.")))
+	found := g.Node(h.P(g.Text("No memories match.")))
 	if len(list.Memories) > 0 {
 		found = g.Group{
 			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
@@ -81,7 +81,7 @@ func memoryPage(v *visit) error {
 	}
 	from := g.Node(messageViews(m.Messages))
 	if len(m.Messages) == 0 {
-		from = faint(g.Text("Its messages are gone, or somebody saved it by hand."))
+		from = faint(g.Text("Its messages are gone, or it was saved by hand."))
 	}
 	title := fmt.Sprint("Memory ", m.ID)
 	return v.show(title, nil,
@@ -89,7 +89,7 @@ func memoryPage(v *visit) error {
 		h.BlockQuote(h.Class("text"), h.Dir("auto"), g.Text(m.Content)),
 		factsView(m.Memory),
 		h.Section(h.Class("actions"), memoryActions(m.Memory)),
-		h.H2(g.Text("Where it is from")),
+		h.H2(g.Text("Origin")),
 		from,
 		g.If(len(m.Chain) > 0, g.Group{h.H2(g.Text("Versions")), h.Ol(g.Map(m.Chain, func(old memory.Memory) g.Node {
 			return h.Li(memoryLink(old), g.Text(" "), h.Span(h.Class("faint"), g.Text(old.State+", "+day(old.SaidAt))))
@@ -146,7 +146,7 @@ func memoryActions(m memory.Memory) g.Node {
 func memoryForm(v *visit) error {
 	yes, no, content := true, false, v.PostForm.Get("content")
 	patches := map[string]memoryPatch{"edit": {Content: &content}, "pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
-	notes := map[string]string{"edit": "Changed.", "pin": "Pinned: it neither ends nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
+	notes := map[string]string{"edit": "Changed.", "pin": "Pinned: it neither expires nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
 	p, known := patches[v.PathValue("command")]
 	if !known {
 		return problem(http.StatusNotFound, "There is no such command.")

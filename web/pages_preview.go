@@ -22,7 +22,7 @@ func (v *visit) preview(all []settingControl) (g.Node, error) {
 		}
 	}
 	if len(tried.Set) == 0 {
-		return warning("Nothing is changed: move a slider or type another value."), nil
+		return warning("Nothing to compare yet: move a slider or type another value."), nil
 	}
 	c, err := v.s.find(v.Request, v.name())
 	if err != nil {
@@ -66,6 +66,6 @@ func (v *visit) preview(all []settingControl) (g.Node, error) {
 				)
 			})),
 		)),
-		g.If(report.Happened > 0, faint(g.Textf("Of %d compactions that really happened, the simulation with the settings in force makes %d again.", report.Happened, report.Equal))),
+		g.If(report.Happened > 0, faint(g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal))),
 	}, nil
 }

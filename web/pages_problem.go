@@ -22,7 +22,7 @@ func showProblem(v *visit, p *Problem) error {
 	}
 	switch {
 	case p.Status == http.StatusUnauthorized:
-		words, back = "You are not logged in, or no longer.", link{Name: "Log in", Href: "/login"}
+		words, back = "You are not logged in, or your session has expired.", link{Name: "Log in", Href: "/login"}
 	case p.Status == http.StatusNotFound:
 		title = "Not found"
 	case strings.HasPrefix(v.URL.Path, "/chat/") && v.Method == http.MethodPost:

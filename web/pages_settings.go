@@ -77,7 +77,7 @@ func (v *visit) showSettings(typed url.Values) error {
 	return v.show(v.name(), map[string]g.Node{"preview": effect},
 		heading(v.name(), conversationTabs(v.name(), "Settings")),
 		g.Map(ignored, func(why string) g.Node {
-			return warning("Left out, because it does not fit the settings file: " + why)
+			return warning("Ignored, because it conflicts with the settings file: " + why)
 		}),
 		settingsView(pageOf(v.name())+"/settings", all, effect),
 	)
@@ -161,7 +161,7 @@ func settingsForm(v *visit) error {
 	here, set := pageOf(v.name())+"/settings", map[string]any{}
 	note := ""
 	if key := v.PostForm.Get("take_back"); key != "" {
-		set[key], note = nil, key+" is taken back."
+		set[key], note = nil, key+" is reset."
 	} else {
 		var changes []string
 		for _, k := range all {

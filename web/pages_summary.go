@@ -21,7 +21,7 @@ func summaryPageOf(name string, id int64) string {
 func stackView(name string, stack []channel.StackEntry) g.Node {
 	title := h.H2(g.Text("Summaries at the top of the prompt"))
 	if len(stack) == 0 {
-		return g.Group{title, faint(g.Text("Nothing was summarized yet: the model sees every message as it was said."))}
+		return g.Group{title, faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim."))}
 	}
 	return g.Group{title, h.Ol(h.Class("stack"), g.Map(stack, func(s channel.StackEntry) g.Node {
 		kind, dates := string(s.Kind), day(s.FromTime)

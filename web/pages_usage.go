@@ -48,12 +48,12 @@ func usagePage(v *visit) error {
 	if err := v.get("/api/usage", query, &u); err != nil {
 		return err
 	}
-	report := h.P(g.Text("No model was used yet."))
+	report := h.P(g.Text("No model has been used yet."))
 	if len(u.Rows) > 0 {
 		report = usageTable(by, u.Rows, u.Total)
 	}
-	return v.show("Usage and money", nil,
-		heading("Usage and money", h.Nav(h.Class("tabs"), h.Aria("label", "Summed by"), g.Map(channel.UsageKeys, func(key string) g.Node {
+	return v.show("Usage and cost", nil,
+		heading("Usage and cost", h.Nav(h.Class("tabs"), h.Aria("label", "Summed by"), g.Map(channel.UsageKeys, func(key string) g.Node {
 			return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
 		}))),
 		h.Form(

@@ -59,7 +59,7 @@ func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
 		panic(p) // handled by net/http
 	}
 	s.o.Log.Error("web_panicked", "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
-	s.fail(w, r, problem(http.StatusInternalServerError, "This is a mistake in the program; the log says more."))
+	s.fail(w, r, problem(http.StatusInternalServerError, "This is a bug in Cairn; the log has the details."))
 }
 
 // check rejects requests that come too fast, with a foreign host name, from a foreign page, or with
@@ -79,11 +79,11 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 		return problem(http.StatusForbidden, "The request comes from another site.")
 	}
 	if unproven := writes(r) && site == "" && r.Header.Get("Origin") == ""; unproven && !api && r.Header.Get("Authorization") == "" {
-		return problem(http.StatusForbidden, "A form must be sent by a browser that says from where (Origin or Sec-Fetch-Site).")
+		return problem(http.StatusForbidden, "A form must come from a browser that sends Origin or Sec-Fetch-Site.")
 	}
 	query := r.URL.Query()
 	if r.URL.User != nil || query.Has("token") || query.Has("access_token") {
-		return problem(http.StatusBadRequest, "A token in a URL ends in logs and histories. Send it as \"Authorization: Bearer …\".")
+		return problem(http.StatusBadRequest, "A token in a URL ends up in logs and browser histories. Send it as \"Authorization: Bearer …\".")
 	}
 	return nil
 }

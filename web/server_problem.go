@@ -58,7 +58,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.As(err, &large):
 		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", large.Limit)
 	case errors.Is(err, store.ErrNotFound):
-		return problem(http.StatusNotFound, "There is nothing of that name or number.")
+		return problem(http.StatusNotFound, "There is nothing with that name or number.")
 	case errors.Is(err, channel.ErrClosed):
 		return problem(http.StatusServiceUnavailable, "The bot is stopping.")
 	case errors.Is(err, store.ErrFull):

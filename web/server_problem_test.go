@@ -20,7 +20,7 @@ func TestProblemIsAPage(t *testing.T) {
 	}{
 		{"/c/terminal:nope", 404, []string{"There is no conversation &#34;terminal:nope&#34;.", `<a href="/">Conversations</a>`}},
 		{"/c/terminal:nope/messages", 404, []string{"There is no conversation &#34;terminal:nope&#34;."}},
-		{"/memories/999", 404, []string{"There is nothing of that name or number.", `<a href="/memories">Memories</a>`}},
+		{"/memories/999", 404, []string{"There is nothing with that name or number.", `<a href="/memories">Memories</a>`}},
 		{"/memories?kind=foo", 400, []string{"kind = &#34;foo&#34;: must be one of", `<a href="/memories">Memories</a>`}},
 		{"/memories?colour=red", 400, []string{"There is no parameter &#34;colour&#34; here."}},
 		{"/nothing", 404, []string{"There is no such page."}},
@@ -64,7 +64,7 @@ func TestBadBodySaysWhatIsExpectedOfWhichField(t *testing.T) {
 		{messages, `{"id": "1", "text": "x", "compaction": "x"}`, "compaction: must be an object, not a text."},
 		{messages, `{"colour": "red"}`, `There is no key \"colour\" here`},
 		{messages, `{"id": "1"`, "The body ends too early."},
-		{messages, `{"id": "1"} {}`, "there is more behind the object"},
+		{messages, `{"id": "1"} {}`, "there is text after the object"},
 		{compact, `{"keep_last_n": "four"}`, "keep_last_n: must be a whole number, not a text."},
 		{compact, `{"keep_last_n": 1.5}`, "keep_last_n: must be a whole number, not 1.5."},
 		{at("terminal:garden", "/approvals/1"), `{"allow": "yes"}`, "allow: must be true or false, not a text."},

@@ -53,8 +53,8 @@ func TestSettingsArePreviewed(t *testing.T) {
 	for query, wants := range map[string][]string{
 		"background_threshold=0.5":                  {"<svg", "as it happened", "background_threshold=0.5", "in force", "Apply to this conversation", `class="changed"`},
 		"background_threshold=0.5&fragment=preview": {"<svg", "verbatim tokens, mean"},
-		"":                          {"Nothing is changed"},
-		"background_threshold=0.8":  {"Nothing is changed"},
+		"":                          {"Nothing to compare yet"},
+		"background_threshold=0.8":  {"Nothing to compare yet"},
 		"background_threshold=0.99": {"must be below"},
 		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"keep_last_n", "&lt;script&gt;"},
 	} {

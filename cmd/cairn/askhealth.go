@@ -22,7 +22,7 @@ func newHealth(a *app) *cobra.Command {
 		Short: "Check the health of the running bot",
 		Long: `Ask the running bot, over HTTP at its health ADDRESS, whether it is alive; with --ready,
 whether it would answer a message now: its connectors are connected, its database can be
-written, and the model answered lately. Exit code 1: it is not, as standard output shows, or
+written, and the model answered recently. Exit code 1: it is not, as standard output shows, or
 nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
@@ -51,7 +51,7 @@ func reachable(address string) string {
 func (a *app) askHealth(ctx context.Context, ready bool) error {
 	address := a.settings.Health
 	if address == "" {
-		return usage(errors.New("no address is known: set health in the settings, or name one with --health"))
+		return usage(errors.New("no address is known: set health in the settings, or pass one with --health"))
 	}
 	if err := config.CheckHealth(address); err != nil {
 		return usage(err)
@@ -78,7 +78,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 		_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(text)))
 	}
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = errors.New("the bot is not well")
+		err = errors.New("the bot is not healthy")
 	}
 	return err
 }

@@ -18,8 +18,8 @@ func newBackup(a *app) *cobra.Command {
 		Short: "Write a verified copy of the database to FILE",
 		Long: `Write a copy of the database, as it is at one moment, to a new file that only you can
 read, and read it from end to end. It may run beside the bot, which does not wait for it.
-The file appears whole or not at all. It holds everything that was said, also what is
-deleted later: keep it as you keep the data folder.`,
+The file appears whole or not at all. It has everything that was said, including what is
+deleted later: protect it like the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -43,9 +43,9 @@ func newRestore(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Replace the database by a backup",
-		Long: `Read a backup from end to end, and put a copy of it in the place of the database. What
-was there is kept beside it, under the name that is printed. The bot must be stopped. A
+		Short: "Replace the database with a backup",
+		Long: `Read a backup from end to end, and put a copy of it in place of the database. The old
+database is kept beside it, under the name that is printed. The bot must be stopped. A
 backup of an older cairn is brought up to date when the bot starts.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    needs(1, 1, "name a FILE"),

@@ -51,7 +51,7 @@ At the end of the input the bot completes its work and exits with 0.`,
 	}
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
 	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
-	cmd.Flags().BoolVar(&o.JSON, "json", false, "speak JSON Lines")
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "read and write JSON Lines")
 	a.addWebFlag(cmd)
 	return cmd
 }

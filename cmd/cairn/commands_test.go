@@ -37,15 +37,15 @@ func TestUsage(t *testing.T) {
 		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn and error"},
 		{"a settings file that is not there", []string{"chat", "--config", "none.toml"}, exitUsage, "none.toml"},
 		{"a settings file that is wrong", []string{"chat", "--config", "broken.toml"}, exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
-		{"settings that never end", []string{"chat", "--config", "/dev/zero"}, exitUsage, "/dev/zero is no regular file"},
-		{"settings that are a folder", []string{"chat", "--config", "."}, exitUsage, ". is no regular file"},
-		{"settings nobody writes", []string{"chat", "--config", "pipe"}, exitUsage, "pipe is no regular file"},
+		{"settings that never end", []string{"chat", "--config", "/dev/zero"}, exitUsage, "/dev/zero is not a regular file"},
+		{"settings that are a folder", []string{"chat", "--config", "."}, exitUsage, ". is not a regular file"},
+		{"settings nobody writes", []string{"chat", "--config", "pipe"}, exitUsage, "pipe is not a regular file"},
 		{"settings that are very large", []string{"chat", "--config", "large.toml"}, exitUsage, "large.toml is larger than 1 MB"},
 		{"settings that nest without end", []string{"chat", "--config", "deep.toml"}, exitUsage, "deep.toml:2: this nests deeper than 16 levels"},
 		{"no connector to start", []string{"run"}, exitUsage, "set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
 		{"nothing to read", []string{"transcript"}, exitNotFound, "talk to the bot first"},
 		{"no such format", []string{"import", "--format", "csv", "x"}, exitUsage, "there is only jsonl"},
-		{"a memory that is no number", []string{"memories", "show", "tea"}, exitUsage, `"tea" is no memory's number`},
+		{"a memory that is no number", []string{"memories", "show", "tea"}, exitUsage, `"tea" is not a memory's number`},
 		{"a limit that shows nothing", []string{"memories", "list", "--limit", "0"}, exitUsage, "--limit must be at least 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -258,6 +258,6 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		r := p.run(good, "import", "/dev/stdin")
 		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "errors", r.err, "save it to one first")
+		check.Contains(t, "errors", r.err, "save it to a file first")
 	})
 }

@@ -63,7 +63,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 	flags.StringVar(&state, "state", "", "only those in this `STATE` (all)")
 	flags.StringVar(&since, "since", "", "only those since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 

@@ -23,7 +23,7 @@ func newConfigCheck(a *app) *cobra.Command {
 are none, it prints the settings that differ from the defaults, inherited ones included.
 
 With --explain it prints what the settings of compaction mean in tokens for the window of each
-agent, the largest first, with where each is set and what changing it moves. --channel NAME
+agent, largest first, with where each is set and what changing it moves. --channel NAME
 shows those of a channel, /settings included.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json
@@ -35,7 +35,7 @@ shows those of a channel, /settings included.`,
 				file = files[0]
 			}
 			if name != "" && !explain {
-				return wrongUse(cmd, errors.New("--channel goes with --explain"))
+				return wrongUse(cmd, errors.New("--channel needs --explain"))
 			}
 			if explain {
 				return a.explainConfig(cmd.Context(), file, name, asJSON)

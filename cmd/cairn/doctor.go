@@ -38,7 +38,7 @@ is wrong.`,
 			return d.examine(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&d.json, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&d.json, "json", false, "print one JSON object per line")
 	return cmd
 }
 

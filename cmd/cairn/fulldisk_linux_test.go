@@ -41,7 +41,7 @@ func TestFullDisk(t *testing.T) {
 		if ok {
 			continue
 		}
-		if refused++; words != "The disk is full. Your message was not taken; make room and send it again." {
+		if refused++; words != "The disk is full. Your message was not accepted; make room and send it again." {
 			t.Errorf("got %q", words)
 		}
 		if refused == 3 {

@@ -30,7 +30,7 @@ func newImport(a *app) *cobra.Command {
 answer them, but summarizes and searches them like any others. All files go into one channel,
 in the order given.
 
-A file has one JSON object a line, oldest first; other keys are ignored:
+A file has one JSON object per line, oldest first; other keys are ignored:
   {"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Hello!",
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
@@ -93,7 +93,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)
 	}
 	if err != nil {
-		return fmt.Errorf("import into %s (%d of %d messages are in, the same command goes on from there): %w", name, imported, total, err)
+		return fmt.Errorf("import into %s (%d of %d messages are imported, and the same command continues from there): %w", name, imported, total, err)
 	}
 	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s there already; %s applied\n", counted(imported, "message", "messages"), name,
 		counted(total-imported, "was", "were"), counted(int(connector.applied.Load()), "compaction", "compactions"))

@@ -37,7 +37,7 @@ func readLines[T any](path string) iter.Seq2[line[T], error] {
 		}
 		defer file.Close()
 		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			yield(line[T]{}, fmt.Errorf("%s is no file that can be read twice: save it to one first", path))
+			yield(line[T]{}, fmt.Errorf("%s cannot be read twice: save it to a file first", path))
 			return
 		}
 		lines := bufio.NewScanner(file)
@@ -81,5 +81,5 @@ func parseLine(line []byte, into any) error {
 	case errors.As(err, &wrongTime), strings.HasPrefix(err.Error(), "parsing time"), strings.Contains(err.Error(), "Time.UnmarshalJSON"):
 		return errors.New(`a time must look like "2023-05-08T13:56:00Z"`)
 	}
-	return fmt.Errorf("this is no JSON object: %w", err)
+	return fmt.Errorf("this is not a JSON object: %w", err)
 }

@@ -124,7 +124,7 @@ func TestMCPWritesThroughRunningBot(t *testing.T) {
 		} else {
 			other := p
 			other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}
-			if r := other.run("", "mcp", "--write"); r.code != exitUsage || !strings.Contains(r.err, "refuses the token") || r.out != "" {
+			if r := other.run("", "mcp", "--write"); r.code != exitUsage || !strings.Contains(r.err, "rejects the token") || r.out != "" {
 				t.Errorf("with another token: %d, %q, %s", r.code, r.out, r.err)
 			}
 			check.Contains(t, "reading without the bot", answered(t, other.asks(), "conversations", nil), "terminal:general")

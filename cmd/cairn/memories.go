@@ -27,7 +27,7 @@ Kinds: identity, goal, decision, todo, preference, fact, event, observation.
 
 States: active ones are recalled; expired ones have reached their end; both are current.
 Superseded ones were replaced by a newer fact, replaced ones by those of a better summary;
-forgotten ones were forgotten by request. They stay until they are purged.`
+forgotten ones were forgotten on request. They stay until they are purged.`
 	cmd.Example = `  cairn memories list --kind preference --since 30d
   cairn memories search "green tea" --channel garden --json
   cairn memories stats --since 30d
@@ -47,7 +47,7 @@ type selection struct {
 func (s *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	s.filterFlags(cmd, "current")
-	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, the newest first; for search, the best first)")
+	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
 	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
 	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
 	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
@@ -65,7 +65,7 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 }
 
 func (s *selection) jsonFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object per line")
 }
 
 // filter returns the selection as a filter of the store.

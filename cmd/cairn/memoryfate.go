@@ -89,7 +89,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 	}
 	s.jsonFlag(cmd)
 	if f.permanent {
-		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	}
 	return cmd
 }

@@ -103,15 +103,14 @@ func plainMarkdown(text string) string {
 func newMemoriesImport(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE",
-		Short: "Bring exported memories back",
-		Long: `Bring back what export wrote as JSON Lines, here or in another data folder. A line is an
+		Short: "Import exported memories",
+		Long: `Import what export wrote as JSON Lines, into this or another data folder. A line is an
 object; content, kind, channel (the whole name of a conversation) and said_at are needed:
   {"channel":"terminal:garden","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","speaker":"Ada"}
 
 The file is checked before anything is imported. Importing it again is harmless: memories
-that are there, or say what an active one says, are left alone. They get new numbers. Of
-the messages they came from those are found again that the channel has. Nothing may be
-imported while a bot works on the data folder.`,
+that are there, or say what an active one says, are left alone. They get new numbers, and
+are linked again to those of their messages that the channel has. The bot must be stopped.`,
 		Example: `  cairn memories import memories.jsonl`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
@@ -132,7 +131,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 			fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
 		}
 		if n.Out > 0 {
-			fmt.Fprintf(a.err, "left out, for they are about people who want to be in no memory: %s\n", counted(n.Out, "memory", "memories"))
+			fmt.Fprintf(a.err, "left out, because they are about people who opted out of memories: %s\n", counted(n.Out, "memory", "memories"))
 		}
 		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
 		return err

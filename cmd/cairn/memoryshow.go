@@ -60,7 +60,7 @@ func (m shownMemory) String() string {
 		line("expires", moment(m.Expires))
 	}
 	if m.Pinned {
-		line("pinned", "yes: it neither ends nor fades")
+		line("pinned", "yes: it neither expires nor fades")
 	}
 	if m.Reach == "channel" {
 		line("reach", "this channel alone")
@@ -84,7 +84,7 @@ func (m shownMemory) String() string {
 func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, memory.Details) error) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return wrongUse(cmd, fmt.Errorf("%q is no memory's number: `cairn memories list` shows them", id))
+		return wrongUse(cmd, fmt.Errorf("%q is not a memory's number: `cairn memories list` shows them", id))
 	}
 	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		details, err := memory.In(db).Details(cmd.Context(), n)

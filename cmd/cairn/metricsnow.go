@@ -88,7 +88,7 @@ func (h *health) registerDatabase() {
 	}
 	h.gauge("database_bytes", "Size of the database, and of its write-ahead log.", prometheus.Labels{"file": "database"}, of(func(v *vitals) float64 { return float64(v.Bytes) }))
 	h.gauge("database_bytes", "Size of the database, and of its write-ahead log.", prometheus.Labels{"file": "log"}, of(func(v *vitals) float64 { return float64(v.LogBytes) }))
-	h.gauge("disk_free_bytes", "What the disk of the database has left.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
+	h.gauge("disk_free_bytes", "Free space on the disk of the database.", nil, of(func(v *vitals) float64 { return float64(v.Free) }))
 }
 
 // readVitals reads the database unless the values are fresh. Concurrent requests share one read,

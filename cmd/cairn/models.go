@@ -28,14 +28,14 @@ context window in tokens, whether the model takes tools and pictures. A name tha
 the id of one of [[providers]] and "/" can be used as it is wherever the settings name a model.
 
 The last column shows which models are used, by which agents or for their summaries, and
-which is chosen where the settings name none ("default"). In an empty cell the server does not
-say. Exit code 1: no server answered.`,
+which is chosen where the settings name none ("default"). An empty cell means that the server
+does not say. Exit code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context(), asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 

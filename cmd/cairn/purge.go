@@ -30,15 +30,15 @@ func newPurge(a *app) *cobra.Command {
 		Short: "Delete for good a person's messages, a channel or a server",
 		Long: `Delete for good, from transcript, search, summaries, memories and files.
 
---user takes somebody's messages away, from all channels of their platform, and the
-memories that they said or that are about them; summaries of it are made again from what remains.
-People are known by the platform's id; a name will do if one person alone bears it.
---channel takes everything of one channel, --server of all channels and threads of a
-server. Threads of a channel are channels of their own: they lose what they have of it,
-and what was said in them stays.
+--user deletes a person's messages in all channels of their platform, and the memories
+that came from them or are about them; summaries of it are made again from what remains.
+People are identified by the platform's id; a name works if only one person has it.
+--channel deletes everything in one channel, --server everything in all channels and
+threads of a server. Threads of a channel are channels of their own: they lose what they
+inherited from it, and what was said in them stays.
 
-It says what will go and asks first; without a terminal, --yes is needed. The bot
-must be stopped. On the platform nothing is deleted, and nothing is read from there again.`,
+It shows what will be deleted and asks first; without a terminal, --yes is needed. The bot
+must be stopped. Nothing is deleted on the platform, and nothing is read from there again.`,
 		Example: `  cairn purge --user discord:81384788765712384 --dry-run
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
@@ -54,17 +54,17 @@ must be stopped. On the platform nothing is deleted, and nothing is read from th
 				return wrongUse(cmd, errors.New("name one of --user, --channel and --server"))
 			}
 			if !p.dryRun && !p.yes && !isTerminal(a.in) {
-				return wrongUse(cmd, errors.New("nothing was deleted: there is no one to ask here, so say --yes, or --dry-run to see what would go"))
+				return wrongUse(cmd, errors.New("nothing was deleted: there is no one to ask here, so say --yes, or --dry-run to see what would be deleted"))
 			}
 			return a.purge(cmd.Context(), p)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.user, "user", "", "all of one person, by `ID` or name, with the connector before it where two have it: discord:ID")
+	f.StringVar(&p.user, "user", "", "everything of one person, by `ID` or name, after the connector if two have it: discord:ID")
 	f.StringVar(&p.channel, "channel", "", "everything of one channel, by `NAME`")
 	f.StringVar(&p.server, "server", "", "everything of one server, by `NAME`, as discord:ID; discord:@me is all direct messages")
-	f.BoolVar(&p.yes, "yes", false, "do not ask")
-	f.BoolVar(&p.dryRun, "dry-run", false, "only tell what would go; the bot may run")
+	f.BoolVar(&p.yes, "yes", false, "do not ask for confirmation")
+	f.BoolVar(&p.dryRun, "dry-run", false, "only show what would be deleted; the bot may run")
 	f.BoolVar(&p.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -142,7 +142,7 @@ func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
 		}
 	}
 	if err := plan.delete(ctx, db); err != nil {
-		return fmt.Errorf("not all is deleted; the same command goes on: %w", err)
+		return fmt.Errorf("not everything is deleted; the same command continues: %w", err)
 	}
 	if err := a.deleteHistory(plan); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 		for _, one := range people {
 			all = append(all, one.String())
 		}
-		return usage(fmt.Errorf("%q is one of several people, %s: name one by connector and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
+		return usage(fmt.Errorf("%q may be several people, %s: name one by connector and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
 	var traces privacy.Traces

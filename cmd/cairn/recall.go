@@ -40,7 +40,7 @@ With --json, a memory is an object with the key "memory", a message one with the
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")
-	f.BoolVar(&l.json, "json", false, "print one JSON object a line")
+	f.BoolVar(&l.json, "json", false, "print one JSON object per line")
 	return cmd
 }
 

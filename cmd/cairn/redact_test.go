@@ -71,7 +71,7 @@ func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	p.until(r, "both are answered", func() bool { return p.answers("Understood, the cuckoo flies at midnight.") == [2]int{1, 1} })
 	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
 	p.sayOnSlack("now break")
-	p.wait(r, p.onSlack, "refuses my key")
+	p.wait(r, p.onSlack, "rejects my API key")
 	p.until(r, "the failure is logged", func() bool { return strings.Contains(r.errs.String(), "turn_failed") })
 	r.signal(syscall.SIGTERM)
 	r.code()

@@ -78,7 +78,7 @@ type source struct{ flag, variable string }
 type secretFile struct{ name, value string }
 
 // errAborted ends a setup at the person's request.
-var errAborted = errors.New("left: nothing was written")
+var errAborted = errors.New("stopped: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
@@ -165,7 +165,7 @@ func (s *setup) mayReplace(ctx context.Context, target string) error {
 	case err != nil:
 		return err
 	case !is.Mode().IsRegular():
-		return usage(fmt.Errorf("%s is no regular file: name another one with --config", target))
+		return usage(fmt.Errorf("%s is not a regular file: name another one with --config", target))
 	case s.force:
 		return nil
 	}
@@ -245,7 +245,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 		}
 	default: // the value may be the secret itself
 		s.app.secrets.learn(from.flag)
-		err = usage(errors.New(`a secret is given as "file:PATH" or "env:NAME", so that nobody sees it among the running programs`))
+		err = usage(errors.New(`a secret is given as "file:PATH" or "env:NAME", so that it does not show in the list of processes`))
 	}
 	s.app.secrets.learn(value)
 	return value, err

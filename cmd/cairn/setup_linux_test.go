@@ -159,7 +159,7 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			s.until("Where do people talk to it?")
 			s.until("> ")
 			check.Must(s.pty.WriteString("\x04"))(s.t)
-			s.until("left: nothing was written")
+			s.until("stopped: nothing was written")
 			_ = s.cmd.Wait()
 			return s.cmd.ProcessState.ExitCode() - exitFailed
 		},
@@ -180,7 +180,7 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 		p.write("config.toml", "# mine\n")
 		s := p.atScreen("setup")
 		s.answer("Replace it?", "")
-		s.until("left: nothing was written")
+		s.until("stopped: nothing was written")
 		_ = s.cmd.Wait()
 		check.Equal(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "# mine\n")
 	})

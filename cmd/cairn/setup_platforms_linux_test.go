@@ -25,7 +25,7 @@ func TestSetupForDiscord(t *testing.T) {
 	p := newFolder(t)
 	s := p.atScreen("setup", "--api-base", d.URL)
 	s.answer("Which model answers?", "nobody")
-	s.answer("Write a number from 1 to 4.", "3")
+	s.answer("Enter a number from 1 to 4.", "3")
 	s.answer("Its address [", model)
 	s.answer("(hidden; Enter: none): ", "wrong-key-1234")
 	s.answer("✗", "server")

@@ -92,6 +92,6 @@ func (d *dialogue) choose(ctx context.Context, question string, choices []choice
 				return c.name, nil
 			}
 		}
-		fmt.Fprintf(d.app.out, "Write a number from 1 to %d.\n", len(choices))
+		fmt.Fprintf(d.app.out, "Enter a number from 1 to %d.\n", len(choices))
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 var platformChoices = []choice{
-	{"discord", "a server of Discord"},
-	{"slack", "a workspace of Slack"},
+	{"discord", "a Discord server"},
+	{"slack", "a Slack workspace"},
 	{"terminal", "only here, in the terminal"},
 }
 
@@ -63,7 +63,7 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	if s.withoutContent {
 		s.file.Discord.MessageContent = new(bool)
 	}
-	s.hello = fmt.Sprintf("In a channel of Discord that it can see, write: @%s hello", app.Bot)
+	s.hello = fmt.Sprintf("In a Discord channel that it can see, write: @%s hello", app.Bot)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (s *setup) invite(ctx context.Context, token string, app discord.Applicatio
 			s.say("✗ It is in no server yet.")
 		}
 	}
-	s.say("✓ It is in %s. Into others it comes with %s", counted(app.Servers, "server", "servers"), link)
+	s.say("✓ It is in %s. Invite it to others with %s", counted(app.Servers, "server", "servers"), link)
 	return nil
 }
 
@@ -157,6 +157,6 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 	}
 	s.say("✓ The app-level token is good.")
 	s.file.Slack = &slackTable{BotToken: s.keep("slack-bot-token", bot), AppToken: s.keep("slack-app-token", app), APIBase: s.apiBase}
-	s.hello = fmt.Sprintf("In a channel of Slack, write: /invite @%s, and then: @%s hello", name, name)
+	s.hello = fmt.Sprintf("In a Slack channel, write: /invite @%s, and then: @%s hello", name, name)
 	return nil
 }

@@ -178,7 +178,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		said = append(said, m)
 	}
 	if len(said) == 0 {
-		return rec, nil, fmt.Errorf("%s: there is no message in it", strings.Join(s.files, ", "))
+		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
 	}
 	if s.bot != "" && !simulate.HasBot(said, s.bot) {
 		return rec, nil, usage(fmt.Errorf("--bot %q: no one with that name speaks in the files%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))

@@ -29,7 +29,7 @@ func (s simulated) String() string {
 	}
 	b.WriteString(rows.aligned(right))
 	if s.Happened > 0 {
-		fmt.Fprintf(&b, "\nOf %d compactions that really happened, the settings in force make %d again: same trigger, kind and messages.\n", s.Happened, s.Equal)
+		fmt.Fprintf(&b, "\nOf %d compactions that really happened, the settings in force reproduce %d: same trigger, kind and messages.\n", s.Happened, s.Equal)
 	}
 	b.WriteString("\nused tokens over messages, up to the window:\n")
 	width := 0
@@ -81,7 +81,7 @@ func simulationPage(r simulate.Report) (string, error) {
 	rows := r.Rows()
 	about := fmt.Sprintf("%d messages, simulated without a model.", r.Messages)
 	if r.Happened > 0 {
-		about += fmt.Sprintf(" Of %d compactions that really happened, the settings in force make %d again.", r.Happened, r.Equal)
+		about += fmt.Sprintf(" Of %d compactions that really happened, the settings in force reproduce %d.", r.Happened, r.Equal)
 	}
 	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
 	cell := func(value string) g.Node { return h.Td(g.Text(value)) }

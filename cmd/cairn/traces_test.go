@@ -122,7 +122,7 @@ func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
 	l.say(`{"text":"/compact"}`)
 	l.until(`"state":"applied"`)
 	l.say(`{"text":"break","id":"y"}`)
-	l.until(`refuses my key`)
+	l.until(`rejects my API key`)
 	started := time.Now()
 	check.NoError(t, l.in.Close())
 	if _, code := l.rest(); code != 0 {

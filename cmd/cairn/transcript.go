@@ -31,7 +31,7 @@ an object with the key "compacted". It reads the database and may run beside the
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name, asJSON) },
 	}
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
 }
 

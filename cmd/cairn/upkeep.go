@@ -42,7 +42,7 @@ func (b *bot) upkeepOnce() {
 	switch {
 	case b.ctx.Err() != nil: // the next start repeats what was interrupted
 	case err != nil:
-		b.log.Log(b.ctx, b.upkeepFailure.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text wait; both are tried again")
+		b.log.Log(b.ctx, b.upkeepFailure.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text have to wait; both are retried")
 	case b.upkeepFailure.End():
 		b.log.Info("upkeep_works_again")
 	}

@@ -63,9 +63,9 @@ type report struct{ channel.UsageReport }
 func (r report) String() string {
 	if len(r.Rows) == 0 {
 		if r.Since == "" {
-			return "No model was used yet."
+			return "No model has been used yet."
 		}
-		return "No model was used since " + r.Since + "."
+		return "No model has been used since " + r.Since + "."
 	}
 	lines := [][]string{{strings.ToUpper(r.By), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST", "SUMMARIES"}}
 	for _, row := range r.Rows {

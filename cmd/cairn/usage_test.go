@@ -40,8 +40,8 @@ func TestUsageCommand(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"test/gpt-5-mini\"\n[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\nmodel = \"qwen3:8b\"\n", server.URL))
 	p.must("", "import", p.write("one.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"hello"}`))
 	t.Run("before anything was used", func(t *testing.T) {
-		check.Equal(t, "output", p.must("", "usage"), "No model was used yet.\n")
-		check.Equal(t, "output", p.must("", "usage", "--since", "2026-05-01"), "No model was used since 2026-05-01.\n")
+		check.Equal(t, "output", p.must("", "usage"), "No model has been used yet.\n")
+		check.Equal(t, "output", p.must("", "usage", "--since", "2026-05-01"), "No model has been used since 2026-05-01.\n")
 		check.Equal(t, "usage as JSON", p.must("", "usage", "--json"), `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n")
 	})
 	p.must("hello\n", "chat")
