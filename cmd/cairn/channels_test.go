@@ -28,7 +28,7 @@ func TestChannels(t *testing.T) {
 		for _, line := range []string{"recall plums", "transcript"} {
 			check.Contains(t, fmt.Sprintf("cairn %s", line), p.must("", strings.Fields(line)...), "The plums are ripe")
 		}
-		check.Contains(t, "cairn context", p.must("", "context"), "2 in all")
+		check.Contains(t, "cairn context", p.must("", "context"), "2 in total")
 	})
 	p.must("", "import", "--channel", "kitchen", p.write("more.jsonl", `{"id":"1","author":"Ada","time":"2026-06-01T10:00:00Z","text":"Jam"}`+"\n"))
 	t.Run("the newest comes first, with numbers", func(t *testing.T) {

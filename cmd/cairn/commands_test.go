@@ -211,7 +211,7 @@ func TestImportMistakes(t *testing.T) {
 	t.Parallel()
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	for _, test := range []struct{ name, text, want string }{
-		{"no JSON", good + "hello", "past.jsonl:2: this is no JSON object"},
+		{"no JSON", good + "hello", "past.jsonl:2: this is not a JSON object"},
 		{"a list", "[]", "past.jsonl:1: a line must be one JSON object"},
 		{"no id", `{"time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}`, `past.jsonl:1: "id" is missing`},
 		{"no author", `{"id":"1","time":"2025-03-01T10:00:00Z","text":"hello"}`, `past.jsonl:1: "author" is missing`},

@@ -61,7 +61,7 @@ func TestMemoriesImportFromFile(t *testing.T) {
 	p.must("", "memories", "forget", "3")
 	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
 	for _, c := range []struct{ claim, text, want string }{
-		{"no JSON", good + "hello", "bad.jsonl:2: this is no JSON object"},
+		{"no JSON", good + "hello", "bad.jsonl:2: this is not a JSON object"},
 		{"a list", good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
 		{"a wrong type", `{"content":7}`, `bad.jsonl:1: "content" must not be a JSON number`},
 		{"a time that is none", strings.Replace(good, "2023-05-08T13:56:00Z", "May", 1), `bad.jsonl:1: a time must look like`},

@@ -135,7 +135,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 	t.Run("beside a running bot all but import work", func(t *testing.T) {
 		l := p.start("chat", "--json")
 		l.say(`{"text":"/remember the cat is called Tom"}`)
-		l.until("in mind")
+		l.until("I will remember that")
 		check.Equal(t, "output", len(parse[kept](t, p.must("", "memories", "search", "Tom", "--json"))), 1)
 		p.must("", "memories", "forget", "6")
 		p.must("", "memories", "purge", "6", "--yes")

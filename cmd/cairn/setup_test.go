@@ -79,7 +79,7 @@ func TestSetupByAScript(t *testing.T) {
 		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", w.APIURL, "--no-run", "--data", "elsewhere")
-		check.Contains(t, "output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a channel of Slack")
+		check.Contains(t, "output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a Slack channel")
 		settings := read(t, filepath.Join(p.dir, "config.toml"))
 		check.Contains(t, "settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
 		check.Contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")
