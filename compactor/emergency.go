@@ -26,7 +26,7 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 			return
 		}
 	}
-	if from, to := c.reading(); to != 0 {
+	if from, to := c.reading(); to != 0 && c.used(c.h.view) >= goal {
 		s := c.h.view
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, spared{}))
 	}
