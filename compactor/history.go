@@ -221,7 +221,9 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 		for j < len(lines) && lines[j].Seq == lines[j-1].Seq+1 {
 			j++
 		}
-		stack = insert(stack, placeholderOver(lines[i:j]))
+		if row := placeholderOver(lines[i:j]); row.Messages > 0 { // otherwise all of them were deleted
+			stack = insert(stack, row)
+		}
 		i = j
 	}
 	return stack
