@@ -212,7 +212,9 @@ func (h *History) newHead() {
 	h.changed()
 }
 
-func (h *History) renderHead() { h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack) }
+func (h *History) renderHead() {
+	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack, h.shape.maxStack)
+}
 
 // withHidden returns stack with placeholders over the lines that are not on disk.
 func withHidden(stack []Compaction, lines []line) []Compaction {
