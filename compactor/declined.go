@@ -89,17 +89,17 @@ func (c *Compactor) declined(j *job) (then *job) {
 
 // planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
 // was undone. Spans that the worker declined go to the extractive summarizer.
-func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, window int, extractive bool) *job {
-	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.from, sp.to) {
+func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, extractive bool) *job {
+	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.Span) {
 		return nil
 	}
-	declined := !extractive && sp.from <= c.retries.declinedTo
-	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, extractive || declined)
+	declined := !extractive && sp.From <= c.retries.declinedTo
+	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, extractive || declined)
 	if declined {
 		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	}
 	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
-	j.row.From, j.row.To, j.row.Messages = sp.from, sp.to, len(sp.lines)
+	j.row.Span, j.row.Messages = sp.Span, len(sp.lines)
 	j.row.FromTime, j.row.ToTime = first.Time, last.Time
 	return j
 }

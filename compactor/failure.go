@@ -31,18 +31,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
-	c.jobEnded(j, e)
-}
-
-// jobEnded notifies those who wait for a job to end, once.
-func (c *Compactor) jobEnded(j *job, e Event) {
-	notify := j.onEnd
-	if j.row.ID != 0 {
-		notify = c.awaited[j.row.ID]
-	}
-	if delete(c.awaited, j.row.ID); notify != nil {
-		notify(e)
-	}
+	j.ended(e)
 }
 
 // logLevelFor returns the level at which to log a failure of a model's or the extractive

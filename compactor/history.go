@@ -13,7 +13,7 @@ import (
 // conversation.
 type History struct {
 	view
-	first          []chat.Message // behind rows whose undo may already be on disk: a head that is read again shows them if it is
+	first          []chat.Message // see transcript.Snapshot
 	copies         []duplicate    // of them and of pins, for the head
 	restorable     []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
 	next           int64

@@ -92,7 +92,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	waits = waits || slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool {
 		return row.Kind == Placeholder && now.Before(c.retries.repairAt(row.ID))
 	})
-	waits = waits || levelOf(c.used(s), c.o.Window(), p) != levelNone && now.Before(c.retries.retryAt)
+	waits = waits || c.level() != levelNone && now.Before(c.retries.retryAt)
 	if !waits {
 		return at
 	}
@@ -123,17 +123,17 @@ func (c *Compactor) planFill(now time.Time) *job {
 	if c.retries.forbids(OnRepair, now) {
 		return nil
 	}
-	s, p, window := c.h.view, c.policy(), c.o.Window()
+	s, p := c.h.view, c.policy()
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
 		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.retries.repairAt(row.ID)) || replaced(c.prepared, row) {
 			continue
 		}
-		if c.isSpared(row.From, row.To) {
+		if c.isSpared(row.Span) {
 			continue
 		}
-		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, true)
+		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, true)
 		j.replacesID, j.fills, j.modelFollows, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
 		if row.IsRollup() { // a rollup that lost its text
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
@@ -161,7 +161,7 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return true // it takes no room
 	}
-	j.maxTokens = c.room(used, j.window, j.policy) + row.Tokens - headingCost
+	j.maxTokens = c.room(used, j.policy) + row.Tokens - headingCost
 	if row.Kind != Placeholder {
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}

@@ -39,6 +39,9 @@ func (c *Compactor) used(s view) int {
 	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
 }
 
+// level returns the level that the next request reaches.
+func (c *Compactor) level() level { return levelOf(c.used(c.h.view), c.o.Window(), c.policy()) }
+
 // prompt returns the cost of the next request's prompt. Messages added since the anchor, and
 // reasoning that is no longer sent, count as the difference of two estimates. An answer counts like
 // any message, because the provider's count for it includes reasoning that is not sent back.
@@ -227,7 +230,7 @@ func (c *Compactor) StatusReader() func() Status {
 		if g.Paused = retries.why(now); !g.Policy.Enabled {
 			g.Paused = reasonOff
 		}
-		if g.Paused == "" && s.head.SparedTo >= s.head.Start && !undoLifted {
+		if g.Paused == "" && s.head.Spared.To >= s.head.Start && !undoLifted {
 			g.Paused = reasonSpared
 		}
 		return g
