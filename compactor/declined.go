@@ -65,21 +65,21 @@ func (c *Compactor) retryDeclinedAt(row Compaction) time.Time {
 func (c *Compactor) declined(j *job) (then *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	c.retries.declined(d.At, j.policy.FailureLimit)
-	if j.replacesID == 0 && j.row.Kind == Leaf {
+	if j.repaired.ID == 0 && j.row.Kind == Leaf {
 		c.retries.declinedTo = j.row.To
 		return nil
 	}
-	if j.replacesID != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To {
-		if err := c.o.Records.Declined(c.ctx, j.replacesID, d); err != nil && c.ctx.Err() == nil {
+	if j.repaired.ID != 0 && j.row.Span == j.repaired.Span {
+		if err := c.o.Records.Declined(c.ctx, j.repaired.ID, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("save_refusal_failed", "error", err)
 		}
-		c.noteDeclined(j.replacesID, d)
+		c.noteDeclined(j.repaired.ID, d)
 		return nil
 	}
 	apart := *j
 	apart.extractive, apart.modelFollows, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
 	apart.row.AwaitsModel, apart.row.Declined = true, d
-	if j.replacesID != 0 {
+	if j.repaired.ID != 0 {
 		apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
 	}
 	apart.allowed = true
@@ -109,7 +109,7 @@ func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, extractive bool
 // So a large row is repaired piece by piece, and each piece is kept. The function returns the row
 // to make.
 func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
-	if j.replacesID == 0 || j.extractive || j.row.Kind != Leaf {
+	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
 		return func(context.Context) (Compaction, error) { return j.row, nil }
 	}
 	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
@@ -158,7 +158,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 // skipsDeclined reports whether the repair of a fold continues without a part that was declined.
 // From the second attempt on it may skip a few parts, or they would prevent the repair forever.
 func (w worker) skipsDeclined(err error, parts int) bool {
-	if w.j.replacesID == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
+	if w.j.repaired.ID == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
 		return false
 	}
 	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {

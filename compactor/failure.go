@@ -78,17 +78,17 @@ func (c *Compactor) workerDiffers() bool { return learntOf(c.o.Worker) != c.o.Le
 func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error) {
 	var provider *llm.Error
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
-	case j.replacesID == 0 && j.extractive:
+	case j.repaired.ID == 0 && j.extractive:
 		c.retries.extractiveFailed(now)
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
-	case j.replacesID == 0 || down:
+	case j.repaired.ID == 0 || down:
 		c.retries.failed(now)
 	}
-	if j.replacesID == 0 {
+	if j.repaired.ID == 0 {
 		return
 	}
-	c.retries.repairFailed(j.replacesID, now, stack)
+	c.retries.repairFailed(j.repaired.ID, now, stack)
 }
 
 // jobError is the failure of a job whose row is on disk.

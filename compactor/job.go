@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -9,15 +8,14 @@ import (
 // job is one background job: a row to make, and who makes it.
 type job struct {
 	row          Compaction
-	tokens       int   // estimated tokens of the span when it was planned
-	maxTokens    int   // limit of the text in tokens, if below the policy's; 0: the policy's
-	replacesID   int64 // the row that this replaces, whole or in part; 0: none
-	repaired     Compaction
-	declined     int  // how often the model has declined this span
-	extractive   bool // made by the extractive summarizer
-	fills        bool // fills a placeholder, in parallel with the worker
-	modelFollows bool // a model will read the span later and extract the memories then
-	degraded     bool // a fold on the way failed and the extractive summarizer took over
+	tokens       int        // estimated tokens of the span when it was planned
+	maxTokens    int        // limit of the text in tokens, if below the policy's; 0: the policy's
+	repaired     Compaction // the row that this replaces, whole or in part; its ID is 0: none
+	declined     int        // how often the model has declined this span
+	extractive   bool       // made by the extractive summarizer
+	fills        bool       // fills a placeholder, in parallel with the worker
+	modelFollows bool       // a model will read the span later and extract the memories then
+	degraded     bool       // a fold on the way failed and the extractive summarizer took over
 	policy       Policy
 	window       int          // of the model
 	budget       int          // the window in estimated tokens, see Budget
@@ -29,7 +27,7 @@ type job struct {
 
 // mayWait reports whether j can be left to the next start of the program.
 func (j *job) mayWait() bool {
-	return !j.extractive && (j.replacesID != 0 || j.row.Trigger == OnPrepare)
+	return !j.extractive && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
 }
 
 // ended notifies those who wait for the job to end, once.
@@ -187,35 +185,6 @@ func (c *Compactor) planRollup(children []Compaction, p Policy, extractive bool)
 	}
 	j.row.AwaitsModel = awaitsModel && extractive && c.hasModel(p)
 	return j
-}
-
-// planRepair plans a repair of the newest repairable row. A row that a prepared one will replace is
-// skipped. A repair that makes the view larger is limited to the free room; one that does not may
-// always run.
-func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
-	for _, row := range c.repairable(s) {
-		if overlaps(c.prepared, row) {
-			continue
-		}
-		if now.Before(c.retries.repairAt(row.ID)) || c.isSpared(row.Span) {
-			continue
-		}
-		if c.gaveUp(row) || now.Before(c.retryDeclinedAt(row)) {
-			continue
-		}
-		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, false)
-		j.repaired, j.declined = row, c.declineCount(row)
-		j.replacesID, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
-		if row.Kind == Rollup {
-			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
-		}
-		if !c.fits(j, row, s, used) {
-			continue
-		}
-		j.covers(row)
-		return j
-	}
-	return nil
 }
 
 // turnSince reports whether a turn started at seq or later.

@@ -178,7 +178,7 @@ func renderHead(copies []duplicate, past past, stack []Compaction, most int) (te
 		add(e.text, e.tokens)
 	}
 	var hidden Compaction
-	for cost := stackCost(stack); cost > most && len(stack) > 0; stack = stack[1:] {
+	for cost := past.tokens + stackCost(stack); cost > most && len(stack) > 0; stack = stack[1:] {
 		hidden.Kind, hidden.Messages = Placeholder, hidden.Messages+stack[0].Messages
 		cost -= stack[0].Tokens
 	}

@@ -48,6 +48,22 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 	return rows
 }
 
+// planRepair plans a repair of the newest repairable row. A row that a prepared one will replace is
+// skipped. A repair that makes the view larger is limited to the free room; one that does not may
+// always run.
+func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
+	for _, row := range c.repairable(s) {
+		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) || now.Before(c.retryDeclinedAt(row)) {
+			continue
+		}
+		if j := c.repairOf(row, s, p, used, false); j != nil {
+			j.declined = c.declineCount(row)
+			return j
+		}
+	}
+	return nil
+}
+
 // planFold chooses rows to fold, and who folds them. A model folds only rows that no repair will
 // improve, so that it reads summaries and no messages, and it is not paid for folding talk that was
 // not addressed to the bot.
@@ -127,26 +143,32 @@ func (c *Compactor) planFill(now time.Time) *job {
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
-		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.retries.repairAt(row.ID)) || replaced(c.prepared, row) {
+		if row.ID == 0 || row.Kind != Placeholder || replaced(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) {
 			continue
 		}
-		if c.isSpared(row.Span) {
-			continue
+		if j := c.repairOf(row, s, p, used, true); j != nil {
+			j.modelFollows, j.row.Declined = !extractive, row.Declined
+			j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.hasModel(p)
+			return j
 		}
-		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, true)
-		j.replacesID, j.fills, j.modelFollows, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
-		if row.IsRollup() { // a rollup that lost its text
-			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
-		}
-		if !c.fits(j, row, s, used) {
-			continue
-		}
-		j.row.Declined = row.Declined
-		j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.hasModel(p)
-		j.covers(row)
-		return j
 	}
 	return nil
+}
+
+// repairOf returns a job that replaces row; nil if there is no room for its text. fills: the
+// extractive summarizer fills a placeholder.
+func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills bool) *job {
+	j := c.newJob(OnRepair, Leaf, row.Level, 0, p, fills)
+	j.repaired, j.fills = row, fills
+	j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Span, row.FromTime, row.ToTime, row.Messages
+	j.row.Focus = cmp.Or(row.Focus, j.row.Focus)
+	if row.IsRollup() {
+		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
+	}
+	if !c.fits(j, row, s, used) {
+		return nil
+	}
+	return j
 }
 
 // replaced reports whether one of the rows covers all of row. A text for a part of a placeholder,
@@ -169,10 +191,4 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 		j.maxTokens = min(j.maxTokens, left)
 	}
 	return j.maxTokens >= summarize.MinSummary
-}
-
-// covers sets the span of the job's row to that of another row.
-func (j *job) covers(row Compaction) {
-	j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
-	j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime
 }

@@ -165,7 +165,7 @@ func (c *Compactor) finish(w *work, err error) {
 	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
 		c.retries.worked()
 	}
-	if j.replacesID == 0 && j.row.Kind == Leaf {
+	if j.repaired.ID == 0 && j.row.Kind == Leaf {
 		full := c.level() != levelNone
 		c.retries.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
@@ -203,7 +203,7 @@ func (c *Compactor) report(row Compaction, state EventState, window int) {
 // renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since
 // it was planned. Changes after this make the row stale.
 func (j *job) renew(ctx context.Context, record Job) error {
-	if j.replacesID != 0 || len(j.children) == 0 {
+	if j.repaired.ID != 0 || len(j.children) == 0 {
 		return nil
 	}
 	now, err := record.Children(ctx, record.ID())

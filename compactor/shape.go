@@ -21,7 +21,7 @@ type shape struct {
 	maxLines   int  // of kept results behind the newest
 	reasoning  bool // the provider demands the reasoning of tool calls as long as they are shown
 
-	maxStack     int // most tokens of summaries, however large the stack is
+	maxStack     int // most tokens of all summaries, however large the stack is
 	maxPast      int // most tokens of earlier sessions and what a thread inherited together
 	pastSessions int // most sessions of them
 }
