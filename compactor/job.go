@@ -169,6 +169,23 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, rea
 	return !s.addressed, true
 }
 
+// planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
+// was undone. Spans that the worker declined go to the extractive summarizer.
+func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, extractive bool) *job {
+	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.Span) {
+		return nil
+	}
+	declined := !extractive && sp.From <= c.retries.declinedTo
+	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, extractive || declined)
+	if declined {
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, At: c.o.Now(), By: c.o.Worker.Name()}
+	}
+	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
+	j.row.Span, j.row.Messages = sp.Span, len(sp.lines)
+	j.row.FromTime, j.row.ToTime = first.Time, last.Time
+	return j
+}
+
 func (c *Compactor) planRollup(children []Compaction, p Policy, extractive bool) *job {
 	j := c.newJob(OnRollup, Rollup, foldLevel(children), stackCost(children), p, extractive)
 	j.children = slices.Clone(children)

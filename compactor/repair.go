@@ -2,9 +2,12 @@ package compactor
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 )
@@ -62,6 +65,60 @@ func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 		}
 	}
 	return nil
+}
+
+// narrowing returns a function that limits a repair of messages to what one request can contain:
+// the newest whole turns of the row's span, as the worker reads them, with room for their summary.
+// So a large row is repaired piece by piece, and each piece is kept. The function returns the row
+// to make.
+func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
+	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
+		return func(context.Context) (Compaction, error) { return j.row, nil }
+	}
+	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
+	return func(ctx context.Context) (Compaction, error) {
+		row, err := c.narrow(ctx, w)
+		if err != nil {
+			err = fmt.Errorf("read what is repaired: %w", err)
+		}
+		return row, err
+	}
+}
+
+// maxRepairMessages is the most messages of one repair.
+const maxRepairMessages = 1000
+
+func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
+	j, row := w.j, w.j.row
+	w, most := w.withModel(ctx, c.o.Worker)
+	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // less the summary
+	from := max(row.From, row.To-maxRepairMessages)
+	all, err := c.o.Records.Span(ctx, from, row.To)
+	if cut := func(m chat.Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
+		all = slices.DeleteFunc(all, cut)
+	}
+	if err != nil || len(all) == 0 {
+		return row, err
+	}
+	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
+		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
+	}
+	n, tokens := len(all), 0
+	for n > 0 {
+		first := n
+		for first > 0 && all[first-1].Turn == all[n-1].Turn {
+			first--
+		}
+		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MostOfMessage))
+		if tokens > 0 && tokens+turn > most {
+			break
+		}
+		n, tokens = first, tokens+turn
+	}
+	if n > 0 || from > row.From {
+		row.From, row.FromTime, row.Messages = max(row.From, all[n].Turn), all[n].Time, len(all)-n
+	}
+	return row, nil
 }
 
 // planFold chooses rows to fold, and who folds them. A model folds only rows that no repair will
