@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/memory"
 )
@@ -51,4 +52,15 @@ func TestExtractivePrepareCanBeOff(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.talkTo(0.1)
 	check.Equal(t, "prepared summaries", len(r.c.Status().Prepared), 0)
+}
+
+// The extractive summarizer does not wait for the models of other conversations.
+func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
+	slots := make(chan struct{}, 1)
+	slots <- struct{}{}
+	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Slots = slots })
+	r.chat(40)
+	if e := r.compact(""); e.State != compactor.EventApplied {
+		t.Errorf("got %+v", e)
+	}
 }

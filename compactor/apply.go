@@ -88,9 +88,8 @@ func (p Policy) applied(l level) float64 {
 
 // applyDue applies urgent rows, and prepared rows as far as the current level demands. It records
 // in tokenDeficit what the level demands beyond that.
-func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
-	s := c.h.view
-	l := levelOf(c.used(s), window, p)
+func (c *Compactor) applyDue(ctx context.Context) {
+	s, p, l := c.h.view, c.policy(), c.level()
 	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
 	waits := len(c.prepared) > 0 && (l != levelNone || slices.ContainsFunc(c.prepared, s.urgent(p, c.budget())))
 	if !waits || !c.apply(ctx, demand{}) || l == levelNone || !ahead {
@@ -105,7 +104,8 @@ func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
 
 // applyCold applies what the background level would if the provider's cache is cold, because the
 // model has not been called for a while. Below the prepare threshold no room is needed.
-func (c *Compactor) applyCold(ctx context.Context, p Policy) {
+func (c *Compactor) applyCold(ctx context.Context) {
+	p := c.policy()
 	if c.o.Now().Sub(c.lastRequest.at) < p.CacheTTL.Or(c.o.CacheTTL) {
 		return
 	}
@@ -138,7 +138,7 @@ func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 // due returns the prepared rows to apply now.
 func (c *Compactor) due(prepared []Compaction, d demand) []Compaction {
 	s, p := c.h.view, c.policy()
-	if l := levelOf(c.used(s), c.o.Window(), p); l != levelNone {
+	if l := c.level(); l != levelNone {
 		d = d.or(demand{share: p.applied(l), along: true})
 	}
 	rows := s.chosen(prepared, d, s.urgent(p, c.budget()))
@@ -275,11 +275,11 @@ func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction
 func (c *Compactor) roomFor(s view, rows []Compaction, p Policy) bool {
 	then := s.with(rows)
 	growth := then.stackCost() + then.lineCost - s.stackCost() - s.lineCost
-	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)
+	return growth <= 0 || growth <= c.room(c.used(s), p)
 }
 
 // room returns by how many estimated tokens a repair may grow the view: a repair must never cause
 // an emergency.
-func (c *Compactor) room(used, window int, p Policy) int {
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
+func (c *Compactor) room(used int, p Policy) int {
+	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
 }

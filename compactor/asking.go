@@ -204,42 +204,46 @@ func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 	return w.window - prompt - prompt/uncertaintyShare - minUncertainty
 }
 
-// summarizeTool returns the tool that receives the summary. A refused summary is sent back with the
+// handIn is the tool that receives the summary.
+var handIn = llm.Tool{
+	Name:        "summarize",
+	Description: "Hand in the summary. This ends the work.",
+	Parameters:  json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string","description":"the summary, under its headings"}},"required":["summary"]}`),
+	Ends:        true,
+}
+
+// summarizeTool returns handIn for items. A refused summary is sent back with the
 // reason, but only once if it is merely longer than it should be. last is set to the reason of the
 // latest refusal.
 func (w worker) summarizeTool(items []summarize.Item, summary *string, last *summarize.Refusal) llm.Tool {
 	once := false // a summary was too long before
-	return llm.Tool{
-		Name:        "summarize",
-		Description: "Hand in the summary. This ends the work.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string","description":"the summary, under its headings"}},"required":["summary"]}`),
-		Ends:        true,
-		Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
-			var args struct {
-				Summary string `json:"summary"`
-			}
-			if err := json.Unmarshal(arguments, &args); err != nil {
-				return "", errors.New(`give the summary as a string: {"summary": "…"}`)
-			}
-			text := summarize.StripThoughts(args.Summary)
-			tokens := tokens.Estimate(text)
-			switch *last = w.judge(text, items); {
-			case *last == summarize.RefusedLarge, *last == "" && tokens > w.limit && !once:
-				once = true
-				most := min(w.limit, summarize.MostOfSummary(items))
-				*last = summarize.TooLarge(tokens, most)
-				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
-			case *last == summarize.RefusedDeclined: // it would decline again, so the exchange ends
-				return "", nil
-			case *last == summarize.RefusedEmpty:
-				return "", errors.New("the summary is empty; write it")
-			case *last != "":
-				return "", fmt.Errorf("%s; write the summary", *last)
-			}
-			*summary = text
-			return "stored", nil
-		},
+	tool := handIn
+	tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
+		var args struct {
+			Summary string `json:"summary"`
+		}
+		if err := json.Unmarshal(arguments, &args); err != nil {
+			return "", errors.New(`give the summary as a string: {"summary": "…"}`)
+		}
+		text := summarize.StripThoughts(args.Summary)
+		tokens := tokens.Estimate(text)
+		switch *last = w.judge(text, items); {
+		case *last == summarize.RefusedLarge, *last == "" && tokens > w.limit && !once:
+			once = true
+			most := min(w.limit, summarize.MostOfSummary(items))
+			*last = summarize.TooLarge(tokens, most)
+			return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
+		case *last == summarize.RefusedDeclined: // it would decline again, so the exchange ends
+			return "", nil
+		case *last == summarize.RefusedEmpty:
+			return "", errors.New("the summary is empty; write it")
+		case *last != "":
+			return "", fmt.Errorf("%s; write the summary", *last)
+		}
+		*summary = text
+		return "stored", nil
 	}
+	return tool
 }
 
 // check accepts an answer's text as a summary, or refuses it.

@@ -87,13 +87,12 @@ type Compactor struct {
 	fixed       fixedCost
 	lastRequest lastRequest
 
-	busy         *work                 // nil: nothing is being summarized
-	filling      *work                 // nil: no placeholder is being filled
-	prepared     []Compaction          // prepared summaries, in the order of applying
-	prospect     prospect              // caches the view once all of them are applied
-	tokenDeficit int                   // tokens that a level demanded beyond what is prepared
-	queued       *Requested            // a request that starts when the running work ends; nil if none
-	awaited      map[int64]func(Event) // called when a row ends, by its id
+	busy         *work        // nil: nothing is being summarized
+	filling      *work        // nil: no placeholder is being filled
+	prepared     []Compaction // prepared summaries, in the order of applying
+	prospect     prospect     // caches the view once all of them are applied
+	tokenDeficit int          // tokens that a level demanded beyond what is prepared
+	queued       *Requested   // a request that starts when the running work ends; nil if none
 
 	retries    retries
 	wake       time.Time
@@ -136,7 +135,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, prepared: state.Prepared, awaited: make(map[int64]func(Event))}
+	c := &Compactor{o: o, prepared: state.Prepared}
 	c.fixed = fixedCost{system: frameCost(o.System, nil), tools: costOfTools(o.Tools)}
 	c.h = newHistory(state, c.shape(c.policy()))
 	c.lastRequest.at = o.Now()
@@ -176,13 +175,13 @@ func (c *Compactor) History() *History { return c.h }
 // and without a model, the others by starting the worker. It never waits for a model. Call it after
 // every appended message; Request calls it too.
 func (c *Compactor) Check(ctx context.Context) {
-	p, window := c.policy(), c.o.Window()
+	p := c.policy()
 	c.h.reshape(c.shape(p))
 	c.reread(ctx)
 	c.flush(ctx)
-	c.applyDue(ctx, p, window)
-	if levelOf(c.used(c.h.view), window, p) == emergency {
-		c.makeRoom(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
+	c.applyDue(ctx)
+	if c.level() == emergency {
+		c.makeRoom(ctx, OnEmergency, int(p.BackgroundThreshold*float64(c.o.Window())))
 	}
 	c.clearBatch(ctx, p)
 	c.proceed()
@@ -205,7 +204,7 @@ type Prompt struct {
 // ErrTooLarge.
 func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	window := c.o.Window()
-	c.applyCold(ctx, c.policy())
+	c.applyCold(ctx)
 	for range requestTries {
 		c.Check(ctx)
 		if c.h.outdated {

@@ -125,3 +125,38 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 		r.close()
 	})
 }
+
+// After people delete or edit what the model declined, it may summarize the rest.
+func TestChangedSpanIsNoLongerDeclined(t *testing.T) {
+	check.SkipUnderRace(t)
+	for what, change := range map[string]func(*rig){
+		"a deletion": func(r *rig) { r.remove(1) },
+		"an edit":    func(r *rig) { r.edit(1, "in the film they speak of tea") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				worker := newDecliningModel("by its tool", 8000)
+				r := newRig(t, 8000, &worker.Model)
+				r.talk("in the film they speak of the poison " + filler(20))
+				for i := range 30 {
+					r.talk(fmt.Sprintf("question %d %s", i, filler(300)))
+					r.waitIdle()
+					time.Sleep(6 * time.Hour) // until the model is not asked any more
+				}
+				declined := worker.declined
+				if row := r.c.Status().Stack[0]; declined < r.policy.FailureLimit || !row.NeedsRepair() {
+					t.Fatalf("declined %d times, got %+v", declined, row)
+				}
+				change(r)
+				for range 4 {
+					r.waitIdle()
+					time.Sleep(6 * time.Hour)
+				}
+				r.repaired()
+				check.Equal(t, "refusals", worker.declined, declined)
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}

@@ -3,7 +3,6 @@ package compactor
 import (
 	"context"
 	"log/slog"
-	"slices"
 
 	"cairn/transcript"
 )
@@ -26,7 +25,7 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 			return
 		}
 	}
-	if from, to := c.reading(); to != 0 {
+	if from, to := c.reading(); to != 0 && c.used(c.h.view) >= goal {
 		s := c.h.view
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, spared{}))
 	}
@@ -96,16 +95,27 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	var hidden Compaction
 	var before view
 	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
-		s := c.h.view
-		if sp = sp.without(s.head.Stack); len(sp.lines) == 0 {
+		before = c.h.view
+		if sp = sp.without(before.head.Stack); len(sp.lines) == 0 {
 			return none, nil
 		}
-		before, hidden = s, c.placeholder(s, sp)
-		hidden.Trigger = trigger
-		if s.growth(hidden) >= sp.tokens { // it would free nothing
+		row := Compaction{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
+		change := stored.Truncate([]Compaction{row}, lastResult(before.lines, before.stored))
+		grown := 0
+		if before.headCost == 0 {
+			grown = headFrame
+		}
+		for _, row := range change.Summaries {
+			if row.State == Applied {
+				hidden, grown = row, grown+row.Tokens
+			} else { // it is in the new one
+				grown -= row.Tokens
+			}
+		}
+		if grown >= sp.tokens { // it would free nothing
 			return none, nil
 		}
-		return stored.Truncate([]Compaction{hidden}, lastResult(s.lines, s.stored)), nil
+		return change, nil
 	})
 	if change.Empty() && err == nil {
 		return
@@ -134,24 +144,6 @@ func placeholderOver(lines []line) Compaction {
 	return m
 }
 
-// placeholder returns the placeholder over a span, merged with adjacent placeholders.
-func (c *Compactor) placeholder(s view, sp span) Compaction {
-	m := placeholderOver(sp.lines)
-	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.addressed && c.hasModel(c.o.Policy())
-	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
-	m.Tokens = m.Cost()
-	return m
-}
-
-// growth returns by how many tokens a placeholder grows the head.
-func (s view) growth(placeholder Compaction) int {
-	grown := stackCost(insert(s.head.Stack, placeholder)) - stackCost(s.head.Stack)
-	if s.headCost == 0 {
-		grown += headFrame
-	}
-	return grown
-}
-
 // without returns the parts of a span that no row covers.
 func (sp span) without(stack []Compaction) span {
 	lines := without(sp.lines, stack)
@@ -159,7 +151,7 @@ func (sp span) without(stack []Compaction) span {
 		sp.lines = lines
 		return sp
 	}
-	left := span{from: lines[0].Seq, to: lines[len(lines)-1].Seq, lines: lines}
+	left := span{Span: Span{From: lines[0].Seq, To: lines[len(lines)-1].Seq}, lines: lines}
 	for _, l := range lines {
 		left.tokens += l.tokens
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/llm"
 )
 
 // The summary of hidden messages arrives after the emergency, whose placeholder the disk stored or
@@ -47,5 +48,30 @@ func applyLate(t *testing.T, want, refuses bool) {
 	r.waitIdle()
 	r.repaired()
 	check.NoError(t, r.checkShown())
+	r.verify()
+}
+
+// What a worker is reading stays if the summaries that are ready make enough room.
+func TestEmergencyStopsWhenReadySummariesSuffice(t *testing.T) {
+	release, hangs := make(chan struct{}), false
+	r := ahead(t, 20_000)
+	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if hangs {
+			<-release
+		}
+		return goodSummary(ctx, n, req)
+	}
+	r.policy.TailTokens = 1000
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) > 0 })
+	hangs = true
+	for r.c.Status().Running == nil {
+		r.talk("more " + filler(60))
+	}
+	if !r.c.Overflow(t.Context()) || len(r.c.Status().Stack) == 0 {
+		t.Fatalf("got no applied summary: %+v", r.c.Status())
+	}
+	r.noPlaceholder()
+	close(release)
+	r.waitIdle()
 	r.verify()
 }

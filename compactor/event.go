@@ -96,7 +96,7 @@ func (c *Compactor) vetoed(j *job, reason error) {
 	if j.onStart != nil {
 		j.onStart(e)
 	} else {
-		c.jobEnded(j, e)
+		j.ended(e)
 	}
 }
 
@@ -115,16 +115,12 @@ func (c *Compactor) notify(e Event) {
 		c.o.Log.Debug("compaction", "event", e)
 	}
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
-		defer c.complete(e)
+		for _, w := range []*work{c.busy, c.filling} {
+			if w != nil && w.row.ID != 0 && w.row.ID == e.ID {
+				defer w.ended(e)
+			}
+		}
 	}
 	defer c.recoverCallback("after")
 	c.o.After(e)
-}
-
-// complete notifies the caller that waits for a row to end.
-func (c *Compactor) complete(e Event) {
-	if notify := c.awaited[e.ID]; notify != nil {
-		delete(c.awaited, e.ID)
-		notify(e)
-	}
 }

@@ -31,18 +31,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
-	c.jobEnded(j, e)
-}
-
-// jobEnded notifies those who wait for a job to end, once.
-func (c *Compactor) jobEnded(j *job, e Event) {
-	notify := j.onEnd
-	if j.row.ID != 0 {
-		notify = c.awaited[j.row.ID]
-	}
-	if delete(c.awaited, j.row.ID); notify != nil {
-		notify(e)
-	}
+	j.ended(e)
 }
 
 // logLevelFor returns the level at which to log a failure of a model's or the extractive
@@ -89,17 +78,17 @@ func (c *Compactor) workerDiffers() bool { return learntOf(c.o.Worker) != c.o.Le
 func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error) {
 	var provider *llm.Error
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
-	case j.replacesID == 0 && j.extractive:
+	case j.repaired.ID == 0 && j.extractive:
 		c.retries.extractiveFailed(now)
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
-	case j.replacesID == 0 || down:
+	case j.repaired.ID == 0 || down:
 		c.retries.failed(now)
 	}
-	if j.replacesID == 0 {
+	if j.repaired.ID == 0 {
 		return
 	}
-	c.retries.repairFailed(j.replacesID, now, stack)
+	c.retries.repairFailed(j.repaired.ID, now, stack)
 }
 
 // jobError is the failure of a job whose row is on disk.

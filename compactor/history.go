@@ -13,7 +13,7 @@ import (
 // conversation.
 type History struct {
 	view
-	first          []chat.Message // behind rows whose undo may already be on disk: a head that is read again shows them if it is
+	first          []chat.Message // see transcript.Snapshot
 	copies         []duplicate    // of them and of pins, for the head
 	restorable     []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
 	next           int64
@@ -212,7 +212,9 @@ func (h *History) newHead() {
 	h.changed()
 }
 
-func (h *History) renderHead() { h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack) }
+func (h *History) renderHead() {
+	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack, h.shape.maxStack)
+}
 
 // withHidden returns stack with placeholders over the lines that are not on disk.
 func withHidden(stack []Compaction, lines []line) []Compaction {
@@ -221,7 +223,9 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 		for j < len(lines) && lines[j].Seq == lines[j-1].Seq+1 {
 			j++
 		}
-		stack = insert(stack, placeholderOver(lines[i:j]))
+		if row := placeholderOver(lines[i:j]); row.Messages > 0 { // otherwise all of them were deleted
+			stack = insert(stack, row)
+		}
 		i = j
 	}
 	return stack

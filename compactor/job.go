@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -9,15 +8,14 @@ import (
 // job is one background job: a row to make, and who makes it.
 type job struct {
 	row          Compaction
-	tokens       int   // estimated tokens of the span when it was planned
-	maxTokens    int   // limit of the text in tokens, if below the policy's; 0: the policy's
-	replacesID   int64 // the row that this replaces, whole or in part; 0: none
-	repaired     Compaction
-	declined     int  // how often the model has declined this span
-	extractive   bool // made by the extractive summarizer
-	fills        bool // fills a placeholder, in parallel with the worker
-	modelFollows bool // a model will read the span later and extract the memories then
-	degraded     bool // a fold on the way failed and the extractive summarizer took over
+	tokens       int        // estimated tokens of the span when it was planned
+	maxTokens    int        // limit of the text in tokens, if below the policy's; 0: the policy's
+	repaired     Compaction // the row that this replaces, whole or in part; its ID is 0: none
+	declined     int        // how often the model has declined this span
+	extractive   bool       // made by the extractive summarizer
+	fills        bool       // fills a placeholder, in parallel with the worker
+	modelFollows bool       // a model will read the span later and extract the memories then
+	degraded     bool       // a fold on the way failed and the extractive summarizer took over
 	policy       Policy
 	window       int          // of the model
 	budget       int          // the window in estimated tokens, see Budget
@@ -29,7 +27,15 @@ type job struct {
 
 // mayWait reports whether j can be left to the next start of the program.
 func (j *job) mayWait() bool {
-	return !j.extractive && (j.replacesID != 0 || j.row.Trigger == OnPrepare)
+	return !j.extractive && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
+}
+
+// ended notifies those who wait for the job to end, once.
+func (j *job) ended(e Event) {
+	if notify := j.onEnd; notify != nil {
+		j.onEnd = nil
+		notify(e)
+	}
 }
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
@@ -42,8 +48,8 @@ func eventOf(row Compaction, state EventState, window int) Event {
 }
 
 // newJob plans a row over lines or stack rows.
-func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, window int, extractive bool) *job {
-	j := &job{tokens: tokens, extractive: extractive, policy: p, window: window, budget: c.budget()}
+func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, extractive bool) *job {
+	j := &job{tokens: tokens, extractive: extractive, policy: p, window: c.o.Window(), budget: c.budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.addressed || trigger == OnManual)
@@ -57,47 +63,47 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 // what a level demands, a fold if the stack is too large, a repair, a fold of an earlier session
 // into one row, preparation.
 func (c *Compactor) next() *job {
-	s, p, window, now := c.h.view, c.policy(), c.o.Window(), c.o.Now()
+	s, p, now := c.h.view, c.policy(), c.o.Now()
 	extractive, ready := c.summarizer(p, s, now)
 	if !ready {
 		return nil
 	}
-	used, shown := c.used(s), s
+	used, l, shown := c.used(s), c.level(), s
 	s = c.ahead() // prepared spans are not summarized again
 	if shown.crowded(s, p, c.budget()) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			j := c.planRollup(children, p, window, byExtractive)
+			j := c.planRollup(children, p, byExtractive)
 			j.allowed = true // the summary that waits for it was allowed
 			return j
 		}
 	}
-	c.undoLifted = c.undoLifted || levelOf(used, window, p) >= aggressive
+	c.undoLifted = c.undoLifted || l >= aggressive
 	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
-	if l := levelOf(used, window, p); l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
+	if l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
-		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, window, extractive); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), l.trigger(), p, extractive); j != nil {
 			c.tokenDeficit = 0
 			return j
 		}
 	}
-	if j := c.planOld(s, p, window, used, now, extractive); j != nil {
+	if j := c.planOld(s, p, used, now, extractive); j != nil {
 		return j
 	}
 	if c.draining || !automatic || c.retries.forbids(OnPrepare, now) {
 		return nil
 	}
 	if extractive {
-		return c.planFree(s, p, window)
+		return c.planFree(s, p)
 	}
-	return c.planPrepare(s, p, window, used)
+	return c.planPrepare(s, p, used)
 }
 
 // planOld plans work on existing summaries: a fold if the stack is too large, a repair, a fold of
 // an earlier session.
-func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, extractive bool) *job {
+func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractive bool) *job {
 	if s.stackCost() > p.stackBudget(c.budget()) && !c.retries.forbids(OnRollup, now) {
 		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			return c.planRollup(children, p, window, byExtractive)
+			return c.planRollup(children, p, byExtractive)
 		}
 	}
 	if c.draining {
@@ -105,7 +111,7 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 	}
 	waits := c.modelUnavailable(now)
 	if !waits && !c.retries.forbids(OnRepair, now) {
-		if j := c.planRepair(s, p, window, used, now); j != nil {
+		if j := c.planRepair(s, p, used, now); j != nil {
 			return j
 		}
 	}
@@ -113,26 +119,26 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, e
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
 	if children := foldable(s.head, p.RollupFanIn, unready); children != nil && !c.retries.forbids(OnRollup, now) {
-		return c.planRollup(children, p, window, extractive || !c.worthModel(children))
+		return c.planRollup(children, p, extractive || !c.worthModel(children))
 	}
 	return nil
 }
 
 // planPrepare plans work ahead of the level that will need it: first what a level demanded and did
 // not get, then the oldest spans before the tail.
-func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
+func (c *Compactor) planPrepare(s view, p Policy, used int) *job {
 	if c.tokenDeficit > 0 {
 		need := c.tokenDeficit
 		c.tokenDeficit = 0
-		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, window, false); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.spared(c.budget())), OnPrepare, p, false); j != nil {
 			return j
 		}
 	}
-	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(window) {
+	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(c.o.Window()) {
 		return nil
 	}
 	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
-	return c.planLeaf(sp, OnPrepare, p, window, false)
+	return c.planLeaf(sp, OnPrepare, p, false)
 }
 
 // spanWithoutModel is how many tokens the extractive summarizer summarizes ahead at once.
@@ -141,11 +147,11 @@ const spanWithoutModel = 2000
 // planFree plans work ahead if there is no model. It costs nothing, so it does not wait for
 // prepare_threshold, and what people say becomes a memory long before a level is reached. A small
 // window reaches a level just as soon, so nothing is planned there.
-func (c *Compactor) planFree(s view, p Policy, window int) *job {
+func (c *Compactor) planFree(s view, p Policy) *job {
 	if c.hasModel(p) || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
 		return nil
 	}
-	return c.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, window, true)
+	return c.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, true)
 }
 
 // summarizer reports whether the extractive summarizer makes the next summary, and whether any
@@ -163,8 +169,25 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, rea
 	return !s.addressed, true
 }
 
-func (c *Compactor) planRollup(children []Compaction, p Policy, window int, extractive bool) *job {
-	j := c.newJob(OnRollup, Rollup, foldLevel(children), stackCost(children), p, window, extractive)
+// planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
+// was undone. Spans that the worker declined go to the extractive summarizer.
+func (c *Compactor) planLeaf(sp span, trigger Trigger, p Policy, extractive bool) *job {
+	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.Span) {
+		return nil
+	}
+	declined := !extractive && sp.From <= c.retries.declinedTo
+	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, extractive || declined)
+	if declined {
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, At: c.o.Now(), By: c.o.Worker.Name()}
+	}
+	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
+	j.row.Span, j.row.Messages = sp.Span, len(sp.lines)
+	j.row.FromTime, j.row.ToTime = first.Time, last.Time
+	return j
+}
+
+func (c *Compactor) planRollup(children []Compaction, p Policy, extractive bool) *job {
+	j := c.newJob(OnRollup, Rollup, foldLevel(children), stackCost(children), p, extractive)
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
@@ -179,35 +202,6 @@ func (c *Compactor) planRollup(children []Compaction, p Policy, window int, extr
 	}
 	j.row.AwaitsModel = awaitsModel && extractive && c.hasModel(p)
 	return j
-}
-
-// planRepair plans a repair of the newest repairable row. A row that a prepared one will replace is
-// skipped. A repair that makes the view larger is limited to the free room; one that does not may
-// always run.
-func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time) *job {
-	for _, row := range c.repairable(s) {
-		if overlaps(c.prepared, row) {
-			continue
-		}
-		if now.Before(c.retries.repairAt(row.ID)) || c.isSpared(row.From, row.To) {
-			continue
-		}
-		if c.gaveUp(row) || now.Before(c.retryDeclinedAt(row)) {
-			continue
-		}
-		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, false)
-		j.repaired, j.declined = row, c.declineCount(row)
-		j.replacesID, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
-		if row.Kind == Rollup {
-			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
-		}
-		if !c.fits(j, row, s, used) {
-			continue
-		}
-		j.covers(row)
-		return j
-	}
-	return nil
 }
 
 // turnSince reports whether a turn started at seq or later.

@@ -1,6 +1,7 @@
 package compactor_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/words"
 )
 
 // sample is a span with a good summary.
@@ -148,6 +150,46 @@ func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 		}
 		if err := summarize.Judge(strings.Join(choice, "\n"), messages); err != nil {
 			t.Errorf("%s: a selection of messages is rejected: %v", lang, err)
+		}
+	}
+}
+
+// TestJudgeIgnoresCitations: the numbers of messages, which the prompt asks for, are in every span.
+func TestJudgeIgnoresCitations(t *testing.T) {
+	texts, spans := map[string][2]string{}, map[string][]chat.Message{} // by language: summaries of one half of the samples, and of the other
+	for i, s := range goodSamples(t) {
+		both := texts[s.lang]
+		if both[i%2] += s.summary + "\n"; i%2 == 0 {
+			for _, m := range s.messages {
+				m.Seq = int64(101 + len(spans[s.lang]))
+				m.Turn = m.Seq
+				spans[s.lang] = append(spans[s.lang], m)
+			}
+		}
+		texts[s.lang] = both
+	}
+	for lang, messages := range spans {
+		for _, form := range []string{" (#%d, #%d)", "（#%d、#%d）", " [#%d–#%d]"} {
+			cited := func(text string) string {
+				var b strings.Builder
+				for i, sentence := range words.Sentences(text) {
+					fmt.Fprintf(&b, "- %s"+form+"\n", sentence, 101+2*i%len(messages), 101+(2*i+1)%len(messages))
+				}
+				return b.String()
+			}
+			if err := summarize.Judge(cited(texts[lang][0]), messages); err != nil {
+				t.Errorf("%s: a good summary with%s is rejected: %v", lang, form, err)
+			}
+			if summarize.Judge(cited(texts[lang][1]), messages) == nil {
+				t.Errorf("%s: a summary of other messages with%s is accepted", lang, form)
+			}
+			var lines strings.Builder
+			for _, m := range messages[len(messages)/2:] {
+				fmt.Fprintf(&lines, "%s: %s"+form+"\n", m.Author, m.Text, m.Seq, m.Seq)
+			}
+			if summarize.Judge(lines.String(), messages) == nil {
+				t.Errorf("%s: the end of the span with%s is accepted as its summary", lang, form)
+			}
 		}
 	}
 }

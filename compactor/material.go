@@ -23,8 +23,8 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 	switch {
 	case j.row.Kind != Rollup:
 		rows = []Compaction{{Kind: Placeholder, Span: Span{From: j.row.From, To: j.row.To}}}
-	case j.replacesID != 0: // the rollup's own text is not read
-		children, err := record.Children(ctx, j.replacesID)
+	case j.repaired.ID != 0: // the rollup's own text is not read
+		children, err := record.Children(ctx, j.repaired.ID)
 		if err != nil {
 			return nil, err
 		}

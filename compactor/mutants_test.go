@@ -83,12 +83,12 @@ var mutants = map[string]mutant{
 	},
 	"a repair asks for no room": {
 		"compactor/apply.go", `
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
+	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
 `, `
 	if BUG {
-		return c.estimated(window)
+		return c.estimated(c.o.Window())
 	}
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
+	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
 `, "./compactor", "TestRepairsStayBelowEmergency",
 	},
 	"what is prepared is bought again": {

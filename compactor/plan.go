@@ -70,13 +70,13 @@ func (p Policy) fraction(l level) float64 {
 
 // span is a run of whole turns, oldest first.
 type span struct {
-	from, to int64
-	lines    []line
-	tokens   int
+	Span
+	lines  []line
+	tokens int
 }
 
 // planSpan takes whole turns, oldest first, until they cost at least need tokens or the spared tail
-// starts. from reaches back to the preceding compaction, so that deleted messages in between are
+// starts. From reaches back to the preceding compaction, so that deleted messages in between are
 // covered too. An empty span means that nothing may leave.
 func planSpan(s view, need int, tail spared) span {
 	end := sparedFrom(s.lines, s.open, tail)
@@ -94,9 +94,9 @@ func planSpan(s view, need int, tail spared) span {
 	if n == 0 {
 		return span{}
 	}
-	sp := span{from: s.lines[0].Seq, to: s.lines[n-1].Seq, lines: s.lines[:n], tokens: tokens}
-	if i := lastBelow(s.head.Stack, sp.from); i >= 0 {
-		sp.from = s.head.Stack[i].To + 1
+	sp := span{Span{From: s.lines[0].Seq, To: s.lines[n-1].Seq}, s.lines[:n], tokens}
+	if i := lastBelow(s.head.Stack, sp.From); i >= 0 {
+		sp.From = s.head.Stack[i].To + 1
 	}
 	return sp
 }
@@ -123,7 +123,7 @@ func planAhead(s view, tokens, tail int) span {
 		if n == 0 {
 			break
 		}
-		sp.lines, sp.tokens, sp.to = sp.lines[:n], cost, sp.lines[n-1].Seq
+		sp.lines, sp.tokens, sp.To = sp.lines[:n], cost, sp.lines[n-1].Seq
 	}
 	return sp
 }

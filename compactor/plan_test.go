@@ -82,8 +82,8 @@ func TestPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.open = tt.open
 			sp := planSpan(tt.s, tt.need, spared{tt.keep, tt.turns, tt.tail})
-			check.Equal(t, "span", sp.from, tt.wantFrom)
-			check.Equal(t, "end of the span", sp.to, tt.want)
+			check.Equal(t, "span", sp.From, tt.wantFrom)
+			check.Equal(t, "end of the span", sp.To, tt.want)
 		})
 	}
 }
@@ -93,8 +93,8 @@ func TestSpanEndsAtNextCompaction(t *testing.T) {
 	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
 	sp := planSpan(s, 1000, spared{})
-	check.Equal(t, "span", sp.from, 1)
-	check.Equal(t, "end of the span", sp.to, 2)
+	check.Equal(t, "span", sp.From, 1)
+	check.Equal(t, "end of the span", sp.To, 2)
 }
 
 func TestSpanStartsAtItsNeighbor(t *testing.T) {
@@ -102,8 +102,8 @@ func TestSpanStartsAtItsNeighbor(t *testing.T) {
 	s.lines = s.lines[4:] // 5 and 6; 4 was deleted
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
 	sp := planSpan(s, 1000, spared{})
-	check.Equal(t, "span", sp.from, 4)
-	check.Equal(t, "end of the span", sp.to, 6)
+	check.Equal(t, "span", sp.From, 4)
+	check.Equal(t, "end of the span", sp.To, 6)
 }
 
 func stackOf(levels ...int) []Compaction {

@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"context"
-	"encoding/json"
 
 	"cairn/llm"
 	"cairn/prompts"
@@ -23,14 +22,10 @@ func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err erro
 		{Role: llm.RoleUser, Text: "#1 Ada: I prefer green tea, two minutes at 80 degrees.\n#2 Cairn: Noted.\n\nSum up messages #1 to #2 in about 60 tokens."},
 	}
 	const probeTokens = 600 // leaves room for reasoning
-	summarize := llm.Tool{
-		Name: "summarize", Description: "Hand in the summary. This ends the work.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string"}},"required":["summary"]}`),
-	}
 	req := llm.Request{Messages: messages, MaxTokens: probeTokens, Reasoning: p.Reasoning}
 	learnt := llm.LearntOf(model, new(llm.Learnt))
 	if !learnt.Facts().RefusesTools {
-		req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
+		req.Tools, req.ForceTool = []llm.Tool{handIn}, handIn.Name
 	}
 	resp, err := model.Generate(ctx, req, nil)
 	if req.Tools != nil && llm.RefusesTools(err) {

@@ -86,6 +86,8 @@ var steps = []operation{
 	{"new session", 1, false, func(m *machine, rt *rapid.T) { m.newSession(rt) }},
 	{"new session while it is summarized", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.newSession(rt) }},
 	{"delete above", 1, false, (*machine).deleteInChannel},
+	{"another window", 2, false, (*machine).changeWindow},
+	{"other settings", 2, false, (*machine).changePolicy},
 	{"render, restart, render", 1, false, (*machine).checkRestartRendersSame},
 	{"all is well again", 4, false, func(m *machine, rt *rapid.T) {
 		m.repairFaults(rt)

@@ -203,3 +203,25 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 	r.verify()
 	r.renderAfterRestart()
 }
+
+// TestSummariesFitASmallerWindow: a person chose a model with a smaller window, for which the
+// summaries are too long until they are folded.
+func TestSummariesFitASmallerWindow(t *testing.T) {
+	r := newRig(t, 100_000, nil)
+	for i := range 300 {
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 40)))
+	}
+	r.waitIdle()
+	if head := r.c.Status().Head; head < 7000 {
+		t.Fatalf("got %d tokens of summaries", head)
+	}
+	r.set(func(p *compactor.Policy) { p.Enabled = false })
+	r.resize(6000)
+	asked := r.deliver("and now?", true)
+	check.Contains(t, "view", inLines(r.request()), "older messages were truncated", "and now?")
+	r.answerAlone(asked)
+	r.waitIdle()
+	check.Lacks(t, "view", r.render(), "older messages were truncated")
+	r.verify()
+	r.renderAfterRestart()
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,4 +102,28 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 			})
 		})
 	}
+}
+
+// If all messages that are hidden in memory alone are deleted, nothing is left to say or to write.
+func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.policy.Enabled = false // only emergency
+	disk := r.faultyDisk()
+	disk.refuses = true
+	for len(r.c.Status().Stack) == 0 {
+		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(30)))
+	}
+	var hidden []int64
+	for seq := range r.c.Status().Stack[0].To {
+		hidden = append(hidden, seq+1)
+	}
+	r.remove(hidden...)
+	disk.refuses = false
+	r.c.Check(t.Context())
+	before := r.render()
+	check.Lacks(t, "view", before, "truncated")
+	r.talk("and now?")
+	check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
+	r.verify()
+	r.renderAfterRestart()
 }

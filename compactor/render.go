@@ -156,8 +156,9 @@ func appendAssistant(out []llm.Message, lines []line, i int) ([]llm.Message, int
 var headFrame = tokens.PerMessage + tokens.Estimate(headOpen) + tokens.Estimate(headClose)
 
 // renderHead returns the user-role block above the messages: copies of messages whose originals are
-// hidden, then the past, then the stack, oldest first. It is empty if there is nothing to show.
-func renderHead(copies []duplicate, past past, stack []Compaction) (text string, tokens int) {
+// hidden, then the past, then the stack, oldest first. It is empty if there is nothing to show. In
+// a window that became much smaller the oldest rows show as a placeholder until they are folded.
+func renderHead(copies []duplicate, past past, stack []Compaction, most int) (text string, tokens int) {
 	var b strings.Builder
 	add := func(entry string, cost int) {
 		if b.Len() == 0 {
@@ -175,6 +176,14 @@ func renderHead(copies []duplicate, past past, stack []Compaction) (text string,
 	}
 	for _, e := range past.entries {
 		add(e.text, e.tokens)
+	}
+	var hidden Compaction
+	for cost := past.tokens + stackCost(stack); cost > most && len(stack) > 0; stack = stack[1:] {
+		hidden.Kind, hidden.Messages = Placeholder, hidden.Messages+stack[0].Messages
+		cost -= stack[0].Tokens
+	}
+	if hidden.Messages > 0 {
+		add(hidden.Render(), hidden.Cost())
 	}
 	for _, c := range stack {
 		add(c.Render(), c.Tokens)

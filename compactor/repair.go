@@ -2,9 +2,12 @@ package compactor
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 )
@@ -46,6 +49,76 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 		}
 	}
 	return rows
+}
+
+// planRepair plans a repair of the newest repairable row. A row that a prepared one will replace is
+// skipped. A repair that makes the view larger is limited to the free room; one that does not may
+// always run.
+func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
+	for _, row := range c.repairable(s) {
+		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) || now.Before(c.retryDeclinedAt(row)) {
+			continue
+		}
+		if j := c.repairOf(row, s, p, used, false); j != nil {
+			j.declined = c.declineCount(row)
+			return j
+		}
+	}
+	return nil
+}
+
+// narrowing returns a function that limits a repair of messages to what one request can contain:
+// the newest whole turns of the row's span, as the worker reads them, with room for their summary.
+// So a large row is repaired piece by piece, and each piece is kept. The function returns the row
+// to make.
+func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
+	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
+		return func(context.Context) (Compaction, error) { return j.row, nil }
+	}
+	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
+	return func(ctx context.Context) (Compaction, error) {
+		row, err := c.narrow(ctx, w)
+		if err != nil {
+			err = fmt.Errorf("read what is repaired: %w", err)
+		}
+		return row, err
+	}
+}
+
+// maxRepairMessages is the most messages of one repair.
+const maxRepairMessages = 1000
+
+func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
+	j, row := w.j, w.j.row
+	w, most := w.withModel(ctx, c.o.Worker)
+	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // less the summary
+	from := max(row.From, row.To-maxRepairMessages)
+	all, err := c.o.Records.Span(ctx, from, row.To)
+	if cut := func(m chat.Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
+		all = slices.DeleteFunc(all, cut)
+	}
+	if err != nil || len(all) == 0 {
+		return row, err
+	}
+	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
+		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
+	}
+	n, tokens := len(all), 0
+	for n > 0 {
+		first := n
+		for first > 0 && all[first-1].Turn == all[n-1].Turn {
+			first--
+		}
+		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MostOfMessage))
+		if tokens > 0 && tokens+turn > most {
+			break
+		}
+		n, tokens = first, tokens+turn
+	}
+	if n > 0 || from > row.From {
+		row.From, row.FromTime, row.Messages = max(row.From, all[n].Turn), all[n].Time, len(all)-n
+	}
+	return row, nil
 }
 
 // planFold chooses rows to fold, and who folds them. A model folds only rows that no repair will
@@ -92,7 +165,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	waits = waits || slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool {
 		return row.Kind == Placeholder && now.Before(c.retries.repairAt(row.ID))
 	})
-	waits = waits || levelOf(c.used(s), c.o.Window(), p) != levelNone && now.Before(c.retries.retryAt)
+	waits = waits || c.level() != levelNone && now.Before(c.retries.retryAt)
 	if !waits {
 		return at
 	}
@@ -123,30 +196,36 @@ func (c *Compactor) planFill(now time.Time) *job {
 	if c.retries.forbids(OnRepair, now) {
 		return nil
 	}
-	s, p, window := c.h.view, c.policy(), c.o.Window()
+	s, p := c.h.view, c.policy()
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
-		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.retries.repairAt(row.ID)) || replaced(c.prepared, row) {
+		if row.ID == 0 || row.Kind != Placeholder || replaced(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) {
 			continue
 		}
-		if c.isSpared(row.From, row.To) {
-			continue
+		if j := c.repairOf(row, s, p, used, true); j != nil {
+			j.modelFollows, j.row.Declined = !extractive, row.Declined
+			j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.hasModel(p)
+			return j
 		}
-		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, true)
-		j.replacesID, j.fills, j.modelFollows, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
-		if row.IsRollup() { // a rollup that lost its text
-			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
-		}
-		if !c.fits(j, row, s, used) {
-			continue
-		}
-		j.row.Declined = row.Declined
-		j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.hasModel(p)
-		j.covers(row)
-		return j
 	}
 	return nil
+}
+
+// repairOf returns a job that replaces row; nil if there is no room for its text. fills: the
+// extractive summarizer fills a placeholder.
+func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills bool) *job {
+	j := c.newJob(OnRepair, Leaf, row.Level, 0, p, fills)
+	j.repaired, j.fills = row, fills
+	j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Span, row.FromTime, row.ToTime, row.Messages
+	j.row.Focus = cmp.Or(row.Focus, j.row.Focus)
+	if row.IsRollup() {
+		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
+	}
+	if !c.fits(j, row, s, used) {
+		return nil
+	}
+	return j
 }
 
 // replaced reports whether one of the rows covers all of row. A text for a part of a placeholder,
@@ -161,7 +240,7 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return true // it takes no room
 	}
-	j.maxTokens = c.room(used, j.window, j.policy) + row.Tokens - headingCost
+	j.maxTokens = c.room(used, j.policy) + row.Tokens - headingCost
 	if row.Kind != Placeholder {
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
@@ -169,10 +248,4 @@ func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 		j.maxTokens = min(j.maxTokens, left)
 	}
 	return j.maxTokens >= summarize.MinSummary
-}
-
-// covers sets the span of the job's row to that of another row.
-func (j *job) covers(row Compaction) {
-	j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
-	j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime
 }

@@ -116,12 +116,12 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 
 // planRequest plans a request, or returns why there is nothing to do.
 func (c *Compactor) planRequest(w Requested) (*job, string) {
-	s, p, window, now := c.ahead(), c.policyFor(w), c.o.Window(), c.o.Now()
+	s, p, now := c.ahead(), c.policyFor(w), c.o.Now()
 	sp := planSpan(s, s.lineCost+1, p.spared(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
-	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
+	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spared.Overlaps(sp.Span):
 		return nil, reasonSpared
 	case c.retries.forbids(w.Trigger, now):
 		return nil, c.retries.reason(w.Trigger)
@@ -129,7 +129,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.planLeaf(sp, w.Trigger, p, window, c.noModel(p))
+	j := c.planLeaf(sp, w.Trigger, p, c.noModel(p))
 	if j.onStart, j.onEnd = w.Began, w.Ended; w.Focus != "" {
 		j.row.Focus = w.Focus
 	}

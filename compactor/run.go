@@ -55,9 +55,7 @@ func (c *Compactor) write(w *work, j *job, err error) {
 		c.rowDone(w, j.row, fmt.Errorf("write the compaction: %w", err))
 		return
 	}
-	if j.row.ID = record.ID(); j.onEnd != nil {
-		c.awaited[j.row.ID] = j.onEnd
-	}
+	j.row.ID = record.ID()
 	c.report(j.row, EventStarted, j.window)
 	how := c.summarizing(j, record)
 	c.o.Start(func() func() {
@@ -110,7 +108,7 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 // repaired later.
 func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 	fold := func(children []Compaction, extractive bool) {
-		j := c.planRollup(children, w.policy, w.window, extractive)
+		j := c.planRollup(children, w.policy, extractive)
 		j.row.Focus = w.row.Focus
 		c.makeRow(w, j)
 	}
@@ -148,7 +146,7 @@ func (c *Compactor) finish(w *work, err error) {
 	if err == nil {
 		c.worked(j) // before the summary is applied, which notifies the requester
 	}
-	c.applyDue(c.ctx, c.policy(), c.o.Window())
+	c.applyDue(c.ctx)
 	now := c.o.Now()
 	if err != nil {
 		declined := !j.extractive && modelDeclines(err) && w.ctx.Err() == nil
@@ -160,17 +158,15 @@ func (c *Compactor) finish(w *work, err error) {
 		}
 		return
 	}
-	if row := w.rows[0]; slices.ContainsFunc(c.prepared, func(r Compaction) bool { return r.ID == row.ID }) {
-		c.complete(eventOf(row, EventPrepared, j.window)) // it is ready but has to wait
-	}
+	j.ended(eventOf(w.rows[0], EventPrepared, j.window)) // if nothing has ended it yet, it is ready but has to wait
 	switch {
 	case j.degraded:
 		c.retries.failed(now)
 	case !j.extractive || !c.hasModel(j.policy) && !j.fills:
 		c.retries.worked()
 	}
-	if j.replacesID == 0 && j.row.Kind == Leaf {
-		full := levelOf(c.used(c.h.view), c.o.Window(), c.policy()) != levelNone
+	if j.repaired.ID == 0 && j.row.Kind == Leaf {
+		full := c.level() != levelNone
 		c.retries.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
 	c.end(w, nil)
@@ -207,7 +203,7 @@ func (c *Compactor) report(row Compaction, state EventState, window int) {
 // renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since
 // it was planned. Changes after this make the row stale.
 func (j *job) renew(ctx context.Context, record Job) error {
-	if j.replacesID != 0 || len(j.children) == 0 {
+	if j.repaired.ID != 0 || len(j.children) == 0 {
 		return nil
 	}
 	now, err := record.Children(ctx, record.ID())

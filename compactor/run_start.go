@@ -54,14 +54,14 @@ func (c *Compactor) continueStart(w *work, veto error) {
 	c.makeRow(w, w.job)
 }
 
-// makeRow takes a slot and narrows a repair in the background, then writes j's row; the summarizer
+// makeRow takes a slot for a model and narrows a repair in the background, then writes j's row; the summarizer
 // starts after that.
 func (c *Compactor) makeRow(w *work, j *job) {
 	w.making = j
 	narrow := c.narrowing(j)
 	c.o.Start(func() func() {
 		var err error
-		if w.release == nil && !w.fills {
+		if w.release == nil && !j.extractive {
 			w.release, err = takeSlot(w.ctx, c.o.Slots)
 		}
 		row := j.row

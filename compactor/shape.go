@@ -21,6 +21,7 @@ type shape struct {
 	maxLines   int  // of kept results behind the newest
 	reasoning  bool // the provider demands the reasoning of tool calls as long as they are shown
 
+	maxStack     int // most tokens of all summaries, however large the stack is
 	maxPast      int // most tokens of earlier sessions and what a thread inherited together
 	pastSessions int // most sessions of them
 }
@@ -107,6 +108,7 @@ const (
 	tailShare    = 4  // the newest messages that stay: 1/4
 	messageShare = 4  // one message, and one burst: 1/4
 	firstShare   = 10 // first messages and pins: 1/10
+	stackShare   = 2  // summaries shown: 1/2
 	entryShare   = 3  // one summary: at least 1/3 of the stack's budget
 	spanPercent  = 15 // summarized ahead at once: 15 %
 	pastShare    = 2  // earlier sessions, of the stack's budget: 1/2
@@ -127,7 +129,7 @@ func (p Policy) shape(window int) shape {
 	return shape{
 		clipTo: window / messageShare, maxFirst: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst, firstTurns: p.KeepFirstTurns,
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
-		maxPast: p.maxPast(window), pastSessions: p.EarlierSessions,
+		maxStack: window / stackShare, maxPast: p.maxPast(window), pastSessions: p.EarlierSessions,
 	}
 }
 

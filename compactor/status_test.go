@@ -97,6 +97,7 @@ func TestImplausibleCountsAreIgnored(t *testing.T) {
 		{"what was read from the cache is not added to a count that holds it", func(n int) llm.Usage { return llm.Usage{Prompt: n, Cached: n - 10} }, func(n int) int { return n }},
 		{"what was read from the cache is added to a count that leaves it out", func(n int) llm.Usage { return llm.Usage{Prompt: 12, Cached: n} }, func(n int) int { return n + 12 }},
 		{"a count that cannot be of the whole prompt is not believed", func(n int) llm.Usage { return llm.Usage{Prompt: n / 3} }, func(n int) int { return n }},
+		{"a count that no window could hold is not believed", func(n int) llm.Usage { return llm.Usage{Prompt: 400 * n} }, func(n int) int { return n }},
 		{"what several calls of a turn were counted at is not summed", func(n int) llm.Usage { return llm.Usage{Prompt: n + 20} }, func(n int) int { return n + 20 }},
 	} {
 		t.Run(tt.claim, func(t *testing.T) {

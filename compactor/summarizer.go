@@ -74,7 +74,7 @@ func headingOf(row Compaction) int {
 
 // aim returns the target length, in tokens, for what was read: a repair knows its span only now.
 func (j *job) aim(target int, items []summarize.Item) int {
-	if j.replacesID == 0 || j.row.Kind == Rollup {
+	if j.repaired.ID == 0 || j.row.Kind == Rollup {
 		return target
 	}
 	return j.policy.target(summarize.CostOfItems(items), target)

@@ -94,7 +94,7 @@ func (c *Compactor) undone(l Undoable, before int) Event {
 }
 
 // isSpared reports whether messages stay verbatim because their summary was undone.
-func (c *Compactor) isSpared(from, to int64) bool { return c.h.head.Spares(from, to) && !c.undoLifted }
+func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp) && !c.undoLifted }
 
 // whyNoRoom returns why there is no room for another head and freed messages; "" if there is.
 func (c *Compactor) whyNoRoom(head Head, freed []chat.Message, p Policy, window int) string {

@@ -39,6 +39,9 @@ func (c *Compactor) used(s view) int {
 	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
 }
 
+// level returns the level that the next request reaches.
+func (c *Compactor) level() level { return levelOf(c.used(c.h.view), c.o.Window(), c.policy()) }
+
 // prompt returns the cost of the next request's prompt. Messages added since the anchor, and
 // reasoning that is no longer sent, count as the difference of two estimates. An answer counts like
 // any message, because the provider's count for it includes reasoning that is not sent back.
@@ -124,14 +127,15 @@ func (c *Compactor) ask(s view) {
 
 // Reported receives the provider's count for the last Request, sent with the tools of Options. The
 // count becomes the anchor, unless the view has changed since, and updates the model's factor. A
-// count of 0, or one that cannot include the whole prompt, is ignored.
+// count of 0, or one that cannot include the whole prompt, is ignored, and so is one that no
+// window could hold.
 func (c *Compactor) Reported(u llm.Usage) {
 	words := c.lastRequest.estimate - c.lastRequest.pictures
 	prompt := u.Prompt
 	if prompt*minCountedPart < words {
 		prompt += u.Cached + u.Written // few providers report them separately
 	}
-	if prompt <= 0 || prompt*minCountedPart < words {
+	if prompt <= 0 || prompt*minCountedPart < words || prompt > max(c.o.Window(), maxCountedPart*c.lastRequest.estimate) {
 		return
 	}
 	if c.lastRequest.pictures == 0 && words >= minSample {
@@ -145,6 +149,10 @@ const (
 	// minCountedPart: at least half of the estimate must have been counted. Less is a part of the prompt,
 	// or one that the server has truncated silently.
 	minCountedPart = 2
+
+	// maxCountedPart: a count above the window is believed up to this multiple of the estimate. More
+	// is the sum of many requests, or a bug of the server; it would hide half of the conversation.
+	maxCountedPart = 4
 
 	// minSample is the smallest estimate, in tokens, from which the factor is learned: in a shorter
 	// prompt the server's own additions weigh too much.
@@ -222,7 +230,7 @@ func (c *Compactor) StatusReader() func() Status {
 		if g.Paused = retries.why(now); !g.Policy.Enabled {
 			g.Paused = reasonOff
 		}
-		if g.Paused == "" && s.head.SparedTo >= s.head.Start && !undoLifted {
+		if g.Paused == "" && s.head.Spared.To >= s.head.Start && !undoLifted {
 			g.Paused = reasonSpared
 		}
 		return g

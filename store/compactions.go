@@ -106,7 +106,7 @@ func (c *Conversation) setState(tx *Tx, id int64, state transcript.Status) error
 // head reads the head as last committed.
 func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
 	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
-		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
+		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)
 	if err != nil {
 		return head, err
 	}

@@ -122,9 +122,9 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 		if err != nil {
 			return err
 		}
-		_, err = rs.tx.Exec(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9,
+		_, err = rs.tx.Exec(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
 			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
-			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, sources, row.Tokens, row.Model, version, row.ID)
+			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, sources, row.Tokens, row.Model, version, row.ID, row.Declined.Times)
 		if err != nil {
 			return fmt.Errorf("revise summary %d: %w", row.ID, err)
 		}

@@ -221,8 +221,8 @@ func TestUndoHold(t *testing.T) {
 	spared := func(t *testing.T, c *store.Conversation, from, to int64) {
 		t.Helper()
 		head := storetest.Load(t, c).Head
-		check.Equal(t, "spared", head.SparedFrom, from)
-		check.Equal(t, "end of the undo hold", head.SparedTo, to)
+		check.Equal(t, "spared", head.Spared.From, from)
+		check.Equal(t, "end of the undo hold", head.Spared.To, to)
 	}
 	by := func(t *testing.T, c *store.Conversation, trigger transcript.Trigger, from, to int64) {
 		t.Helper()

@@ -19,12 +19,9 @@ type Head struct {
 	Inherited Inheritance // of a thread
 
 	// What an undo brought back is left alone until the aggressive level: messages that are verbatim
-	// again, and rows that await repair. Both ends included; 0: nothing.
-	SparedFrom, SparedTo int64
+	// again, and rows that await repair.
+	Spared Span
 }
-
-// Spares reports whether part of [from, to] must be left alone.
-func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.SparedFrom <= to }
 
 // Rows returns all applied rows of the conversation itself, the most important first.
 func (h Head) Rows() []Summary {

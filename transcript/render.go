@@ -42,5 +42,6 @@ func (sum Summary) Days() string {
 	return from + " to " + to
 }
 
-// Citations are the numbers of the messages that a line of a summary comes from.
-var Citations = regexp.MustCompile(` ?\(#[0-9]+(?:, ?#[0-9]+)*\)`)
+// Citations are the numbers of the messages that a line of a summary comes from, as models write
+// them: (#12), (#12, #15), [#12–#15], （#12、#15）.
+var Citations = regexp.MustCompile(` ?[(（[]#[0-9]+(?:[,、， ]+#[0-9]+|[–-]#?[0-9]+)*[])）]`)

@@ -43,7 +43,7 @@ func NewState(head Head, verbatim iter.Seq[*chat.Message], jobs []Summary, next 
 	s := New()
 	s.Version, s.HeadVersion, s.ClearedTo = head.Version, head.Version, head.ClearedTo
 	s.NextSeq, s.NextSummary, s.SessionStart = next, Unstored, head.Start
-	s.Spared = Span{From: head.SparedFrom, To: head.SparedTo}
+	s.Spared = head.Spared
 	for _, session := range head.Earlier {
 		s.Sessions = append(s.Sessions, Span{From: session.From, To: session.To})
 		s.Summaries = append(s.Summaries, session.Rows...)
@@ -73,7 +73,7 @@ func NewState(head Head, verbatim iter.Seq[*chat.Message], jobs []Summary, next 
 
 // Head returns what the State shows above the verbatim messages, without pins and inherited rows.
 func (s *State) Head() Head {
-	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, SparedFrom: s.Spared.From, SparedTo: s.Spared.To}
+	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, Spared: s.Spared}
 	for _, span := range s.Sessions {
 		session := Session{From: span.From, To: span.To}
 		for _, row := range s.Summaries {

@@ -112,7 +112,7 @@ func (sum Summary) Edited() Summary {
 	case sum.State != Applied && sum.State != RolledUp:
 		return sum
 	case sum.By == Worker:
-		sum.AwaitsModel = true
+		sum.AwaitsModel, sum.Declined = true, Declined{}
 		return sum
 	}
 	return sum.emptied()
@@ -138,9 +138,10 @@ func (sum Summary) Without(deleted []int64) Summary {
 	return sum
 }
 
-// emptied returns the summary without its text: a placeholder, if it is or was shown.
+// emptied returns the summary without its text: a placeholder, if it is or was shown. A model that
+// declined it has not read what is left.
 func (sum Summary) emptied() Summary {
-	sum.Text, sum.Sources = "", nil
+	sum.Text, sum.Sources, sum.Declined = "", nil, Declined{}
 	switch sum.State {
 	case Applied, RolledUp:
 		sum.AwaitsModel = sum.AwaitsModel || sum.By == Worker

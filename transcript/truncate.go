@@ -40,7 +40,7 @@ func (d *draft) putPlaceholder(like Summary) {
 		return
 	}
 	taken := slices.DeleteFunc(slices.Clone(d.covering(row.beside())), func(old Summary) bool { return old.From < d.SessionStart })
-	row, taken = row.TakeIn(taken)
+	row, taken = row.takeIn(taken)
 	for _, old := range taken {
 		old.State = Replaced
 		d.put(old)
@@ -48,9 +48,9 @@ func (d *draft) putPlaceholder(like Summary) {
 	d.add(row)
 }
 
-// TakeIn returns a placeholder that also covers the placeholders of rows in its span and next to
+// takeIn returns a placeholder that also covers the placeholders of rows in its span and next to
 // it, and returns those.
-func (sum Summary) TakeIn(rows []Summary) (grown Summary, taken []Summary) {
+func (sum Summary) takeIn(rows []Summary) (grown Summary, taken []Summary) {
 	grown = sum
 	for _, old := range rows {
 		if old.Kind != Placeholder || !old.Overlaps(sum.beside()) {

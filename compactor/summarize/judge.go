@@ -14,6 +14,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/lazy"
 	"cairn/internal/tokens"
+	"cairn/transcript"
 	"cairn/words"
 )
 
@@ -34,15 +35,16 @@ func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSu
 // JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the
 // writer's prompt, most the maximum length in tokens.
 func JudgeItems(text string, items []Item, instructions string, most int) Refusal {
+	said := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
 	switch {
 	case text == "":
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case echoes(text, instructions), repeats(text, items):
+	case echoes(text, instructions), label().MatchString(text), repeats(said, items):
 		return refusedEcho
 	}
-	sentences := words.Sentences(text)
+	sentences := words.Sentences(said)
 	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= maxRefusal {
 		return RefusedDeclined
 	}
@@ -217,12 +219,8 @@ var (
 // minRepeated is the minimum number of messages in a span for which repeats checks.
 const minRepeated = 4
 
-// repeats reports whether a text repeats a passage of the span, with labels or without, instead of
-// choosing from it.
+// repeats reports whether a text repeats a passage of the span instead of choosing from it.
 func repeats(text string, items []Item) bool {
-	if label().MatchString(text) {
-		return true
-	}
 	var said strings.Builder
 	messages := 0
 	for _, it := range items {

@@ -39,8 +39,8 @@ func namesSomething(text string) bool {
 
 // isQuestion reports whether text ends as a question does.
 func isQuestion(text string) bool {
-	text = strings.TrimSpace(text)
-	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(text))
+	return strings.ContainsRune("?？؟", last)
 }
 
 // weigh sets the message's score. own reports whether the message itself has a word of the

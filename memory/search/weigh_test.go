@@ -44,6 +44,18 @@ func TestRanking(t *testing.T) {
 			10, "neighbours",
 		},
 		{
+			"a question in Arabic is one, too",
+			slices.Concat(filling(8, 0), talk{spoken(9, "Ann", "القطار يغادر غدا"), spoken(9+48, "Ann", "القطار يغادر غدا؟")}),
+			"متى يغادر القطار", "",
+			9, "",
+		},
+		{
+			"what people say of themselves is theirs in other languages, too",
+			slices.Concat(talk{spoken(0, "Ann", "поезд уходит")}, filling(8, 20), talk{spoken(60, "Bob", "поезд уходит")}),
+			"когда уходит мой поезд", "Ann",
+			1, "speaker",
+		},
+		{
 			"who goes on after a question of their own does not answer it",
 			slices.Concat(filling(8, 0), talk{
 				spoken(9, "Ann", "What is your parrot called?"), spoken(9.1, "Ann", "Mine bites"),
