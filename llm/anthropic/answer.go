@@ -223,7 +223,7 @@ func (a *answer) Response() (llm.Response, error) {
 			Limit: u.Prompt + u.Completion, Prompt: u.Prompt,
 		}
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
+	m := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
 	for _, b := range a.blocks {
 		if b.kind == "tool_use" {
 			m.Calls = append(m.Calls, llm.Call{ID: b.id, Name: b.name, Arguments: b.input()})

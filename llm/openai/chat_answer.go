@@ -230,7 +230,7 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	message := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
 	for _, call := range a.calls {
 		if call.name == "" {
 			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
