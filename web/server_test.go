@@ -67,6 +67,10 @@ func TestLogin(t *testing.T) {
 	}
 	session := "Cookie: " + cookies[0].Name + "=" + cookies[0].Value
 	r.do(200, nil, "GET", list, "", session)
+	t.Run("a part of a page is never the login", func(t *testing.T) {
+		r.do(401, nil, "GET", "/?fragment=live", "", "Accept: text/html")
+		r.do(200, nil, "GET", "/?fragment=live", "", "Accept: text/html", session)
+	})
 	t.Run("a page of another site cannot use the session", func(t *testing.T) {
 		for _, from := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: http://evil.example", "Origin: null"} {
 			r.do(403, nil, "POST", at("terminal:x", "/undo"), "", session, from)
