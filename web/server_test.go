@@ -13,7 +13,7 @@ import (
 const list = "/api/conversations"
 
 func TestAccess(t *testing.T) {
-	r := newRig(t, rigOptions{token: "correct-horse-battery", hosts: []string{"Cairn.example"}})
+	r := newRig(t, rigOptions{token: "correct-horse-battery", hosts: []string{"Cairn.example."}})
 	bearer := "Authorization: Bearer correct-horse-battery"
 	t.Run("the token opens everything", func(t *testing.T) {
 		r.do(200, nil, "GET", list, "", bearer)
