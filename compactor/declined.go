@@ -26,7 +26,7 @@ const (
 // may succeed.
 func modelDeclines(err error) bool {
 	kind := llm.KindOf(err)
-	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
+	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
 }
 
 // declineCount returns how often the current worker model declined row's span.

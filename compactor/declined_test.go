@@ -33,7 +33,7 @@ func newDecliningModel(how string, window int) *decliningModel {
 		case "in words":
 			return llmtest.Say("I'm sorry, but I can't assist with that."), nil
 		case "by a filter":
-			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
+			return llm.Response{}, &llm.Error{Kind: llm.KindFiltered, Status: 400, Message: "content policy"}
 		}
 		return llmtest.Say(""), nil
 	}

@@ -89,7 +89,7 @@ func TestUnrepairableRowBlocksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if strings.Contains(req.Messages[1].Text, "poison") {
-				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
+				return llm.Response{}, &llm.Error{Kind: llm.KindFiltered, Status: 400, Message: "content policy"}
 			}
 			return goodSummary(ctx, n, req)
 		}}

@@ -27,3 +27,8 @@ func TestDeepLine(t *testing.T) {
 		check.Equal(t, test.name+": line", deepLine(test.text), test.line)
 	}
 }
+
+func TestLinesAfterAByteOrderMark(t *testing.T) {
+	_, err := Parse("f", []byte("\ufeff[web]\nlisten = \"x\""))
+	check.ErrorContains(t, "error", err, "f:2: [web]: listen")
+}

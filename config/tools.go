@@ -160,6 +160,11 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 			d.problem(path+"."+key, fmt.Sprintf("%s: %v", key, err))
 		}
 	}
+	for name, value := range t.Headers {
+		if strings.Contains(value, " env:") || strings.Contains(value, " file:") {
+			d.problem(path+".headers", fmt.Sprintf(`headers: %s: "env:" and "file:" must begin the value; put the words before it into the variable or the file, too`, name))
+		}
+	}
 }
 
 func (d *decoder) checkBuiltin(path string, s *Settings, t ToolServer) {

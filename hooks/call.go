@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"syscall"
@@ -76,8 +77,8 @@ func post(ctx context.Context, address, secret, hook string, body []byte) ([]byt
 		r.Header.Set("X-Cairn-Signature", "sha256="+Signature(secret, body))
 	}
 	resp, err := client.Do(r)
-	if err != nil {
-		return nil, err
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return nil, failed.Err // without the address, which may contain a key
 	}
 	defer resp.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput))

@@ -216,3 +216,13 @@ func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 		}
 	}
 }
+
+// Chat platforms have the key of a webhook in its address.
+func TestTheLogDoesNotShowAnAddress(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL + "/services/hush"}}})
+	h.Ask(t.Context(), Before, one)
+	check.Contains(t, "log", f.log.String(), "hook_failed", "connection refused")
+	check.Lacks(t, "log", f.log.String(), "hush")
+}

@@ -1,4 +1,5 @@
-// Causes of a refusal that only its text reveals: no credit, an unknown model, a wrong address.
+// Causes of a refusal that only its text reveals: no credit, a filter, an unknown model, a wrong
+// address.
 
 package llm
 
@@ -18,6 +19,16 @@ var (
 		`(?:billing|spending|spend) (?:hard )?limit`,                               // OpenAI, xAI
 		`(?:out of|not enough|no more) credits?`,                                   // gateways
 		`(?:account|billing) (?:is|has been) (?:not active|deactivated|suspended)`, // OpenAI, Moonshot
+	)
+)
+
+// filterCodes and filterTexts match refusals of what people or the model wrote.
+var (
+	filterCodes = []string{"content_filter", "content_policy_violation", "data_inspection_failed", "invalid_prompt", "moderation_blocked"}
+	filterTexts = compileAll(
+		`\b(?:input|prompt|content|request|message) (?:was|has been|is|were) flagged`, // OpenRouter, 403; OpenAI
+		`\bcontent (?:filter|management|exists risk)`,                                 // Anthropic, Azure, DeepSeek
+		`inappropriate content`, // DashScope
 	)
 )
 
@@ -62,6 +73,8 @@ func refine(e *Error, codes []string, text string) Kind {
 		return e.Kind
 	case e.Status == http.StatusPaymentRequired, has(quotaCodes), e.Kind != KindOverloaded && matchesAny(quotaTexts(), said):
 		return KindQuota
+	case e.Status != http.StatusUnauthorized && e.Kind != KindRateLimited && (has(filterCodes) || matchesAny(filterTexts(), said)):
+		return KindFiltered
 	case e.Kind == KindRateLimited, e.Kind == KindAuth:
 		return e.Kind
 	case has(unknownModelCodes), matchesAny(unknownModelTexts(), said):

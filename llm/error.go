@@ -18,7 +18,7 @@ const (
 	KindAuth        Kind = "auth"         // 401, 403: the key is wrong
 	KindBadRequest  Kind = "bad request"  // the provider will never accept this request
 	KindTruncated   Kind = "truncated"    // the answer broke off: half an answer is not an answer
-	KindFiltered    Kind = "filtered"     // the provider's filter withheld the answer
+	KindFiltered    Kind = "filtered"     // the provider's filter refused the prompt or withheld the answer
 
 	KindQuota        Kind = "quota exhausted" // the account has no credit: retries are useless
 	KindUnknownModel Kind = "unknown model"   // the server does not have the model

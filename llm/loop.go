@@ -59,7 +59,7 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 			return resp, nil
 		}
 		NameCalls(resp.Message.Calls)
-		results, ended := runTools(ctx, req.Tools, resp.Message.Calls)
+		results, ended := runTools(ctx, req.Tools, resp)
 		if err := ctx.Err(); err != nil {
 			return Response{}, err
 		}
@@ -123,13 +123,24 @@ func WrappedArguments(arguments string) string {
 	return string(wrapped)
 }
 
-func runTools(ctx context.Context, tools []Tool, calls []Call) (results []Message, ended bool) {
-	for _, call := range calls {
-		text, ends := observedTool(ctx, tools, call)
+func runTools(ctx context.Context, tools []Tool, resp Response) (results []Message, ended bool) {
+	for i, call := range resp.Message.Calls {
+		last := i == len(resp.Message.Calls)-1
+		text, ends := toolError+"the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments.", false
+		if !last || resp.FinishReason != FinishLength || isComplete(call) {
+			text, ends = observedTool(ctx, tools, call)
+		}
 		results = append(results, Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: text})
 		ended = ended || ends
 	}
 	return results, ended
+}
+
+// isComplete reports whether a call at the end of an answer that was cut off has all its arguments;
+// some servers put empty ones in the place of what is missing.
+func isComplete(call Call) bool {
+	arguments := strings.TrimSpace(call.Arguments)
+	return arguments != "{}" && json.Valid([]byte(arguments))
 }
 
 // runTool runs one call. Every failure becomes text that the model can act on; a tool that panics

@@ -208,3 +208,20 @@ func TestLoopStopsWhenCanceledInTool(t *testing.T) {
 		t.Errorf("got %v, recorded %v", err, recorded)
 	}
 }
+
+func TestLoopDoesNotRunACallThatIsCutOff(t *testing.T) {
+	for arguments, want := range map[string][]string{
+		"":               {`got {"n":1}`, "Error: the answer reached"},
+		"{}":             {`got {"n":1}`, "Error: the answer reached"}, // what Anthropic sends before the first piece
+		`{"text":"all`:   {`got {"n":1}`, "Error: the answer reached"},
+		`{"text":"all"}`: {`got {"n":1}`, `got {"text":"all"}`},
+	} {
+		cut := llmtest.Use(llmtest.Call("a", "echo", map[string]int{"n": 1}), llm.Call{ID: "b", Name: "echo", Arguments: arguments})
+		cut.FinishReason = llm.FinishLength
+		_, records, err := run(t, script(cut, llmtest.Say("done")), 5, tool("echo", echo))
+		check.NoError(t, err)
+		for i, result := range records[0].results {
+			check.HasPrefix(t, arguments, result.Text, want[i])
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"cairn/internal/lazy"
 )
 
 // overflowCodes are the error codes and types for a prompt that is too long.
@@ -18,10 +20,18 @@ var overflowCodes = []string{
 	"context_window_exceeded",
 }
 
+// minuteExceeded matches a request with more tokens than the account may use in a minute, OpenAI's
+// and Groq's limit of small accounts: it never succeeds, however often it is retried. In other
+// refusals because of that limit the used tokens stand between the two numbers.
+const minuteExceeded = `tokens per min(?:ute)? \(tpm\): limit ([\d,]+), requested`
+
+var exceedsMinute = lazy.Pattern(`(?i)` + minuteExceeded)
+
 // overflowTexts match messages that the prompt is too long. A group captures the window in tokens
 // if the message contains it. They must not match similar messages: "context deadline exceeded", or
 // a max_tokens that the model does not support.
 var overflowTexts = compileAll(
+	minuteExceeded,
 	`maximum context length (?:is|of) ([\d,]+)`,                                                                        // OpenAI, vLLM, DeepSeek, OpenRouter
 	`with ([\d,]+) maximum context length`,                                                                             // Mistral
 	`maximum model length of ([\d,]+)`,                                                                                 // vLLM

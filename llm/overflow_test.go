@@ -36,6 +36,8 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"LM Studio":                             {400, `{"error":"The model is loaded with context length of only 4,096 tokens, which is not enough."}`, 4096, 0},
 		"OpenRouter, in what its provider said": {400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 201000 tokens > 200000 maximum\"}}","provider_name":"Anthropic"}}}`, 200000, 201000},
 		"a proxy's page":                        {413, "<html><head><title>413 Request Entity Too Large</title></head></html>", 0, 0},
+		"OpenAI, more than a minute's tokens":   {429, `{"error":{"message":"Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 40000. The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`, 30000, 0},
+		"Groq, more than a minute's tokens":     {413, `{"error":{"message":"Request too large for model ` + "`x`" + ` in organization ` + "`org_1`" + ` service tier ` + "`on_demand`" + ` on tokens per minute (TPM): Limit 12000, Requested 13921, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`, 12000, 0},
 		"inside a stream, without a status":     {0, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":2048}}`, 2048, 0},
 		"inside a stream, words only":           {0, `{"error":{"message":"This model's maximum context length is 1024 tokens"}}`, 1024, 0},
 	} {
@@ -60,7 +62,7 @@ func TestOtherFailuresAreNoOverflow(t *testing.T) {
 		"a deadline of a context":           {500, `{"error":{"message":"context deadline exceeded (Client.Timeout exceeded while awaiting headers)"}}`, KindOverloaded},
 		"a deadline with 400":               {400, `{"error":{"message":"context deadline exceeded"}}`, KindBadRequest},
 		"a deadline inside a stream":        {0, `{"error":{"message":"context deadline exceeded"}}`, KindOverloaded},
-		"tokens per minute":                 {429, `{"error":{"message":"Request too large: Limit 30000, Requested 40000 tokens. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited},
+		"tokens per minute":                 {429, `{"error":{"message":"Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Used 29937, Requested 385. Please try again in 644ms. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited},
 		"tokens per minute inside a stream": {0, `{"error":{"message":"Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited},
 		"a failing server":                  {503, `{"error":{"message":"maximum context length is 10 tokens"}}`, KindOverloaded},
 		"max_tokens alone":                  {400, `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.","param":"max_tokens"}}`, KindBadRequest},

@@ -38,6 +38,7 @@ func Refused(status int, header http.Header, body []byte) *Error {
 	switch e.Kind = kindOf(status, said.codes); {
 	case over && e.Kind == KindBadRequest,
 		over && e.Kind == KindOverloaded && status < 300, // its code was of no use
+		e.Kind == KindRateLimited && exceedsMinute().MatchString(text),
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
 		e.Limit, e.Prompt = max(limit, said.window), promptOf(text, said)
@@ -45,6 +46,9 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		e.Kind = KindBadRequest // llama.cpp sends it with 500, and would repeat it
 	case !takesNoTools(text) && !takesNoImages(text):
 		e.Kind = refine(e, said.codes, text)
+	}
+	if e.RetryAfter == 0 && e.Temporary() {
+		e.RetryAfter = cmp.Or(said.retry, statedDelay(text))
 	}
 	return e
 }
@@ -81,12 +85,13 @@ func kindOf(status int, codes []string) Kind {
 
 // complaint is the content of a refusal.
 type complaint struct {
-	words  []string // for people, outermost first
-	codes  []string // for programs, in lower case
-	status int      // an HTTP status given as the error's code
-	window int      // llama.cpp sends it next to the error
-	prompt int      // likewise, the prompt's tokens
-	size   int      // bytes of text that were examined
+	words  []string      // for people, outermost first
+	codes  []string      // for programs, in lower case
+	status int           // an HTTP status given as the error's code
+	window int           // llama.cpp sends it next to the error
+	prompt int           // likewise, the prompt's tokens
+	retry  time.Duration // Gemini's form of Retry-After
+	size   int           // bytes of text that were examined
 }
 
 func parseComplaint(body []byte) complaint {
@@ -137,6 +142,9 @@ func (c *complaint) read(value any, depth int) {
 		if n, ok := v["n_prompt_tokens"].(float64); ok {
 			c.prompt = int(n)
 		}
+		if delay, ok := v["retryDelay"].(string); ok {
+			c.retry = parseDelay(delay, time.Second)
+		}
 		for _, field := range wordFields {
 			if field == "msg" && v["loc"] != nil { // FastAPI: a complaint is meaningless without its location
 				c.read(fmt.Sprintf("%v (at %v)", v["msg"], v["loc"]), depth+1)
@@ -177,18 +185,37 @@ const mostRetryAfter = 24 * time.Hour
 
 // retryAfter returns the delay that the server asks for, a day at most; 0 if none.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	wanted := func(value string, unit time.Duration) time.Duration {
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(n > 0) { // also NaN
-			return 0
-		}
-		return time.Duration(min(n, float64(mostRetryAfter/unit)) * float64(unit)) // 1e300 does not fit a Duration
-	}
 	value := header.Get("Retry-After")
 	if at, err := http.ParseTime(value); err == nil {
 		return min(max(at.Sub(now), 0), mostRetryAfter)
 	}
-	return cmp.Or(wanted(header.Get("Retry-After-Ms"), time.Millisecond), wanted(value, time.Second))
+	return cmp.Or(parseDelay(header.Get("Retry-After-Ms"), time.Millisecond), parseDelay(value, time.Second))
+}
+
+// parseDelay parses a number of units, or a duration: "20", "1.5", "34s", "1m26.4s". It returns a
+// day at most, and 0 for anything else.
+func parseDelay(value string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(value, 64)
+	if d, isDuration := time.ParseDuration(value); isDuration == nil {
+		n, err = float64(d)/float64(unit), nil
+	}
+	if err != nil || !(n > 0) { // also NaN
+		return 0
+	}
+	return time.Duration(min(n, float64(mostRetryAfter/unit)) * float64(unit)) // 1e300 does not fit a Duration
+}
+
+// tryAgain captures a delay in the text of a refusal, which some servers, such as OpenAI, send
+// without a header.
+var tryAgain = lazy.Pattern(`(?i)\b(?:try again|retry) (?:in|after) (?:((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)\b|(\d+) ?sec)`)
+
+// statedDelay returns the delay that the text of a refusal asks for; 0 if none.
+func statedDelay(text string) time.Duration {
+	found := tryAgain().FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	return parseDelay(cmp.Or(found[1], found[2]), time.Second)
 }
 
 // Clip shortens a server's text to the length of a log line.

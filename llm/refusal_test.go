@@ -66,6 +66,23 @@ func TestRetryAfterForms(t *testing.T) {
 	}
 }
 
+func TestRetryAfterInTheBody(t *testing.T) {
+	for body, want := range map[string]time.Duration{
+		`{"error":{"message":"Limit 30000, Used 29937, Requested 385. Please try again in 644ms."}}`:                   644 * time.Millisecond,
+		`{"error":{"message":"Rate limit reached. Please try again in 1m26.4s. Visit x"}}`:                             86400 * time.Millisecond,
+		`[{"error":{"code":429,"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`: 34 * time.Second,
+		`{"error":{"message":"Please retry in 34.074s.","details":[{"retryDelay":"34s"}]}}`:                            34 * time.Second,
+		`{"error":{"message":"Please retry after 20 seconds."}}`:                                                       20 * time.Second,
+		`{"error":{"message":"slow down; see try again in 1000000h"}}`:                                                 mostRetryAfter,
+		`{"error":{"message":"try again in -5s, in s, in 1.2.3s","retryDelay":-3}}`:                                    0,
+	} {
+		check.Equal(t, body, Refused(429, nil, []byte(body)).RetryAfter, want)
+	}
+	header := http.Header{"Retry-After": {"7"}}
+	check.Equal(t, "header and body", Refused(429, header, []byte(`{"error":"try again in 20s"}`)).RetryAfter, 7*time.Second)
+	check.Equal(t, "a bad request", Refused(400, nil, []byte(`{"error":"the tool said: try again in 20s"}`)).RetryAfter, 0)
+}
+
 func TestClipKeepsValidText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x80", 900), strings.Repeat("語", 900), strings.Repeat("a", 499) + "語語"} {
 		if got := Clip(text); len(got) > 510 || !utf8.ValidString(got) {

@@ -17,10 +17,10 @@ import (
 // call calls a tool. Its errors are read by the model.
 func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (string, error) {
 	c.mu.Lock()
-	session, why := c.session, c.err
+	session, why := c.session, c.why
 	c.mu.Unlock()
 	if session == nil {
-		return "", fmt.Errorf("the server of this tool cannot be reached (%s); it is tried again in the background. Go on without it", firstLine(why))
+		return "", fmt.Errorf("the server of this tool cannot be reached (%s); it is tried again in the background. Go on without it", why)
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -33,7 +33,7 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF):
 		return "", errors.New("the server of this tool died during the call. Whether it did anything is unknown")
 	case err != nil:
-		return "", fmt.Errorf("the tool failed: %s", tokens.Clip(firstLine(err), 200))
+		return "", fmt.Errorf("the tool failed: %s", tokens.Clip(c.describe(err), 200))
 	case result.NeedsInput():
 		return "", errors.New("the tool asks for more input, which is not possible here")
 	}
@@ -85,9 +85,4 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +40,7 @@ type connection struct {
 
 	mu       sync.Mutex // guards everything below
 	session  *sdk.ClientSession
-	err      error // why there is no session
+	why      string // there is no session
 	offered  []offer
 	tools    []Tool // offered as tools; built once, because requests compare them
 	refused  []string
@@ -50,7 +52,7 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
 	return &connection{
 		Server: s, version: version, notify: notify, log: log, reached: make(chan struct{}), tried: make(chan struct{}), changed: make(chan struct{}, 1),
-		err: errors.New("it is being connected"),
+		why: "it is being connected",
 	}
 }
 
@@ -78,11 +80,22 @@ func (c *connection) keep(ctx context.Context) {
 
 // noteDisconnected records that there is no session, and logs one warning per incident.
 func (c *connection) noteDisconnected(err error) {
+	why := c.describe(err)
 	c.mu.Lock()
-	c.session, c.err = nil, err
+	c.session, c.why = nil, why
 	c.mu.Unlock()
 	c.first.Do(func() { close(c.tried) })
-	c.log.Log(context.Background(), c.incident.Begin(), "tool_server_lost", "error", err)
+	c.log.Log(context.Background(), c.incident.Begin(), "tool_server_lost", "error", why)
+}
+
+// describe returns an error on one line, without path and query of the server's address: they often
+// contain a key.
+func (c *connection) describe(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	if u, err := url.Parse(c.URL); err == nil && u.Host != "" {
+		line = strings.ReplaceAll(line, u.String(), u.Host)
+	}
+	return line
 }
 
 // connect connects and serves until the connection breaks.
@@ -152,7 +165,7 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	}
 	c.mu.Lock()
 	first, before := c.session == nil && c.offered == nil, c.offered
-	c.session, c.err, c.refused = session, nil, refused
+	c.session, c.why, c.refused = session, "", refused
 	changed := first || !slices.EqualFunc(before, offered, offer.equal)
 	if changed {
 		c.offered, c.tools = offered, c.bind(offered)
@@ -180,10 +193,7 @@ func (c *connection) allowed() []Tool {
 func (c *connection) status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Status{ID: c.ID, Connected: c.session != nil, Tools: names(c.offered), Refused: c.refused}
-	if c.err != nil {
-		s.Error = c.err.Error()
-	}
+	s := Status{ID: c.ID, Connected: c.session != nil, Error: c.why, Tools: names(c.offered), Refused: c.refused}
 	if c.offered != nil {
 		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool { return slices.Contains(s.Tools, name) })
 	}

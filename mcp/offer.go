@@ -85,15 +85,19 @@ func readTools(ctx context.Context, session *sdk.ClientSession) (all []*sdk.Tool
 
 // offerOf validates a tool's definition and limits its size.
 func offerOf(tool *sdk.Tool) (o offer, problem string) {
-	schema, err := json.Marshal(tool.InputSchema) // keys are sorted, so equal schemas have equal text
+	object, _ := tool.InputSchema.(map[string]any)
+	if object["type"] != "object" {
+		return o, `its input schema is not of type "object"`
+	}
+	if object["properties"] == nil {
+		object["properties"] = map[string]any{} // OpenAI refuses a schema without
+	}
+	for _, key := range []string{"oneOf", "anyOf", "allOf", "not", "enum"} {
+		delete(object, key) // OpenAI and Anthropic refuse them here; the server checks the arguments itself
+	}
+	schema, err := json.Marshal(object) // keys are sorted, so equal schemas have equal text
 	if err != nil {
 		return o, "its input schema is no JSON"
-	}
-	var object struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(schema, &object); err != nil || object.Type != "object" {
-		return o, `its input schema is not of type "object"`
 	}
 	if n := tokens.Estimate(string(schema)); n > maxSchema {
 		return o, fmt.Sprintf("its input schema takes %d tokens, and at most %d may", n, maxSchema)

@@ -18,3 +18,11 @@ func TestApprovalByYes(t *testing.T) {
 	k.typed(t, "y\r") // no question is open: it is a message
 	k.screen.wait(t, "Hello.")
 }
+
+func TestQuestionEndsWithItsTurn(t *testing.T) {
+	k := sit(t, Options{NoColor: true}, scripted(channeltest.Add))
+	k.shows(t, "please add\r", "[y/n]")
+	k.shows(t, "/stop\r", "Stopped.")
+	k.typed(t, "y\r") // a message, for which the model asks again
+	k.screen.until(t, "the second question", func(screen string) bool { return strings.Count(screen, "[y/n]") == 2 })
+}

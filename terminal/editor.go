@@ -21,14 +21,13 @@ import (
 // scrolls away.
 type editor struct {
 	spectator
-	in, out        *os.File
-	conversation   string
-	who            channel.Person
-	history        string
-	color          bool
-	log            *slog.Logger
-	disk           disk
-	pendingButtons atomic.Pointer[[]channel.Button] // what "y" and "n" run; nil: no question is pending
+	in, out      *os.File
+	conversation string
+	who          channel.Person
+	history      string
+	color        bool
+	log          *slog.Logger
+	disk         disk
 
 	mu            sync.Mutex   // guards everything below; Update must not take it
 	program       *tea.Program // nil: there is no screen, and rows are written directly
@@ -84,7 +83,7 @@ func (e *editor) loop(ctx context.Context, hub *channel.Hub) error {
 	for {
 		select {
 		case entry := <-lines:
-			line, err := parseTyped(e.expandAnswer(entry.text))
+			line, err := parseTyped(e.expandAnswer(hub, entry.text))
 			if line.quit {
 				return nil
 			}
@@ -158,16 +157,15 @@ func (e *editor) attach(program *tea.Program) {
 	e.deferred = nil
 }
 
-// expandAnswer returns the command that "y" or "n" stands for after a question; otherwise text
-// itself.
-func (e *editor) expandAnswer(text string) string {
-	answer := strings.ToLower(strings.TrimSpace(text))
-	asked := e.pendingButtons.Load()
-	for i, short := range []string{"y", "n"} {
-		if asked != nil && (answer == short || answer == []string{"yes", "no"}[i]) {
-			e.pendingButtons.Store(nil)
-			return (*asked)[i].Line
-		}
+// answers are what people type to answer a question, and the commands that do.
+var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ", "no": "/deny "}
+
+// expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise
+// text itself.
+func (e *editor) expandAnswer(hub *channel.Hub, text string) string {
+	command := answers[strings.ToLower(strings.TrimSpace(text))]
+	if asked := hub.Operator().Approvals(e.conversation); command != "" && len(asked) > 0 {
+		return command + asked[0].Code
 	}
 	return text
 }

@@ -36,8 +36,7 @@ func (s *stream) Show(text string) {
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	text := readable(piece.Text)
 	if channel.IsNotice(piece) {
-		if buttons := channel.Buttons(piece); len(buttons) == 2 {
-			s.editor.pendingButtons.Store(&buttons)
+		if len(channel.Buttons(piece)) > 0 {
 			text += " [y/n]"
 		}
 		return piece.Reply, s.editor.write(s.editor.dimmed(text))

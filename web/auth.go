@@ -89,9 +89,10 @@ func (s *Server) guess(r *http.Request, token string) error {
 	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
 }
 
-// wantsPage reports whether a browser requests a page, as opposed to a program that requests data.
+// wantsPage reports whether a browser requests a page, as opposed to a script that requests a part of
+// one, or a program that requests data.
 func wantsPage(r *http.Request) bool {
-	return r.Method == http.MethodGet && !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return r.Method == http.MethodGet && !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html") && !r.URL.Query().Has("fragment")
 }
 
 // sendsForm reports whether a browser sends a form, as opposed to a script, which asks for JSON.

@@ -35,8 +35,9 @@ type browser struct {
 	url string
 	ctx context.Context
 
-	mu       sync.Mutex // guards problems
+	mu       sync.Mutex // guards everything below
 	problems []string
+	expected string // a problem with these words is none
 }
 
 type step = chromedp.Action[chromedp.Void]
@@ -88,11 +89,18 @@ func (b *browser) heard(event any) {
 	case *cdppage.EventJavascriptDialogOpening: // it blocks the page: the next step fails too
 		problem = "a dialog opens: " + e.Message
 	}
-	if problem != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if problem != "" && (b.expected == "" || !strings.Contains(problem, b.expected)) {
 		b.problems = append(b.problems, problem)
 	}
+}
+
+// tolerates makes problems with these words be none.
+func (b *browser) tolerates(words string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected = words
 }
 
 // limited returns the context of a step.

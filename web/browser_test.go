@@ -184,3 +184,48 @@ func TestLoginInBrowser(t *testing.T) {
 	b.click(`form[action="/logout"] button`)
 	b.shows("input[type=password]")
 }
+
+func TestSessionThatEndsInBrowser(t *testing.T) {
+	r := newRig(t, rigOptions{token: "a-long-secret-token"})
+	r.say(here, "Hello")
+	b := newBrowser(t, r.url)
+	b.open("/login?next=/")
+	b.keys("input[type=password]", "a-long-secret-token")
+	b.enter()
+	b.sees("#connection", "live")
+	b.tolerates("401")
+	b.until("the session ends", "fetch('/logout', {method: 'POST'}).then(() => true)")
+	r.say(here, "Hello again")
+	b.until("the login is a page of its own", "location.pathname === '/login' && !!document.querySelector('form.login')")
+}
+
+func TestServerThatRefusesForAWhileInBrowser(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.say(here, "Hello")
+	var all []*watcher
+	for range maxWatchers {
+		w, _, _, _ := r.events.watch("")
+		all = append(all, w)
+	}
+	b := newBrowser(t, r.url)
+	b.tolerates("503")
+	b.open("/")
+	b.sees("#connection", "the bot does not answer")
+	for _, w := range all {
+		r.events.unwatch(w)
+	}
+	b.sees("#connection", "live")
+}
+
+// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that
+// it is none.
+func TestEnterOfAnInputMethodInBrowser(t *testing.T) {
+	b := newBrowser(t, newRig(t, rigOptions{}).url)
+	b.open("/chat/general")
+	b.keys("#text", "konnichiwa")
+	const enter = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: %d, bubbles: true, cancelable: true}))"
+	check.Equal(t, "the page leaves the key alone", evaluate[bool](b, fmt.Sprintf(enter, 229)), true)
+	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
+	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
+	b.sees("#said", "konnichiwa")
+}

@@ -90,11 +90,12 @@ const maxChatName = 64
 
 // isChatName reports whether "web:" may be followed by name.
 func isChatName(name string) bool {
-	if name == "" || utf8.RuneCountInString(name) > maxChatName || strings.ContainsRune(" ._-", rune(name[0])) {
+	first, _ := utf8.DecodeRuneInString(name)
+	if name == "" || utf8.RuneCountInString(name) > maxChatName || strings.ContainsRune(" ._-", first) || unicode.IsMark(first) {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(" ._-", r)
+	return !strings.ContainsFunc(name, func(r rune) bool { // words of Hindi and Thai have marks
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) && !strings.ContainsRune(" ._-", r)
 	})
 }
 

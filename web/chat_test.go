@@ -78,7 +78,7 @@ func TestReplyIsStreamed(t *testing.T) {
 
 func TestChatNames(t *testing.T) {
 	for name, want := range map[string]bool{
-		"general": true, "Zürich 2": true, "一": true, "a.b_c-d": true, strings.Repeat("é", 64): true,
+		"general": true, "Zürich 2": true, "一": true, "हिंदी": true, "ทั่วไป": true, "\u0301a": false, "a.b_c-d": true, strings.Repeat("é", 64): true,
 		"": false, " a": false, ".a": false, "-a": false, "a/b": false, "a\nb": false, "a\xff": false, strings.Repeat("é", 65): false,
 	} {
 		if isChatName(name) != want {

@@ -97,7 +97,7 @@ func writes(r *http.Request) bool {
 func allowedHosts(o Options) map[string]bool {
 	hosts := map[string]bool{"localhost": true}
 	for _, name := range o.Hosts {
-		hosts[strings.ToLower(name)] = true
+		hosts[hostName(name)] = true
 	}
 	return hosts
 }

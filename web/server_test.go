@@ -13,7 +13,7 @@ import (
 const list = "/api/conversations"
 
 func TestAccess(t *testing.T) {
-	r := newRig(t, rigOptions{token: "correct-horse-battery", hosts: []string{"Cairn.example"}})
+	r := newRig(t, rigOptions{token: "correct-horse-battery", hosts: []string{"Cairn.example."}})
 	bearer := "Authorization: Bearer correct-horse-battery"
 	t.Run("the token opens everything", func(t *testing.T) {
 		r.do(200, nil, "GET", list, "", bearer)
@@ -67,6 +67,10 @@ func TestLogin(t *testing.T) {
 	}
 	session := "Cookie: " + cookies[0].Name + "=" + cookies[0].Value
 	r.do(200, nil, "GET", list, "", session)
+	t.Run("a part of a page is never the login", func(t *testing.T) {
+		r.do(401, nil, "GET", "/?fragment=live", "", "Accept: text/html")
+		r.do(200, nil, "GET", "/?fragment=live", "", "Accept: text/html", session)
+	})
 	t.Run("a page of another site cannot use the session", func(t *testing.T) {
 		for _, from := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: http://evil.example", "Origin: null"} {
 			r.do(403, nil, "POST", at("terminal:x", "/undo"), "", session, from)

@@ -62,7 +62,7 @@ func (b *Box) Tools(servers []string) []channel.Tool {
 		return nil
 	}
 	return []channel.Tool{{Server: "calc", Approve: b.Approve, Tool: llm.Tool{
-		Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object"}`),
+		Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
 		Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -34,16 +34,15 @@ type answer struct {
 
 // growing is a block whose content arrives in pieces.
 type growing struct {
-	index      int
-	kind       string          // type of the block
-	raw        json.RawMessage // redacted_thinking: the block unchanged
-	at         thought         // its position
-	id, name   string
-	whole      json.RawMessage // arguments that arrived in one piece
-	arguments  strings.Builder
-	thinking   strings.Builder
-	signature  strings.Builder
-	unfinished bool
+	index     int
+	kind      string          // type of the block
+	raw       json.RawMessage // redacted_thinking: the block unchanged
+	at        thought         // its position
+	id, name  string
+	whole     json.RawMessage // arguments that arrived in one piece
+	arguments strings.Builder
+	thinking  strings.Builder
+	signature strings.Builder
 }
 
 // event contains the parsed fields of an event.
@@ -98,10 +97,6 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 			return false, llm.Truncated(fmt.Errorf("a piece of block %d, which did not begin", e.Index))
 		}
 		return false, a.grow(b, e.Delta)
-	case "content_block_stop":
-		if b := a.block(e.Index); b != nil {
-			b.unfinished = false
-		}
 	case "message_delta":
 		a.usage.add(e.Usage)
 		if e.Delta.StopReason != "" {
@@ -111,7 +106,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		a.stopped = true
 	case "error":
 		return false, llm.Refused(0, nil, data)
-	case "ping":
+	case "ping", "content_block_stop":
 	default:
 		if len(e.Error) > 0 && string(e.Error) != "null" {
 			return false, llm.Refused(0, nil, data)
@@ -140,7 +135,7 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	if len(a.blocks) == maxBlocks {
 		return llm.TooMany(maxBlocks, "blocks")
 	}
-	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: a.calls}, unfinished: true}
+	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: a.calls}}
 	a.blocks = append(a.blocks, b)
 	a.started = true
 	switch c.Type {
@@ -201,7 +196,6 @@ func (a *answer) Whole(data []byte) (bool, error) {
 		if err := a.start(i, raw); err != nil {
 			return true, err
 		}
-		a.blocks[i].unfinished = false
 	}
 	a.usage.add(m.Usage)
 	a.started, a.stopped, a.reason = true, true, m.StopReason
@@ -229,7 +223,7 @@ func (a *answer) Response() (llm.Response, error) {
 			Limit: u.Prompt + u.Completion, Prompt: u.Prompt,
 		}
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
+	m := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
 	for _, b := range a.blocks {
 		if b.kind == "tool_use" {
 			m.Calls = append(m.Calls, llm.Call{ID: b.id, Name: b.name, Arguments: b.input()})

@@ -42,7 +42,7 @@ func client(t *testing.T, server *llmtest.Server, model string) llm.Model {
 }
 
 func TestProfilesRefuse(t *testing.T) {
-	const tools = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
+	const tools = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]`
 	for name, c := range map[string]struct {
 		model, wire, messages, more string
 		status                      int
@@ -85,7 +85,7 @@ func TestReasoningMustComeBack(t *testing.T) {
 			m := client(t, server, model)
 			req := llm.Request{
 				Messages: []llm.Message{{Role: llm.RoleUser, Text: "tea?"}}, Reasoning: "low", MaxTokens: 500,
-				Tools: []llm.Tool{{Name: "lookup", Parameters: json.RawMessage(`{"type":"object"}`)}},
+				Tools: []llm.Tool{{Name: "lookup", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 			}
 			resp := check.Must(m.Generate(t.Context(), req, nil))(t)
 			check.Len(t, "calls", resp.Message.Calls, 1)

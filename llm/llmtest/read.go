@@ -89,6 +89,12 @@ func (r *reader) addTool(kind string, o object, parameters string) {
 	tool := Tool{Type: kind}
 	tool.Function.Name, tool.Function.Description = get[string](r, o, "name"), get[string](r, o, "description")
 	tool.Function.Parameters = o[parameters]
+	var schema object
+	_ = json.Unmarshal(o[parameters], &schema) // a schema of another type is refused elsewhere
+	r.refuse(
+		claim{parameters == "parameters" && string(schema["type"]) == `"object"` && schema["properties"] == nil, fmt.Sprintf("invalid schema for function %q: object schema missing properties", tool.Function.Name)},
+		claim{schema["oneOf"] != nil || schema["anyOf"] != nil || schema["allOf"] != nil, fmt.Sprintf("the schema of %q has oneOf, allOf, or anyOf at the top level", tool.Function.Name)},
+	)
 	r.Tools = append(r.Tools, tool)
 }
 

@@ -47,7 +47,7 @@ const (
 	reasoning = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"}`
 	called    = `{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}`
 	result    = `{"type":"function_call_output","call_id":"a","output":"1"}`
-	function  = `,"tools":[{"type":"function","name":"f","parameters":{"type":"object"},"strict":false}]`
+	function  = `,"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{}},"strict":false}]`
 
 	blocksUser   = `{"role":"user","content":[{"type":"text","text":"hi"}]}`
 	blocksReply  = `{"role":"assistant","content":[{"type":"text","text":"hello"}]}`
@@ -103,7 +103,8 @@ var demands = map[string][]demand{
 		{"a picture of the system", parts("system", shown) + "," + user, "", "only a user"},
 		{"a picture of an assistant", user + "," + parts("assistant", shown) + "," + user, "", "only a user"},
 		{"a picture of a tool", user + "," + calls + "," + strings.Replace(a, `""`, "["+shown+"]", 1) + "," + b, "", "only a user"},
-		{"two tools of one name", user, `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`, "two named f"},
+		{"two tools of one name", user, `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}},{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]`, "two named f"},
+		{"a schema without properties", user, `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`, "missing properties"},
 	},
 	llm.WireResponses: {
 		{"a message", input, "", ""},
@@ -176,6 +177,7 @@ var demands = map[string][]demand{
 		{"adaptive thinking of old models", blocksUser, `,"model":"claude-haiku-4-5","thinking":{"type":"adaptive"}`, "adaptive"},
 		{"an effort of old models", blocksUser, `,"model":"claude-haiku-4-5","output_config":{"effort":"low"}`, "effort"},
 		{"an unknown effort", blocksUser, `,"output_config":{"effort":"minimal"}`, "effort"},
+		{"a schema of alternatives", blocksUser, `,"tools":[{"name":"f","input_schema":{"type":"object","anyOf":[{"required":["a"]}]}}]`, "at the top level"},
 		{"a budget beyond max_tokens", blocksUser, `,"thinking":{"type":"enabled","budget_tokens":4096}`, "budget_tokens"},
 		{"no thinking of models that do", blocksUser, `,"model":"claude-fable-5-1","thinking":{"type":"disabled"}`, "disabled"},
 		{"a forged signature", blocksUser + "," + strings.Replace(blocksCall, `[`, `[{"type":"thinking","thinking":"hm","signature":"forged"},`, 1) + "," + blocksResult, blocksTool, "signature"},

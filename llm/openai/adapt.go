@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cairn/llm"
@@ -64,6 +65,10 @@ func (o *Model) adapt(a *adaptation, p plan, req llm.Request, err error) bool {
 		return o.learnEfforts(p, req.Reasoning, e.Message)
 	case p.wire == llm.WireChat && req.MaxTokens > 0 && !p.completionTokens() && strings.Contains(e.Message, maxCompletionTokens):
 		o.demand(func(d *demands) { d.maxField = true })
+		return true
+	}
+	if longest := statedLongest(e.Message, p.answerTokens(req)); longest > 0 {
+		o.demand(func(d *demands) { d.longest = longest })
 		return true
 	}
 	return o.dropField(p, req, e.Message)
@@ -133,6 +138,26 @@ func (o *Model) learnEfforts(p plan, wanted, message string) bool {
 	p.efforts = efforts
 	o.Options.Log.Info("reasoning_refused", "model", p.model, "reasoning", wanted, "sent", p.effort(wanted))
 	return true
+}
+
+// aboutLongest matches refusals of the limit of an answer, and count the numbers in them.
+var (
+	aboutLongest = regexp.MustCompile(`max_(?:completion_|output_)?tokens`)
+	count        = regexp.MustCompile(`\b\d{3,7}\b`)
+)
+
+// statedLongest returns the largest number below sent in a refusal of the limit of an answer, which
+// is the limit that the model allows; 0 if there is none.
+func statedLongest(message string, sent int) (longest int) {
+	if !aboutLongest.MatchString(message) {
+		return 0
+	}
+	for _, digits := range count.FindAllString(message, -1) {
+		if n, _ := strconv.Atoi(digits); n < sent {
+			longest = max(longest, n)
+		}
+	}
+	return longest
 }
 
 // dropField omits a field that the server refuses by name.

@@ -152,7 +152,21 @@ func (a *chatAnswer) addDelta(d delta) error {
 type callPiece struct {
 	Index    *int
 	ID       string
-	Function struct{ Name, Arguments string }
+	Function struct {
+		Name      string
+		Arguments arguments
+	}
+}
+
+// arguments are JSON in a string. Some servers send the JSON itself.
+type arguments string
+
+func (a *arguments) UnmarshalJSON(raw []byte) error {
+	if len(raw) == 0 || raw[0] != '{' {
+		return json.Unmarshal(raw, (*string)(a))
+	}
+	*a = arguments(raw)
+	return nil
 }
 
 func (a *chatAnswer) addCall(raw json.RawMessage) error {
@@ -169,7 +183,7 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 		return err
 	}
 	call.id, call.name = cmp.Or(call.id, piece.ID), cmp.Or(call.name, piece.Function.Name)
-	call.arguments.WriteString(piece.Function.Arguments)
+	call.arguments.WriteString(string(piece.Function.Arguments))
 	for field, value := range fields {
 		if protocolCallFields[field] {
 			continue
@@ -216,7 +230,7 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	message := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
 	for _, call := range a.calls {
 		if call.name == "" {
 			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))

@@ -21,6 +21,7 @@ type demands struct {
 	refused  map[string]bool // fields that it refuses
 	efforts  []string        // values of reasoning effort that it accepts; nil: not known
 	maxField bool            // it wants max_completion_tokens
+	longest  int             // tokens of the longest answer it allows; 0: not known
 	thinks   bool            // it has answered with reasoning
 }
 
@@ -49,7 +50,13 @@ func (p plan) room(req llm.Request) int {
 }
 
 // answerTokens returns the limit of the answer, its reasoning included; 0: none.
-func (p plan) answerTokens(req llm.Request) int { return req.MaxTokens + p.room(req) }
+func (p plan) answerTokens(req llm.Request) int {
+	tokens := req.MaxTokens + p.room(req)
+	if p.longest > 0 {
+		tokens = min(tokens, p.longest)
+	}
+	return tokens
+}
 
 func (o *Model) plan(model string) plan {
 	o.mu.Lock()

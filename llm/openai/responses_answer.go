@@ -158,7 +158,7 @@ func (a *responsesAnswer) Response() (llm.Response, error) {
 	if a.finish == "" { // [DONE], which belongs to the other wire
 		return llm.Response{}, llm.Truncated(errors.New("the response did not end"))
 	}
-	message := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
 	for _, call := range a.items {
 		if call.message {
 			continue

@@ -35,7 +35,7 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 			{Role: llm.RoleAssistant, Text: "So."},
 			{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png, Label: "cat.png"}}},
 		},
-		Tools:     []llm.Tool{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object"}`)}},
+		Tools:     []llm.Tool{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 		ForceTool: "f", MaxTokens: 5, Temperature: &zero, Reasoning: "low", CacheKey: "key", Extra: map[string]any{"top_k": 5},
 	}
 	if _, err := connect(t, server, onResponses).Generate(t.Context(), req, nil); err != nil {
@@ -44,7 +44,7 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 	got := server.Requests()[0].Body
 	for name, want := range map[string]string{
 		"instructions":      `"be kind"`,
-		"tools":             `[{"type":"function","name":"f","description":"does f","parameters":{"type":"object"},"strict":false}]`,
+		"tools":             `[{"type":"function","name":"f","description":"does f","parameters":{"type":"object","properties":{}},"strict":false}]`,
 		"tool_choice":       `{"type":"function","name":"f"}`,
 		"store":             `false`,
 		"stream":            `true`,

@@ -15,6 +15,7 @@ function refresh(part) {
     from.searchParams.set("fragment", "live");
     try {
       const answer = await fetch(from, { headers: { Accept: "text/html" } });
+      if (answer.status === 401) location.reload(); // which leads to the login
       if (!answer.ok) return;
       const text = await answer.text();
       const open = new Set([...part.querySelectorAll("details[open]")].map((d) => d.dataset.src));
@@ -54,22 +55,32 @@ function concerned(name) {
 }
 
 // watch follows events while the page is visible: a browser has few connections to one server, and
-// every hidden tab would keep one. What happened meanwhile is read again, as after "reset".
+// every hidden tab would keep one. What happened meanwhile is read again, as after "reset". A browser
+// reconnects by itself, but not after an answer that is no stream: a proxy's while the bot restarts.
 function watch(address, handlers) {
   let events = null;
+  const reopen = () => {
+    if (document.hidden || events !== null) return;
+    open();
+    handlers.reset();
+  };
   const open = () => {
-    events = new EventSource(address);
+    const opened = events = new EventSource(address);
     for (const [kind, handler] of Object.entries(handlers)) {
       events.addEventListener(kind, (e) => handler(kind === "open" || kind === "error" || kind === "reset" ? null : JSON.parse(e.data)));
     }
+    events.addEventListener("error", () => {
+      if (opened !== events || opened.readyState !== EventSource.CLOSED) return;
+      events = null;
+      setTimeout(reopen, 3000);
+    });
   };
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       events?.close();
       events = null;
-    } else if (events === null) {
-      open();
-      handlers.reset();
+    } else {
+      reopen();
     }
   });
   if (!document.hidden) open();

@@ -19,6 +19,7 @@ function tell(text) {
 
 async function read() {
   const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } });
+  if (answer.status === 401) tell("You are not logged in any more. Reload this page to log in.");
   if (answer.ok) said.innerHTML = await answer.text(); // made by our own pages, which escape everything
   window.scrollTo(0, document.body.scrollHeight);
 }
@@ -150,7 +151,7 @@ box.addEventListener("keydown", (e) => {
   } else if (open && (e.key === "Tab" || e.key === "Enter" && chosen >= 0)) {
     e.preventDefault();
     choices.children[Math.max(chosen, 0)].take();
-  } else if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
+  } else if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.keyCode !== 229) { // 229: Safari's form of isComposing
     e.preventDefault();
     form.requestSubmit();
   } else if (e.key === "Escape") {

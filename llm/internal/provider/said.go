@@ -37,6 +37,9 @@ func (s *Said) Say(piece string) error {
 // Text returns the text so far.
 func (s *Said) Text() string { return s.text.String() + s.thought.rest() }
 
+// Answer returns the whole text of the answer.
+func (s *Said) Answer() string { return withoutThought(s.Text()) }
+
 // Call counts the id and the name of a tool call, and arguments bytes of arguments.
 func (s *Said) Call(id, name string, arguments int) error {
 	if len(name) > llm.MaxName {
