@@ -92,7 +92,9 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 		var rootID, number int64
 		var open int
 		err := tx.QueryRow(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
-			(SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
+			(SELECT coalesce(max(CAST(substr(name, length(?1) + 1) AS INTEGER)), 0) + 1 FROM conversations
+				WHERE name > ?1 AND name < ?1 || ':' AND substr(name, length(?1) + 1) NOT GLOB '*[^0-9]*') -- : comes right after 9
+			FROM conversations c WHERE name = ?2`, TaskConnector+":"+ts.c.name+"/", root).Scan(&rootID, &open, &number)
 		if err != nil {
 			return err
 		}
