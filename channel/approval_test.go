@@ -102,6 +102,20 @@ func TestApprovalTimesOut(t *testing.T) {
 	})
 }
 
+// A deleted question is answered no more: nobody is asked for what it needed, and others do not wait for it.
+func TestDeletionEndsTurn(t *testing.T) {
+	r, b := withTools(t, channel.ApproveAlways)
+	r.say("please add", true)
+	buttons := r.question(1)
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+	if !r.becomesIdle(3 * time.Second) {
+		t.Error("the turn still waits for an answer")
+	}
+	r.wantAnswer(buttons[0].Line, "No call waits")
+	check.Equal(t, "answer to the next question", r.ask("hello"), "Hello.")
+	check.Len(t, "calls", b.Called(), 0)
+}
+
 // unattendedConnector is a connector in which no one answers questions.
 type unattendedConnector struct{ *connector }
 

@@ -29,10 +29,13 @@ func (c *conversation) changed(seqs ...int64) {
 }
 
 // deleted is changed for deleted messages. What the running turn already found of them is shown as
-// written, see written.
+// written, see written. A turn whose question is gone ends.
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
 		turn.sawDeletion = true
+		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.seq) {
+			turn.stop(errDeleted)
+		}
 	}
 	c.changed(seqs...)
 }

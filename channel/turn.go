@@ -22,8 +22,11 @@ const (
 	finishTries = 3  // tries to write an answer to disk
 )
 
-// errStopped is the cause with which /stop cancels a turn.
-var errStopped = errors.New("stopped by /stop")
+// The causes with which /stop, and the deletion of its question, cancel a turn.
+var (
+	errStopped = errors.New("stopped by /stop")
+	errDeleted = errors.New("the question was deleted")
+)
 
 // reply is one answer in progress.
 type reply struct {
@@ -94,6 +97,9 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 			return c.hub.ctx.Err()
 		case err == nil:
 			return c.succeed(ctx, r, step, resp)
+		case errors.Is(context.Cause(ctx), errDeleted):
+			_, err := c.tryAgain(r, &turn) // it is gone
+			return err
 		case c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)):
 			step.Add(answered)
 			return c.finishPart(ctx, r)
