@@ -1,8 +1,12 @@
 package channel_test
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"encoding/gob"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +93,23 @@ func TestForgetMeResumesAfterRestart(t *testing.T) {
 		}
 	}
 	check.EqualAll(t, "the transcript", r.transcript(), []string{"user: tea"})
+}
+
+// What a person said while the database was rewritten came before their /forget me, too.
+func TestForgetMeReachesHeldMessages(t *testing.T) {
+	r := newRig(t, echo)
+	r.sayAs("u1", "Ada", place, "parrots")
+	m := r.inbound("more parrots", false)
+	var row bytes.Buffer
+	check.NoError(t, gob.NewEncoder(&row).Encode(store.Delivery{Conversation: place, Messages: []channel.Inbound{m}}))
+	file := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.held")))(t)
+	check.Must(file.Exec("CREATE TABLE held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT"))(t)
+	check.Must(file.Exec("INSERT INTO held (delivery) VALUES (?)", row.Bytes()))(t)
+	check.NoError(t, file.Close())
+	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/forget me yes")), "Deleted: 2 messages")
+	check.NoError(t, r.store.Held().Deliver(t.Context()))
+	r.waitForReplies()
+	check.Len(t, "messages left", r.transcript(), 0)
 }
 
 // No one waits: while thousands of messages are deleted, others get answers.
