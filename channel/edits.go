@@ -40,6 +40,12 @@ func (c *conversation) deleted(seqs []int64) {
 	c.changed(seqs...)
 }
 
+// sawDeletion reports whether something was deleted since the running turn began.
+func (c *conversation) sawDeletion() bool {
+	turn := c.turn.Load()
+	return turn != nil && turn.sawDeletion
+}
+
 // applyEdits refreshes the messages that could not be read before.
 func (c *conversation) applyEdits(ctx context.Context) (err error) {
 	c.do(func(*compactor.Compactor) { err = c.refresh(ctx) })

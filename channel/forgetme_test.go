@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -207,6 +208,36 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 	asked := r.lastRequestText()
 	check.Lacks(t, "prompt", asked, "Coco")
 	check.Contains(t, "prompt", asked, "has been deleted")
+}
+
+// thinker is a model whose server demands the reasoning of earlier turns with tool calls back.
+type thinker struct {
+	*llmtest.Model
+	facts llm.Learnt
+}
+
+func (m *thinker) Learnt() *llm.Learnt { return &m.facts }
+
+// What the model thought in a running turn may repeat a message that is deleted meanwhile.
+func TestDeletionReachesReasoningOfRunningTurn(t *testing.T) {
+	var r *rig
+	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			resp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "tea"}))
+			resp.Message.Native = []byte(`{"reasoning":"the parrot is called Coco"}`)
+			return resp, nil
+		}
+		check.NoError(t, r.hub.Delete(ctx, place, "m1"))
+		return llmtest.Say("well"), nil
+	})
+	m := &thinker{Model: r.model}
+	m.facts.NeedReasoning()
+	r.agent.Model = m
+	r.reopen()
+	r.say("my parrot is called Coco", false)
+	r.waitForReplies()
+	r.ask("hello")
+	check.Equal(t, "messages with reasoning", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE native <> ''"), 0)
 }
 
 func TestDeletionReachesRecallInOtherConversations(t *testing.T) {

@@ -148,7 +148,7 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 		e.Changed(nil, nil)
 	}
 	history.Answered()
-	if turn := c.turn.Load(); turn != nil && turn.sawDeletion { // on disk the answer lacks what it repeats of the deleted text
+	if c.sawDeletion() { // on disk the answer lacks what it repeats of the deleted text
 		for _, m := range o.Messages {
 			c.changed(m.Seq)
 		}

@@ -273,10 +273,10 @@ func rowOf(m llm.Message, seq, turn int64) chat.Message {
 }
 
 // storable returns the turn's messages in the form that is stored: with reasoning only if the
-// provider also demands it with the calls of later requests, and with a mark on calls that have
-// lost it. Only the loop calls it.
+// provider also demands it with the calls of later requests, and it cannot repeat what was deleted
+// during the turn, and with a mark on calls that have lost it. Only the loop calls it.
 func (c *conversation) storable(messages []chat.Message) []chat.Message {
-	wanted := c.window.learnt().Facts().WantsReasoning
+	wanted := c.window.learnt().Facts().WantsReasoning && !c.sawDeletion()
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
