@@ -179,3 +179,25 @@ func TestToolsCommand(t *testing.T) {
 	r.restart()
 	r.wantAnswer("/tools remove calc", "The settings file gives me calc")
 }
+
+// An approval in a thread is no decision about which tools the thread has.
+func TestThreadLosesToolsOfChannel(t *testing.T) {
+	const thread = place + "/thread"
+	r, b := withTools(t, channel.ApproveFirst)
+	r.agent.ToolServers = nil
+	r.restart()
+	r.wantAnswer("/tools add calc", "calc (added here)")
+	say := func() {
+		check.Must(r.hub.Deliver(t.Context(), thread, r.inbound("please add", true)))(t)
+	}
+	say()
+	check.Contains(t, "answer", r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, thread, r.question(1)[0].Line).String(), "allowed")
+	r.waitIdle(thread)
+	say() // it is not asked again
+	r.waitIdle(thread)
+	check.Len(t, "calls", b.Called(), 2)
+	r.wantAnswer("/tools remove calc", "calc (not here)")
+	say()
+	r.waitIdle(thread)
+	check.Len(t, "calls once the channel has lost the tool", b.Called(), 2)
+}
