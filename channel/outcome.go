@@ -96,8 +96,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })() // until then it waits: the database may be being rewritten
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)

@@ -20,6 +20,8 @@ const (
 	maxCalls    = 16 // model calls in one turn; the last offers no tools
 	maxAttempts = 2  // of a turn; then a plain sentence closes it
 	finishTries = 3  // tries to write an answer to disk
+
+	finishTimeout = 30 * time.Second // for writing it once the hub closes
 )
 
 // The causes with which /stop, and the deletion of its question, cancel a turn.
