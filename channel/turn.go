@@ -149,7 +149,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 func (c *conversation) tryAgain(r *reply, turn *store.Turn) (gone bool, err error) {
 	r.writer.Cancel()
 	c.truncate(r.first)
-	turn.Attempts, err = c.records.Turns().Retry(c.hub.ctx, turn.Seq)
+	err = c.countAttempt(c.hub.ctx, turn)
 	if gone = errors.Is(err, store.ErrNotFound); gone {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
 		return true, nil

@@ -119,3 +119,48 @@ func TestDeletionReachesSettingsOfTasks(t *testing.T) {
 	check.Equal(t, "state", task.State, store.TaskDone)
 	check.Equal(t, "settings left", len(task.Own), 0)
 }
+
+// The work of an attempt that is made again is dropped, and with it the tasks that it started.
+func TestRetriedTurnStartsTasksOnce(t *testing.T) {
+	for name, failing := range map[string]func(r *rig, ctx context.Context) error{
+		"the process is killed": func(_ *rig, ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"the server fails": func(*rig, context.Context) error {
+			return &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := startTask(map[string]any{"agent": "one", "task": "count"})
+			failed := make(chan struct{})
+			var r *rig
+			r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				if n == 2 {
+					close(failed)
+					return llm.Response{}, failing(r, ctx)
+				}
+				return script(ctx, n, req)
+			})
+			counts := make(chan struct{})
+			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+				select {
+				case <-counts:
+					return llmtest.Say("I counted."), nil
+				case <-ctx.Done():
+					return llm.Response{}, ctx.Err()
+				}
+			}}}})
+			r.say("go", true)
+			<-failed
+			if name == "the process is killed" {
+				r.restart()
+			}
+			r.waitForSent("started")
+			close(counts)
+			r.waitForSent("I counted.")
+			r.waitForTask(2)
+			r.waitForReplies()
+			check.Equal(t, "state of the first task", r.task(1).State, store.TaskStopped)
+			check.Equal(t, "state of the second task", r.task(2).State, store.TaskDone)
+			check.Len(t, "sent", r.connector.texts(), 2)
+		})
+	}
+}
