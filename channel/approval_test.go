@@ -102,6 +102,20 @@ func TestApprovalTimesOut(t *testing.T) {
 	})
 }
 
+// A deleted question is answered no more: nobody is asked for what it needed, and others do not wait for it.
+func TestDeletionEndsTurn(t *testing.T) {
+	r, b := withTools(t, channel.ApproveAlways)
+	r.say("please add", true)
+	buttons := r.question(1)
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+	if !r.becomesIdle(3 * time.Second) {
+		t.Error("the turn still waits for an answer")
+	}
+	r.wantAnswer(buttons[0].Line, "No such call is waiting")
+	check.Equal(t, "answer to the next question", r.ask("hello"), "Hello.")
+	check.Len(t, "calls", b.Called(), 0)
+}
+
 // unattendedConnector is a connector in which no one answers questions.
 type unattendedConnector struct{ *connector }
 
@@ -164,4 +178,26 @@ func TestToolsCommand(t *testing.T) {
 	r.agent.ToolServers = []string{"calc"}
 	r.restart()
 	r.wantAnswer("/tools remove calc", "The settings file gives me calc")
+}
+
+// An approval in a thread is no decision about which tools the thread has.
+func TestThreadLosesToolsOfChannel(t *testing.T) {
+	const thread = place + "/thread"
+	r, b := withTools(t, channel.ApproveFirst)
+	r.agent.ToolServers = nil
+	r.restart()
+	r.wantAnswer("/tools add calc", "calc (added here)")
+	say := func() {
+		check.Must(r.hub.Deliver(t.Context(), thread, r.inbound("please add", true)))(t)
+	}
+	say()
+	check.Contains(t, "answer", r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, thread, r.question(1)[0].Line).String(), "allowed")
+	r.waitIdle(thread)
+	say() // it is not asked again
+	r.waitIdle(thread)
+	check.Len(t, "calls", b.Called(), 2)
+	r.wantAnswer("/tools remove calc", "calc (not here)")
+	say()
+	r.waitIdle(thread)
+	check.Len(t, "calls once the channel has lost the tool", b.Called(), 2)
 }

@@ -36,6 +36,9 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	if who.ID == "" {
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
+	if err := c.hub.o.Store.Held().Deliver(ctx); err != nil { // what they said before this
+		return Answer{}, err
+	}
 	in, where, again := []*store.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
 	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if everywhere {

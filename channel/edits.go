@@ -29,12 +29,21 @@ func (c *conversation) changed(seqs ...int64) {
 }
 
 // deleted is changed for deleted messages. What the running turn already found of them is shown as
-// written, see written.
+// written, see written. A turn whose question is gone ends.
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
 		turn.sawDeletion = true
+		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.seq) {
+			turn.stop(errDeleted)
+		}
 	}
 	c.changed(seqs...)
+}
+
+// sawDeletion reports whether something was deleted since the running turn began.
+func (c *conversation) sawDeletion() bool {
+	turn := c.turn.Load()
+	return turn != nil && turn.sawDeletion
 }
 
 // applyEdits refreshes the messages that could not be read before.

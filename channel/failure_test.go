@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/llm"
+	"cairn/store"
 )
 
 func TestProviderFailureIsReported(t *testing.T) {
@@ -153,6 +154,33 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r.waitForReplies()
 	check.EqualAll(t, "sent", r.connector.texts()[1:], []string{"answer 2", "answer 3"})
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
+}
+
+// A large database is rewritten for minutes: the answer waits, and the model is not asked again.
+func TestReplyWaitsForRewrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *rig
+		release := make(chan struct{})
+		r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			rewriting := make(chan struct{})
+			go func() {
+				check.NoError(t, r.store.Update(t.Context(), func(*store.Tx) error {
+					close(rewriting)
+					<-release
+					return nil
+				}))
+			}()
+			<-rewriting
+			return echo(ctx, n, req)
+		})
+		r.say("hello", true)
+		time.Sleep(5 * time.Minute)
+		check.EqualAll(t, "sent meanwhile", r.connector.texts(), nil)
+		close(release)
+		r.waitForReplies()
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+		r.stop()
+	})
 }
 
 func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {

@@ -1,13 +1,18 @@
 package channel_test
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"encoding/gob"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -89,6 +94,23 @@ func TestForgetMeResumesAfterRestart(t *testing.T) {
 		}
 	}
 	check.EqualAll(t, "the transcript", r.transcript(), []string{"user: tea"})
+}
+
+// What a person said while the database was rewritten came before their /forget me, too.
+func TestForgetMeReachesHeldMessages(t *testing.T) {
+	r := newRig(t, echo)
+	r.sayAs("u1", "Ada", place, "parrots")
+	m := r.inbound("more parrots", false)
+	var row bytes.Buffer
+	check.NoError(t, gob.NewEncoder(&row).Encode(store.Delivery{Conversation: place, Messages: []channel.Inbound{m}}))
+	file := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.held")))(t)
+	check.Must(file.Exec("CREATE TABLE held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT"))(t)
+	check.Must(file.Exec("INSERT INTO held (delivery) VALUES (?)", row.Bytes()))(t)
+	check.NoError(t, file.Close())
+	check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/forget me yes")), "Deleted: 2 messages")
+	check.NoError(t, r.store.Held().Deliver(t.Context()))
+	r.waitForReplies()
+	check.Len(t, "messages left", r.transcript(), 0)
 }
 
 // No one waits: while thousands of messages are deleted, others get answers.
@@ -186,6 +208,36 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 	asked := r.lastRequestText()
 	check.Lacks(t, "prompt", asked, "Coco")
 	check.Contains(t, "prompt", asked, "has been deleted")
+}
+
+// thinker is a model whose server demands the reasoning of earlier turns with tool calls back.
+type thinker struct {
+	*llmtest.Model
+	facts llm.Learnt
+}
+
+func (m *thinker) Learnt() *llm.Learnt { return &m.facts }
+
+// What the model thought in a running turn may repeat a message that is deleted meanwhile.
+func TestDeletionReachesReasoningOfRunningTurn(t *testing.T) {
+	var r *rig
+	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			resp := llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "tea"}))
+			resp.Message.Native = []byte(`{"reasoning":"the parrot is called Coco"}`)
+			return resp, nil
+		}
+		check.NoError(t, r.hub.Delete(ctx, place, "m1"))
+		return llmtest.Say("well"), nil
+	})
+	m := &thinker{Model: r.model}
+	m.facts.NeedReasoning()
+	r.agent.Model = m
+	r.reopen()
+	r.say("my parrot is called Coco", false)
+	r.waitForReplies()
+	r.ask("hello")
+	check.Equal(t, "messages with reasoning", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE native <> ''"), 0)
 }
 
 func TestDeletionReachesRecallInOtherConversations(t *testing.T) {

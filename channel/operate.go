@@ -178,7 +178,7 @@ func (o Operator) Pause(ctx context.Context, name, by string) error {
 		return err
 	}
 	for c := range o.hub.all() {
-		if name == everywhere || c.name == name {
+		if name == everywhere || c.account() == name { // its tasks, too
 			c.interrupt()
 		}
 	}

@@ -96,8 +96,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })() // until then it waits: the database may be being rewritten
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)
@@ -148,7 +149,7 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 		e.Changed(nil, nil)
 	}
 	history.Answered()
-	if turn := c.turn.Load(); turn != nil && turn.sawDeletion { // on disk the answer lacks what it repeats of the deleted text
+	if c.sawDeletion() { // on disk the answer lacks what it repeats of the deleted text
 		for _, m := range o.Messages {
 			c.changed(m.Seq)
 		}

@@ -205,7 +205,10 @@ func (h *Hub) watchTask(t store.Task) {
 	h.openTasks.Add(1)
 	h.owners.Go(func() {
 		defer h.openTasks.Add(-1)
-		for wait := time.Duration(0); h.checkTaskAfter(t, ends, wait); wait = min(taskCheckInterval, time.Until(ends)) {
+		for wait := time.Duration(0); h.checkTaskAfter(t, ends, wait); {
+			if wait = taskCheckInterval; time.Now().Before(ends) { // otherwise the disk refused its end
+				wait = min(wait, time.Until(ends))
+			}
 		}
 	})
 }

@@ -83,31 +83,37 @@ func TestTaskOfRemovedAgentFails(t *testing.T) {
 }
 
 func TestPauseStopsTasks(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	reached := make(chan struct{})
-	var held atomic.Bool
-	one := &llmtest.Model{Func: toolSteps(3, func(ctx context.Context, n int) {
-		if n == 2 && held.CompareAndSwap(false, true) {
-			close(reached)
-			<-ctx.Done()
+	for _, where := range []string{"", " everywhere"} {
+		r := newRig(t, startTask(nil))
+		reached := make(chan struct{})
+		var held atomic.Bool
+		one := &llmtest.Model{Func: toolSteps(3, func(ctx context.Context, n int) {
+			if n == 2 && held.CompareAndSwap(false, true) {
+				close(reached)
+				select {
+				case <-ctx.Done():
+				case <-time.After(5 * time.Second):
+					t.Error("the task goes on")
+				}
+			}
+		})}
+		r.withTasks(map[string]channel.Agent{"one": {Model: one}})
+		r.run("/ask @one count")
+		<-reached
+		r.run("/pause" + where)
+		time.Sleep(50 * time.Millisecond)
+		if n := len(one.Requests()); n != 2 || r.task(1).State != store.TaskOpen {
+			t.Errorf("%d requests, %+v", n, r.task(1))
 		}
-	})}
-	r.withTasks(map[string]channel.Agent{"one": {Model: one}})
-	r.run("/ask @one count")
-	<-reached
-	r.run("/pause everywhere")
-	time.Sleep(50 * time.Millisecond)
-	if n := len(one.Requests()); n != 2 || r.task(1).State != store.TaskOpen {
-		t.Errorf("%d requests, %+v", n, r.task(1))
+		all := func(string) bool { return true }
+		check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("Drain waits for a paused task") }))
+		r.run("/resume" + where) // it continues immediately, not at the next check
+		told := 0
+		check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
+		check.Equal(t, "rounds until the answer", told, 1)
+		check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
+		r.waitForSent("[Result of task 1")
 	}
-	all := func(string) bool { return true }
-	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("Drain waits for a paused task") }))
-	r.run("/resume everywhere") // it continues immediately, not at the next check
-	told := 0
-	check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(open int) { told = open }))
-	check.Equal(t, "rounds until the answer", told, 1)
-	check.Equal(t, "state of the task", r.task(1).State, store.TaskDone)
-	r.waitForSent("[Result of task 1")
 }
 
 // Drain waits for the answer to a result, even if no task is open any more.
@@ -270,5 +276,6 @@ func TestPurgeReachesTasks(t *testing.T) {
 	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
 	check.Len(t, "summaries", held, 2)
 	check.Equal(t, "messages left under the summaries", held[0].Messages+held[1].Messages, 0)
-	check.Len(t, "tasks", r.tasks(), 0)
+	check.Equal(t, "text of the task", r.task(1).Text, "")
+	check.Equal(t, "author of the task", r.task(1).Author, "")
 }

@@ -20,10 +20,15 @@ const (
 	maxCalls    = 16 // model calls in one turn; the last offers no tools
 	maxAttempts = 2  // of a turn; then a plain sentence closes it
 	finishTries = 3  // tries to write an answer to disk
+
+	finishTimeout = 30 * time.Second // for writing it once the hub closes
 )
 
-// errStopped is the cause with which /stop cancels a turn.
-var errStopped = errors.New("stopped by /stop")
+// The causes with which /stop, and the deletion of its question, cancel a turn.
+var (
+	errStopped = errors.New("stopped by /stop")
+	errDeleted = errors.New("the question was deleted")
+)
 
 // reply is one answer in progress.
 type reply struct {
@@ -94,6 +99,9 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 			return c.hub.ctx.Err()
 		case err == nil:
 			return c.succeed(ctx, r, step, resp)
+		case errors.Is(context.Cause(ctx), errDeleted):
+			_, err := c.tryAgain(r, &turn) // it is gone
+			return err
 		case c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)):
 			step.Add(answered)
 			return c.finishPart(ctx, r)
@@ -141,7 +149,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 func (c *conversation) tryAgain(r *reply, turn *store.Turn) (gone bool, err error) {
 	r.writer.Cancel()
 	c.truncate(r.first)
-	turn.Attempts, err = c.records.Turns().Retry(c.hub.ctx, turn.Seq)
+	err = c.countAttempt(c.hub.ctx, turn)
 	if gone = errors.Is(err, store.ErrNotFound); gone {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
 		return true, nil
@@ -267,10 +275,10 @@ func rowOf(m llm.Message, seq, turn int64) chat.Message {
 }
 
 // storable returns the turn's messages in the form that is stored: with reasoning only if the
-// provider also demands it with the calls of later requests, and with a mark on calls that have
-// lost it. Only the loop calls it.
+// provider also demands it with the calls of later requests, and it cannot repeat what was deleted
+// during the turn, and with a mark on calls that have lost it. Only the loop calls it.
 func (c *conversation) storable(messages []chat.Message) []chat.Message {
-	wanted := c.window.learnt().Facts().WantsReasoning
+	wanted := c.window.learnt().Facts().WantsReasoning && !c.sawDeletion()
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil

@@ -185,13 +185,27 @@ func (c *conversation) resume(ctx context.Context) error {
 			}
 			continue
 		}
-		if turn.Attempts, err = c.records.Turns().Retry(ctx, turn.Seq); err != nil {
+		if err := c.countAttempt(ctx, &turn); err != nil {
 			return err
 		}
 		if err := c.answer(ctx, turn); err != nil {
 			return err
 		}
 	}
+}
+
+// countAttempt counts another attempt at a turn, and drops the tasks that an earlier one began: what it said
+// of them is dropped, too.
+func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (err error) {
+	if turn.Attempts, err = c.records.Turns().Retry(ctx, turn.Seq); err != nil {
+		return err
+	}
+	dropped, err := c.records.Tasks().Drop(ctx, turn.Seq)
+	for _, t := range dropped {
+		c.hub.reportTask(t)
+		c.hub.interruptBelow(t.Conversation)
+	}
+	return err
 }
 
 func (c *conversation) remembered(id int64, kind, content string) {

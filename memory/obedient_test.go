@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -112,6 +113,30 @@ func TestOptOutIsByIDNotName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Those who are named in a thread or in a task speak in the channel.
+func TestOptOutBelowChannel(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	channel := storetest.Find(t, s, "discord:server/channel")
+	said := storetest.Said(2, "hello")
+	said.AuthorID, said.Author = "u7", "Carl"
+	storetest.Deliver(t, channel, said)
+	thread := storetest.Find(t, s, channel.Name()+"/thread")
+	storetest.Deliver(t, thread, storetest.Said(4, "hi"))
+	below := func(c *store.Conversation) *store.Conversation {
+		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 9}))(t)
+		return storetest.Find(t, s, task.Conversation)
+	}
+	elsewhere := storetest.Find(t, s, "discord:server/other")
+	check.Must(privacy.Of(channel).OptOut(ctx, "u7", "Carl", true))(t)
+	for _, c := range []*store.Conversation{channel, thread, below(channel), below(thread), below(below(thread))} {
+		var out *memory.OptedOutError
+		if _, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Carl rows"}}); !errors.As(err, &out) {
+			t.Errorf("%s: %v", c.Name(), err)
+		}
+	}
+	storetest.Keep(t, elsewhere, "Ann", "Carl rows") // another Carl
 }
 
 // TestExpiredMemorySavedAgain: if someone else repeats it with an end, it gets

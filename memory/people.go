@@ -89,7 +89,7 @@ func addPeople(tx *store.Tx, id int64, d draft, fresh bool) error {
 }
 
 // checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns, or any
-// member of the conversation named in it, has opted out.
+// member of the conversation, or of those above it, named in it, has opted out.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	for _, s := range d.sources {
 		if out, err := optedOut(c, tx, s.id); err != nil {
@@ -110,7 +110,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	var named *OptedOutError
 	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
 	written := strings.FieldsFunc(possessive.Replace(d.Content+" "+d.About), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-	low, high := c.RowRange(1, store.MaxSeq)
+	root, _ := store.RootOf(c.Name())
 	err := store.Each(tx, func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
@@ -125,8 +125,9 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 			named = &OptedOutError{id, name, " wants to be in no memory: save nothing about them"}
 		}
 		return err
-	}, `SELECT author_id, name FROM optouts o WHERE connector = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
-		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.Connector(), low, high)
+	}, `SELECT author_id, name FROM optouts o WHERE connector = ? AND EXISTS (SELECT 1 FROM conversations c JOIN messages m INDEXED BY messages_author
+		ON m.author_id = o.author_id AND role = 'user' AND m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 WHERE c.name IN (?, ?, ?))`,
+		c.Connector(), c.Name(), root, store.ParentOf(root))
 	if err == nil && named != nil {
 		return named
 	}

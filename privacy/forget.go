@@ -17,7 +17,7 @@ import (
 // Traces counts what is stored about a person, by the platform's id.
 type Traces struct {
 	Conversations int `json:"conversations"` // with any trace
-	Messages      int `json:"messages"`      // of the person, waiting ones included
+	Messages      int `json:"messages"`      // of the person, waiting ones and tasks included
 	Memories      int `json:"memories"`      // that they said first, or that are about them
 }
 
@@ -60,7 +60,8 @@ func traces(c *store.Conversation, tx *store.Tx, author string) (t Traces, err e
 	}
 	low, high := c.RowRange(1, store.MaxSeq)
 	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?4 AND ?5 AND deleted_at IS NULL)
-		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2), (SELECT count(*) FROM (`+concerning+`))`,
+		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2),
+		(SELECT count(*) FROM (`+concerning+`))`,
 		c.ID(), author, int64(math.MaxInt64), low, high).Scan(&t.Messages, &t.Memories)
 	if t.Messages+t.Memories > 0 {
 		t.Conversations = 1
@@ -202,12 +203,12 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 			return false, err
 		}
 	}
-	reports, err := deleteTasksFor(c, tx, author)
+	tasks, reports, err := deleteTasksFor(c, tx, author)
 	if err != nil {
 		return false, err
 	}
 	e.Seqs = append(e.Seqs, reports...)
-	e.Messages = len(ids)
+	e.Messages = len(ids) + tasks
 	for _, row := range rows {
 		if _, err := tx.Exec("UPDATE messages SET author = '', author_id = '' WHERE id = ?", row); err != nil {
 			return false, err

@@ -115,23 +115,23 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 	check.Equal(t, "old database", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 }
 
-// Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was
-// accepted up to one moment: everything from before the copy, and no message without those before
-// it.
 func TestFirstBackupWaitsForMessages(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
-	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), storetest.Day))
-	check.Len(t, "backups of an empty database", check.Must(backups(dir).List())(t), 0)
+	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
+	check.Len(t, "backups of an empty database", check.Must(backups(dir).List(time.Now()))(t), 0)
 	c := storetest.Find(t, s, "terminal:general")
 	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
 	storetest.Remove(t, c, 2)
-	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), storetest.Day))
-	made := check.Must(backups(dir).List())(t)
+	check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
+	made := check.Must(backups(dir).List(time.Now()))(t)
 	check.Len(t, "backups", made, 1)
 	check.Equal(t, "messages, deleted ones not counted", check.Must(store.Inspect(ctx, made[0]))(t).Messages, 1)
 }
 
+// Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was
+// accepted up to one moment: everything from before the copy, and no message without those before
+// it.
 func TestBackupDuringWrites(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	c := storetest.Find(t, s, "terminal:general")

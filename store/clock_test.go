@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -52,6 +53,24 @@ func TestClockChangeWhileMessagesWait(t *testing.T) {
 	}
 }
 
+// The stamps of arrivals are of rows, and missed messages move the rows of those that wait.
+func TestOldMessageBehindMissedOnes(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.OpenStore(t, dir)
+	c := storetest.Find(t, s, "terminal:general")
+	check.Must(c.Inbox().Deliver(ctx, storetest.Asking(2, "are you there?")))(t)
+	check.NoError(t, s.Close())
+	s = storetest.OpenStore(t, dir)
+	c = storetest.Find(t, s, "terminal:general")
+	set(t, s, 2*time.Hour)
+	check.NoError(t, c.Past().SetGap(ctx, "0"))
+	check.Must(c.Past().FillGap(ctx, []store.Inbound{storetest.Asking(1, "hello")}, "2", true))(t)
+	taken := check.Must(c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(-time.Hour)))(t)
+	if len(taken) != 2 || !taken[0].Addressed || taken[1].Addressed {
+		t.Errorf("got %+v", taken)
+	}
+}
+
 func TestSeqsFollowArrivalOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
@@ -95,5 +114,41 @@ func TestFactsFromWrongClockExpire(t *testing.T) {
 		if believed := name == "now"; (f.Window == 4096) != believed || f.RefusesTools != believed || f.Factor != 1.2 {
 			t.Errorf("%s: %+v", name, f)
 		}
+	}
+}
+
+// Backups made while the clock was wrong neither keep the bot from making others nor push those out.
+func TestBackupsFromWrongClock(t *testing.T) {
+	for _, keep := range []int{1, 3} {
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		c := storetest.Find(t, s, "terminal:general")
+		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
+		b := backups(dir)
+		b.Keep = keep
+		var made []string
+		run := func(after time.Duration, want int) {
+			t.Helper()
+			check.NoError(t, s.Upkeep().Run(ctx, b, storetest.Day.Add(after)))
+			made = check.Must(b.List(storetest.Day.Add(after)))(t)
+			check.Equal(t, fmt.Sprint("backups after ", after), len(made), min(want, keep))
+		}
+		const day, years = 24 * time.Hour, 9 * 365 * 24 * time.Hour
+		run(years, 1)
+		run(0, 2)
+		now := check.Must(os.Stat(made[len(made)-1]))(t)
+		run(time.Hour, 2)
+		check.Equal(t, "still there", os.SameFile(now, check.Must(os.Stat(made[len(made)-1]))(t)), true)
+		run(day, 3)
+		run(2*day, 3)
+		run(3*day, 3)
+		check.Contains(t, "the newest backup", made[0], storetest.Day.Add(3*day).Format("20060102"))
+		run(years, 3)
+		run(4*day, 3)
+		storetest.Remove(t, c, 2) // which leaves one backup, without the text
+		check.NoError(t, s.Upkeep().EraseFiles(ctx, b))
+		made = check.Must(b.List(time.Now()))(t)
+		check.Len(t, "backups after an erasure", made, 1)
+		check.Equal(t, "messages in it", check.Must(store.Inspect(ctx, made[0]))(t).Messages, 1)
 	}
 }

@@ -123,8 +123,10 @@ func resultOf[T any](ctx context.Context, transact func(context.Context, string,
 	return result, nil
 }
 
-// Connector returns the first part of the conversation's name.
+// Connector returns the first part of the conversation's name; for a task, of the people's
+// conversation above it.
 func (c *Conversation) Connector() string {
-	connector, _, _ := strings.Cut(c.name, ":")
+	root, _ := RootOf(c.name)
+	connector, _, _ := strings.Cut(root, ":")
 	return connector
 }

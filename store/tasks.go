@@ -92,7 +92,9 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 		var rootID, number int64
 		var open int
 		err := tx.QueryRow(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
-			(SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
+			(SELECT coalesce(max(CAST(substr(name, length(?1) + 1) AS INTEGER)), 0) + 1 FROM conversations
+				WHERE name > ?1 AND name < ?1 || ':' AND substr(name, length(?1) + 1) NOT GLOB '*[^0-9]*') -- : comes right after 9
+			FROM conversations c WHERE name = ?2`, TaskConnector+":"+ts.c.name+"/", root).Scan(&rootID, &open, &number)
 		if err != nil {
 			return err
 		}
@@ -157,7 +159,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 			return err
 		}
 		ended = true
-		if err := ts.c.In(tx).EndBelow(state); err != nil {
+		if err := ts.c.endBelow(tx, state); err != nil {
 			return err
 		}
 		parent, err := tx.Conversation(t.Parent)
@@ -169,10 +171,29 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 	return ended && err == nil, err
 }
 
-// EndBelow silently ends the conversation's task and all below it.
-func (rs Rows) EndBelow(state TaskState) error {
-	_, err := rs.tx.Exec(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
-		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, rs.c.id, state, TaskStopped, Now())
+// Drop silently ends the open tasks that the model began after message began of the conversation, and
+// returns them.
+func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
+	return Update(ctx, ts.c, "drop tasks", func(tx *Tx) ([]Task, error) {
+		open, err := ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
+		for i := range open {
+			child, err := tx.Conversation(open[i].Conversation)
+			if err == nil {
+				err = child.endBelow(tx, TaskStopped)
+			}
+			if err != nil {
+				return nil, err
+			}
+			open[i].State = TaskStopped
+		}
+		return open, err
+	})
+}
+
+// endBelow silently ends the conversation's task and all below it.
+func (c *Conversation) endBelow(tx *Tx, state TaskState) error {
+	_, err := tx.Exec(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
+		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, c.id, state, TaskStopped, Now())
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -56,4 +57,17 @@ func TestContinueWithMessageWaiting(t *testing.T) {
 	check.Len(t, "messages", storetest.Deliver(t, child), 1)
 	check.NoError(t, child.Tasks().Continue(ctx, "go on"))
 	check.Len(t, "messages once nothing waits", storetest.Deliver(t, child), 1)
+}
+
+// An import of memories creates conversations of tasks that are not here.
+func TestTaskBesideImportedMemories(t *testing.T) {
+	c := storetest.NewConversation(t)
+	var all []memory.Exported
+	for _, name := range []string{"task:" + c.Name() + "/2", "task:" + c.Name() + "/7/1", "task:task:" + c.Name() + "/2/9"} {
+		all = append(all, memory.Exported{Memory: memory.Memory{Conversation: name, Content: "There are 12 bridges.", Kind: "fact", SaidAt: storetest.Day}})
+	}
+	check.Must(memory.In(c.Store()).Import(ctx, all))(t)
+	for _, number := range []int64{3, 4} {
+		check.Equal(t, "number", check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t).Number, number)
+	}
 }

@@ -5,6 +5,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -25,31 +26,34 @@ const (
 
 // Tools returns what users decided about tools.
 func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
-	return View(ctx, h.c, "read which tools it has", func(tx *Tx) (rules ToolRules, err error) {
-		set, err := h.c.overridesIn(tx, toolKeys)
-		for _, o := range set {
-			switch o.Key {
-			case addedKey:
-				rules.Added = strings.Fields(o.Value)
-			case approvedKey:
-				rules.Approved = strings.Fields(o.Value)
-			}
-		}
-		return rules, err
-	})
+	return View(ctx, h.c, "read which tools it has", h.c.tools)
 }
 
-// SetTools replaces what users decided; by is the name of the user who did.
+func (c *Conversation) tools(tx *Tx) (rules ToolRules, err error) {
+	set, err := c.overridesIn(tx, toolKeys)
+	for _, o := range set {
+		switch o.Key {
+		case addedKey:
+			rules.Added = strings.Fields(o.Value)
+		case approvedKey:
+			rules.Approved = strings.Fields(o.Value)
+		}
+	}
+	return rules, err
+}
+
+// SetTools replaces those decisions of users that change; by is the name of the user who did.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
 	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) error {
-		for key, values := range map[string][]string{addedKey: rules.Added, approvedKey: rules.Approved} {
-			_, err := tx.Exec(`INSERT INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)
-				ON CONFLICT DO UPDATE SET value = excluded.value, made_by = excluded.made_by, made_at = excluded.made_at WHERE value <> excluded.value`,
-				h.c.id, key, strings.Join(values, toolsDivider), by, Now())
-			if err != nil {
-				return err
+		was, err := h.c.tools(tx)
+		set := func(key string, was, values []string) {
+			if err == nil && !slices.Equal(was, values) {
+				_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)",
+					h.c.id, key, strings.Join(values, toolsDivider), by, Now())
 			}
 		}
-		return nil
+		set(addedKey, was.Added, rules.Added)
+		set(approvedKey, was.Approved, rules.Approved)
+		return err
 	})
 }

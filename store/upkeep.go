@@ -56,9 +56,13 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 // backupDue reports whether to make a backup. The first one waits for messages: a copy of an empty
 // database would be the only one until the next is due.
 func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bool, err error) {
-	made, err := b.List()
-	if err != nil || len(made) > 0 {
-		return err == nil && now.Sub(backupMade(made[0])) >= b.Every, err
+	made, err := b.List(now)
+	if err != nil {
+		return false, err
+	}
+	if len(made) > 0 {
+		age := now.Sub(backupMade(made[0]))
+		return age >= b.Every || age < 0, nil
 	}
 	err = u.store.View(ctx, func(tx *Tx) error {
 		due, err = Exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox")
@@ -67,8 +71,9 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 	return due, err
 }
 
-// List returns the files of the automatic backups, newest first.
-func (b Backups) List() (files []string, err error) {
+// List returns the files of the automatic backups, newest first. Those that are later than now were
+// made while the clock was wrong: they come last.
+func (b Backups) List(now time.Time) (files []string, err error) {
 	entries, err := os.ReadDir(b.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -82,7 +87,11 @@ func (b Backups) List() (files []string, err error) {
 		}
 	}
 	slices.Reverse(files) // names are times
-	return files, nil
+	later := 0
+	for later < len(files) && backupMade(files[later]).After(now) {
+		later++
+	}
+	return slices.Concat(files[later:], files[:later]), nil
 }
 
 // backupMade returns the time in a backup's name; zero if the file is something else.
@@ -109,12 +118,17 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 		return fmt.Errorf("make a backup: %w", err)
 	}
 	b.removeParts()
-	file := filepath.Join(b.Dir, backupPrefix+now.UTC().Format(backupTime)+backupSuffix)
+	file := b.file(now)
 	if _, err := s.Upkeep().Backup(ctx, file); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	s.log.Debug("backup_made", "file", file)
-	return b.remove(b.Keep)
+	return b.remove(now, b.Keep)
+}
+
+// file returns the name of a backup made at a time.
+func (b Backups) file(made time.Time) string {
+	return filepath.Join(b.Dir, backupPrefix+made.UTC().Format(backupTime)+backupSuffix)
 }
 
 // removeParts removes what processes left that were killed while making a backup.
@@ -126,8 +140,8 @@ func (b Backups) removeParts() {
 }
 
 // remove keeps only the newest backups, keep of them.
-func (b Backups) remove(keep int) error {
-	made, err := b.List()
+func (b Backups) remove(now time.Time, keep int) error {
+	made, err := b.List(now)
 	for i, file := range made {
 		if i >= keep {
 			err = errors.Join(err, os.Remove(file))
@@ -138,21 +152,19 @@ func (b Backups) remove(keep int) error {
 
 // renewBackups runs after an erasure: the backups made before it hold deleted text.
 func (s *Store) renewBackups(ctx context.Context, b Backups) error {
+	now := time.Now()
 	if b.Every == 0 {
-		return b.remove(0)
+		return b.remove(now, 0)
 	}
-	before, err := b.List()
+	before, err := b.List(now)
 	if err != nil {
 		return err
 	}
-	next := time.Now()
-	if len(before) > 0 { // the new backup needs another name
-		if last := backupMade(before[0]); !next.Truncate(time.Second).After(last) {
-			next = last.Add(time.Second)
-		}
+	for slices.Contains(before, b.file(now)) { // the new backup needs another name
+		now = now.Add(time.Second)
 	}
-	if err := s.backUp(ctx, b, next); err != nil {
+	if err := s.backUp(ctx, b, now); err != nil {
 		return err
 	}
-	return b.remove(1)
+	return b.remove(now, 1)
 }

@@ -71,7 +71,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		check.NoError(t, s.Upkeep().EraseFiles(ctx, backups(dir)))
 		storetest.WantNoBytes(t, dir, "xylophon")
 		check.Equal(t, "noted deletions", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 0)
-		made, err := backups(dir).List()
+		made, err := backups(dir).List(time.Now())
 		if err != nil || len(made) != 1 {
 			t.Fatal(made, err)
 		}

@@ -171,7 +171,7 @@ func (d *doctor) withRemedy(err error) error {
 
 func (d *doctor) howToRestore() string {
 	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + d.app.backups().Dir
-	if made, err := d.app.backups().List(); err == nil && len(made) > 0 {
+	if made, err := d.app.backups().List(time.Now()); err == nil && len(made) > 0 {
 		file = shellQuoted(made[0]) + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
@@ -180,7 +180,7 @@ func (d *doctor) howToRestore() string {
 
 // backupFact returns the number of backups and the newest one.
 func (d *doctor) backupFact() string {
-	made, err := d.app.backups().List()
+	made, err := d.app.backups().List(time.Now())
 	switch {
 	case err != nil:
 		return "warning: " + err.Error()
