@@ -36,6 +36,7 @@ func TestSplit(t *testing.T) {
 		"space without end is no piece":        {"a" + strings.Repeat("\n", 5000) + "b", []string{"a…a", "b…b"}},
 		"a long line of marks opens nothing":   {strings.Repeat("`", 2500), []string{"```…```", "```…```"}},
 		"a long line after marks is text":      {"```" + strings.Repeat("y ", 1200), []string{"```y…y", "y…y"}},
+		"a long description of code is cut":    {"```go title=\"internal/platform/split_test.go\" lines\n" + code + "```\n" + para, []string{"```go title…```", "```go…word"}},
 		"a code block that is never closed is": {"```py\n" + strings.Repeat("pass\n", 500), []string{"```py…```", "```py…pass"}},
 	} {
 		t.Run(name, func(t *testing.T) {
