@@ -76,7 +76,8 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 		}
 		words, ok := c.hub.Operator().Approve(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
 		if !ok {
-			return Answer{}, errPeople("No call waits for an answer here, or not this one: it was answered, took too long, or was stopped.")
+			// Private, so that a second press of a button does not replace the line that says who decided.
+			return Answer{}, errDenied("No call waits for an answer here, or not this one: it was answered, took too long, or was stopped.")
 		}
 		return Answer{Text: words}, nil
 	}

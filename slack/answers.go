@@ -167,17 +167,23 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	if shown == "" {
 		shown = "Done."
 	}
-	pieces := split(shown, maxSection, plainCost)
+	text, all = sections(shown)
+	if len(all) == 1 && buttons == nil {
+		return text, nil // the text is enough
+	}
+	if buttons != nil {
+		all = append(all, slackgo.NewActionBlock("", buttons...))
+	}
+	return text, all
+}
+
+// sections renders a text as blocks, with room for one more; first is the text of the first one.
+func sections(text string) (first string, all []slackgo.Block) {
+	pieces := split(text, maxSection, plainCost)
 	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
 		if strings.TrimSpace(piece) != "" {
 			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(piece), false, false), nil, nil))
 		}
-	}
-	if len(all) == 1 && buttons == nil {
-		return escape(pieces[0]), nil // the text is enough
-	}
-	if buttons != nil {
-		all = append(all, slackgo.NewActionBlock("", buttons...))
 	}
 	return escape(pieces[0]), all
 }
@@ -214,13 +220,13 @@ func buttonOf(label string, value buttonValue) slackgo.BlockElement {
 }
 
 // withButtons returns a text followed by buttons that run commands.
-func withButtons(place channel.Place, text string, buttons []channel.Button) slackgo.MsgOption {
+func withButtons(place channel.Place, text string, buttons []channel.Button) []slackgo.MsgOption {
 	var row []slackgo.BlockElement
 	for _, b := range buttons {
 		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: place.Thread}); button != nil {
 			row = append(row, button)
 		}
 	}
-	section := slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(text), false, false), nil, nil)
-	return slackgo.MsgOptionBlocks(section, slackgo.NewActionBlock("", row...))
+	first, all := sections(text)
+	return []slackgo.MsgOption{slackgo.MsgOptionText(first, false), slackgo.MsgOptionBlocks(append(all, slackgo.NewActionBlock("", row...))...)}
 }

@@ -6,6 +6,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
 
@@ -42,5 +43,19 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 		own := r.own(general)
 		return strings.Contains(own[len(own)-1].Shown(), "The tool says: five") && strings.Contains(own[0].Shown(), "boss allowed the call of calc_add")
 	})
+	r.uncomplaining()
+}
+
+// TestAQuestionOfAnyLengthIsAsked: escaped arguments need several sections.
+func TestAQuestionOfAnyLengthIsAsked(t *testing.T) {
+	t.Parallel()
+	r, general, ann := connectedRig(t, quick(), answerN)
+	place := conversation(general)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	r.answered(general, "answer 1")
+	text := "May I? " + strings.Repeat("<", 1000)
+	r.send(r.connector.Reply(place, nil), channel.Piece{Reply: "approve-k3f9x.en", Parts: 1, Text: text, Failure: true})
+	own := r.own(general)
+	check.Equal(t, "what it asked", entities.Replace(strings.ReplaceAll(own[len(own)-1].Shown(), "\n", "")), text)
 	r.uncomplaining()
 }
