@@ -12,7 +12,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
 )
 
 // maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
@@ -48,7 +47,7 @@ func (d *Discord) parseCustomID(id string) (line string, page int, ok bool) {
 // page renders page n of a list, with buttons for the previous and the next one.
 func (d *Discord) page(line string, answer channel.Answer, n int) answerBody {
 	n = min(max(n, 0), answer.Pages()-1)
-	s := textAnswer(d.shortenLines(answer.Page(n)))
+	s := textAnswer(messages.Fit(answer.Page(n)))
 	if answer.Pages() > 1 {
 		s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
 			discordgo.Button{Style: discordgo.SecondaryButton, Label: "Previous", CustomID: d.customID(line, n-1), Disabled: n == 0},
@@ -68,18 +67,6 @@ func (d *Discord) buttons(all []channel.Button) []discordgo.MessageComponent {
 		row.Components = append(row.Components, discordgo.Button{Style: discordgo.SecondaryButton, Label: b.Label, CustomID: d.customID(b.Line, 0)})
 	}
 	return []discordgo.MessageComponent{row}
-}
-
-// shortenLines shortens the longest lines of a page until it fits into one message.
-func (d *Discord) shortenLines(text string) string {
-	for limit := messages.Limit; messages.CostOf(text) > messages.Limit && limit > 20; limit = limit * 3 / 4 {
-		lines := strings.Split(text, "\n")
-		for i, line := range lines {
-			lines[i] = platform.Short(line, limit)
-		}
-		text = strings.Join(lines, "\n")
-	}
-	return d.Split(text)[0]
 }
 
 // runButton runs the command of a button for the person who pressed it, and shows a page of its

@@ -151,12 +151,13 @@ func (o *messageAnswerer) messageOptions(c command, a channel.Answer) []slackgo.
 const (
 	maxSection   = 3_000        // characters of a section
 	maxBlocks    = 50           // of a message
+	maxBytes     = 12_000       // of its blocks; Slack documents no limit, but was seen to refuse some 13 000
 	maxValue     = 2_000        // characters of a button's value
 	actionPrefix = "cairn_page" // prefix of the action ids of buttons that run a command
 )
 
 // blocks renders one page of an answer, with buttons for the previous and the next page; text is
-// what notifications show. It drops what does not fit into a message.
+// what notifications show. It shortens what does not fit into a message.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
 	shown := a.Page(c.page)
@@ -167,7 +168,8 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	if shown == "" {
 		shown = "Done."
 	}
-	text, all = sections(shown)
+	encoded, _ := json.Marshal(buttons) // they can always be encoded
+	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
 	if len(all) == 1 && buttons == nil {
 		return text, nil // the text is enough
 	}

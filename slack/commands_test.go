@@ -44,6 +44,26 @@ func (r *rig) again(kind string) {
 	r.t.Fatalf("no %s", kind)
 }
 
+func TestALongPageIsShortenedUntilSlackTakesIt(t *testing.T) {
+	t.Parallel()
+	r, general, ann := connectedRig(t, quick(), answerN)
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "hello"})
+	for _, letter := range []string{"x", "語", "<", `"`, "@here"} {
+		var page channel.Answer
+		for i := range 12 {
+			page.Items = append(page.Items, fmt.Sprintf("#%d %s", i, strings.Repeat(letter, 3000)))
+		}
+		o := &messageAnswerer{s: r.connector, place: r.connector.place(general, ""), commandTS: ts}
+		check.NoError(t, o.answer(t.Context(), command{line: "/expand 1"}, page))
+		own := r.own(general)
+		shown := own[len(own)-1].Shown()
+		for i := range 10 {
+			check.Contains(t, "a page of "+letter, shown, fmt.Sprintf("#%d ", i))
+		}
+		check.Contains(t, "a page of "+letter, shown, "(page 1 of 2)")
+	}
+}
+
 func TestSlashCommands(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)

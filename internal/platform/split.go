@@ -56,6 +56,19 @@ func (s Splitter) Split(text string) (all []Part) {
 	return all
 }
 
+// Fit returns a text that costs at most Limit: the longest lines are shortened, and if that does not
+// suffice, the end is left out.
+func (s Splitter) Fit(text string) string {
+	for limit := s.Limit; s.CostOf(text) > s.Limit && limit > 20; limit = limit * 3 / 4 {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = Short(line, limit)
+		}
+		text = strings.Join(lines, "\n")
+	}
+	return s.Texts(text, "")[0]
+}
+
 // cutEmptyLines removes empty lines at the start. The first line that is left keeps its
 // indentation.
 func cutEmptyLines(text string) string {

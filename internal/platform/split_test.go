@@ -96,6 +96,9 @@ func checkPieces(s Splitter, text string) error {
 		}
 		all.WriteString(p.Text)
 	}
+	if fit := s.Fit(text); s.CostOf(fit) > s.Limit {
+		return fmt.Errorf("what is shortened costs %d of %d", s.CostOf(fit), s.Limit)
+	}
 	want := strings.ToValidUTF8(text, "\uFFFD")
 	if a, b := visible(all.String()), visible(want); a != b && hasContent(want, "") && !s.cutsMarks(want) {
 		return fmt.Errorf("the pieces are not the text: %q, not %q", a, b)
