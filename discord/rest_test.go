@@ -178,6 +178,28 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 	}
 }
 
+func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
+	t.Parallel()
+	for body, all := range map[string]bool{
+		`error code: 1015`: true,
+		`{"message":"You are being blocked from accessing our API temporarily due to exceeding global rate limits.","code":0}`: true,
+		`{"message":"You are being rate limited.","retry_after":60}`:                                                           false,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write([]byte(body))
+		}))
+		rest := newREST(s.URL, token)
+		if err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true}); rateLimitWait(err) != time.Minute {
+			t.Errorf("%s: got %v", body, err)
+		}
+		check.Equal(t, body+": another route waits", rest.limits.take("another", call{}, time.Now()) > 50*time.Second, all)
+		rest.client.CloseIdleConnections()
+		s.Close()
+	}
+}
+
 // TestWhatComesIsReadUpToItsLimit: a small body that is large when it is decompressed.
 func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	t.Parallel()
