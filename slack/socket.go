@@ -16,8 +16,16 @@ import (
 	"cairn/internal/platform"
 )
 
-// errLost is returned when a socket ends because of Slack, the network or silence.
-var errLost = errors.New("the socket was lost")
+// errLost is returned when a socket ends because of Slack, the network or silence, errReplaced when
+// Slack asks for another one in its place.
+var (
+	errLost     = errors.New("the socket was lost")
+	errReplaced = fmt.Errorf("%w: Slack asks for another one", errLost)
+)
+
+// drainTime is how long a socket is read after Slack asked for another one, which takes it some 10
+// seconds to close.
+const drainTime = 30 * time.Second
 
 // socket is one connection of Socket Mode, from dialing to its end. Apart from acknowledgements,
 // only the goroutine in run uses it.
@@ -34,12 +42,16 @@ type socket struct {
 
 // run serves the socket until it ends, and returns the reason. It calls connected once the socket
 // has been up for a while.
-func (k *socket) run(ctx context.Context, connected func()) error {
+func (k *socket) run(ctx context.Context, connected func()) (err error) {
 	if err := k.dial(ctx); err != nil {
 		return explainSocketError(err)
 	}
-	defer k.ws.Close()
-	defer func() { k.lastRead = k.ws.LastRead() }()
+	defer func() {
+		k.lastRead = k.ws.LastRead()
+		if !errors.Is(err, errReplaced) || !k.s.tasks.Start(k.drain) {
+			k.ws.Close()
+		}
+	}()
 	watch := time.NewTicker(k.silence / 4)
 	defer watch.Stop()
 	steady := time.NewTimer(k.s.times.steady)
@@ -76,6 +88,24 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 	}
 }
 
+// drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
+func (k *socket) drain(ctx context.Context) {
+	defer k.ws.Close()
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case message, ok := <-k.ws.Messages:
+			if !ok {
+				return
+			}
+			_ = k.receive(ctx, message) // asked once more to end, it ends by itself
+		}
+	}
+}
+
 func (k *socket) dial(ctx context.Context) error {
 	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
 	if err != nil {
@@ -99,7 +129,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 		k.greeted = true
 		k.s.connected.Store(true)
 	case socketmode.RequestTypeDisconnect:
-		return errLost
+		return errReplaced
 	case socketmode.RequestTypeEventsAPI:
 		k.s.queueEvent(ctx, r.Payload, func() { k.acknowledge(r) })
 	case socketmode.RequestTypeSlashCommands:
