@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack/socketmode"
@@ -33,11 +34,14 @@ type socket struct {
 	s       *Slack
 	silence time.Duration // after which the socket counts as dead
 	ws      *platform.Socket
+	before  *socket // the one that it replaces; nil: none
 
 	started  time.Time
 	lastRead time.Time // when anything was last received; set when run returns
 	greeted  bool      // hello was received
 	silent   bool      // it ended because it received nothing for too long
+
+	draining atomic.Bool // see drain
 }
 
 // run serves the socket until it ends, and returns the reason. It calls connected once the socket
@@ -48,7 +52,8 @@ func (k *socket) run(ctx context.Context, connected func()) (err error) {
 	}
 	defer func() {
 		k.lastRead = k.ws.LastRead()
-		if !errors.Is(err, errReplaced) || !k.s.tasks.Start(k.drain) {
+		k.draining.Store(errors.Is(err, errReplaced))
+		if !k.draining.Load() || !k.s.tasks.Start(k.drain) {
 			k.ws.Close()
 		}
 	}()
@@ -91,6 +96,7 @@ func (k *socket) run(ctx context.Context, connected func()) (err error) {
 // drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
 func (k *socket) drain(ctx context.Context) {
 	defer k.ws.Close()
+	defer k.draining.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	for {
@@ -104,6 +110,11 @@ func (k *socket) drain(ctx context.Context) {
 			_ = k.receive(ctx, message) // asked once more to end, it ends by itself
 		}
 	}
+}
+
+// overlaps reports whether the socket before is still read, so that nothing was missed in between.
+func (k *socket) overlaps() bool {
+	return k.before != nil && k.before.greeted && k.before.draining.Load()
 }
 
 func (k *socket) dial(ctx context.Context) error {
@@ -123,8 +134,10 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	}
 	switch r.Type {
 	case socketmode.RequestTypeHello:
-		if err := k.s.handleHello(ctx); err != nil {
-			return err
+		if !k.overlaps() {
+			if err := k.s.handleHello(ctx); err != nil {
+				return err
+			}
 		}
 		k.greeted = true
 		k.s.connected.Store(true)
@@ -180,10 +193,12 @@ func (s *Slack) supervise(ctx context.Context) error {
 	incident := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
 	silence := s.times.silence
 	pause := s.newBackoff()
+	var before *socket
 	for {
 		started := time.Now()
-		socket := &socket{s: s, silence: silence, started: started}
+		socket := &socket{s: s, silence: silence, before: before, started: started}
 		err := socket.run(ctx, incident.End)
+		socket.before, before = nil, socket
 		s.connected.Store(false)
 		if _, ok := errors.AsType[setupError](err); ok {
 			return err
