@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // maxCustomID is the maximum length of a button's id (Discord, Components: Custom ID).
@@ -81,15 +82,9 @@ func (d *Discord) runButton(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredMessageUpdate, nil); err != nil {
 		return err
 	}
-	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
-	switch {
-	case errors.Is(err, channel.ErrRefused):
-		return d.followUp(ctx, i, textRefused, int(discordgo.MessageFlagsEphemeral))
-	case err != nil || !handled:
-		return errors.Join(err, d.followUp(ctx, i, textFailed, int(discordgo.MessageFlagsEphemeral)))
-	}
+	answer, _, err := platform.Run(ctx, d.hub, d.conversationOf(ctx, i), i.person(), line)
 	if answer.Private {
-		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
+		return errors.Join(err, d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral)))
 	}
 	return d.editAnswer(ctx, i, d.page(line, answer, page))
 }

@@ -165,9 +165,6 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	if a.Pages() > 1 && buttons == nil {
 		shown = a.String() // the line is too long for a button
 	}
-	if shown == "" {
-		shown = "Done."
-	}
 	encoded, _ := json.Marshal(buttons) // they can always be encoded
 	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
 	if len(all) == 1 && buttons == nil {

@@ -6,19 +6,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/internal/platform"
-)
-
-// Answers for when a command has none of its own.
-const (
-	textRefused = "I do not answer here."
-	textFailed  = "That did not work; the reason is in my log. Please try again later."
-	textUnknown = "I know no such command. These are the ones I know:"
 )
 
 // command is one command, and the person who sent it.
@@ -154,24 +146,13 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	limited, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	c.who = s.person(limited, c)
-	answer, handled, err := s.hub.Run(limited, c.place.String(), c.who, c.line)
-	switch {
-	case errors.Is(err, channel.ErrRefused):
-		to.refuse(limited, textRefused)
+	answer, refused, err := platform.Run(limited, s.hub, c.place.String(), c.who, c.line)
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
+	}
+	if refused {
+		to.refuse(limited, answer.Text)
 		return
-	case err != nil:
-		if ctx.Err() == nil {
-			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
-		}
-		answer = channel.Answer{Text: textFailed}
-	case !handled:
-		c.line = "/help"
-		if answer, _, err = s.hub.Run(limited, c.place.String(), c.who, c.line); err != nil {
-			to.refuse(limited, textRefused)
-			return
-		}
-		answer = answer.Fenced()
-		answer.Text = textUnknown + "\n" + answer.Text
 	}
 	if err := to.answer(limited, c, answer); err != nil {
 		if ctx.Err() == nil {

@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/platform"
 	"cairn/slack/slacktest"
 )
 
@@ -82,7 +83,7 @@ func TestSlashCommands(t *testing.T) {
 	})
 	t.Run("an unknown one shows what there is", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "dance")
-		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, textUnknown) || !strings.Contains(got, "/cairn memories") {
+		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, platform.TextUnknown) || !strings.Contains(got, "/cairn memories") {
 			t.Errorf("got %q", got)
 		}
 	})
