@@ -41,15 +41,15 @@ func (s *Slack) queueSlashCommand(ctx context.Context, payload json.RawMessage) 
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
 	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, public: isPublic(c.line)})
+		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, public: commandOf(c.line).Public})
 	})
 }
 
-// queueKey returns the queue of a command, which is its channel. /stop has its own, so that it does
-// not wait for other commands.
+// queueKey returns the queue of a command, which is its channel. An urgent command has its own, so that
+// it does not wait for others.
 func queueKey(c command) string {
-	if strings.EqualFold(strings.TrimSpace(c.line), "/stop") {
-		return c.place.Channel + "/stop"
+	if known := commandOf(c.line); known.Urgent {
+		return c.place.Channel + "/" + known.Name
 	}
 	return c.place.Channel
 }
@@ -78,10 +78,10 @@ func (s *Slack) Spell(conversation, line string) string {
 	return "@" + name + " " + line
 }
 
-func isPublic(line string) bool {
+func commandOf(line string) channel.Command {
 	name, _, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
 	c, _ := platform.Command(name)
-	return c.Public
+	return c
 }
 
 // queueTextCommand queues a command that was written as a message: Slack has no slash commands in
