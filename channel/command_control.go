@@ -17,7 +17,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 			return Answer{}, err
 		}
 	}
-	switch stopped := c.interrupt(); {
+	switch stopped := c.interruptHere(); {
 	case following:
 		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
 	case stopped:
