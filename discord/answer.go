@@ -35,7 +35,7 @@ func textAnswer(text string) answerBody {
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
 // is public.
 func (d *Discord) runSlash(ctx context.Context, i interaction) error {
-	command, _ := platform.Command(i.Data.Name)
+	command, _ := channel.FindCommand(i.Data.Name)
 	deferred := map[string]any{"flags": flagsOf(command)}
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredChannelMessageWithSource, deferred); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, an
 	if err := d.editAnswer(ctx, i, textAnswer(pieces[0])); err != nil {
 		return err
 	}
-	command, _ := platform.Command(i.Data.Name)
+	command, _ := channel.FindCommand(i.Data.Name)
 	for _, piece := range pieces[1:] {
 		if err := d.followUp(ctx, i, piece, flagsOf(command)); err != nil {
 			return err

@@ -130,7 +130,7 @@ func TestTheBanForInvalidRequestsIsOutOfReach(t *testing.T) {
 	}
 	shared := newLimits()
 	shared.learn("a", 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false, now)
-	check.Equal(t, "a shared limit is not held against the bot", shared.invalidLocked(now), 0)
+	check.Equal(t, "a shared limit is not held against the bot", shared.invalid.TokensAt(now), slowAfter)
 }
 
 func TestErrorsNameNoSecrets(t *testing.T) {

@@ -79,8 +79,7 @@ func (s *Slack) Spell(conversation, line string) string {
 }
 
 func commandOf(line string) channel.Command {
-	name, _, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
-	c, _ := platform.Command(name)
+	c, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
 	return c
 }
 

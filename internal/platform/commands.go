@@ -5,7 +5,6 @@ package platform
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"cairn/channel"
 )
@@ -42,14 +41,4 @@ func Run(ctx context.Context, hub *channel.Hub, conversation string, who channel
 // IsCommand reports whether a message is a command to the bot, which is answered without the model.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
-}
-
-// Command returns the command with this name, ignoring case.
-func Command(name string) (c channel.Command, ok bool) {
-	for _, c := range channel.Commands {
-		if strings.EqualFold(c.Name, name) {
-			return c, true
-		}
-	}
-	return c, false
 }
