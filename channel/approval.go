@@ -129,7 +129,7 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		c.hub.asked(c.name)
 	}()
 	c.hub.asked(c.name)
-	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, asked.Arguments, asked.Code, asked.Code, int(approvalTime.Minutes()))
+	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
 	if err := c.notify(ctx, approvalPrefix+asked.Code+"."+c.language(), text); err != nil {
 		return err
 	}
@@ -180,6 +180,11 @@ func shownArguments(arguments json.RawMessage) string {
 	return Clip(secrets.Mask(text), maxShownArguments) // a secret that is cut is not recognized
 }
 
+// literal returns arguments as code: Markdown in them could hide a part, such as the address of a link.
+func literal(arguments string) string {
+	return "`" + strings.ReplaceAll(chat.OneLine(arguments), "`", "'") + "`"
+}
+
 // Button is a command that a connector shows below a message.
 type Button struct {
 	Label string `json:"label"`
@@ -212,7 +217,7 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	if allow {
 		verb = "allowed"
 	}
-	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, asked.Arguments), true
+	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, literal(asked.Arguments)), true
 }
 
 // trusted reports whether a person may decide on things that cost money or reach beyond the

@@ -1,6 +1,8 @@
 package channel_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,8 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // withTools returns a rig whose agent has the tools of calc.
@@ -33,7 +37,7 @@ func (r *rig) question(n int) []channel.Button {
 		return len(found) >= n
 	})
 	text := found[n-1].Text
-	check.Contains(r.t, "the question", text, `May I call calc_add with {"a":2,`)
+	check.Contains(r.t, "the question", text, "May I call calc_add with `{\"a\":2,")
 	check.Lacks(r.t, "the question", text, "a1B2a1B2")
 	return channel.Buttons(found[n-1])
 }
@@ -56,7 +60,37 @@ func TestToolRunsAfterApproval(t *testing.T) {
 		check.Len(t, buttons[c.press].Label+": called", b.Called(), c.called)
 		check.Contains(t, buttons[c.press].Label+": r.lastText()", r.lastText(), c.says)
 		r.wantAnswer(buttons[0].Line, "No such call is waiting") // an old button allows nothing
+		late, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, buttons[1-c.press].Line)
+		check.NoError(t, err)
+		check.Equal(t, "only who came late is told, and who decided stays readable", late.Private, true)
 	}
+}
+
+// TestQuestionShowsArgumentsLiterally: Markdown could hide a part of them.
+func TestQuestionShowsArgumentsLiterally(t *testing.T) {
+	r, _ := withTools(t, channel.ApproveAlways)
+	arguments := "{\"text\":\"[our docs](https://evil.example) ||hidden|| `x`\\n" + strings.Repeat("=", 5000) + "\"}"
+	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return llmtest.Say("done"), nil
+		}
+		return llmtest.Use(llm.Call{ID: "1", Name: "calc_add", Arguments: arguments}), nil
+	}
+	r.say("please add", true)
+	var pieces []channel.Piece
+	r.connector.until(t, "the buttons", func() bool {
+		pieces = r.connector.sent
+		return len(pieces) > 0 && len(channel.Buttons(pieces[len(pieces)-1])) > 0
+	})
+	check.Equal(t, "a question that is too long for one message: messages", len(pieces), 2)
+	text := pieces[0].Text + pieces[1].Text
+	check.Contains(t, "the question", text, "with `{\"text\":\"[our docs](https://evil.example) ||hidden|| 'x'")
+	check.Equal(t, "code marks", strings.Count(text, "`"), 2)
+	check.Lacks(t, "the question", text, "\n")
+	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, channel.Buttons(pieces[1])[1].Line)
+	check.NoError(t, err)
+	check.Contains(t, "the answer", answer.Text, "with `{\"text\"")
+	r.waitForReplies()
 }
 
 func TestFirstApprovalIsStored(t *testing.T) {

@@ -17,7 +17,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 			return Answer{}, err
 		}
 	}
-	switch stopped := c.interrupt(); {
+	switch stopped := c.interruptHere(); {
 	case following:
 		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, nil
 	case stopped:
@@ -76,7 +76,8 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 		}
 		words, ok := c.hub.Operator().Approve(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
 		if !ok {
-			return Answer{}, errPeople("No such call is waiting for an answer here: it was answered, timed out, or was stopped.")
+			// Private, so that a second press of a button does not replace the line that says who decided.
+			return Answer{}, errDenied("No such call is waiting for an answer here: it was answered, timed out, or was stopped.")
 		}
 		return Answer{Text: words}, nil
 	}

@@ -73,6 +73,7 @@ type arrival struct {
 // runningTurn is a turn while the model answers it.
 type runningTurn struct {
 	seq         int64
+	to          []string // platform ids of the messages it answers
 	stop        context.CancelCauseFunc
 	step        *observe.Step // nil: no one observes the turn
 	sawDeletion bool          // something was deleted since the turn began; only the loop uses it

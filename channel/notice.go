@@ -98,7 +98,7 @@ const (
 // notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
 // being posted twice.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
-	err := c.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: []string{text}, Failure: true})
+	err := c.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true})
 	if err == nil {
 		c.sender.start(c.hub.ctx)
 	}

@@ -42,6 +42,24 @@ func (s *switched) Generate(ctx context.Context, req llm.Request, show func(stri
 	return s.Model.Generate(ctx, req, show)
 }
 
+// interruptHere stops the running turn, or that of the channel if it answers the message below which
+// this thread hangs: a connector may show the answer in the thread.
+func (c *conversation) interruptHere() (stopped bool) {
+	place := ParsePlace(c.name)
+	question := place.Thread
+	if stopped = c.interrupt(); stopped || question == "" {
+		return stopped
+	}
+	place.Thread = ""
+	above, _ := c.hub.find(place.String(), nil)
+	if above == nil {
+		return false
+	}
+	defer c.hub.release(above)
+	turn := above.turn.Load()
+	return turn != nil && slices.Contains(turn.to, question) && above.interrupt()
+}
+
 // interrupt stops the running turn, if there is one.
 func (c *conversation) interrupt() (stopped bool) {
 	turn := c.turn.Load()

@@ -7,7 +7,7 @@ import "errors"
 // peopleError carries a message for the person who asked; it is not a program error.
 type peopleError struct {
 	words   string
-	private bool // only that person needs to see it: they lack the rights
+	private bool // only that person needs to see it: they lack the rights, or came too late
 }
 
 func (e peopleError) Error() string { return e.words }

@@ -60,7 +60,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 	defer func() { c.observed(step, turn, err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.turn.Store(&runningTurn{seq: turn.Seq, stop: cancel, step: step})
+	c.turn.Store(&runningTurn{seq: turn.Seq, to: turn.To, stop: cancel, step: step})
 	defer c.turn.Store(nil)
 	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is not a disk failure
 		return c.pass(c.hub.ctx, turn)

@@ -16,9 +16,6 @@ import (
 
 // Answers for when a command has no text of its own.
 const (
-	textRefused    = "I do not answer here."
-	textFailed     = "That did not work. Please try again in a moment."
-	textDone       = "Done."
 	textExpired    = "I no longer know that list. Please run the command again."
 	textUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
 )
@@ -32,28 +29,21 @@ type answerBody struct {
 }
 
 func textAnswer(text string) answerBody {
-	return answerBody{Content: cmp.Or(text, textDone), Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
+	return answerBody{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
 }
 
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
 // is public.
 func (d *Discord) runSlash(ctx context.Context, i interaction) error {
-	command, _ := platform.Command(i.Data.Name)
+	command, _ := channel.FindCommand(i.Data.Name)
 	deferred := map[string]any{"flags": flagsOf(command)}
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredChannelMessageWithSource, deferred); err != nil {
 		return err
 	}
 	line := i.line()
-	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
-	switch {
-	case errors.Is(err, channel.ErrRefused):
-		return d.answerPrivately(ctx, i, command.Public, textRefused)
-	case err != nil:
-		return errors.Join(err, d.editAnswer(ctx, i, textAnswer(textFailed)))
-	case !handled:
-		return d.editAnswer(ctx, i, textAnswer(textFailed))
-	case answer.Private:
-		return d.answerPrivately(ctx, i, command.Public, answer.String())
+	answer, _, err := platform.Run(ctx, d.hub, d.conversationOf(ctx, i), i.person(), line)
+	if answer.Private {
+		return errors.Join(err, d.answerPrivately(ctx, i, command.Public, answer.String()))
 	}
 	if err := d.showAnswer(ctx, i, line, answer); err != nil || answer.Then == nil {
 		return err
@@ -87,11 +77,11 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, an
 	if answer.Pages() > 1 {
 		return d.editAnswer(ctx, i, d.page(line, answer, 0))
 	}
-	pieces := d.Split(cmp.Or(answer.String(), textDone))
+	pieces := d.Split(answer.String())
 	if err := d.editAnswer(ctx, i, textAnswer(pieces[0])); err != nil {
 		return err
 	}
-	command, _ := platform.Command(i.Data.Name)
+	command, _ := channel.FindCommand(i.Data.Name)
 	for _, piece := range pieces[1:] {
 		if err := d.followUp(ctx, i, piece, flagsOf(command)); err != nil {
 			return err
@@ -143,14 +133,11 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 		who.Roles = m.Member.Roles
 	}
 	who.Manager = who.Manager || d.state.trusts(p.Server, in.AuthorID, who.Roles)
-	answer, handled, err := d.hub.Run(ctx, name, who, in.Text)
-	switch {
-	case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed):
+	answer, refused, err := platform.Run(ctx, d.hub, name, who, in.Text)
+	if refused || errors.Is(err, channel.ErrClosed) {
 		return nil
-	case err != nil || !handled:
-		answer = channel.Answer{Text: textFailed}
 	}
-	first, failed := d.postAll(ctx, name, in.ID, d.Split(cmp.Or(answer.Fenced().String(), textDone)), in.ID)
+	first, failed := d.postAll(ctx, name, in.ID, d.Split(answer.Fenced().String()), in.ID)
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
 		return err
 	}

@@ -48,6 +48,8 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
 		d.onGuildCreate(read[guildData](data))
+	case "GUILD_UPDATE":
+		d.state.renameGuild(read[guildData](data))
 	case "GUILD_DELETE":
 		if g := read[guildData](data); !g.Unavailable { // an unavailable server comes back
 			d.state.removeGuild(g.ID)

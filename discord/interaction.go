@@ -110,7 +110,7 @@ func (i interaction) person() channel.Person {
 // line returns the command as a person would type it.
 func (i interaction) line() string {
 	words := []string{"/" + i.Data.Name}
-	command, _ := platform.Command(i.Data.Name)
+	command, _ := channel.FindCommand(i.Data.Name)
 	for _, a := range command.Args {
 		for _, o := range i.Data.Options {
 			if o.Name == a.Name {
@@ -125,7 +125,7 @@ func (i interaction) line() string {
 // Discord shows an error.
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	typed, number := "", false
-	command, _ := platform.Command(i.Data.Name)
+	command, _ := channel.FindCommand(i.Data.Name)
 	for _, o := range i.Data.Options {
 		for _, a := range command.Args {
 			if o.Focused && a.Name == o.Name {

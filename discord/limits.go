@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -25,7 +27,7 @@ type limits struct {
 	recent    []time.Time // times of the requests in the last second, oldest first
 	until     time.Time   // no request may be sent before this, on any route
 	buckets   map[string]bucket
-	invalid   [10]struct{ minute, n int64 } // responses 401, 403 and 429, by minute
+	invalid   *rate.Limiter // of responses 401, 403 and 429
 }
 
 // bucket is what is left of a route's limit.
@@ -34,7 +36,10 @@ type bucket struct {
 	reset time.Time
 }
 
-func newLimits() *limits { return &limits{perSecond: perSecond, buckets: make(map[string]bucket)} }
+func newLimits() *limits {
+	invalid := rate.NewLimiter(rate.Every(10*time.Minute/slowAfter), slowAfter)
+	return &limits{perSecond: perSecond, buckets: make(map[string]bucket), invalid: invalid}
+}
 
 // take returns how long a request has to wait; 0 means that it was counted and may be sent. A
 // request with its own token, such as one about an interaction, is not subject to the global limit.
@@ -71,7 +76,7 @@ func (l *limits) globalLocked(now time.Time, background bool) time.Duration {
 		l.recent = l.recent[1:]
 	}
 	allowed := l.perSecond
-	if l.invalidLocked(now) >= slowAfter {
+	if l.invalid.TokensAt(now) < 1 {
 		allowed = min(allowed, slowPerSecond)
 	}
 	if background {
@@ -91,11 +96,7 @@ func (l *limits) learn(route string, status int, header http.Header, after time.
 	limited := status == http.StatusTooManyRequests
 	shared := header.Get("X-RateLimit-Scope") == "shared"
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || limited && !shared {
-		in := &l.invalid[now.Unix()/60%10]
-		if minute := now.Unix() / 60; in.minute != minute {
-			in.minute, in.n = minute, 0
-		}
-		in.n++
+		l.invalid.ReserveN(now, 1)
 	}
 	switch {
 	case limited && global:
@@ -120,14 +121,4 @@ func (l *limits) setLocked(route string, b bucket, now time.Time) {
 		}
 	}
 	l.buckets[route] = b
-}
-
-// invalidLocked returns the number of invalid requests in the last 10 minutes.
-func (l *limits) invalidLocked(now time.Time) (n int64) {
-	for _, in := range l.invalid {
-		if now.Unix()/60-in.minute < 10 {
-			n += in.n
-		}
-	}
-	return n
 }

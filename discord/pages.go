@@ -48,7 +48,7 @@ func (d *Discord) parseCustomID(id string) (line string, page int, ok bool) {
 // page renders page n of a list, with buttons for the previous and the next one.
 func (d *Discord) page(line string, answer channel.Answer, n int) answerBody {
 	n = min(max(n, 0), answer.Pages()-1)
-	s := textAnswer(d.shortenLines(answer.Page(n)))
+	s := textAnswer(messages.Fit(answer.Page(n)))
 	if answer.Pages() > 1 {
 		s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
 			discordgo.Button{Style: discordgo.SecondaryButton, Label: "Previous", CustomID: d.customID(line, n-1), Disabled: n == 0},
@@ -70,18 +70,6 @@ func (d *Discord) buttons(all []channel.Button) []discordgo.MessageComponent {
 	return []discordgo.MessageComponent{row}
 }
 
-// shortenLines shortens the longest lines of a page until it fits into one message.
-func (d *Discord) shortenLines(text string) string {
-	for limit := messages.Limit; messages.CostOf(text) > messages.Limit && limit > 20; limit = limit * 3 / 4 {
-		lines := strings.Split(text, "\n")
-		for i, line := range lines {
-			lines[i] = platform.Short(line, limit)
-		}
-		text = strings.Join(lines, "\n")
-	}
-	return d.Split(text)[0]
-}
-
 // runButton runs the command of a button for the person who pressed it, and shows a page of its
 // answer.
 func (d *Discord) runButton(ctx context.Context, i interaction) error {
@@ -94,15 +82,9 @@ func (d *Discord) runButton(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredMessageUpdate, nil); err != nil {
 		return err
 	}
-	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
-	switch {
-	case errors.Is(err, channel.ErrRefused):
-		return d.followUp(ctx, i, textRefused, int(discordgo.MessageFlagsEphemeral))
-	case err != nil || !handled:
-		return errors.Join(err, d.followUp(ctx, i, textFailed, int(discordgo.MessageFlagsEphemeral)))
-	}
+	answer, _, err := platform.Run(ctx, d.hub, d.conversationOf(ctx, i), i.person(), line)
 	if answer.Private {
-		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
+		return errors.Join(err, d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral)))
 	}
 	return d.editAnswer(ctx, i, d.page(line, answer, page))
 }

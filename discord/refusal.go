@@ -45,7 +45,8 @@ func refusalOf(c call, resp *http.Response, body []byte) *refusal {
 		r.fromDiscord, r.code, r.message = answer.Message != "", answer.Code, answer.Message
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
-		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true"
+		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
+		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true" || answer.RetryAfter == 0
 		r.after = max(time.Duration(answer.RetryAfter*float64(time.Second)), 0)
 		if r.after == 0 {
 			r.after = seconds(resp.Header.Get("Retry-After"))

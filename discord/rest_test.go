@@ -130,7 +130,7 @@ func TestTheBanForInvalidRequestsIsOutOfReach(t *testing.T) {
 	}
 	shared := newLimits()
 	shared.learn("a", 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false, now)
-	check.Equal(t, "a shared limit is not held against the bot", shared.invalidLocked(now), 0)
+	check.Equal(t, "a shared limit is not held against the bot", shared.invalid.TokensAt(now), slowAfter)
 }
 
 func TestErrorsNameNoSecrets(t *testing.T) {
@@ -173,6 +173,28 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 		if err == nil || errors.Is(err, channel.ErrGone) != c.gone {
 			t.Errorf("%s: %v", name, err)
 		}
+		rest.client.CloseIdleConnections()
+		s.Close()
+	}
+}
+
+func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
+	t.Parallel()
+	for body, all := range map[string]bool{
+		`error code: 1015`: true,
+		`{"message":"You are being blocked from accessing our API temporarily due to exceeding global rate limits.","code":0}`: true,
+		`{"message":"You are being rate limited.","retry_after":60}`:                                                           false,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write([]byte(body))
+		}))
+		rest := newREST(s.URL, token)
+		if err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true}); rateLimitWait(err) != time.Minute {
+			t.Errorf("%s: got %v", body, err)
+		}
+		check.Equal(t, body+": another route waits", rest.limits.take("another", call{}, time.Now()) > 50*time.Second, all)
 		rest.client.CloseIdleConnections()
 		s.Close()
 	}

@@ -164,6 +164,16 @@ func (s *stateCache) remove(id string) {
 	delete(s.places, id)
 }
 
+// renameGuild updates the name and the owner of a server.
+func (s *stateCache) renameGuild(g guildData) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cached, known := s.guilds[g.ID]; known {
+		cached.Name, cached.Owner = g.Name, g.OwnerID
+		s.guilds[g.ID] = cached
+	}
+}
+
 // removeGuild removes a server that the bot was removed from.
 func (s *stateCache) removeGuild(id string) {
 	s.mu.Lock()

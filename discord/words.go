@@ -61,12 +61,12 @@ func (e embed) text() string {
 	return "[embed: " + strings.Join(parts, "\n") + "]"
 }
 
-// stripMention removes a mention of the bot from the start of a text.
+// stripMention removes a mention of the bot from the start of a text, unless there is nothing else.
 func stripMention(text, me string) string {
 	text = strings.TrimSpace(text)
 	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {
 		if rest, found := strings.CutPrefix(text, mention); found && me != "" {
-			return strings.TrimLeft(rest, " ,:\n")
+			return cmp.Or(strings.TrimLeft(rest, " ,:\n"), text)
 		}
 	}
 	return text

@@ -151,12 +151,13 @@ func (o *messageAnswerer) messageOptions(c command, a channel.Answer) []slackgo.
 const (
 	maxSection   = 3_000        // characters of a section
 	maxBlocks    = 50           // of a message
+	maxBytes     = 12_000       // of its blocks; Slack documents no limit, but was seen to refuse some 13 000
 	maxValue     = 2_000        // characters of a button's value
 	actionPrefix = "cairn_page" // prefix of the action ids of buttons that run a command
 )
 
 // blocks renders one page of an answer, with buttons for the previous and the next page; text is
-// what notifications show. It drops what does not fit into a message.
+// what notifications show. It shortens what does not fit into a message.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
 	shown := a.Page(c.page)
@@ -164,20 +165,24 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	if a.Pages() > 1 && buttons == nil {
 		shown = a.String() // the line is too long for a button
 	}
-	if shown == "" {
-		shown = "Done."
+	encoded, _ := json.Marshal(buttons) // they can always be encoded
+	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
+	if len(all) == 1 && buttons == nil {
+		return text, nil // the text is enough
 	}
-	pieces := split(shown, maxSection, plainCost)
+	if buttons != nil {
+		all = append(all, slackgo.NewActionBlock("", buttons...))
+	}
+	return text, all
+}
+
+// sections renders a text as blocks, with room for one more; first is the text of the first one.
+func sections(text string) (first string, all []slackgo.Block) {
+	pieces := split(text, maxSection, plainCost)
 	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
 		if strings.TrimSpace(piece) != "" {
 			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(piece), false, false), nil, nil))
 		}
-	}
-	if len(all) == 1 && buttons == nil {
-		return escape(pieces[0]), nil // the text is enough
-	}
-	if buttons != nil {
-		all = append(all, slackgo.NewActionBlock("", buttons...))
 	}
 	return escape(pieces[0]), all
 }
@@ -214,13 +219,13 @@ func buttonOf(label string, value buttonValue) slackgo.BlockElement {
 }
 
 // withButtons returns a text followed by buttons that run commands.
-func withButtons(place channel.Place, text string, buttons []channel.Button) slackgo.MsgOption {
+func withButtons(place channel.Place, text string, buttons []channel.Button) []slackgo.MsgOption {
 	var row []slackgo.BlockElement
 	for _, b := range buttons {
 		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: place.Thread}); button != nil {
 			row = append(row, button)
 		}
 	}
-	section := slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(text), false, false), nil, nil)
-	return slackgo.MsgOptionBlocks(section, slackgo.NewActionBlock("", row...))
+	first, all := sections(text)
+	return []slackgo.MsgOption{slackgo.MsgOptionText(first, false), slackgo.MsgOptionBlocks(append(all, slackgo.NewActionBlock("", row...))...)}
 }

@@ -6,19 +6,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/internal/platform"
-)
-
-// Answers for when a command has none of its own.
-const (
-	textRefused = "I do not answer here."
-	textFailed  = "That did not work; the reason is in my log. Please try again later."
-	textUnknown = "There is no such command. These are the ones I know:"
 )
 
 // command is one command, and the person who sent it.
@@ -49,15 +41,15 @@ func (s *Slack) queueSlashCommand(ctx context.Context, payload json.RawMessage) 
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
 	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, public: isPublic(c.line)})
+		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, public: commandOf(c.line).Public})
 	})
 }
 
-// queueKey returns the queue of a command, which is its channel. /stop has its own, so that it does
-// not wait for other commands.
+// queueKey returns the queue of a command, which is its channel. An urgent command has its own, so that
+// it does not wait for others.
 func queueKey(c command) string {
-	if strings.EqualFold(strings.TrimSpace(c.line), "/stop") {
-		return c.place.Channel + "/stop"
+	if known := commandOf(c.line); known.Urgent {
+		return c.place.Channel + "/" + known.Name
 	}
 	return c.place.Channel
 }
@@ -86,10 +78,9 @@ func (s *Slack) Spell(conversation, line string) string {
 	return "@" + name + " " + line
 }
 
-func isPublic(line string) bool {
-	name, _, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
-	c, _ := platform.Command(name)
-	return c.Public
+func commandOf(line string) channel.Command {
+	c, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
+	return c
 }
 
 // queueTextCommand queues a command that was written as a message: Slack has no slash commands in
@@ -154,24 +145,13 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	limited, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	c.who = s.person(limited, c)
-	answer, handled, err := s.hub.Run(limited, c.place.String(), c.who, c.line)
-	switch {
-	case errors.Is(err, channel.ErrRefused):
-		to.refuse(limited, textRefused)
+	answer, refused, err := platform.Run(limited, s.hub, c.place.String(), c.who, c.line)
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
+	}
+	if refused {
+		to.refuse(limited, answer.Text)
 		return
-	case err != nil:
-		if ctx.Err() == nil {
-			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
-		}
-		answer = channel.Answer{Text: textFailed}
-	case !handled:
-		c.line = "/help"
-		if answer, _, err = s.hub.Run(limited, c.place.String(), c.who, c.line); err != nil {
-			to.refuse(limited, textRefused)
-			return
-		}
-		answer = answer.Fenced()
-		answer.Text = textUnknown + "\n" + answer.Text
 	}
 	if err := to.answer(limited, c, answer); err != nil {
 		if ctx.Err() == nil {

@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/platform"
 	"cairn/slack/slacktest"
 )
 
@@ -44,6 +45,26 @@ func (r *rig) again(kind string) {
 	r.t.Fatalf("no %s", kind)
 }
 
+func TestALongPageIsShortenedUntilSlackTakesIt(t *testing.T) {
+	t.Parallel()
+	r, general, ann := connectedRig(t, quick(), answerN)
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "hello"})
+	for _, letter := range []string{"x", "語", "<", `"`, "@here"} {
+		var page channel.Answer
+		for i := range 12 {
+			page.Items = append(page.Items, fmt.Sprintf("#%d %s", i, strings.Repeat(letter, 3000)))
+		}
+		o := &messageAnswerer{s: r.connector, place: r.connector.place(general, ""), commandTS: ts}
+		check.NoError(t, o.answer(t.Context(), command{line: "/expand 1"}, page))
+		own := r.own(general)
+		shown := own[len(own)-1].Shown()
+		for i := range 10 {
+			check.Contains(t, "a page of "+letter, shown, fmt.Sprintf("#%d ", i))
+		}
+		check.Contains(t, "a page of "+letter, shown, "(page 1 of 2)")
+	}
+}
+
 func TestSlashCommands(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
@@ -62,7 +83,7 @@ func TestSlashCommands(t *testing.T) {
 	})
 	t.Run("an unknown one shows what there is", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "dance")
-		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, textUnknown) || !strings.Contains(got, "/cairn memories") {
+		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, platform.TextUnknown) || !strings.Contains(got, "/cairn memories") {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,7 +186,7 @@ func (s *Slack) handled(e *event, err error) bool {
 }
 
 // onMessageChanged stores an edit, and caches it for a message that arrives later. It ignores the
-// bot's own edits and changes that do not affect the text, such as link previews.
+// bot's own edits and changes that affect neither text nor files, such as link previews.
 func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	now, before := m.SubMessage, m.PreviousMessage
 	if now == nil || now.Timestamp == "" {
@@ -194,7 +195,7 @@ func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	if now.SubType == "tombstone" {
 		return s.delete(ctx, m.Channel, *now)
 	}
-	if before != nil && before.Text == now.Text || before == nil && now.Edited == nil {
+	if before != nil && before.Text == now.Text && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil {
 		return nil
 	}
 	place, in, relevant := s.inbound(m.Channel, slackgo.Message{Msg: *now})
@@ -218,6 +219,11 @@ func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	in.Text = s.resolveNames(limited, in.Text)
 	s.edits.Set(m.Channel+"/"+in.ID, in.Text)
 	return s.hub.Edit(ctx, place.String(), in)
+}
+
+// sameFiles reports whether two versions of a message have the same files; a deleted one gets another mode.
+func sameFiles(a, b []slackgo.File) bool {
+	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
 }
 
 // onMessageDeleted stores a deletion.

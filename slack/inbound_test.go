@@ -157,6 +157,19 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("one that is deleted is forgotten", func(t *testing.T) {
+		message := func(files ...any) map[string]any {
+			return map[string]any{"type": "message", "user": ann, "ts": ts, "text": "look again", "files": files}
+		}
+		r.w.Emit(map[string]any{
+			"type": "message", "subtype": "message_changed", "channel": general, "channel_type": "channel", "ts": tsOf(time.Now()),
+			"message": message(map[string]any{"id": "F1", "mode": "tombstone"}), "previous_message": message(map[string]any{"id": "F1", "mode": "hosted"}),
+		})
+		r.eventually("it is gone", func() bool {
+			got := r.messages(conversation(general))[0].Attachments
+			return len(got) == 1 && got[0].Text == "" && got[0].Caption == "no longer there"
+		})
+	})
 	t.Run("one that cannot be had is described", func(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: "files.download", Status: 404, Times: -1})
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "and this", Files: []slacktest.File{{Name: "b.txt", Mimetype: "text/plain", Content: []byte("x")}}})

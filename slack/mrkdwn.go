@@ -96,11 +96,11 @@ func (s *Slack) nameFor(sign, id, label string) (text string, known bool) {
 }
 
 // Mentions that notify people: of one person or a group as control sequences, escaped or not, and
-// of a group as a plain word.
+// of a group as a plain word. plainMention also matches e-mail addresses, in which such a word is none.
 var (
 	userMention  = regexp.MustCompile(`(<|&lt;)@([UW][A-Z0-9])`)
 	groupMention = regexp.MustCompile(`(?i)(<|&lt;)!(channel|here|everyone|group|subteam)`)
-	plainMention = regexp.MustCompile(`(?i)@(channel|here|everyone)`)
+	plainMention = regexp.MustCompile(`(?i)\w@[\w-]+\.\w|@(channel|here|everyone)`)
 )
 
 // wordJoiner is an invisible character that, inserted into a mention, keeps Slack from recognizing
@@ -115,7 +115,12 @@ func defuseMentions(text string) string {
 	}
 	text = groupMention.ReplaceAllString(text, "$1!"+wordJoiner+"$2")
 	text = userMention.ReplaceAllString(text, "$1@"+wordJoiner+"$2")
-	return plainMention.ReplaceAllString(text, "@"+wordJoiner+"$1")
+	return plainMention.ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] != '@' { // an address: people copy it
+			return found
+		}
+		return "@" + wordJoiner + found[1:]
+	})
 }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

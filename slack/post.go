@@ -132,8 +132,7 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
 	if len(buttons) > 0 { // Slack does not accept Markdown together with blocks
-		options = append(options, slackgo.MsgOptionText(escape(text), false), withButtons(place, text, buttons))
-		_, ts, err = client.PostMessageContext(ctx, place.Channel, options...)
+		_, ts, err = client.PostMessageContext(ctx, place.Channel, append(options, withButtons(place, text, buttons)...)...)
 	} else {
 		ts, err = s.write(ctx, client, place.Channel, "", text, options...)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack/socketmode"
@@ -16,8 +17,16 @@ import (
 	"cairn/internal/platform"
 )
 
-// errLost is returned when a socket ends because of Slack, the network or silence.
-var errLost = errors.New("the socket was lost")
+// errLost is returned when a socket ends because of Slack, the network or silence, errReplaced when
+// Slack asks for another one in its place.
+var (
+	errLost     = errors.New("the socket was lost")
+	errReplaced = fmt.Errorf("%w: Slack asks for another one", errLost)
+)
+
+// drainTime is how long a socket is read after Slack asked for another one, which takes it some 10
+// seconds to close.
+const drainTime = 30 * time.Second
 
 // socket is one connection of Socket Mode, from dialing to its end. Apart from acknowledgements,
 // only the goroutine in run uses it.
@@ -25,21 +34,29 @@ type socket struct {
 	s       *Slack
 	silence time.Duration // after which the socket counts as dead
 	ws      *platform.Socket
+	before  *socket // the one that it replaces; nil: none
 
 	started  time.Time
 	lastRead time.Time // when anything was last received; set when run returns
 	greeted  bool      // hello was received
 	silent   bool      // it ended because it received nothing for too long
+
+	draining atomic.Bool // see drain
 }
 
 // run serves the socket until it ends, and returns the reason. It calls connected once the socket
 // has been up for a while.
-func (k *socket) run(ctx context.Context, connected func()) error {
+func (k *socket) run(ctx context.Context, connected func()) (err error) {
 	if err := k.dial(ctx); err != nil {
 		return explainSocketError(err)
 	}
-	defer k.ws.Close()
-	defer func() { k.lastRead = k.ws.LastRead() }()
+	defer func() {
+		k.lastRead = k.ws.LastRead()
+		k.draining.Store(errors.Is(err, errReplaced))
+		if !k.draining.Load() || !k.s.tasks.Start(k.drain) {
+			k.ws.Close()
+		}
+	}()
 	watch := time.NewTicker(k.silence / 4)
 	defer watch.Stop()
 	steady := time.NewTimer(k.s.times.steady)
@@ -76,6 +93,30 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 	}
 }
 
+// drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
+func (k *socket) drain(ctx context.Context) {
+	defer k.ws.Close()
+	defer k.draining.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case message, ok := <-k.ws.Messages:
+			if !ok {
+				return
+			}
+			_ = k.receive(ctx, message) // asked once more to end, it ends by itself
+		}
+	}
+}
+
+// overlaps reports whether the socket before is still read, so that nothing was missed in between.
+func (k *socket) overlaps() bool {
+	return k.before != nil && k.before.greeted && k.before.draining.Load()
+}
+
 func (k *socket) dial(ctx context.Context) error {
 	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
 	if err != nil {
@@ -93,13 +134,15 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	}
 	switch r.Type {
 	case socketmode.RequestTypeHello:
-		if err := k.s.handleHello(ctx); err != nil {
-			return err
+		if !k.overlaps() {
+			if err := k.s.handleHello(ctx); err != nil {
+				return err
+			}
 		}
 		k.greeted = true
 		k.s.connected.Store(true)
 	case socketmode.RequestTypeDisconnect:
-		return errLost
+		return errReplaced
 	case socketmode.RequestTypeEventsAPI:
 		k.s.queueEvent(ctx, r.Payload, func() { k.acknowledge(r) })
 	case socketmode.RequestTypeSlashCommands:
@@ -150,10 +193,12 @@ func (s *Slack) supervise(ctx context.Context) error {
 	incident := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
 	silence := s.times.silence
 	pause := s.newBackoff()
+	var before *socket
 	for {
 		started := time.Now()
-		socket := &socket{s: s, silence: silence, started: started}
+		socket := &socket{s: s, silence: silence, before: before, started: started}
 		err := socket.run(ctx, incident.End)
+		socket.before, before = nil, socket
 		s.connected.Store(false)
 		if _, ok := errors.AsType[setupError](err); ok {
 			return err

@@ -74,6 +74,26 @@ func TestALostSocketIsReplaced(t *testing.T) {
 	}
 }
 
+// TestASocketIsReadUntilAnotherReplacesIt: Slack repeats no commands and no presses of buttons. Nothing was
+// missed, so no history is read.
+func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.WarnFor = 2 * time.Second
+	r, general, ann := connectedRig(t, o, answerN)
+	r.ask(general, ann, 1)
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
+	asked := len(r.w.Calls("apps.connections.open"))
+	r.w.Sockets()[0].Disconnect("warning")
+	r.eventually("another socket is asked for", func() bool { return r.w.Seen("apps.connections.open") > asked })
+	r.w.Command(general, ann, "/cairn", "help")
+	check.Contains(t, "the result", r.told(general, ann, 1).Shown(), "/cairn memories")
+	r.eventually("there is another socket", func() bool { return len(r.w.Sockets()) == 1 && r.connector.Connected() })
+	r.ask(general, ann, 2)
+	check.Len(t, "lists of channels to look for what was missed", r.w.Calls("users.conversations"), 0)
+	r.uncomplaining()
+}
+
 func TestAServerWithoutPingsIsGivenTime(t *testing.T) {
 	t.Parallel()
 	o := quick()

@@ -2,7 +2,11 @@
 
 package slack
 
-import "cairn/internal/platform"
+import (
+	"unicode/utf8"
+
+	"cairn/internal/platform"
+)
 
 // Limits of one message, in UTF-16 units, which are at least as many as characters.
 const (
@@ -39,6 +43,19 @@ func plainCost(r rune) int {
 		return 4
 	}
 	return markdownCost(r)
+}
+
+// blockCost returns about how many bytes a character takes in the JSON of a block.
+func blockCost(r rune) int {
+	switch r {
+	case '&', '<', '>': // written as \u0026amp; and the like
+		return 10
+	case '@', '!': // see defuseMentions
+		return 1 + len(wordJoiner)
+	case '"', '\\', '\n', '\t':
+		return 2
+	}
+	return utf8.RuneLen(r)
 }
 
 func costOf(text string, cost func(rune) int) int { return platform.Splitter{Cost: cost}.CostOf(text) }

@@ -263,3 +263,17 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 		r.stored(conversation(general, root), "user: at noon")
 	})
 }
+
+func TestAnAnswerIsStoppedWhereItIsShown(t *testing.T) {
+	t.Parallel()
+	r, _ := thinking(t, nil, Options{})
+	general, ann := r.place()
+	question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "think hard"})
+	other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
+	r.eventually("it thinks", func() bool { return len(r.model.Requests()) == 1 })
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
+	r.answered(general, "There is nothing to stop.")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: question, Text: mention + "/stop"})
+	r.answered(general, "There is nothing to stop.", "Stopped.")
+	r.settled(conversation(general))
+}

@@ -7,11 +7,8 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
-
-	"cairn/channel"
 )
 
 // Sleep waits for d. It returns ctx's error if ctx ends first.
@@ -100,19 +97,4 @@ func Short(text string, limit int) string {
 		return text
 	}
 	return string(runes[:limit-1]) + "…"
-}
-
-// IsCommand reports whether a message is a command to the bot, which is answered without the model.
-func IsCommand(in channel.Inbound) bool {
-	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
-}
-
-// Command returns the command with this name, ignoring case.
-func Command(name string) (c channel.Command, ok bool) {
-	for _, c := range channel.Commands {
-		if strings.EqualFold(c.Name, name) {
-			return c, true
-		}
-	}
-	return c, false
 }

@@ -56,6 +56,19 @@ func (s Splitter) Split(text string) (all []Part) {
 	return all
 }
 
+// Fit returns a text that costs at most Limit: the longest lines are shortened, and if that does not
+// suffice, the end is left out.
+func (s Splitter) Fit(text string) string {
+	for limit := s.Limit; s.CostOf(text) > s.Limit && limit > 20; limit = limit * 3 / 4 {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = Short(line, limit)
+		}
+		text = strings.Join(lines, "\n")
+	}
+	return s.Texts(text, "")[0]
+}
+
 // cutEmptyLines removes empty lines at the start. The first line that is left keeps its
 // indentation.
 func cutEmptyLines(text string) string {
@@ -134,29 +147,29 @@ func (s Splitter) splitLine(line string, room int) int {
 	return end
 }
 
-// maxFence is the maximum length, in bytes, of a line that counts as the start or the end of a code
-// block: the start is repeated in each message.
-const maxFence = 40
+const (
+	maxFenceLine = 200 // bytes of a line that counts as the start or the end of a code block
+	maxFence     = 40  // bytes of its start that are repeated in each message: the marks and the language
+)
 
 // fenceAfter returns the fence of the code block that is open after a line: the line that opened
 // it, up to the language.
 func fenceAfter(line, fence string) string {
-	if len(strings.TrimRight(line, "\r\n")) > maxFence {
-		return fence
-	}
 	line = strings.TrimSpace(line)
 	m := fenceMarks(line)
 	info := strings.TrimSpace(line[len(m):])
 	switch {
-	case m == "":
+	case m == "", len(m) > maxFence, len(line) > maxFenceLine:
 		return fence
 	case fence != "" && info == "" && m[0] == fence[0] && len(m) >= len(fenceMarks(fence)):
 		return ""
 	case fence != "" || strings.Contains(info, "`"):
 		return fence
 	}
-	language, _, _ := strings.Cut(info, " ")
-	return m + language
+	if language, _, _ := strings.Cut(info, " "); len(m)+len(language) <= maxFence {
+		return m + language
+	}
+	return m
 }
 
 // fenceMarks returns the run of three or more ` or ~ with which a line opens or closes a code

@@ -36,6 +36,7 @@ func TestSplit(t *testing.T) {
 		"space without end is no piece":        {"a" + strings.Repeat("\n", 5000) + "b", []string{"a…a", "b…b"}},
 		"a long line of marks opens nothing":   {strings.Repeat("`", 2500), []string{"```…```", "```…```"}},
 		"a long line after marks is text":      {"```" + strings.Repeat("y ", 1200), []string{"```y…y", "y…y"}},
+		"a long description of code is cut":    {"```go title=\"internal/platform/split_test.go\" lines\n" + code + "```\n" + para, []string{"```go title…```", "```go…word"}},
 		"a code block that is never closed is": {"```py\n" + strings.Repeat("pass\n", 500), []string{"```py…```", "```py…pass"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,6 +95,9 @@ func checkPieces(s Splitter, text string) error {
 			return fmt.Errorf("piece %d is put between %q and %q", i, p.Opening, p.Closing)
 		}
 		all.WriteString(p.Text)
+	}
+	if fit := s.Fit(text); s.CostOf(fit) > s.Limit {
+		return fmt.Errorf("what is shortened costs %d of %d", s.CostOf(fit), s.Limit)
 	}
 	want := strings.ToValidUTF8(text, "\uFFFD")
 	if a, b := visible(all.String()), visible(want); a != b && hasContent(want, "") && !s.cutsMarks(want) {

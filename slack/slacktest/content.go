@@ -17,7 +17,7 @@ const (
 	maxText      = 40_000 // longer posts are truncated (reference/methods/chat.postMessage#truncating)
 	advisedText  = 4_000  // "best results" (same page); in chat.update a limit
 	maxMarkdown  = 12_000 // markdown_text (reference/methods/chat.postMessage)
-	riskyBlocks  = 13_000 // bytes of all blocks; msg_blocks_too_long was observed slightly above (github.com/slackapi/bolt-js/issues/2509)
+	maxBytes     = 13_000 // of all blocks (slightly more was seen to be refused: github.com/slackapi/bolt-js/issues/2509)
 	maxBlocks    = 50     // reference/block-kit/blocks
 	maxSection   = 3_000  // reference/block-kit/blocks/section-block
 	maxElements  = 25     // of an actions block: reference/block-kit/blocks/actions-block
@@ -48,9 +48,7 @@ func (s *Server) contentLocked(a args) content {
 	}
 	if a["blocks"] != "" {
 		checkBlocks(a["blocks"])
-		if n := len(a["blocks"]); n > riskyBlocks {
-			s.complainLocked("blocks of %d bytes: Slack was seen to refuse more than about %d", n, riskyBlocks)
-		}
+		refuseIf(len(a["blocks"]) > maxBytes, "msg_blocks_too_long")
 		c.blocks = json.RawMessage(a["blocks"])
 	}
 	if a["metadata"] != "" {

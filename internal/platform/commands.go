@@ -1,0 +1,44 @@
+// Commands to the bot, which are answered without the model.
+
+package platform
+
+import (
+	"context"
+	"errors"
+
+	"cairn/channel"
+)
+
+// Answers for when a command has none of its own.
+const (
+	TextRefused = "I do not answer here."
+	TextUnknown = "There is no such command. These are the ones I know:"
+
+	textFailed = "That did not work; the reason is in my log. Please try again later."
+	textDone   = "Done."
+)
+
+// Run runs the command of a person. There is always an answer, unless the person is refused: then
+// it can only be shown to them alone. The error is for the log.
+func Run(ctx context.Context, hub *channel.Hub, conversation string, who channel.Person, line string) (answer channel.Answer, refused bool, err error) {
+	answer, known, err := hub.Run(ctx, conversation, who, line)
+	if err == nil && !known {
+		answer, _, err = hub.Run(ctx, conversation, who, "/help")
+		answer = answer.Fenced()
+		answer.Text = TextUnknown + "\n" + answer.Text
+	}
+	switch {
+	case errors.Is(err, channel.ErrRefused):
+		return channel.Answer{Text: TextRefused, Private: true}, true, nil
+	case err != nil:
+		return channel.Answer{Text: textFailed, Private: true}, false, err
+	case answer.String() == "":
+		answer.Text = textDone
+	}
+	return answer, false, nil
+}
+
+// IsCommand reports whether a message is a command to the bot, which is answered without the model.
+func IsCommand(in channel.Inbound) bool {
+	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
+}
