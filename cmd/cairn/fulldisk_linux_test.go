@@ -57,9 +57,16 @@ func TestFullDisk(t *testing.T) {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
 	}
 	l.end()
+	p.must("/remember tea is green\n", "chat")
 	fill()
+	file := filepath.Join(small, "file")
+	p.fails(exitFailed, "no space left on device", "memories", "export", file)
+	p.fails(exitFailed, "file: the disk is full: make room: ", "backup", file)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("part of a file is in the way of the next try")
+	}
 	if r := p.run("", "context", "--data", filepath.Join(small, "data")); r.code != 0 {
-		check.Contains(t, "errors", r.err, "the disk is full: make room for cairn.db")
+		check.Contains(t, "errors", r.err, "the disk is full: make room")
 	} else {
 		t.Error("a command could read beside a full disk: the test proves nothing")
 	}
