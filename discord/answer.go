@@ -17,7 +17,6 @@ import (
 // Answers for when a command has no text of its own.
 const (
 	textRefused    = "I do not answer here."
-	textFailed     = "That did not work just now. Please try again in a moment."
 	textDone       = "Done."
 	textExpired    = "I no longer know that list. Please run the command again."
 	textUnfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
@@ -44,14 +43,13 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 		return err
 	}
 	line := i.line()
-	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
+	name := d.conversationOf(ctx, i)
+	answer, handled, err := d.hub.Run(ctx, name, i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
 		return d.answerPrivately(ctx, i, command.Public, textRefused)
-	case err != nil:
-		return errors.Join(err, d.editAnswer(ctx, i, textAnswer(textFailed)))
-	case !handled:
-		return d.editAnswer(ctx, i, textAnswer(textFailed))
+	case err != nil || !handled:
+		return errors.Join(err, d.editAnswer(ctx, i, textAnswer(d.hub.Failure(name, err))))
 	case answer.Private:
 		return d.answerPrivately(ctx, i, command.Public, answer.String())
 	}
@@ -148,7 +146,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed):
 		return nil
 	case err != nil || !handled:
-		answer = channel.Answer{Text: textFailed}
+		answer = channel.Answer{Text: d.hub.Failure(name, err)}
 	}
 	first, failed := d.postAll(ctx, name, in.ID, d.Split(cmp.Or(answer.Fenced().String(), textDone)), in.ID)
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {

@@ -92,7 +92,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	}
 	direct := r.Direct(r.ann.ID).ID
 	i = r.answered(r.Slash(direct, r.ann.ID, "compact")) // alone with the bot she manages the place
-	if strings.Contains(i.Answer.Content, "those who manage") || i.Answer.Content == textFailed {
+	if strings.Contains(i.Answer.Content, "those who manage") || strings.HasPrefix(i.Answer.Content, "That did not work") {
 		t.Errorf("it answered %q", i.Answer.Content)
 	}
 }
@@ -175,7 +175,7 @@ func TestWhatSomebodyTypesIsCompleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	direct := r.Direct(r.ann.ID).ID // where she may forget what she wants
-	if i := r.answered(r.Slash(direct, r.ann.ID, "remember", with("text", "tea is green"))); i.Answer.Content == textFailed {
+	if i := r.answered(r.Slash(direct, r.ann.ID, "remember", with("text", "tea is green"))); strings.HasPrefix(i.Answer.Content, "That did not work") {
 		t.Fatal(i.Answer.Content)
 	}
 	look := r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "tea", Focused: true})

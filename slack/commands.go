@@ -17,7 +17,6 @@ import (
 // Answers for when a command has none of its own.
 const (
 	textRefused = "I do not answer here."
-	textFailed  = "That did not work; the reason is in my log. Please try again later."
 	textUnknown = "I know no such command. These are the ones I know:"
 )
 
@@ -163,7 +162,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 		if ctx.Err() == nil {
 			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
-		answer = channel.Answer{Text: textFailed}
+		answer = channel.Answer{Text: s.hub.Failure(c.place.String(), err)}
 	case !handled:
 		c.line = "/help"
 		if answer, _, err = s.hub.Run(limited, c.place.String(), c.who, c.line); err != nil {

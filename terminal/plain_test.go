@@ -11,6 +11,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -124,7 +125,7 @@ func TestPipeAsksForNoApproval(t *testing.T) {
 
 func TestUnacceptedMessages(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
+	full := fmt.Errorf("deliver message of terminal:general: %w", channel.ErrFull)
 	check.Equal[error](t, "a full disk", new(disk).deliveryError(t.Context(), log, full), diskFull)
 	check.Equal[error](t, "a disk that takes nothing", new(disk).deliveryError(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notSaved)
 	ctx, cancel := context.WithCancel(t.Context())

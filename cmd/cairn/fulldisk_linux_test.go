@@ -51,6 +51,11 @@ func TestFullDisk(t *testing.T) {
 	if refused != 3 {
 		t.Fatalf("got %d rejected messages", refused)
 	}
+	for i, command := range []string{"/new", "/pin 1", "/remember tea is green"} {
+		l.say(fmt.Sprintf(`{"text":%q,"id":"command%d","channel":"a"}`, command, i))
+		lines := l.until(fmt.Sprintf(`"to":["command%d"]`, i))
+		check.Contains(t, command, lines[len(lines)-1], `"text":"My disk is full, so I cannot do that. Ask the bot's operator to make room, then try again."`)
+	}
 	check.NoError(t, os.Remove(filler))
 	deadline := time.Now().Add(30 * time.Second)
 	for ok := false; !ok && time.Now().Before(deadline); {
