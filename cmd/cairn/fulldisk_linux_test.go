@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,12 @@ func TestFullDisk(t *testing.T) {
 	if ok, words := l.saidTo("1", "a"); !ok {
 		t.Fatal(words)
 	}
-	l.until(`"reply"`)
+	command := func(line string) string {
+		l.say(fmt.Sprintf(`{"text":%q,"id":%q,"channel":"a"}`, line, line))
+		lines := l.until(fmt.Sprintf(`"to":[%q]`, line))
+		return lines[len(lines)-1]
+	}
+	command("/pins") // which waits until the first reply is noted as sent
 	filler := filepath.Join(small, "filler")
 	fill := func() {
 		file := check.Must(os.Create(filler))(t)
@@ -35,6 +41,12 @@ func TestFullDisk(t *testing.T) {
 		file.Close()
 	}
 	fill()
+	const words = `"text":"My disk is full, so I cannot do that. Ask the bot's operator to make room, then try again."`
+	for i := 0; i < 100 && !strings.Contains(command(fmt.Sprintf("/remember tea number %d is good", i)), words); i++ {
+	}
+	for _, line := range []string{"/remember green tea is better", "/new", "/pin 1"} {
+		check.Contains(t, line, command(line), words)
+	}
 	refused := 0
 	for i := range 100 { // SQLite's reserved space may hold a few
 		ok, words := l.saidTo(fmt.Sprint("full", i), "a")
@@ -50,11 +62,6 @@ func TestFullDisk(t *testing.T) {
 	}
 	if refused != 3 {
 		t.Fatalf("got %d rejected messages", refused)
-	}
-	for i, command := range []string{"/new", "/pin 1", "/remember tea is green"} {
-		l.say(fmt.Sprintf(`{"text":%q,"id":"command%d","channel":"a"}`, command, i))
-		lines := l.until(fmt.Sprintf(`"to":["command%d"]`, i))
-		check.Contains(t, command, lines[len(lines)-1], `"text":"My disk is full, so I cannot do that. Ask the bot's operator to make room, then try again."`)
 	}
 	check.NoError(t, os.Remove(filler))
 	deadline := time.Now().Add(30 * time.Second)
