@@ -143,6 +143,7 @@ func TestStatus(t *testing.T) {
 		want    string
 	}{
 		{"a start", compactor.EventStarted, compactor.OnBackground, compactor.Leaf, "· summarizing messages 1 to 9"},
+		{"the first summary after /new", compactor.EventStarted, compactor.OnRepair, compactor.Leaf, "· summarizing messages 1 to 9"},
 		{"a landing", compactor.EventApplied, compactor.OnBackground, compactor.Leaf, "· summarized messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"a fold", compactor.EventApplied, compactor.OnRollup, compactor.Rollup, "· folded the summaries of messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"an emergency", compactor.EventApplied, compactor.OnEmergency, compactor.Placeholder, "· hid, to be summarized later, messages 1 to 9: 3400 → 1200 tokens of 4000"},
