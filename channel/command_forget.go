@@ -227,7 +227,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	}
 	kept := ""
 	if traces.Memories > 0 {
-		kept = c.sayf(" I keep the %s of yours that I have here until /forget me.", counted(traces.Memories, "memory", "memories"))
+		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", counted(traces.Memories, "memory", "memories"))
 	}
 	return Answer{Text: first + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
 }

@@ -167,13 +167,16 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := memory.Of(c.records).Keep(ctx, w)
 	var out *memory.OptedOutError
+	var wrong *memory.ContentError
 	switch {
 	case errors.As(err, &out) && out.ID == who.ID:
 		return Answer{}, errPeople(c.sayf("You have opted out of my memories, so I cannot remember that. /optout off opts you in again."))
 	case errors.As(err, &out):
 		return Answer{}, errPeople(out.Name + " has opted out of my memories, so I cannot remember that.")
+	case errors.As(err, &wrong):
+		return Answer{}, errPeople("That cannot be remembered: " + wrong.Error())
 	case err != nil:
-		return Answer{}, errPeople("That cannot be remembered: " + err.Error())
+		return Answer{}, err
 	}
 	where := ""
 	switch {

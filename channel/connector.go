@@ -15,6 +15,9 @@ type Inbound = store.Inbound
 // ErrReplaced means that the hub accepts no messages while the database file is being replaced.
 var ErrReplaced = store.ErrReplaced
 
+// ErrFull means that the disk is full.
+var ErrFull = store.ErrFull
+
 // Attachment is a file or picture that came with a message.
 type Attachment = chat.Attachment
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// barWidth is the width of the bar in characters.
-const barWidth = 40
+// barWidth is the width of the bar in characters: its line fits a narrow terminal, and a phone.
+const barWidth = 20
 
 // String shows it to people.
 func (c Context) String() string {

@@ -19,6 +19,17 @@ import (
 	"cairn/store"
 )
 
+func TestCommandFailureInWords(t *testing.T) {
+	r := newRig(t, nil)
+	r.stop()
+	r.agent.Language = "de"
+	r.start()
+	check.Equal(t, "a full disk", r.hub.Failure(place, fmt.Errorf("pin message 1: %w: make room", channel.ErrFull)),
+		"Meine Festplatte ist voll, deshalb kann ich das nicht tun. Bitte den Betreiber, Platz zu schaffen, und versuche es dann noch einmal.")
+	check.HasPrefix(t, "a moved database", r.hub.Failure(place, fmt.Errorf("pin message 1: %w", channel.ErrReplaced)), "Meine Datenbank wurde gelöscht oder verschoben")
+	check.HasPrefix(t, "anything else", r.hub.Failure(place, errors.New("secret internals")), "Das hat nicht geklappt; der Grund steht in meinem Protokoll.")
+}
+
 func TestProviderFailureIsReported(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err   error

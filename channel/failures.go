@@ -128,6 +128,18 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 	h.say(ctx, conversation, "unwell", text, m.ID)
 }
 
+// Failure returns what to tell the person whose command failed there.
+func (h *Hub) Failure(conversation string, err error) string {
+	text := "That did not work; the reason is in my log. Try again later."
+	switch {
+	case errors.Is(err, store.ErrReplaced):
+		text = "My database was deleted or moved, so I cannot do that. Ask the bot's operator to put it back, then try again."
+	case errors.Is(err, store.ErrFull):
+		text = "My disk is full, so I cannot do that. Ask the bot's operator to make room, then try again."
+	}
+	return Translated(h.languageOf(conversation), text)
+}
+
 const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I will keep trying until then."
 
 // stalled logs, and notifies the person who waits for an answer, once per incident, that the

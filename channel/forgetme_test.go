@@ -162,7 +162,7 @@ func TestOptOut(t *testing.T) {
 	r := newRig(t, saves)
 	r.finished(r.runAs(ada, place, "/remember I like tea"))
 	got := r.finished(r.runAs(ada, place, "/optout"))
-	for _, want := range []string{"From now on nothing you say becomes a memory", "I keep the 1 memory of yours that I have here until /forget me", "its summaries still contain what you said", "/optout off"} {
+	for _, want := range []string{"From now on nothing you say becomes a memory", "What I remember of you here (1 memory) stays until /forget me", "its summaries still contain what you said", "/optout off"} {
 		check.Contains(t, "answer", got, want)
 	}
 	r.ask("remember that I like parrots")

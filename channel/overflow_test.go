@@ -172,7 +172,7 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 func TestContextReportsOverfullWindow(t *testing.T) {
 	c := channel.Context{Fill: channel.Fill{Used: 5000, Max: 4000, UsedPct: 125}}
 	first, _, _ := strings.Cut(c.String(), "\n")
-	check.Equal(t, "answer", first, "["+strings.Repeat("█", 40)+"] 125.0 % (over)")
+	check.Equal(t, "answer", first, "["+strings.Repeat("█", 20)+"] 125.0 % (over)")
 	c.Used, c.UsedPct = 4000, 100
 	if first, _, _ := strings.Cut(c.String(), "\n"); strings.Contains(first, "over") {
 		t.Errorf("got %q", first)

@@ -14,8 +14,12 @@ import (
 // sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty,
 // so that a slow connector delays no turn.
 type sender struct {
-	c    *conversation
-	last int64 // row of the newest piece it has handled; only its goroutine uses it
+	c *conversation
+
+	// Only its goroutine uses these.
+	last   int64  // row of the newest piece it has handled
+	sent   int64  // row of the newest piece that was sent, perhaps without the store noting it
+	sentID string // the platform's id of that piece
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
@@ -149,8 +153,26 @@ func (s *sender) next(ctx context.Context) ([]store.Piece, error) {
 }
 
 // sendOne marks a piece before it hands it to the connector, so that after a crash it is known that
-// the piece may have arrived.
+// the piece may have arrived. A piece that was sent and could only not be noted is noted.
 func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
+	var err error
+	if piece.Row != s.sent {
+		err = s.handOver(ctx, piece)
+	}
+	if err == nil && piece.Row == s.sent {
+		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, s.sentID)
+	}
+	if err != nil {
+		return err
+	}
+	if piece.Part == piece.Parts-1 {
+		s.drop(piece.Reply)
+	}
+	return nil
+}
+
+// handOver gives a piece to the connector. nil: it was sent, or it was dropped.
+func (s *sender) handOver(ctx context.Context, piece store.Piece) error {
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
 	if w == nil {
@@ -164,17 +186,10 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
 		}
 	}
 	id, err := w.Send(ctx, piece)
-	if err == nil {
-		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, id)
-	} else {
-		err = s.failed(ctx, piece, err)
-	}
 	if err != nil {
-		return err
+		return s.failed(ctx, piece, err)
 	}
-	if piece.Part == piece.Parts-1 {
-		s.drop(piece.Reply)
-	}
+	s.sent, s.sentID = piece.Row, id
 	return nil
 }
 

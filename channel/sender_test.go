@@ -1,7 +1,9 @@
 package channel_test
 
 import (
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +40,26 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// On a full disk a reply goes out and its row cannot be updated: it must not go out once more with
+// each try.
+func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
+	r := newRig(t, echo)
+	log := r.captureLog()
+	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
+	defer disk.Close()
+	check.Must(disk.Exec("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END"))(t)
+	r.say("hello", true)
+	for log.count("send_reply_failed") < 2 {
+		time.Sleep(50 * time.Millisecond)
+	}
+	check.EqualAll(t, "sent while the disk refuses", r.connector.texts(), []string{"answer 1"})
+	check.Must(disk.Exec("DROP TRIGGER refuse"))(t)
+	r.waitForReplies()
+	r.restart()
+	r.ask("and now?")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
 }
 
 func TestPieceIsDroppedAfterEightRejections(t *testing.T) {

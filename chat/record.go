@@ -24,8 +24,7 @@ type Record struct {
 	Tool   string     `json:"tool,omitempty" jsonschema:"name of the tool whose result it is"`
 	CallID string     `json:"call_id,omitempty" jsonschema:"id of the call that it answers"`
 
-	at      time.Time // Time, in the time zone in which it is shown
-	besides []string  // attachments and tool calls, for String
+	of Message // for String
 }
 
 // With has what came with a message.
@@ -39,14 +38,10 @@ type With struct {
 func RecordOf(m Message) Record {
 	r := Record{
 		Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text,
-		Calls: m.Calls, Tool: m.Tool, CallID: m.CallID, at: m.Time,
+		Calls: m.Calls, Tool: m.Tool, CallID: m.CallID, of: m,
 	}
 	for _, a := range m.Attachments {
 		r.With = append(r.With, With{a.Kind, a.Name, a.Caption})
-		r.besides = append(r.besides, a.Words())
-	}
-	for _, call := range m.Calls {
-		r.besides = append(r.besides, CallLine(call))
 	}
 	return r
 }
@@ -66,7 +61,7 @@ func CallLine(call llm.Call) string {
 // Empty reports whether there is nothing to show: some models answer with empty text after a tool
 // call.
 func (r Record) Empty() bool {
-	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.besides) == 0
+	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.With)+len(r.Calls) == 0
 }
 
 // String returns the message for people. All lines but the first are indented, so that no text can
@@ -76,8 +71,15 @@ func (r Record) String() string {
 	if r.Tool != "" {
 		who = "tool " + OneLine(r.Tool)
 	}
-	text := strings.TrimSpace(strings.Join(append([]string{r.Text}, r.besides...), "\n"))
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.at.Format(TimeFormat), who, lineBreaks.Replace(text))
+	lines := []string{r.Text}
+	for _, a := range r.of.Attachments {
+		lines = append(lines, a.Words())
+	}
+	for _, call := range r.Calls {
+		lines = append(lines, CallLine(call))
+	}
+	text := strings.TrimSpace(strings.Join(lines, "\n"))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.of.Time.Format(TimeFormat), who, lineBreaks.Replace(text))
 }
 
 // lineBreaks adds an indent after anything that a screen may treat as the end of a line.

@@ -90,7 +90,7 @@ func (d draft) asDraft() summarize.MemoryDraft {
 // fix it. wrong says which part was ignored, for the model that made the draft; empty: none.
 func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (wrong string, err error) {
 	if err := checkContent(d); err != nil {
-		return "", err
+		return "", &ContentError{err}
 	}
 	if d.sources, wrong, err = sourcesOf(c, tx, d.Messages, from, to); err != nil {
 		return "", err

@@ -17,7 +17,8 @@ type KeepRequest struct {
 	Server                bool   // it may be shared where memories are shared; otherwise it stays in the conversation
 }
 
-// Keep saves what a person asks the bot to remember. The draft is checked like any other.
+// Keep saves what a person asks the bot to remember. The draft is checked like any other: a
+// *ContentError says what is wrong with it, an *OptedOutError who wants to be in no memory.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 	s, _, err := remember(ms.c, ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
 	return s, err

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -38,7 +39,8 @@ func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error
 // CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody
 // else wrote, or at another time, or in other words, unless people have edited or deleted that one.
 func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
-	return h.c.View(ctx, "look for known ids", func(tx *Tx) error {
+	var other error // for the operator, who need not know what was tried
+	err := h.c.View(ctx, "look for known ids", func(tx *Tx) error {
 		for _, in := range past {
 			in, err := clean(in)
 			if err != nil {
@@ -54,11 +56,13 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 			case err != nil:
 				return err
 			default:
-				return fmt.Errorf("%w: %q is there already, by %s, of %s", ErrOtherMessage, in.ID, author, ShownAt(at).Format(time.DateTime))
+				other = fmt.Errorf("%w: %q is there already, by %s, of %s", ErrOtherMessage, in.ID, author, ShownAt(at).Format(time.DateTime))
+				return nil
 			}
 		}
 		return nil
 	})
+	return cmp.Or(err, other)
 }
 
 // ReadBack reports whether the messages from before the bot came have been read, or are not wanted.

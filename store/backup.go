@@ -65,7 +65,7 @@ func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err 
 // copyTo makes SQLite copy the database to a new file. It reads one snapshot on its own connection,
 // because those of the pool may not write at all.
 func (s *Store) copyTo(ctx context.Context, path string) error {
-	db := open(s.path, "_busy_timeout=5000")
+	db := open(s.path, "_busy_timeout=5000"+s.whereUnchanging())
 	_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
 	return errors.Join(err, db.Close())
 }

@@ -14,11 +14,12 @@ import (
 type Listed struct {
 	Channel  string    `json:"channel"`
 	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not given a name
-	Messages int       `json:"messages"`       // of people and the bot, without deleted ones
+	Messages int       `json:"messages"`       // without deleted ones
 	Last     time.Time `json:"last,omitzero"`  // time of the newest of them; zero: there are none
 }
 
-// Listing returns all conversations, the one with the newest message first.
+// Listing returns the conversations that have messages, waiting ones included, or memories, the one
+// with the newest message first. Of a purged conversation the name is kept; it is not listed.
 func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
 		var last int64
@@ -26,8 +27,9 @@ func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 		l.Last = atOrZero(last)
 		return err
 	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
-		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL AND m.role <> 'tool'
-		GROUP BY c.id ORDER BY 4 DESC, c.name`)
+		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
+		GROUP BY c.id HAVING count(m.id) > 0 OR c.id IN (SELECT conversation FROM inbox) OR c.id IN (SELECT conversation FROM memories)
+		ORDER BY 4 DESC, c.name`)
 	if err != nil {
 		return nil, fmt.Errorf("list conversations: %w", err)
 	}

@@ -33,5 +33,7 @@ func TestListingShowsPlaceNames(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("name after message %s", step.id), name(), step.want)
 	}
 	check.NoError(t, privacy.Of(c).Purge(ctx))
+	check.Len(t, "conversations after the only one was deleted", check.Must(s.Listing(ctx))(t), 0)
+	check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: "6", AuthorID: "1", Author: "Ada", Text: "hello"}))(t)
 	check.Equal(t, "name of a deleted conversation", name(), "")
 }

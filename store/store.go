@@ -85,6 +85,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
+// whereUnchanging returns the pragma for a connection to a file that nobody can write: without it
+// SQLite would try to create files beside it.
+func (s *Store) whereUnchanging() string {
+	if s.shared && unchanging(s.path) {
+		return "&immutable=1"
+	}
+	return ""
+}
+
 func unopened(dir string, err error) error {
 	return fmt.Errorf("open data folder %s: %w", dir, explain(err))
 }
@@ -95,13 +104,9 @@ func (s *Store) connect(ctx context.Context, path string) error {
 			_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(file))
 		}
 	}
-	pragmas := readerPragmas
-	if s.shared && unchanging(path) {
-		pragmas += "&immutable=1" // else SQLite tries to create files beside it
-	}
 	s.write = open(path, writerPragmas)
 	s.write.SetMaxOpenConns(1)
-	s.read = open(path, pragmas)
+	s.read = open(path, readerPragmas+s.whereUnchanging())
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	if s.shared {
@@ -157,7 +162,7 @@ func explain(err error) error {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, remedy, err)
 	case sqlite3.ErrFull:
-		return fmt.Errorf("%w: make room for %s: %w", ErrFull, databaseName, err)
+		return fmt.Errorf("%w: make room: %w", ErrFull, err)
 	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:
 		return fmt.Errorf("%s cannot be used: check who may read and write it and its folder: %w", databaseName, err)
 	}

@@ -185,7 +185,7 @@ func TestEditorKeys(t *testing.T) {
 		k.screen.wait(t, "you said hi\n") // the store was read at the start
 		k.lose(t)
 		k.shows(t, "hello\r", "was not accepted. Send it again later.")
-		k.shows(t, "/context\r", "That cannot be done right now.")
+		k.shows(t, "/context\r", "That did not work; the reason is in my")
 		k.typed(t, "\x03") // exits: no answer is pending
 		check.NoError(t, k.end(t))
 		k.logged.wait(t, "database is closed")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -124,7 +125,7 @@ func TestPipeAsksForNoApproval(t *testing.T) {
 
 func TestUnacceptedMessages(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
+	full := fmt.Errorf("deliver message of terminal:general: %w", channel.ErrFull)
 	check.Equal[error](t, "a full disk", new(disk).deliveryError(t.Context(), log, full), diskFull)
 	check.Equal[error](t, "a disk that takes nothing", new(disk).deliveryError(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notSaved)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -142,6 +143,7 @@ func TestStatus(t *testing.T) {
 		want    string
 	}{
 		{"a start", compactor.EventStarted, compactor.OnBackground, compactor.Leaf, "· summarizing messages 1 to 9"},
+		{"the first summary after /new", compactor.EventStarted, compactor.OnRepair, compactor.Leaf, "· summarizing messages 1 to 9"},
 		{"a landing", compactor.EventApplied, compactor.OnBackground, compactor.Leaf, "· summarized messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"a fold", compactor.EventApplied, compactor.OnRollup, compactor.Rollup, "· folded the summaries of messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"an emergency", compactor.EventApplied, compactor.OnEmergency, compactor.Placeholder, "· hid, to be summarized later, messages 1 to 9: 3400 → 1200 tokens of 4000"},

@@ -143,7 +143,7 @@ func (p *protocol) handle(ctx context.Context, hub *channel.Hub, r request) {
 		return
 	}
 	if err := hub.Idle(ctx, r.conversation); err != nil {
-		p.fail(ctx, r, commandError(ctx, p.log, err))
+		p.fail(ctx, r, commandError(ctx, hub, p.log, r.conversation, err))
 		return
 	}
 	p.command(ctx, hub, r)
@@ -157,7 +157,7 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 	}
 	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
 	if err != nil {
-		p.fail(ctx, r, commandError(ctx, p.log, err))
+		p.fail(ctx, r, commandError(ctx, hub, p.log, r.conversation, err))
 		return
 	}
 	line, err := encode(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)})

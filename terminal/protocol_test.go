@@ -192,7 +192,7 @@ func TestProtocolFailures(t *testing.T) {
 			p.handle(t.Context(), s.hub, r)
 		}
 		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
-{"type":"error","channel":"general","to":["1"],"text":"That cannot be done right now. Try again later."}
+{"type":"error","channel":"general","to":["1"],"text":"That did not work; the reason is in my log. Try again later."}
 `
 		check.Equal(t, "the output", s.out.String(), want)
 		s.logged.wait(t, "database is closed")

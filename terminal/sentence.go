@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 
 	"cairn/channel"
@@ -20,7 +19,6 @@ const (
 	diskFull = sentence("The disk is full. Your message was not accepted; make room and send it again.")
 	replaced = sentence("My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again.")
 	notSaved = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
-	notDone  = sentence("That cannot be done right now. Try again later.")
 )
 
 // disk tracks whether messages can be saved. The log gets one entry when saving starts to fail, and
@@ -48,22 +46,20 @@ func (d *disk) deliveryError(ctx context.Context, log *slog.Logger, err error) e
 	if d.failing.CompareAndSwap(false, true) {
 		log.Error("save_message_failed", "error", err)
 	}
-	if errors.Is(err, channel.ErrReplaced) {
+	switch {
+	case errors.Is(err, channel.ErrReplaced):
 		return replaced
-	}
-	for _, full := range []string{"SQLITE_FULL", "disk is full", "no space left"} {
-		if strings.Contains(err.Error(), full) {
-			return diskFull
-		}
+	case errors.Is(err, channel.ErrFull):
+		return diskFull
 	}
 	return notSaved
 }
 
 // commandError is deliveryError for a command.
-func commandError(ctx context.Context, log *slog.Logger, err error) error {
+func commandError(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversation string, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
 	log.Error("command_failed", "error", err)
-	return notDone
+	return sentence(hub.Failure(conversation, err))
 }

@@ -34,11 +34,8 @@ func status(event channel.Event) string {
 	span := fmt.Sprintf("messages %d to %d", event.From, event.To)
 	switch event.State {
 	case "started":
-		switch event.Trigger {
-		case "rollup":
+		if event.Trigger == "rollup" {
 			return "· folding the summaries of " + span
-		case "repair":
-			return "· summarizing again " + span
 		}
 		return "· summarizing " + span
 	case "applied":

@@ -176,13 +176,10 @@ func (e *Events) End(s *observe.Step) {
 		return
 	}
 	now := time.Now()
-	turn, _ := strconv.ParseInt(s.Attr("turn"), 10, 64)
 	e.publish(kindTurn, s.Conversation, turnEvent{
-		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: turn, Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
+		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: s.Number("turn"), Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
 	})
-	used, _ := strconv.Atoi(s.Attr("used_tokens"))
-	window, _ := strconv.Atoi(s.Attr("max_tokens"))
-	e.publishUsage(s.Conversation, used, window)
+	e.publishUsage(s.Conversation, int(s.Number("used_tokens")), int(s.Number("max_tokens")))
 }
 
 // usageEvent is the usage of a conversation's window.

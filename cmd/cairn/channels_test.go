@@ -17,9 +17,8 @@ func TestChannels(t *testing.T) {
 	p := newFolder(t)
 	t.Run("an empty folder has none", func(t *testing.T) {
 		p.must("", "import", p.write("none.jsonl", ""))
-		if r := p.run("", "channels"); r.code != 0 || !strings.Contains(r.err+r.out, "no conversations yet") && !strings.Contains(r.out, "general") {
-			t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)
-		}
+		r := p.run("", "channels")
+		check.Equal(t, "output and errors", r.out+r.err, "no conversations yet\n")
 	})
 	p.must("", "import", "--channel", "garden", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"The plums are ripe"}
 {"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"I will pick them"}

@@ -116,7 +116,7 @@ func TestImport(t *testing.T) {
 
 	t.Run("everything is imported, and the window is not overfull", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl")
-		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions applied\n") {
+		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were known already; ") || strings.HasSuffix(out, "; 0 compactions applied\n") {
 			t.Errorf("got %q", out)
 		}
 		rows := messagesOf(t, p.must("", "transcript", "--channel", "past", "--json"))
@@ -173,11 +173,11 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("a second import changes nothing", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl")
-		check.Equal(t, "output", out, "imported 0 messages into past; 200 were there already; 0 compactions applied\n")
+		check.Equal(t, "output", out, "imported 0 messages into past; 200 were known already; 0 compactions applied\n")
 	})
 	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
 		p.must("hello\n", "chat")
-		p.fails(exitInUse, "--channel", "import", "b.jsonl")
+		p.fails(exitInUse, "name another with --channel: the conversation is in use\n", "import", "b.jsonl")
 		if rows := parse[chat.Record](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
 			t.Errorf("got %d messages, first %q", len(rows), rows[0].Text)
 		}
@@ -234,7 +234,7 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		check.Equal(t, "output", out, "imported 1 message into general; 2 were there already; 0 compactions applied\n")
+		check.Equal(t, "output", out, "imported 1 message into general; 2 were known already; 0 compactions applied\n")
 	})
 	t.Run("an id of another message that is there already", func(t *testing.T) {
 		p := newFolder(t)
@@ -242,7 +242,7 @@ func TestImportMistakes(t *testing.T) {
 		p.must("", "import", file)
 		for _, other := range []string{strings.Replace(good, "hello", "bye", 1), strings.Replace(good, "Ada", "Bo", 1), strings.Replace(good, "10:00", "11:00", 1)} {
 			fresh := strings.Replace(good, `"1"`, `"2"`, 1)
-			p.fails(exitFailed, `"1" is there already, by Ada, of 2025-03-01`, "import", p.write("b.jsonl", fresh+other))
+			p.fails(exitFailed, `cairn: an id names one message of a channel: "1" is there already, by Ada, of 2025-03-01 10:00:00; nothing was imported`, "import", p.write("b.jsonl", fresh+other))
 		}
 		check.HasPrefix(t, "output", p.must("", "import", file), "imported 0 messages")
 		check.Len(t, "messages", parse[struct{ Text string }](t, p.must("", "transcript", "--json")), 1)

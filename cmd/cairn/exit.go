@@ -83,6 +83,16 @@ func needs(minArgs, maxArgs int, todo string) cobra.PositionalArgs {
 	})
 }
 
+// needsWords accepts arguments with a word in them; todo is the error if there is none.
+func needsWords(todo string) cobra.PositionalArgs {
+	return args(func(_ *cobra.Command, given []string) error {
+		if strings.TrimSpace(strings.Join(given, " ")) == "" {
+			return errors.New(todo)
+		}
+		return nil
+	})
+}
+
 // noArgs accepts no arguments.
 var noArgs = needs(0, 0, "")
 

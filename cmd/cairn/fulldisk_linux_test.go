@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,12 @@ func TestFullDisk(t *testing.T) {
 	if ok, words := l.saidTo("1", "a"); !ok {
 		t.Fatal(words)
 	}
-	l.until(`"reply"`)
+	command := func(line string) string {
+		l.say(fmt.Sprintf(`{"text":%q,"id":%q,"channel":"a"}`, line, line))
+		lines := l.until(fmt.Sprintf(`"to":[%q]`, line))
+		return lines[len(lines)-1]
+	}
+	command("/pins") // which waits until the first reply is noted as sent
 	filler := filepath.Join(small, "filler")
 	fill := func() {
 		file := check.Must(os.Create(filler))(t)
@@ -35,6 +41,12 @@ func TestFullDisk(t *testing.T) {
 		file.Close()
 	}
 	fill()
+	const words = `"text":"My disk is full, so I cannot do that. Ask the bot's operator to make room, then try again."`
+	for i := 0; i < 100 && !strings.Contains(command(fmt.Sprintf("/remember tea number %d is good", i)), words); i++ {
+	}
+	for _, line := range []string{"/remember green tea is better", "/new", "/pin 1"} {
+		check.Contains(t, line, command(line), words)
+	}
 	refused := 0
 	for i := range 100 { // SQLite's reserved space may hold a few
 		ok, words := l.saidTo(fmt.Sprint("full", i), "a")
@@ -57,9 +69,16 @@ func TestFullDisk(t *testing.T) {
 		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
 	}
 	l.end()
+	p.must("/remember tea is green\n", "chat")
 	fill()
+	file := filepath.Join(small, "file")
+	p.fails(exitFailed, "no space left on device", "memories", "export", file)
+	p.fails(exitFailed, "file: the disk is full: make room: ", "backup", file)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("part of a file is in the way of the next try")
+	}
 	if r := p.run("", "context", "--data", filepath.Join(small, "data")); r.code != 0 {
-		check.Contains(t, "errors", r.err, "the disk is full: make room for cairn.db")
+		check.Contains(t, "errors", r.err, "the disk is full: make room")
 	} else {
 		t.Error("a command could read beside a full disk: the test proves nothing")
 	}

@@ -93,7 +93,7 @@ func TestHostileTextImportAndExport(t *testing.T) {
 		want = append(want, trick.Name+" "+strings.ToValidUTF8(trick.Text, "\ufffd"))
 	}
 	p.write("talk.jsonl", strings.Join(lines, "\n"))
-	if out := p.must("", "import", "--channel", "hard", "talk.jsonl"); !strings.HasPrefix(out, fmt.Sprintf("imported %d messages into hard; 0 were there already", len(corpus))) {
+	if out := p.must("", "import", "--channel", "hard", "talk.jsonl"); !strings.HasPrefix(out, fmt.Sprintf("imported %d messages into hard; 0 were known already", len(corpus))) {
 		t.Fatal(out)
 	}
 	check.HasPrefix(t, "output of import", p.must("", "import", "--channel", "hard", "talk.jsonl"), "imported 0 messages")

@@ -34,8 +34,8 @@ A file has one JSON object per line, oldest first; other keys are ignored:
   {"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Hello!",
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
-All files are checked first. Importing a file again is harmless: messages with a known id
-are skipped. A channel in which people have talked is refused, and so is a data folder that
+All files are checked first. Importing a file again is harmless: messages with a known id,
+also of a deleted message, are skipped. A channel in which people have talked is refused, and so is a data folder that
 a bot uses.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
 		Args:    needs(1, math.MaxInt, "name a FILE"),
@@ -87,7 +87,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	imported, err := bot.hub.Import(ctx, conversation, records(files), bar.show)
 	bar.clear()
 	if errors.Is(err, store.ErrLive) {
-		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, err)
+		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, store.ErrLive)
 	}
 	if errors.Is(err, store.ErrOtherMessage) {
 		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)
@@ -95,7 +95,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return fmt.Errorf("import into %s (%d of %d messages are imported, and the same command continues from there): %w", name, imported, total, err)
 	}
-	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s there already; %s applied\n", counted(imported, "message", "messages"), name,
+	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s known already; %s applied\n", counted(imported, "message", "messages"), name,
 		counted(total-imported, "was", "were"), counted(int(connector.applied.Load()), "compaction", "compactions"))
 	return err
 }

@@ -4,7 +4,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -144,7 +143,7 @@ func newMemoriesSearch(a *app) *cobra.Command {
 		Short: "Find memories by words, best first",
 		Example: `  cairn memories search green tea
   cairn memories search "green tea" --channel garden --json`,
-		Args: needs(1, math.MaxInt, "name WORDS to look for"),
+		Args: needsWords("name WORDS to look for"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.listMemories(cmd, s, strings.Join(words, " "))
 		},
@@ -169,10 +168,13 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 		if err := a.showMemories(memories, s); err != nil {
 			return err
 		}
-		if more := total - s.offset - len(memories); more > 0 {
+		switch more := total - s.offset - len(memories); {
+		case more > 0:
 			fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
-		} else if total == 0 {
+		case total == 0:
 			fmt.Fprintln(a.err, "no memories found")
+		case len(memories) == 0:
+			fmt.Fprintf(a.err, "no more: there are %d in all\n", total)
 		}
 		return nil
 	})

@@ -66,6 +66,7 @@ func TestMemoriesCommand(t *testing.T) {
 		if r := p.run("", "memories", "list", "--limit", "1"); !strings.Contains(r.err, "3 more") || !strings.HasSuffix(r.out, "  Ada    the garden has 9 beds  terminal:garden\n") {
 			t.Errorf("%q, %q", r.out, r.err)
 		}
+		check.Equal(t, "errors beyond the end", p.run("", "memories", "list", "--offset", "4").err, "no more: there are 4 in all\n")
 	})
 	t.Run("mistakes say what there is", func(t *testing.T) {
 		for args, want := range map[string]string{
@@ -77,6 +78,7 @@ func TestMemoriesCommand(t *testing.T) {
 		} {
 			p.fails(exitUsage, want, append([]string{"memories"}, strings.Fields(args)...)...)
 		}
+		p.fails(exitUsage, "name WORDS", "memories", "search", " ")
 		for _, what := range []string{"show", "forget", "restore", "pin", "unpin", "purge --yes"} {
 			r := p.run("", append([]string{"memories"}, append(strings.Fields(what), "99")...)...)
 			check.Equal(t, what+": exit code", r.code, exitNotFound)
@@ -96,7 +98,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 			do, state, again string
 			pinned           bool
 		}{
-			{"forget", "forgotten", "forget memory 2: it is forgotten", false},
+			{"forget", "forgotten", "forget memory 2: it is forgotten, so this changes nothing; `cairn memories restore 2` brings it back", false},
 			{"restore", "active", "restore memory 2: it is active", false},
 			{"pin", "active", "", true},
 			{"unpin", "active", "", false},

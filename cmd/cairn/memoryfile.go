@@ -50,12 +50,16 @@ func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, wr
 		if len(files) > 0 {
 			file, openErr := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 			if errors.Is(openErr, os.ErrExist) {
-				return fmt.Errorf("%s is there already: move it away or name another file", files[0])
+				return usage(fmt.Errorf("%s is there already: move it away or name another file", files[0]))
 			}
 			if openErr != nil {
 				return fmt.Errorf("write the memories: %w", openErr)
 			}
-			defer func() { err = errors.Join(err, file.Close()) }()
+			defer func() {
+				if err = errors.Join(err, file.Close()); err != nil { // half a file would be in the way of the next try
+					err = errors.Join(err, os.Remove(files[0]))
+				}
+			}()
 			to = file
 		}
 		out := bufio.NewWriter(to)

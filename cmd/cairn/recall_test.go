@@ -107,6 +107,7 @@ func TestRecallExplainsAndRefuses(t *testing.T) {
 		{"a limit that shows nothing", "--limit must be at least 1", []string{"recall", "x", "--limit", "0"}},
 		{"a kind there is none of", `--kind "gossip": there are identity, goal`, []string{"recall", "x", "--kind", "gossip"}},
 		{"no question", "ask a QUESTION; `cairn recall --help` tells more", []string{"recall"}},
+		{"a blank question", "ask a QUESTION; `cairn recall --help` tells more", []string{"recall", " "}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p.fails(exitUsage, test.want, test.args...)

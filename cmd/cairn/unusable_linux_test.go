@@ -70,15 +70,24 @@ func TestReadOnlyFolder(t *testing.T) {
 		check.NoError(t, os.Chmod(path, mode))
 	}
 	defer os.Chmod(data, 0o700)
-	cmd := p.command("chat")
-	if os.Getuid() == 0 {
-		cmd.Path = "/proc/self/exe"
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	check.NoError(t, os.Chmod(filepath.Dir(backup), 0o777))
+	check.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(backup)), 0o755))
+	run := func(args ...string) (code int, out string) {
+		cmd := p.command(args...)
+		if os.Getuid() == 0 {
+			cmd.Path = "/proc/self/exe"
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		cmd.Stdin = strings.NewReader("hello\n")
+		text, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(text)
 	}
-	cmd.Stdin = strings.NewReader("hello\n")
-	out, err := cmd.CombinedOutput()
-	if err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "check who may read and write it and its folder") || strings.Count(string(out), "\n") != 1 {
-		t.Errorf("%v, %s", err, out)
+	if code, out := run("chat"); code != exitFailed || !strings.Contains(out, "check who may read and write it and its folder") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	if code, out := run("backup", backup); code != 0 || !strings.HasPrefix(out, "Backed up to "+backup+", checked: ") {
+		t.Errorf("exit code %d, %s", code, out)
 	}
 }
 

@@ -147,12 +147,27 @@ func (s *Step) End() {
 
 // Attr returns the text of an attribute; "" if the step has none with that key.
 func (s *Step) Attr(key string) string {
-	for _, a := range s.Attrs {
-		if a.Key == key {
-			return a.Value.String()
-		}
+	if v := s.value(key); v.Kind() == slog.KindString {
+		return v.String()
 	}
 	return ""
+}
+
+// Number returns an attribute that is a number; 0 if the step has none with that key.
+func (s *Step) Number(key string) int64 {
+	if v := s.value(key); v.Kind() == slog.KindInt64 {
+		return v.Int64()
+	}
+	return 0
+}
+
+func (s *Step) value(key string) (v slog.Value) {
+	for _, a := range s.Attrs {
+		if a.Key == key {
+			return a.Value
+		}
+	}
+	return v
 }
 
 // All is an observer that notifies several.

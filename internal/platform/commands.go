@@ -13,9 +13,7 @@ import (
 const (
 	TextRefused = "I do not answer here."
 	TextUnknown = "There is no such command. These are the ones I know:"
-
-	textFailed = "That did not work; the reason is in my log. Please try again later."
-	textDone   = "Done."
+	textDone    = "Done."
 )
 
 // Run runs the command of a person. There is always an answer, unless the person is refused: then
@@ -31,7 +29,7 @@ func Run(ctx context.Context, hub *channel.Hub, conversation string, who channel
 	case errors.Is(err, channel.ErrRefused):
 		return channel.Answer{Text: TextRefused, Private: true}, true, nil
 	case err != nil:
-		return channel.Answer{Text: textFailed, Private: true}, false, err
+		return channel.Answer{Text: hub.Failure(conversation, err), Private: true}, false, err
 	case answer.String() == "":
 		answer.Text = textDone
 	}
