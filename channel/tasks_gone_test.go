@@ -99,11 +99,11 @@ func TestForgetMeCountsTasks(t *testing.T) {
 	r.waitForTask(1)
 	r.waitForReplies()
 	for _, where := range []string{"", " everywhere"} {
-		check.Contains(t, "/forget me"+where, r.run("/forget me"+where), "That deletes 1 message and 0 memories of yours")
+		check.Contains(t, "/forget me"+where, r.run("/forget me"+where), "This deletes 1 message and 0 memories of yours")
 	}
 	check.Contains(t, "/forget me yes", r.run("/forget me yes"), "Deleted: 1 message and 0 memories of yours")
 	check.Equal(t, "text of the task", r.task(1).Text, "")
-	check.Equal(t, "/forget me", r.run("/forget me"), "I keep nothing of yours in this conversation.")
+	check.Equal(t, "/forget me", r.run("/forget me"), "I have nothing of yours in this conversation.")
 }
 
 // The settings of a task may repeat what people said, such as its focus.
