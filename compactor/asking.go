@@ -43,8 +43,8 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	how := w.summarizeTool(items, &summary, &why)
 	var saving []llm.Tool
 	unsaved := false // a memory of the last answer
-	if w.record != nil && w.j.policy.ExtractMemories && w.j.policy.MaxMemories > 0 {
-		saving = w.record.Tools(w.j.policy.MaxMemories)
+	if most := w.memories - w.kept(); w.record != nil && w.j.policy.ExtractMemories && most > 0 {
+		saving = w.record.Tools(most)
 	}
 	tools := append(slices.Clone(saving), how)
 	t := talk{material: w.messages(items, w.prompt)}
@@ -95,7 +95,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	if llm.RefusesTools(err) && !forced { // some servers accept tools but no forced tool
 		learntOf(w.model).NoTools()
 	}
-	if err == nil && unsaved && len(saving) > 0 && w.left() > 0 {
+	if err == nil && unsaved && len(saving) > 0 && w.kept() < w.memories && w.left() > 0 {
 		// The tool results say what was wrong. A failure here does not lose the summary.
 		loop.MaxCalls = 1
 		_, _ = loop.Run(ctx)
