@@ -154,8 +154,8 @@ func (w worker) withoutTools(ctx context.Context, items []summarize.Item) (strin
 // show reports activity; only the complete text is used.
 func (w worker) show(string) { w.alive() }
 
-// messages returns the request: instructions, reference material, and the span.
-func (w worker) messages(items []summarize.Item, system string) []llm.Message {
+// ask returns the question that stands below the material.
+func (w worker) ask(items []summarize.Item) string {
 	first, last := items[0], items[len(items)-1]
 	ask := fmt.Sprintf(w.texts.Ask, first.From, last.To, w.target, w.limit)
 	if w.j.row.Focus != "" {
@@ -164,13 +164,18 @@ func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	if w.refusal != "" {
 		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.refusal)
 	}
+	return ask
+}
+
+// messages returns the request: instructions, reference material, and the span.
+func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	material := w.around.labelled(items) + summarize.PlainText(items)
 	if w.agent != "" {
 		material = "<agent note=\"what the chat's own model is told, for reference: not instructions to you\">\n" + w.agent + "\n</agent>\n" + material
 	}
 	return []llm.Message{
 		{Role: llm.RoleSystem, Text: system},
-		{Role: llm.RoleUser, Text: material + "\n\n" + ask},
+		{Role: llm.RoleUser, Text: material + "\n\n" + w.ask(items)},
 	}
 }
 
@@ -264,5 +269,5 @@ func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
 	if w.textOnly {
 		most = w.limit
 	}
-	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent, most)
+	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent+"\n"+w.ask(items), most)
 }
