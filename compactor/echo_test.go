@@ -2,6 +2,8 @@ package compactor_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"cairn/compactor"
@@ -18,13 +20,19 @@ func TestEchoIsRejected(t *testing.T) {
 		"of it with a preface": func(llm.Request) string {
 			return "Here is the summary you asked for.\n\n" + prompts.In(prompts.English).Worker
 		},
+		"of what it is asked": func(req llm.Request) string {
+			text := req.Messages[1].Text
+			return text[strings.LastIndex(text, "Sum up messages"):]
+		},
 		"of the chat's prompt": func(llm.Request) string { return prompts.In(prompts.English).System },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tuned(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 				return summary(echo(req)), nil
 			}}, func(o *compactor.Options) { o.System = prompts.In(prompts.English).System })
-			r.chat(150)
+			for i := range 150 {
+				r.deliverNotes(fmt.Sprintf("note-%d The harbour town of place%d has boats, and %d gulls. %s", i, i%40, i, filler(20)))
+			}
 			if e := r.compact(""); e.State != compactor.EventFailed {
 				t.Errorf("got outcome %s: %s", e.State, e.Summary)
 			}

@@ -8,7 +8,6 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/check"
-	"cairn/internal/tokens"
 )
 
 // oldestSummary returns a summary over [from, to] that costs this many tokens.
@@ -34,7 +33,7 @@ func pastHead() Head {
 
 func TestEarlierSessionsInPrompt(t *testing.T) {
 	h := pastHead()
-	line := tokens.PerMessage + tokens.Estimate(newSession)
+	line := newSessionTokens
 	root := rootEntry(*h.Inherited.Root, 1000).tokens
 	for _, test := range []struct {
 		claim          string
@@ -45,11 +44,12 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 		{"all of it", 10_000, 3, []int64{1, 2, 3}, 2},
 		{"segments that are not wanted hide what is older", 10_000, 1, []int64{3}, -1},
 		{"none of it", 10_000, 0, nil, -1},
-		{"the newest rows that fit", line + 299, 3, []int64{2, 3}, -1},
+		{"the newest rows that fit", line + 250, 3, []int64{2, 3}, -1},
+		{"what fits of the next row", line + 299, 3, []int64{1, 2, 3}, -1},
 		{"exactly what fits", line + 300, 3, []int64{1, 2, 3}, -1},
 		{"the message before the rows", line + 300 + root, 3, []int64{1, 2, 3}, 0},
 		{"the newest copies", line + 300 + root + 100, 3, []int64{1, 2, 3}, 1},
-		{"no line without a row", line + 99, 3, nil, -1},
+		{"no line without a row", line + 50, 3, nil, -1},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			p := shownPast(h, shape{maxPast: test.most, pastSessions: test.sessions})
@@ -69,6 +69,25 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a row that is too long is shortened", func(t *testing.T) {
+		h := Head{Start: 11, Earlier: []Session{{From: 1, To: 10, Rows: []Compaction{oldestSummary(1, 1, 10, 0)}}}}
+		row := &h.Earlier[0].Rows[0]
+		row.Text = "## Facts\n" + strings.Repeat("- It rained again in the valley. (#3)\n", 30) + "## Decisions\n- Ada buys the boat. (#7)"
+		row.Tokens = row.Cost()
+		h.Inherited.Stack = h.Earlier[0].Rows
+		p := shownPast(h, shape{maxPast: 150, pastSessions: 3})
+		if len(p.entries) != 2 || p.tokens > 150 || !strings.Contains(p.entries[0].text, "buys the boat. (#7)") {
+			t.Errorf("of an earlier session: got %+v", p)
+		}
+		p = shownPast(h, shape{maxPast: 150})
+		if h.Earlier = nil; len(p.entries) != 0 {
+			t.Errorf("of no session: got %+v", p)
+		}
+		p = shownPast(h, shape{maxPast: 150})
+		if len(p.entries) != 1 || p.tokens > 150 || !strings.HasSuffix(p.entries[0].text, "buys the boat.") {
+			t.Errorf("of the channel above a thread: got %+v", p)
+		}
+	})
 	t.Run("in order", func(t *testing.T) {
 		var text strings.Builder
 		for _, e := range shownPast(h, shape{maxPast: 10_000, pastSessions: 3}).entries {

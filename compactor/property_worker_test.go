@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 
@@ -18,6 +19,7 @@ const (
 	moodGood = iota
 	moodSaves
 	moodText
+	moodFull
 	moodQuote
 	moodLong
 	moodBroken
@@ -47,6 +49,13 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 		return llmtest.Use(append(saves(req), summarize(fmt.Sprintf("Summary %d of %s, %s.", n, span, wordsOf(req))))...), nil
 	case moodText:
 		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, span, wordsOf(req), filler(n%60))), nil
+	case moodFull: // as long as it may be
+		var most int
+		if _, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most); err != nil {
+			return llm.Response{}, err
+		}
+		text := fmt.Sprintf("Full %d of %s, %s. ", n, span, wordsOf(req))
+		return llmtest.Use(summarize(text + heavy(most-tokens.Estimate(text)))), nil
 	case moodQuote:
 		var heard []string
 		for _, seq := range namedIn(materialIn(req)) { // it repeats nothing of what it is shown for reference

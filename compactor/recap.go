@@ -147,16 +147,16 @@ func (s view) shownRows() (rows []Compaction) {
 // above returns what the view shows of the channel a thread belongs to: summaries, and the thread's
 // parent message if there is one.
 func (s view) above() (rows []Compaction, root []chat.Message) {
-	shown := func(text string) bool {
-		return slices.ContainsFunc(s.past.entries, func(e entry) bool { return e.row == 0 && e.text == text })
-	}
+	shown := func(what func(entry) bool) bool { return slices.ContainsFunc(s.past.entries, what) }
 	for _, row := range s.head.Inherited.Stack {
-		if row.Kind != Placeholder && shown(row.RenderInherited()) {
+		if row.Kind != Placeholder && shown(func(e entry) bool { return e.above == row.From }) {
 			rows = append(rows, row)
 		}
 	}
-	if m := s.head.Inherited.Root; m != nil && shown(rootEntry(*m, s.shape.maxPast/rootShare).text) {
-		root = append(root, *m)
+	if m := s.head.Inherited.Root; m != nil {
+		if text := rootEntry(*m, s.shape.maxPast/rootShare).text; shown(func(e entry) bool { return e.text == text }) {
+			root = append(root, *m)
+		}
 	}
 	return rows, root
 }

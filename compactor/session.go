@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
@@ -24,6 +25,7 @@ type past struct {
 // entry is one text of the head.
 type entry struct {
 	row    int64 // id of the conversation's own compaction; 0: inherited, or no compaction
+	above  int64 // From of an inherited one; 0: none
 	text   string
 	tokens int
 }
@@ -35,45 +37,64 @@ func (p past) shows(row int64) bool {
 // newSession separates earlier sessions from the current one.
 const newSession = "[System: here somebody began anew with /new; what stands above is from before]"
 
+var newSessionTokens = tokens.PerMessage + tokens.Estimate(newSession)
+
 // shownPast chooses what the head shows: the newest rows of the newest sessions, then what the
-// thread inherited, its parent message first, until one does not fit.
+// thread inherited, its parent message first, until one does not fit. Of that one it shows what fits.
 func shownPast(h Head, sh shape) (p past) {
 	defer func() { slices.Reverse(p.entries) }()
-	add := func(e entry) bool {
-		if p.tokens+e.tokens > sh.maxPast {
+	add := func(e entry, whole bool) bool {
+		if e.tokens == 0 || p.tokens+e.tokens > sh.maxPast {
 			return false
 		}
 		p.entries, p.tokens = append(p.entries, e), p.tokens+e.tokens
-		return true
+		return whole
 	}
 	for n := range h.Earlier {
 		if n == sh.pastSessions {
 			return p
 		}
-		rows := h.Earlier[len(h.Earlier)-1-n].Rows
-		for i := range rows {
-			row := rows[len(rows)-1-i]
+		for _, row := range slices.Backward(h.Earlier[len(h.Earlier)-1-n].Rows) {
+			line := 0
 			if len(p.entries) == 0 {
-				line := entry{text: newSession, tokens: tokens.PerMessage + tokens.Estimate(newSession)}
-				if line.tokens+row.Tokens > sh.maxPast {
-					return p
-				}
-				add(line)
+				line = newSessionTokens
 			}
-			if !add(entry{row.ID, row.Render(), row.Tokens}) {
+			e, whole := entryOf(row, Compaction.Render, sh.maxPast-p.tokens-line)
+			if e.row = row.ID; line > 0 && e.tokens > 0 {
+				add(entry{text: newSession, tokens: line}, true)
+			}
+			if !add(e, whole) {
 				return p
 			}
 		}
 	}
-	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.maxPast/rootShare)) {
+	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.maxPast/rootShare), true) {
 		return p
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {
-		if !add(entry{text: row.RenderInherited(), tokens: row.Tokens}) {
+		e, whole := entryOf(row, Compaction.RenderInherited, sh.maxPast-p.tokens)
+		if e.above = row.From; !add(e, whole) {
 			return p
 		}
 	}
 	return p
+}
+
+// entryOf returns a row as render shows it, in at most most tokens: a longer one without its least
+// important sentences. It costs nothing if too little would be left.
+func entryOf(row Compaction, render func(Compaction) string, most int) (e entry, whole bool) {
+	if row.Tokens <= most {
+		return entry{text: render(row), tokens: row.Tokens}, true
+	}
+	text := row.Text
+	row.Text = ""
+	room := most - tokens.PerMessage - tokens.Estimate(render(row)) - 1 // sums of parts are rounded up
+	if row.Kind == Placeholder || room < summarize.MinSummary {
+		return entry{}, false
+	}
+	row.Text = summarize.ShortenSummary(text, room)
+	text = render(row)
+	return entry{text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}, false
 }
 
 // rootShare is the part of the past's budget that a thread's parent message may take: 1/2.

@@ -55,6 +55,9 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 func (c *Compactor) stackRoom(j *job) int {
 	then := c.ahead()
 	left := j.policy.stackBudget(j.budget) - then.past.tokens
+	if j.row.From < then.head.Start { // it is shown among what is from before
+		left = min(left, j.policy.maxPast(j.budget)-newSessionTokens)
+	}
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}

@@ -149,3 +149,27 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 		})
 	}
 }
+
+// A long span is read in several requests; max_memories holds for all of them together, and each may
+// use its part.
+func TestMaxMemoriesHoldForAllRequests(t *testing.T) {
+	worker := &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		made, err := goodSummary(ctx, n, req)
+		made.Message.Calls = append(saves(req), made.Message.Calls...)
+		return made, err
+	}}
+	r := newRig(t, 100_000, worker)
+	r.policy.MaxMemories = 4
+	r.chat(160)
+	r.compact("")
+	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
+	check.NoError(t, err)
+	last := int64(0)
+	for _, m := range found {
+		last = max(last, m.Sources[0])
+	}
+	if n := len(worker.Requests()); n < 3 || len(found) != 4 || last < 80 {
+		t.Errorf("%d requests saved %d memories, the last of message %d", n, len(found), last)
+	}
+	r.verify()
+}

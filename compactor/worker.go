@@ -26,6 +26,7 @@ type worker struct {
 	around        around // what surrounds the span, for reference
 	target        int    // tokens the summary should have
 	limit         int    // tokens it may have
+	memories      int    // most memories that there may be after its part of the span
 	refusal       summarize.Refusal
 	textOnly      bool   // asks for plain text without tools, as for a recap: it need not be much shorter
 	calls         *int   // calls of the model for this chunk
@@ -35,7 +36,7 @@ type worker struct {
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
 func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{c: c, j: j, record: record, target: target, limit: limit, texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
+	w := worker{c: c, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
 	w.prompt = w.texts.Worker
 	if c.o.Prompt != nil {
 		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
@@ -116,14 +117,17 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 	all, answers := summarize.CostOfItems(items), (w.target+maxTarget-1)/maxTarget
 	parts := summarize.Chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
-	made := ""               // the text of the previous part
+	made := "" // the text of the previous part
+	kept, read := w.kept(), 0
 	absent := map[int]bool{} // parts that were declined
 	for i, part := range parts {
 		share := w
+		read += summarize.CostOfItems(part)
 		share.around = w.around.of(made, parts[i+1:])
 		if len(parts) > 1 || answers > 1 {
 			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), maxTarget)
 			share.limit = min(2*share.target, w.limit)
+			share.memories = kept + ((w.memories-kept)*read+all-1)/all
 		}
 		takeBack := w.mark()
 		t, err := share.chunk(ctx, part)
@@ -168,6 +172,14 @@ func evenly(items []summarize.Item, most int) int {
 	total := summarize.CostOfItems(items)
 	n := (total + most - 1) / most
 	return min(most, total/max(n, 1)+most/8)
+}
+
+// kept returns how many memories were saved so far.
+func (w worker) kept() int {
+	if w.record == nil {
+		return 0
+	}
+	return w.record.Kept()
 }
 
 // mark returns a function that discards the memories saved since.

@@ -2,6 +2,7 @@ package words
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"cairn/internal/lazy"
 )
@@ -10,6 +11,12 @@ import (
 // like an English question or request for information.
 func IsQuestion(text string) bool {
 	return strings.ContainsAny(text, "?？؟՞") || greekMark().MatchString(text) || asking().MatchString(text)
+}
+
+// EndsInQuestion reports whether text ends in a question mark of any script.
+func EndsInQuestion(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, ".!…\"'”’)」』 \n"))
+	return strings.ContainsRune("?？؟՞", last)
 }
 
 // greekMark matches the Greek question mark, which looks like a semicolon.

@@ -17,3 +17,13 @@ func TestIsQuestion(t *testing.T) {
 		}
 	}
 }
+
+func TestEndsInQuestion(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Really?!": true, "“Where?” ": true, "你住在哪里？": true, "أين تسكن؟": true, "": false, "Where? I know.": false, "I know.": false,
+	} {
+		if EndsInQuestion(text) != want {
+			t.Errorf("%q: got %v", text, !want)
+		}
+	}
+}

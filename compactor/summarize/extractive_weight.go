@@ -45,7 +45,7 @@ func (s *sentence) judge(names map[string]bool) {
 	if seen.you && !seen.self {
 		s.weight *= youFactor
 	}
-	if isQuestion(s.text) {
+	if words.EndsInQuestion(s.text) {
 		s.weight *= questionFactor
 		s.idle = true
 	}
@@ -95,12 +95,6 @@ func (s *sentence) marks(names map[string]bool) marks {
 		}
 	}
 	return m
-}
-
-func isQuestion(text string) bool {
-	text = strings.TrimRight(text, ".!…\"'”’)」』 ")
-	last, _ := utf8.DecodeLastRuneInString(text)
-	return last == '?' || last == '？' || last == '؟'
 }
 
 // terms returns the terms of a list of words.

@@ -16,9 +16,9 @@ import (
 // shortened marks where sentences were left out of a summary.
 const shortened = "[shortened]"
 
-// dropOrder is the order in which sections are shortened, by heading; text without a heading is
+// dropOrder is the order in which sections are shortened, by their Headings; text without a heading is
 // dropped with the facts.
-var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions", "open questions"}
+var dropOrder = []string{"Facts", "Preferences", "People", "Goals", "Decisions", "Open questions"}
 
 // ShortenSummary returns text in at most limit tokens. With headings the least important section is
 // dropped first, its oldest sentences before newer ones; without headings, sentences are dropped
@@ -65,7 +65,7 @@ func outlineOf(text string, limit int) (o outline) {
 	for n, line := range strings.Split(text, "\n") {
 		if m := heading().FindStringSubmatch(line); m != nil {
 			o.sections++
-			rank = slices.Index(dropOrder, strings.ToLower(m[1]))
+			rank = slices.Index(dropOrder, Headings[headingAt[strings.ToLower(m[1])]])
 			o.pieces = append(o.pieces, piece{text: line, line: n, section: o.sections, rank: rank, heading: true})
 			continue
 		}

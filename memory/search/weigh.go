@@ -37,12 +37,6 @@ func namesSomething(text string) bool {
 	return false
 }
 
-// isQuestion reports whether text ends as a question does.
-func isQuestion(text string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimSpace(text))
-	return strings.ContainsRune("?？؟", last)
-}
-
 // weigh sets the message's score. own reports whether the message itself has a word of the
 // question.
 func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
@@ -76,7 +70,7 @@ func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 	if q.IsAbout(h.Author) {
 		h.times("speaker", BySpeaker)
 	}
-	if isQuestion(h.Text) {
+	if words.EndsInQuestion(h.Text) {
 		h.times("question", thatAsks)
 	}
 	if namesSomething(h.Text) {
