@@ -87,7 +87,7 @@ func New(o Options, d Defaults) (*Client, error) {
 func (o *Options) fill() {
 	o.MaxRetries = cmp.Or(o.MaxRetries, 3)
 	o.RetryDelay = cmp.Or(max(o.RetryDelay, 0), 500*time.Millisecond)
-	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 5*time.Minute) // models think that long without a word, and local ones read
+	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 5*time.Minute) // models may reason, and local ones read, that long without a word
 	o.MaxTime = cmp.Or(max(o.MaxTime, 0), 10*time.Minute)
 	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), 4<<20)
 	o.HTTPClient = httpClient(o.HTTPClient)
