@@ -2,6 +2,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ func ReadFile(path string) ([]byte, error) {
 	if err == nil && len(text) > maxFile {
 		err = fmt.Errorf("%s is larger than 1 MB", path)
 	}
-	return text, err
+	return bytes.TrimPrefix(text, []byte("\ufeff")), err // which editors on Windows write
 }
 
 // ReadPrompt reads a prompt_file. It returns an error if the file is empty or too large.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,7 +30,11 @@ func TestDeepLine(t *testing.T) {
 	}
 }
 
-func TestLinesAfterAByteOrderMark(t *testing.T) {
-	_, err := Parse("f", []byte("\ufeff[web]\nlisten = \"x\""))
-	check.ErrorContains(t, "error", err, "f:2: [web]: listen")
+// Editors on Windows begin a file with a byte order mark.
+func TestByteOrderMarkIsNotContent(t *testing.T) {
+	file := writeSettings(t, "\ufeff[discord]\ntoken = \"file:token\"\n[web]\nlisten = \"x\"")
+	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte("\ufeffhush\r\n"), 0o600))
+	s, err := Load(file)
+	check.ErrorContains(t, "error", err, ":4: [web]: listen")
+	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
 }

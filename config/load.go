@@ -2,7 +2,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -31,7 +30,6 @@ func Load(file string) (Settings, error) {
 // Parse parses text, the content of file.
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // of editors on Windows
 	s.File, s.text = file, text
 	if line := deepLine(string(text)); line > 0 {
 		return s, newError(file, []Problem{{Line: line, Text: fmt.Sprintf("this nests deeper than %d levels, which no setting does", maxDepth)}})

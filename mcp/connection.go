@@ -33,7 +33,6 @@ type connection struct {
 	notify  func() // called when the tools have changed
 	log     *slog.Logger
 	end     context.CancelFunc
-	reached chan struct{} // closed after the first successful connection
 	tried   chan struct{} // closed after the first connection attempt
 	first   sync.Once     // closes tried
 	changed chan struct{} // capacity 1: the list of tools has changed
@@ -51,7 +50,7 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.MaxResultTokens = cmp.Or(s.MaxResultTokens, DefaultResultTokens)
 	return &connection{
-		Server: s, version: version, notify: notify, log: log, reached: make(chan struct{}), tried: make(chan struct{}), changed: make(chan struct{}, 1),
+		Server: s, version: version, notify: notify, log: log, tried: make(chan struct{}), changed: make(chan struct{}, 1),
 		why: "it is being connected",
 	}
 }
@@ -174,9 +173,8 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	if changed && c.notify != nil {
 		c.notify()
 	}
+	c.first.Do(func() { close(c.tried) })
 	if first {
-		close(c.reached)
-		c.first.Do(func() { close(c.tried) })
 		c.log.Info("tool_server_connected", "tools", names(offered), "refused", refused)
 	} else if what := changesOf(before, offered); len(what) > 0 {
 		c.log.Warn("tools_changed", "changes", what, "refused", refused)

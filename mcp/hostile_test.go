@@ -138,7 +138,7 @@ func newSuite(t *testing.T, server Server) *suite {
 	t.Cleanup(host.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	check.NoError(t, host.Ready(ctx))
+	check.NoError(t, host.Tried(ctx, []string{"evil"}))
 	s.host = host
 	var err error
 	if s.store, err = store.Open(ctx, store.Options{Dir: t.TempDir(), Log: log}); err != nil {

@@ -136,16 +136,6 @@ func (h *Host) Status() []Status {
 	return all
 }
 
-// Ready waits until each server has been reached once, or returns an error when ctx ends.
-func (h *Host) Ready(ctx context.Context) error {
-	for _, c := range h.all() {
-		if err := await(ctx, c.reached); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Tried waits until the first connection attempt to each of some servers has succeeded or failed,
 // or returns an error when ctx ends.
 func (h *Host) Tried(ctx context.Context, ids []string) error {
@@ -153,20 +143,13 @@ func (h *Host) Tried(ctx context.Context, ids []string) error {
 		if !slices.Contains(ids, c.ID) {
 			continue
 		}
-		if err := await(ctx, c.tried); err != nil {
-			return err
+		select {
+		case <-c.tried:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	return nil
-}
-
-func await(ctx context.Context, closed <-chan struct{}) error {
-	select {
-	case <-closed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // bind returns tools that call what a server offers.

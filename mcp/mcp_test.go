@@ -161,7 +161,7 @@ func TestUpdateKeepsUnchangedServers(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		check.NoError(t, h.Ready(ctx))
+		check.NoError(t, h.Tried(ctx, h.ids()))
 	}
 	ready()
 	kept := h.all()[0]

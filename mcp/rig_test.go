@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,7 +111,7 @@ func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 	t.Cleanup(h.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := h.Ready(ctx); err != nil {
+	if err := h.Tried(ctx, h.ids()); err != nil || !h.connected() {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	return h, log
@@ -125,6 +126,11 @@ func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
 	}
 	t.Fatalf("got no tool %s", tool)
 	return "", nil
+}
+
+// connected reports whether all servers are.
+func (h *Host) connected() bool {
+	return !slices.ContainsFunc(h.Status(), func(s Status) bool { return !s.Connected })
 }
 
 func (h *Host) ids() (ids []string) {

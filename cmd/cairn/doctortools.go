@@ -45,7 +45,7 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 	defer host.Close()
 	limited, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	reached := host.Ready(limited)
+	tried := host.Tried(limited, []string{s.ID})
 	status := host.Status()[0]
 	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(status.Tools, ", "), "none"))
 	if len(status.Refused) > 0 {
@@ -53,8 +53,10 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 	}
 	switch {
 	case ctx.Err() != nil:
-	case reached != nil:
+	case tried != nil:
 		d.report("tools", fmt.Errorf("%s: not reached within %v: %s", s.ID, serverTimeout, status.Error))
+	case !status.Connected:
+		d.report("tools", fmt.Errorf("%s: %s", s.ID, status.Error))
 	case len(status.Missing) > 0:
 		d.report("tools", fmt.Errorf("%s: allow names tools that the server does not have: %s", s.ID, strings.Join(status.Missing, ", ")), fact)
 	case len(status.Tools)+len(status.Refused) == 0:

@@ -129,6 +129,12 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 	r := p.run("", "doctor")
 	check.Equal(t, "missing tool", r.code, 1)
 	check.Contains(t, "output of doctor", r.out, "tools that the server does not have: subtract")
+	p.write("config.toml", "[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]")
+	began := time.Now()
+	check.Contains(t, "output of doctor", p.run("", "doctor").out, "WRONG  tools", "no-such-program")
+	if took := time.Since(began); took > serverTimeout/2 {
+		t.Errorf("the doctor waited %v for a server that had failed", took)
+	}
 }
 
 func TestToolEditsApplyWhileRunning(t *testing.T) {

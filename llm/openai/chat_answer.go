@@ -115,15 +115,19 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 				return false, err
 			}
 		}
-		if choice.FinishReason == "error" {
+		switch reason := strings.ToLower(choice.FinishReason); reason {
+		case "":
+		case "error", "insufficient_system_resource", "network_error": // OpenRouter, DeepSeek, Zhipu
 			return false, &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
-		}
-		if choice.FinishReason != "" {
-			a.finish = choice.FinishReason
+		default:
+			a.finish = cmp.Or(finishReasons[reason], reason)
 		}
 	}
 	return false, nil
 }
+
+// finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu and others.
+var finishReasons = map[string]string{"model_length": llm.FinishLength, "max_tokens": llm.FinishLength, "sensitive": llm.FinishFilter}
 
 func (a *chatAnswer) addDelta(d delta) error {
 	for _, f := range []struct {

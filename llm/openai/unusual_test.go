@@ -90,6 +90,20 @@ func TestWholeAnswerIsAccepted(t *testing.T) {
 	}
 }
 
+func TestFinishReasonsOfOtherServers(t *testing.T) {
+	for reason, want := range map[string]string{
+		"length": llm.FinishLength, "model_length": llm.FinishLength, "max_tokens": llm.FinishLength, "MAX_TOKENS": llm.FinishLength,
+		"content_filter": llm.FinishFilter, "sensitive": llm.FinishFilter, "eos": "eos",
+	} {
+		resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(reason); x.Done() }))(t)
+		check.Equal(t, reason, resp.FinishReason, want)
+	}
+	for _, reason := range []string{"error", "insufficient_system_resource", "network_error"} {
+		_, err := ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(reason); x.Done() })
+		check.Equal(t, reason, llm.KindOf(err), llm.KindOverloaded)
+	}
+}
+
 func TestArgumentsThatAreAnObject(t *testing.T) {
 	for name, answer := range map[string]func(*llmtest.Exchange){
 		"in a stream": func(x *llmtest.Exchange) {

@@ -28,7 +28,7 @@ type Options struct {
 
 	MaxRetries  int           // retries after a temporary failure; 0: 3; negative: none
 	RetryDelay  time.Duration // before the first retry, then growing; 0: 500 ms
-	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 2 minutes
+	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 5 minutes
 	MaxTime     time.Duration // for one answer, retries and keep-alives included; 0: 10 minutes
 	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See llm.Bounds too
 
@@ -87,7 +87,7 @@ func New(o Options, d Defaults) (*Client, error) {
 func (o *Options) fill() {
 	o.MaxRetries = cmp.Or(o.MaxRetries, 3)
 	o.RetryDelay = cmp.Or(max(o.RetryDelay, 0), 500*time.Millisecond)
-	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 2*time.Minute)
+	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 5*time.Minute) // models may reason, and local ones read, that long without a word
 	o.MaxTime = cmp.Or(max(o.MaxTime, 0), 10*time.Minute)
 	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), 4<<20)
 	o.HTTPClient = httpClient(o.HTTPClient)
