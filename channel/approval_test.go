@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
@@ -148,6 +149,7 @@ func TestDeletionEndsTurn(t *testing.T) {
 	r.wantAnswer(buttons[0].Line, "No such call is waiting")
 	check.Equal(t, "answer to the next question", r.ask("hello"), "Hello.")
 	check.Len(t, "calls", b.Called(), 0)
+	check.Equal(t, "copies of the call in the outbox", storetest.Number(t, r.store, "SELECT count(*) FROM outbox WHERE text <> ''"), 0)
 }
 
 // unattendedConnector is a connector in which no one answers questions.

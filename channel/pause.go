@@ -17,7 +17,9 @@ const everywhere = ""
 func (c *conversation) paused(ctx context.Context) bool {
 	scopes, err := c.hub.o.Store.Pauses().List(ctx)
 	if err != nil {
-		c.log.Warn("read_pause_failed", "error", err)
+		if ctx.Err() == nil {
+			c.log.Warn("read_pause_failed", "error", err)
+		}
 		return false
 	}
 	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.account())

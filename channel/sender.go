@@ -127,7 +127,11 @@ func (s *sender) sendAll(ctx context.Context) error {
 		if piece.Row <= s.last { // queued, and also found in the outbox
 			continue
 		}
-		if err = s.sendOne(ctx, piece); err != nil {
+		if err = s.sendOne(ctx, piece); errors.Is(err, store.ErrNotFound) { // it was deleted, with all of a conversation
+			s.drop(piece.Reply)
+			err = nil
+		}
+		if err != nil {
 			break
 		}
 		s.last = piece.Row

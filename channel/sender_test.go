@@ -13,6 +13,7 @@ import (
 	"cairn/internal/check"
 
 	"cairn/channel"
+	"cairn/privacy"
 )
 
 // Many replies wait behind a slow one, some of them in memory and some only on disk; whatever
@@ -137,3 +138,18 @@ func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 type offline struct{ *connector }
 
 func (offline) Connected() bool { return false }
+
+// What is deleted while it waits to be sent fails nothing.
+func TestPurgeWhileSending(t *testing.T) {
+	r := newRig(t, echo)
+	j := r.captureLog()
+	r.connector.delay = 300 * time.Millisecond
+	r.say("one", true)
+	r.say("two", true)
+	r.connector.until(t, "the first reply", func() bool { return r.connector.opened > 0 })
+	time.Sleep(100 * time.Millisecond)
+	conv := check.Must(r.store.Find(t.Context(), place))(t)
+	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
+	r.waitForReplies()
+	check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
+}

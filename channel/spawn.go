@@ -250,7 +250,7 @@ func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
 		return
 	}
 	open, err := c.records.Tasks().Open(ctx)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		c.log.Warn("read_tasks_failed", "error", err)
 	}
 	for _, t := range open {

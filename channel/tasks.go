@@ -69,7 +69,7 @@ func (c *conversation) taskEnded(ctx context.Context) bool {
 		}
 		err = c.hub.endTask(ctx, c.records, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		c.log.Warn("end_task_failed", "error", err)
 	}
 	return true

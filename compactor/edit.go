@@ -45,7 +45,9 @@ func (c *Compactor) reread(ctx context.Context) bool {
 	}
 	head, first, err := c.o.Records.Head(ctx)
 	if err != nil {
-		c.o.Log.Warn("read_edits_failed", "error", err)
+		if ctx.Err() == nil {
+			c.o.Log.Warn("read_edits_failed", "error", err)
+		}
 		return false
 	}
 	c.h.setFirst(first)

@@ -150,12 +150,12 @@ var invariants = []string{
 	`SELECT ` + name + `conversation), printf('%s counts as a member, and has said nothing', name) FROM members
 			WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages) GROUP BY conversation, name`,
 	// the stack
-	`SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM compactions c
-			WHERE c.state = 'applied' AND (
-				EXISTS (SELECT 1 FROM messages m JOIN messages f ON f.id = c.conversation << 32 | c.from_seq
-					WHERE m.id BETWEEN c.conversation << 32 | f.turn AND f.id - 1 AND m.deleted_at IS NULL)
-				OR EXISTS (SELECT 1 FROM messages m JOIN messages t ON t.id = c.conversation << 32 | c.to_seq
-					WHERE m.id BETWEEN t.id + 1 AND c.conversation << 32 | 4294967295 AND m.turn = t.turn AND m.deleted_at IS NULL))`,
+	`SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM (
+			SELECT k.*, (SELECT turn FROM messages WHERE id BETWEEN k.conversation << 32 | from_seq AND k.conversation << 32 | to_seq AND deleted_at IS NULL ORDER BY id LIMIT 1) AS first,
+				(SELECT turn FROM messages WHERE id BETWEEN k.conversation << 32 | from_seq AND k.conversation << 32 | to_seq AND deleted_at IS NULL ORDER BY id DESC LIMIT 1) AS last
+			FROM compactions k WHERE state = 'applied') c
+			WHERE EXISTS (SELECT 1 FROM messages m WHERE m.id BETWEEN c.conversation << 32 | c.first AND c.conversation << 32 | c.from_seq - 1 AND m.deleted_at IS NULL)
+				OR EXISTS (SELECT 1 FROM messages m WHERE m.id BETWEEN c.conversation << 32 | c.to_seq + 1 AND c.conversation << 32 | 4294967295 AND m.turn = c.last AND m.deleted_at IS NULL)`,
 	`SELECT ` + name + `c.conversation), printf('summary %d says that it holds %d messages and holds %d', c.id, c.messages, n) FROM (
 			SELECT *, (SELECT count(*) FROM messages m WHERE m.id BETWEEN x.conversation << 32 | x.from_seq AND x.conversation << 32 | x.to_seq AND m.deleted_at IS NULL) AS n
 			FROM compactions x WHERE state = 'applied') c WHERE c.messages <> n`,

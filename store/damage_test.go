@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/compactor/summarize"
@@ -168,5 +169,26 @@ func TestLostRowsAreDetected(t *testing.T) {
 			overwrite(t, store.File(dir), int64(at), before[at:at+4096])
 			wantDamaged(t, dir)
 		})
+	}
+}
+
+// A deleted message is in no turn: doctor must not take a summary that begins with it for one that cuts a turn.
+func TestCheckOfCutTurns(t *testing.T) {
+	for _, deleted := range []bool{true, false} {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Asking(1, "one"), storetest.Said(2, "of the same turn"))
+		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+		storetest.Deliver(t, c, storetest.Said(3, "three"), storetest.Said(4, "four"))
+		if deleted {
+			storetest.Remove(t, c, 2)
+		}
+		for _, sp := range [][2]int64{{1, 1}, {2, 3}} {
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, sp[0], sp[1]))
+		}
+		found := check.Must(c.Store().Upkeep().Check(ctx))(t)
+		check.Equal(t, "reported", strings.Contains(fmt.Sprint(found), "cuts a turn"), !deleted)
+		if deleted {
+			check.Len(t, "findings", found, 0)
+		}
 	}
 }

@@ -68,10 +68,11 @@ func (out Outbox) Sending(ctx context.Context, row int64) error {
 	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, out.c.id)
 }
 
-// Sent records that a piece has arrived, and its platform ID. ErrNotFound: there is no such
-// piece, or it was sent or dropped before.
+// Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has
+// it, and no deletion would find a notice that repeats a message. ErrNotFound: there is no such piece,
+// or it was sent or dropped before.
 func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
-	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sent', text = '', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
 		platformID, Now(), row, out.c.id)
 }
 
@@ -95,10 +96,10 @@ func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
 	})
 }
 
-// Drop removes a piece that can never be sent from the outbox, and keeps the reason. ErrNotFound:
-// there is no such piece, or it was sent or dropped before.
+// Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its
+// text. ErrNotFound: there is no such piece, or it was sent or dropped before.
 func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
-	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', text = '', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
 		why, Now(), row, out.c.id)
 }
 

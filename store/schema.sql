@@ -242,7 +242,7 @@ CREATE TABLE outbox (
   part         INTEGER NOT NULL,                  -- from 0
   parts        INTEGER NOT NULL,
   answers      TEXT NOT NULL,                     -- JSON list of the platform ids of the messages it answers
-  text         TEXT NOT NULL,
+  text         TEXT NOT NULL,                     -- '' once sent or dropped
   failure      INTEGER NOT NULL,                  -- a plain sentence about a failure, not the assistant's words
   state        TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sending', 'sent', 'dropped')),
   platform_id  TEXT NOT NULL DEFAULT '',          -- once sent
