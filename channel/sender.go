@@ -163,7 +163,7 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
 			return err
 		}
 	}
-	id, err := w.Send(ctx, piece)
+	id, err := deliver(ctx, w, piece)
 	if err == nil {
 		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, id)
 	} else {
@@ -176,6 +176,11 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
 		s.drop(piece.Reply)
 	}
 	return nil
+}
+
+func deliver(ctx context.Context, w Writer, piece store.Piece) (id string, err error) {
+	defer recoverConnector(&err)
+	return w.Send(ctx, piece)
 }
 
 func (s *sender) idle() bool {
