@@ -189,12 +189,17 @@ func (s *sender) handOver(ctx context.Context, piece store.Piece) error {
 			return err
 		}
 	}
-	id, err := w.Send(ctx, piece)
+	id, err := deliver(ctx, w, piece)
 	if err != nil {
 		return s.failed(ctx, piece, err)
 	}
 	s.sent, s.sentID = piece.Row, id
 	return nil
+}
+
+func deliver(ctx context.Context, w Writer, piece store.Piece) (id string, err error) {
+	defer recoverConnector(&err)
+	return w.Send(ctx, piece)
 }
 
 func (s *sender) idle() bool {

@@ -134,6 +134,27 @@ func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 	})
 }
 
+// Otherwise the bot would stop, and again after each start.
+func TestPanicOfConnectorRejectsPiece(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		r.connector.note(func() {
+			r.connector.rejects = func(p channel.Piece) bool {
+				if p.Text == "answer 1" {
+					panic("send")
+				}
+				return false
+			}
+		})
+		r.say("hello", true)
+		check.NoError(t, r.hub.Idle(t.Context(), place))
+		check.Len(t, "sent", r.connector.texts(), 1)
+		check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
+		check.Equal(t, "dropped pieces", r.hub.Stats().Dropped, 1)
+		r.stop()
+	})
+}
+
 // offline is a connector that reports that it has no connection.
 type offline struct{ *connector }
 

@@ -72,7 +72,7 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.T
 	}
 	name := p.conversation(c.ID)
 	_, open := d.gaps.Load(name)
-	horizon := idAt(time.Now().Add(-d.o.CatchUp))
+	horizon := d.horizon()
 	if j := idAt(joined); newer(j, horizon) {
 		horizon = j
 	}
@@ -109,6 +109,9 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 }
 
 func (d *Discord) catchUp(ctx context.Context, name, after string) {
-	after = cmp.Or(after, idAt(time.Now().Add(-d.o.CatchUp)))
+	after = cmp.Or(after, d.horizon())
 	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
 }
+
+// horizon returns the id after which unknown channels are read.
+func (d *Discord) horizon() string { return idAt(time.Now().Add(-d.o.CatchUp)) }

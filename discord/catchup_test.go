@@ -31,6 +31,17 @@ func TestAFreshBotReadsNoOldMessages(t *testing.T) {
 	check.Len(t, "answers", r.sent(r.square), 0)
 }
 
+// TestTheMessageThatAddsTheBotToAThreadIsAnswered: Discord does not send it to a bot that is not there yet.
+func TestTheMessageThatAddsTheBotToAThreadIsAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	thread := r.Thread(r.square, r.ann.ID, "in private").ID
+	r.Drop(1)
+	m := r.ask(thread, "join us")
+	r.Dispatch("THREAD_CREATE", map[string]any{"id": thread, "type": 12, "guild_id": r.guild.ID, "parent_id": r.square, "name": "in private", "last_message_id": m.ID})
+	check.EqualAll(t, "answers", r.answers(thread, 1), []string{"echo: join us"})
+}
+
 func TestTheVeryFirstMessageMayFallBetweenTwoSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()

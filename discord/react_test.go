@@ -122,7 +122,7 @@ func TestAMarkOnAMessageThatIsGone(t *testing.T) {
 
 func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
+	r := newRig(t, discordtest.Options{}).start().registered()
 	direct := r.Direct(r.ann.ID).ID
 	r.Say(direct, r.ann.ID, "I moved to Turin in May.")
 	r.answers(direct, 1)

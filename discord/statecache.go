@@ -169,7 +169,7 @@ func (s *stateCache) renameGuild(g guildData) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if cached, known := s.guilds[g.ID]; known {
-		cached.Name, cached.Owner = g.Name, g.OwnerID
+		cached.Name, cached.Owner = cmp.Or(g.Name, cached.Name), cmp.Or(g.OwnerID, cached.Owner)
 		s.guilds[g.ID] = cached
 	}
 }

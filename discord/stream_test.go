@@ -106,27 +106,6 @@ func TestAStreamedMessageThatSomebodyDeletesIsPostedAnew(t *testing.T) {
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == text })
 }
 
-func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
-	t.Parallel()
-	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{}, quick).start()
-			w := r.connector.Reply(r.place(r.square), nil)
-			w.Show(wordsOf(400))
-			r.shows(r.square, wordsOf(400))
-			r.Delete(r.square, r.sent(r.square)[0].ID)
-			if shown {
-				edits := len(r.Requests("PATCH /channels/*/messages/*"))
-				w.Show("Well, " + wordsOf(400))
-				r.until("an edit", func() bool { return len(r.Requests("PATCH /channels/*/messages/*")) > edits })
-			}
-			r.sendAll(w, "So, "+wordsOf(500))
-			r.shows(r.square, "So, "+wordsOf(500))
-		})
-	}
-}
-
 // wordsOf makes a text of so many words.
 func wordsOf(n int) string {
 	var all []string

@@ -65,17 +65,18 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
-		w.piece(piece.Part).id = "" // it was deleted or its thread archived, so a new message may succeed
+		// It was deleted or its thread archived, so a new message may succeed.
 	}
-	// The new message comes last, so later parts of the reply are posted anew, too.
-	w.deleteStreamed(ctx, piece.Part+1)
-	w.pieces = w.pieces[:min(piece.Part+1, len(w.pieces))]
 	p := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
 	p.Components = w.d.buttons(channel.Buttons(piece))
 	made, err := w.d.create(ctx, w.channel, p, false)
 	if err != nil {
 		return "", err
 	}
+	// What was streamed of this part and of later ones is above the new message, so it goes.
+	w.piece(piece.Part).unsure = false // existing has looked
+	w.deleteStreamed(ctx, piece.Part)
+	w.pieces = w.pieces[:min(piece.Part, len(w.pieces))]
 	return w.ensureText(ctx, made, piece.Text)
 }
 

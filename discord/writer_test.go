@@ -100,3 +100,48 @@ func TestStreamedPiecesTooManyGoBeforeTheReplyCountsAsSent(t *testing.T) {
 		check.Equal(t, "messages", strings.Join(r.contents(r.square), "|"), "Short.|older messages were summarized")
 	})
 }
+
+func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
+	t.Parallel()
+	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}, quick).start()
+			w := r.connector.Reply(r.place(r.square), nil)
+			w.Show(wordsOf(400))
+			r.shows(r.square, wordsOf(400))
+			r.Delete(r.square, r.sent(r.square)[0].ID)
+			if shown {
+				edits := len(r.Requests("PATCH /channels/*/messages/*"))
+				w.Show("Well, " + wordsOf(400))
+				r.until("an edit", func() bool { return len(r.Requests("PATCH /channels/*/messages/*")) > edits })
+			}
+			r.sendAll(w, "So, "+wordsOf(500))
+			r.shows(r.square, "So, "+wordsOf(500))
+		})
+	}
+}
+
+func TestAReplyThatDidNotComeWhileItGrewIsSentOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
+	m := r.Say(r.square, r.ann.ID, "question")
+	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 502})
+	w := r.connector.Reply(r.place(r.square), []string{m.ID})
+	w.Show("hello")
+	r.until("it is tried", func() bool { return len(r.Requests("POST /channels/"+r.square+"/messages")) > 0 })
+	r.sendAll(w, "hello", m.ID)
+	check.EqualAll(t, "messages", r.contents(r.square), []string{"hello"})
+}
+
+func TestAReplyWhoseThreadIsArchivedWhileItGrowsIsThereOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
+	thread := r.Thread(r.square, r.ann.ID, "plans").ID
+	w := r.connector.Reply(r.place(r.square)+"/"+thread, nil)
+	w.Show(wordsOf(400))
+	r.shows(thread, wordsOf(400))
+	r.Archive(thread, false)
+	r.sendAll(w, wordsOf(500))
+	r.shows(thread, wordsOf(500))
+}

@@ -18,8 +18,6 @@ type answerer interface {
 	answer(ctx context.Context, c command, a channel.Answer) error
 	// replace replaces the answer that was sent.
 	replace(ctx context.Context, c command, a channel.Answer) error
-	// refuse sends a refusal, if it can be shown to the sender only.
-	refuse(ctx context.Context, text string)
 }
 
 // webhookAnswerer answers over a response_url. Only the sender sees the answer, unless it is
@@ -44,14 +42,6 @@ func (p *webhookAnswerer) answer(ctx context.Context, c command, a channel.Answe
 func (p *webhookAnswerer) replace(ctx context.Context, c command, a channel.Answer) error {
 	p.replaces = true
 	return p.answer(ctx, c, a)
-}
-
-// refuse sends a refusal that only the sender sees.
-func (p *webhookAnswerer) refuse(ctx context.Context, text string) {
-	p.public = false
-	if err := p.respond(ctx, &slackgo.WebhookMessage{Text: text}); err != nil && ctx.Err() == nil {
-		p.s.log.Debug("refusal_answer_failed", "error", err)
-	}
 }
 
 // respond posts to the response_url, which Slack accepts only a few times. A message may have
@@ -135,9 +125,6 @@ func (o *messageAnswerer) replace(ctx context.Context, c command, a channel.Answ
 		return err
 	})
 }
-
-// refuse does nothing: everyone would see the refusal.
-func (o *messageAnswerer) refuse(context.Context, string) {}
 
 func (o *messageAnswerer) messageOptions(c command, a channel.Answer) []slackgo.MsgOption {
 	text, all := blocks(c, a)

@@ -149,8 +149,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 	}
-	if refused {
-		to.refuse(limited, answer.Text)
+	if _, written := to.(*messageAnswerer); written && refused { // as for other messages
 		return
 	}
 	if err := to.answer(limited, c, answer); err != nil {
