@@ -214,7 +214,7 @@ type recalled struct {
 func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	if strings.TrimSpace(q.Get("q")) == "" || q.Get("conversation") == "" {
-		return problem(http.StatusBadRequest, "Name a question and a conversation: /api/recall?q=hotel&conversation=terminal:garden.")
+		return problem(http.StatusBadRequest, "Name a question and a conversation.")
 	}
 	limit, _, err := page(r)
 	if err != nil {
