@@ -33,7 +33,7 @@ var failures = []struct {
 	{"a broken gateway", refusedBy(502, "<html><h1>502 Bad Gateway</h1></html>"), KindOverloaded, "server has trouble", "status page"},
 	{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: errLate}, KindUnreachable, "took too long", "smaller model"},
 	{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
-	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "cannot reach the model", "closed the connection"},
+	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "answer was incomplete", "closed the connection"},
 	{"a filtered answer", Located(&Error{Kind: KindFiltered, Message: "the answer has no text"}, Where{Model: "test-model", Address: "http://there.test/v1"}), KindFiltered, "filter of the model's provider", "change the content filter"},
 	{"a wrong key", refusedBy(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`), KindAuth, "refuses my key, so I cannot answer. Your message is saved; the bot's operator must check TEST_KEY.", "check TEST_KEY"},
 	{"no key", Located(refusedBy(401, `{"error":{"message":"You didn't provide an API key."}}`), Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", NoKey: true}), KindAuth, "wants a key and I have none, so I cannot answer. Your message is saved; the bot's operator must set TEST_KEY.", "set TEST_KEY"},
