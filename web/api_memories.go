@@ -115,9 +115,15 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 	}
 	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
 	saved, err := memory.Of(c).Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
+	wrong, badDraft := errors.AsType[*memory.ContentError](err)
+	out, optedOut := errors.AsType[*memory.OptedOutError](err)
 	switch {
+	case badDraft:
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", wrong)
+	case optedOut:
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", out)
 	case err != nil:
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
+		return err
 	case saved.Unwanted:
 		return problem(http.StatusConflict, "People had this forgotten, as memory %d, and it is not brought back.", saved.ID)
 	}
