@@ -78,8 +78,8 @@ var causes = []cause{
 	},
 	{
 		ofKind(KindTruncated), "the model's answer broke off",
-		always("I cannot reach the model right now. " + messageKept + "ask again in a minute."),
-		always("the server closed the connection before the end of the answer: look at its log, and at proxies before it"),
+		always("The model's answer was incomplete. " + messageKept + "ask again in a minute."),
+		always("the server closed the connection before the end of the answer, or sent one that cannot be read: look at its log, and at proxies before it"),
 	},
 	{
 		ofKind(KindFiltered), "the provider's filter withheld the answer",

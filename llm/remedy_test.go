@@ -33,7 +33,7 @@ var failures = []struct {
 	{"a broken gateway", refusedBy(502, "<html><h1>502 Bad Gateway</h1></html>"), KindOverloaded, "server has problems", "status page"},
 	{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: errLate}, KindUnreachable, "took too long", "smaller model"},
 	{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
-	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "cannot reach the model", "closed the connection"},
+	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "answer was incomplete", "closed the connection"},
 	{"a filtered answer", Located(&Error{Kind: KindFiltered, Message: "the answer has no text"}, Where{Model: "test-model", Address: "http://there.test/v1"}), KindFiltered, "provider's filter", "change the content filter"},
 	{"OpenRouter: moderation", refusedBy(403, `{"error":{"message":"Your chosen model requires moderation and your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"x"}}}`), KindFiltered, "provider's filter", "change the content filter"},
 	{"Azure: content filter", refusedBy(400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`), KindFiltered, "provider's filter", "change the content filter"},

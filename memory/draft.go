@@ -227,8 +227,8 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 	}
 	if i < 0 {
 		const most = 20
-		return fmt.Errorf("about is %q, who does not speak here: name one of %s, or leave it out",
-			d.About, strings.Join(speakers[:min(len(speakers), most)], ", "))
+		return &ContentError{fmt.Errorf("about is %q, who does not speak here: name one of %s, or leave it out",
+			d.About, strings.Join(speakers[:min(len(speakers), most)], ", "))}
 	}
 	d.About, d.aboutID = speakers[i], ids[i]
 	return nil

@@ -83,7 +83,7 @@ func (am AllMemories) Edit(ctx context.Context, id int64, content string) error 
 	})
 }
 
-// ContentError says what is wrong with the text of a memory, in words for its author.
+// ContentError says what is wrong with a memory, in words for its author.
 type ContentError struct{ error }
 
 // ErrSaid means that another memory says the same.

@@ -39,7 +39,7 @@ type Place struct {
 	Version int64     // raised by every change of its head
 }
 
-// Places returns a page of the conversations whose name or label contains some words, newest
+// Places returns a page of the conversations in use whose name or label contains some words, newest
 // message first, and how many there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
@@ -53,7 +53,7 @@ func (s *Store) Places(ctx context.Context, words string, limit, offset int) (pa
 		return err
 	}, `SELECT name, label, next_seq, version, (SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
 		ORDER BY m.id DESC LIMIT 1) AS last, count(*) OVER () FROM conversations c
-		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
+		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
 	return page, total, err
 }
 

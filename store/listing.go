@@ -18,8 +18,12 @@ type Listed struct {
 	Last     time.Time `json:"last,omitzero"`  // time of the newest of them; zero: there are none
 }
 
-// Listing returns the conversations that have messages, waiting ones included, or memories, the one
-// with the newest message first. Of a purged conversation the name is kept; it is not listed.
+// inUse is true for a conversation c that has messages, waiting ones included, or memories. Of a
+// purged one the name is kept, and it is not listed.
+const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL)
+	OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id) OR EXISTS (SELECT 1 FROM memories WHERE conversation = c.id))`
+
+// Listing returns the conversations that are in use, the one with the newest message first.
 func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
 		var last int64
@@ -28,8 +32,7 @@ func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 		return err
 	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
-		GROUP BY c.id HAVING count(m.id) > 0 OR c.id IN (SELECT conversation FROM inbox) OR c.id IN (SELECT conversation FROM memories)
-		ORDER BY 4 DESC, c.name`)
+		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
 	if err != nil {
 		return nil, fmt.Errorf("list conversations: %w", err)
 	}

@@ -34,6 +34,9 @@ func TestListingShowsPlaceNames(t *testing.T) {
 	}
 	check.NoError(t, privacy.Of(c).Purge(ctx))
 	check.Len(t, "conversations after the only one was deleted", check.Must(s.Listing(ctx))(t), 0)
+	if page, total, err := s.Places(ctx, "", 10, 0); err != nil || len(page)+total > 0 {
+		t.Errorf("places after the only one was deleted: %+v, %d, %v", page, total, err)
+	}
 	check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: "6", AuthorID: "1", Author: "Ada", Text: "hello"}))(t)
 	check.Equal(t, "name of a deleted conversation", name(), "")
 }

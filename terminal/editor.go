@@ -194,11 +194,11 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 	if line.command == "stop" || line.command == "pause" {
 		e.waiting.Store(0) // a stopped turn may produce no reply
 	}
-	err = e.write(e.wrap(printable(answer.String())) + "\n")
+	err = e.write(answerRows(printable(answer.String()), e.width()) + "\n")
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {
 			if text := answer.Then(ctx); ctx.Err() == nil {
-				_ = e.write(e.wrap(printable(text)) + "\n")
+				_ = e.write(answerRows(printable(text), e.width()) + "\n")
 			}
 		})
 	}

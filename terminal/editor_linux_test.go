@@ -169,7 +169,7 @@ func TestEditorKeys(t *testing.T) {
 		k.shows(t, "hello\r", "Seventeen harbour lanterns illuminate\nwindswept promontories.")
 		k.connector.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
 		k.screen.wait(t, "Seventeen harbour lanterns are\nextinguished")
-		k.shows(t, "/context\r", "0 head, 70 messages, 1000 reserved for\nthe reply")
+		k.shows(t, "/context\r", "\n          0 head, 70 messages, 1000\n          reserved for the reply")
 	})
 	t.Run("Home, End and Delete do what they say, whatever the terminal sends for them", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))

@@ -115,9 +115,15 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 	}
 	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
 	saved, err := memory.Of(c).Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
+	wrong, badDraft := errors.AsType[*memory.ContentError](err)
+	out, optedOut := errors.AsType[*memory.OptedOutError](err)
 	switch {
+	case badDraft:
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", wrong)
+	case optedOut:
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", out)
 	case err != nil:
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
+		return err
 	case saved.Unwanted:
 		return problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
 	}
@@ -214,7 +220,7 @@ type recalled struct {
 func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	if strings.TrimSpace(q.Get("q")) == "" || q.Get("conversation") == "" {
-		return problem(http.StatusBadRequest, "Name a question and a conversation: /api/recall?q=hotel&conversation=terminal:garden.")
+		return problem(http.StatusBadRequest, "Name a question and a conversation.")
 	}
 	limit, _, err := page(r)
 	if err != nil {

@@ -92,6 +92,7 @@ func TestMCPReadTools(t *testing.T) {
 		want      string
 	}{
 		{"recall", map[string]any{"conversation": "terminal:nowhere", "query": "x"}, "There is no conversation"},
+		{"recall", map[string]any{"conversation": here, "query": " "}, "Name a question and a conversation."},
 		{"memory_show", map[string]any{"id": 9999}, "no memory 9999; memory_list lists them"},
 		{"expand", map[string]any{"conversation": here, "summary": 9999}, "no summary 9999 in " + here + "; summaries lists them"},
 		{"memory_list", map[string]any{"limit": 0}, "limit"},
@@ -103,7 +104,7 @@ func TestMCPReadTools(t *testing.T) {
 		{"memory_save", map[string]any{"conversation": here, "content": "I own this bot"}, "memory_save"}, // it only reads
 	}
 	for _, c := range refused {
-		if text, failed := called(t, s, c.tool, c.arguments); !failed || !strings.Contains(text, c.want) || strings.Contains(text, "GET ") {
+		if text, failed := called(t, s, c.tool, c.arguments); !failed || !strings.Contains(text, c.want) || strings.Contains(text, "GET ") || strings.Contains(text, "/api/") {
 			t.Errorf("%s %v: got %.300s", c.tool, c.arguments, text)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/store"
 )
 
 // frameText is on every page.
@@ -94,4 +95,15 @@ func TestBodyThatIsNotExpectedIsRefused(t *testing.T) {
 	resp := r.request("POST", at(garden, "/undo"), "x", "Content-Type: application/x-www-form-urlencoded")
 	check.Equal(t, "status of undo", resp.StatusCode, 400)
 	check.Contains(t, "problem", string(must(io.ReadAll(resp.Body))), "takes no body")
+}
+
+func TestRefusingDatabaseIsNoMistakeOfTheClient(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk("terminal:garden", 1)
+	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error {
+		return check.ErrorOf(tx.Exec("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END"))
+	}))
+	const one = `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`
+	check.Lacks(t, "problem", r.do(500, nil, "POST", "/api/memories", one), "secret")
+	r.do(422, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "about": "Zoe"}`)
 }

@@ -60,6 +60,9 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if err := a.load(); err != nil {
 		return err
 	}
+	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
+		return err
+	}
 	served, err := a.openWeb()
 	if err != nil {
 		return err

@@ -34,6 +34,7 @@ func TestUsage(t *testing.T) {
 		{"an argument too many", []string{"chat", "hello"}, exitUsage, "`cairn chat --help` tells more"},
 		{"an argument too few", []string{"import"}, exitUsage, "`cairn import --help` tells more"},
 		{"a channel without a name", []string{"chat", "--channel", " "}, exitUsage, "the name of the channel is empty"},
+		{"a channel of Discord", []string{"chat", "--channel", "discord:1/2"}, exitUsage, "--channel discord:1/2: only channels of the terminal can be used here; name one without a prefix"},
 		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn and error"},
 		{"a settings file that is not there", []string{"chat", "--config", "none.toml"}, exitUsage, "none.toml"},
 		{"a settings file that is wrong", []string{"chat", "--config", "broken.toml"}, exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},

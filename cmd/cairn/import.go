@@ -55,12 +55,9 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err := a.load(); err != nil {
 		return err
 	}
-	conversation, err := conversationName(name)
+	conversation, err := terminalChannel(name)
 	if err != nil {
 		return err
-	}
-	if full, err := terminal.Conversation(name); err != nil || full != conversation {
-		return usage(fmt.Errorf("--channel %s: messages are imported into channels of the terminal; name one without a prefix, e.g. garden", name))
 	}
 	total, err := checkRecords(files)
 	if err != nil {

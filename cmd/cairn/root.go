@@ -211,6 +211,18 @@ func listNames(known []string) string {
 	return "there are " + strings.Join(known, ", ")
 }
 
+// terminalChannel returns the full name of a channel of the terminal.
+func terminalChannel(name string) (string, error) {
+	conversation, err := conversationName(name)
+	if err != nil {
+		return "", err
+	}
+	if full, err := terminal.Conversation(name); err != nil || full != conversation {
+		return "", usage(fmt.Errorf("--channel %s: only channels of the terminal can be used here; name one without a prefix, e.g. garden", name))
+	}
+	return conversation, nil
+}
+
 // conversationName returns the full name of a channel; a name without a connector belongs to the
 // terminal.
 func conversationName(name string) (string, error) {

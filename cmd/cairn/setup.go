@@ -93,7 +93,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return err
 	}
 	if s.ask != nil {
-		s.say("A model, a place to talk, and the bot runs. Ctrl-C leaves; nothing is written before all is checked.")
+		s.say("A model, a place to talk, and the bot runs.\nCtrl-C leaves; nothing is written before all is checked.")
 	}
 	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform} {
 		if err := step(ctx); err != nil {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -54,8 +56,22 @@ func TestSetupForDiscord(t *testing.T) {
 	eventually(t, "it has answered", s.shown, func() bool { return len(d.Sent(square)) > 0 && d.Sent(square)[0].Content == "Here I am." })
 	code, text := s.stop(syscall.SIGINT)
 	check.Equal(t, "exit code", code, 130)
+	checkWidth(t, text)
 	p.written(text, map[string]string{"model-key": keyOfModel, "discord-token": token})
 	check.Contains(t, "docs/discord.md", read(t, checkout+"/docs/discord.md"), discord.InviteURL("APPLICATION_ID")+"\n")
+}
+
+// checkWidth checks that the instructions fit a terminal of 80 columns, which would cut words. Errors
+// and links need not.
+func checkWidth(t *testing.T, text string) {
+	t.Helper()
+	before, _, _ := strings.Cut(text, "Written: ")
+	for line := range strings.Lines(before) {
+		free := strings.HasPrefix(line, "✗ ") || strings.HasPrefix(line, "what to do: ") || strings.HasPrefix(line, "  https://") || strings.Contains(line, "/oauth2/")
+		if !free && utf8.RuneCountInString(strings.TrimRight(line, "\r\n")) > 80 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
 }
 
 // discordOf returns the connector with a token.
@@ -78,6 +94,7 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	s.answer("Press Enter when it is on", "without")
 	s.until("Start the bot with `cairn run`")
 	_ = s.cmd.Wait()
+	checkWidth(t, s.shown())
 	check.Contains(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "message_content = false")
 }
 
@@ -107,6 +124,7 @@ func TestSetupForSlack(t *testing.T) {
 	eventually(t, "it has answered", s.shown, func() bool { return len(w.Posted()) > 0 })
 	code, text := s.stop(syscall.SIGTERM)
 	check.Equal(t, "exit code", code, 143)
+	checkWidth(t, text)
 	p.written(text, map[string]string{"slack-bot-token": slacktest.BotToken, "slack-app-token": slacktest.AppToken})
 	kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.2*")))(t)
 	check.Len(t, "previous settings", kept, 1)

@@ -37,7 +37,7 @@ func (s *setup) choosePlatform(ctx context.Context) (err error) {
 
 func (s *setup) setUpDiscord(ctx context.Context) error {
 	if s.discordToken.flag == "" && s.ask != nil {
-		s.say("\n1. On https://discord.com/developers/applications press New Application and name your bot.\n" +
+		s.say("\n1. On https://discord.com/developers/applications press New Application\n   and name your bot.\n" +
 			"2. Under Bot press Reset Token, and copy the token.")
 	}
 	var token string
@@ -85,7 +85,7 @@ func (s *setup) awaitContentIntent(ctx context.Context, token string, app discor
 			return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 		}
 		s.say("✗ %v", discord.ErrContentIntent)
-		answer, err := s.ask.line(ctx, "Press Enter when it is on; or write without, then the bot reads only messages addressed to it: ")
+		answer, err := s.ask.line(ctx, "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: ")
 		if err != nil {
 			return app, err
 		}
@@ -125,7 +125,7 @@ func (s *setup) invite(ctx context.Context, token string, app discord.Applicatio
 func (s *setup) setUpSlack(ctx context.Context) error {
 	if s.slackBot.flag == "" && s.ask != nil {
 		s.say("\n1. Create the app with this link: choose the workspace and confirm.\n\n  %s\n\n"+
-			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot User OAuth Token.", slack.CreateURL())
+			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot\n   User OAuth Token.", slack.CreateURL())
 	}
 	var bot, app, name, workspace string
 	err := s.retry(ctx, func(ctx context.Context) (err error) {
@@ -142,7 +142,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 	}
 	s.say("✓ The token is good: the app is %s in the workspace %s.", name, workspace)
 	if s.slackApp.flag == "" && s.ask != nil {
-		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes, add connections:write, and copy the token.")
+		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes,\n   add connections:write, and copy the token.")
 	}
 	err = s.retry(ctx, func(ctx context.Context) (err error) {
 		if app, err = s.secret(ctx, s.slackApp, "The token xapp-… (hidden): "); err != nil {

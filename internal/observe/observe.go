@@ -147,27 +147,22 @@ func (s *Step) End() {
 
 // Attr returns the text of an attribute; "" if the step has none with that key.
 func (s *Step) Attr(key string) string {
-	if v := s.value(key); v.Kind() == slog.KindString {
-		return v.String()
+	for _, a := range s.Attrs {
+		if a.Key == key {
+			return a.Value.String()
+		}
 	}
 	return ""
 }
 
-// Number returns an attribute that is a number; 0 if the step has none with that key.
-func (s *Step) Number(key string) int64 {
-	if v := s.value(key); v.Kind() == slog.KindInt64 {
-		return v.Int64()
-	}
-	return 0
-}
-
-func (s *Step) value(key string) (v slog.Value) {
+// Number returns an attribute that is a whole number; 0 if the step has none with that key.
+func (s *Step) Number(key string) (n int64) {
 	for _, a := range s.Attrs {
 		if a.Key == key {
-			return a.Value
+			n, _ = a.Value.Any().(int64)
 		}
 	}
-	return v
+	return n
 }
 
 // All is an observer that notifies several.
