@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -132,6 +133,7 @@ func TestCacheRules(t *testing.T) {
 // The real engine's requests are priced, so that a layout in which each request extends
 // the one before is seen to be cheaper.
 func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
+	check.SkipUnderRace(t)
 	tools, err := toolsOf(t.Context())
 	must(t, err)
 	rule := promptcache.Rule{Kind: promptcache.Breakpoints, TTL: cacheTTL}

@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"cairn/internal/chart"
+	"cairn/internal/check"
 )
 
 func TestPicture(t *testing.T) {
+	check.SkipUnderRace(t)
 	d := drawing{turns: 60, window: 16_000}
 	picture, err := d.draw(t.Context(), screenOf(io.Discard, io.Discard))
 	must(t, err)

@@ -18,9 +18,9 @@ import (
 // program is cairn, built into a folder that also contains its settings.
 type program struct{ dir string }
 
-// compileCairn builds cairn as file. The tests build it once for all.
+// compileCairn builds cairn as file, linked like a release. The tests build it once for all.
 var compileCairn = func(ctx context.Context, file string) error {
-	if said, err := exec.CommandContext(ctx, "go", "build", "-o", file, "cairn/cmd/cairn").CombinedOutput(); err != nil {
+	if said, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", file, "cairn/cmd/cairn").CombinedOutput(); err != nil {
 		return fmt.Errorf("build cairn: %w\n%s", err, said)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/memory"
 	"cairn/simulate"
 	"cairn/words"
@@ -19,6 +20,7 @@ import (
 // Our own conversations hold recall where it is: what gets worse shows here. The
 // floors are two questions below what is measured.
 func TestRecallOfOurOwnConversations(t *testing.T) {
+	check.SkipUnderRace(t)
 	all, err := readRecordings("testdata")
 	must(t, err)
 	var out, progress bytes.Buffer
@@ -40,6 +42,7 @@ func TestRecallOfOurOwnConversations(t *testing.T) {
 // Where words are cut by pairs of characters recall is at least as good as BM25 over these
 // pairs alone.
 func TestRecallOfPairsOfCharacters(t *testing.T) {
+	check.SkipUnderRace(t)
 	all, err := readRecordings("testdata/pairs")
 	must(t, err)
 	own, err := readRecordings("testdata")
@@ -95,6 +98,7 @@ func byPairs(r recording, question string) (found []memory.Found) {
 }
 
 func TestRecallTellsAMissedTarget(t *testing.T) {
+	check.SkipUnderRace(t)
 	dir := leaveRecordings(t, map[string]string{
 		"a.jsonl":    `{"id":"1","time":"2026-01-02T10:00:00Z","author":"Ann","text":"I moved to Turin"}`,
 		"a.qa.jsonl": `{"question":"Where did Ann move?","evidence":["1"],"category":4}` + "\n" + `{"question":"Why?","evidence":["1"],"category":4}`,

@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/simulate"
@@ -19,6 +20,7 @@ import (
 // TestRetentionFloor holds what is kept of invented conversations in English, German
 // and Japanese, without a model, in a window that each outgrows several times.
 func TestRetentionFloor(t *testing.T) {
+	check.SkipUnderRace(t)
 	all, err := readRecordings("testdata")
 	must(t, err)
 	window := frameOf(t) + 1700
@@ -114,6 +116,7 @@ func TestASlidingWindowHoldsTheNewestLines(t *testing.T) {
 }
 
 func TestRetentionTellsWhatItMissed(t *testing.T) {
+	check.SkipUnderRace(t)
 	var said, asked strings.Builder
 	for i := range 200 {
 		line, err := json.Marshal(map[string]any{

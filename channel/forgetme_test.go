@@ -127,6 +127,7 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 		check.Must(c.Inbox().DeliverAll(t.Context(), page))(t)
 		check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1<<30, time.Time{}))(t)
 	}
+	began := time.Now()
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
 	check.NoError(t, err)
 	var slowest time.Duration
@@ -142,10 +143,11 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 	if answer.Then != nil {
 		done = answer.Then(t.Context())
 	}
+	took := time.Since(began)
 	check.HasPrefix(t, "answer", done, "Deleted: 3000 messages")
-	t.Logf("the slowest delivery meanwhile took %v", slowest)
-	if slowest > 2*time.Second {
-		t.Errorf("a delivery took %v, want less than 2s", slowest)
+	t.Logf("the slowest delivery took %v, the deletion %v", slowest, took)
+	if slowest > 2*time.Second && slowest > took/3 { // on a busy machine both take longer
+		t.Errorf("a delivery took %v of the %v of the deletion", slowest, took)
 	}
 	all := strings.Join(r.transcript(), "\n")
 	check.Lacks(t, "the transcript", all, "parrot")

@@ -12,6 +12,7 @@ import (
 // Between two changes of the head each request begins as the one before did, so
 // that the provider's cache holds; and the head changes rarely.
 func TestRequestsGrowOnlyAtEnd(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := ahead(t, 12_000)
 	var last []byte
 	changes, requests := 0, 0
@@ -76,6 +77,7 @@ func (r *rig) prepared(n int) {
 // A prepared summary of changed messages is stale, and is not applied. Those of later messages wait
 // until the earlier ones are summarized again.
 func TestPreparedSummariesApplyInOrder(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
 			r := ahead(t, 10_000)
@@ -99,6 +101,7 @@ func TestPreparedSummariesApplyInOrder(t *testing.T) {
 
 // A request applies the prepared summaries even if nothing else is worth a summary.
 func TestRequestAppliesPreparedSummaries(t *testing.T) {
+	check.SkipUnderRace(t)
 	for older := range 2 {
 		r := ahead(t, 10_000)
 		r.policy.TailTokens = 500

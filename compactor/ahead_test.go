@@ -65,6 +65,7 @@ func TestPreparedSummariesApplyAtLevel(t *testing.T) {
 }
 
 func TestPreparedSummariesApplyWhenCacheIsCold(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		provider func() time.Duration
 		set      compactor.TTL
@@ -102,6 +103,7 @@ func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL
 
 // The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
@@ -127,6 +129,7 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 }
 
 func TestUnaddressedTalkCallsNoModel(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := ahead(t, 8000)
 	r.quiet = true
 	r.deliverAndWait(300, 40)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
+	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		var tries []time.Time
 		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {

@@ -10,6 +10,7 @@ import (
 // A connector stores edits and deletions while the loop works: a decision made before the loop has
 // noticed them is made again.
 func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
+	check.SkipUnderRace(t)
 	steps := map[string]func(r *rig){
 		"an emergency": func(r *rig) {
 			r.resize(1100)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestRestartRendersSameBytes(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.ToolResultsKept = 2
 	for i := range 60 {

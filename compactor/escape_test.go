@@ -132,6 +132,7 @@ var labelled = regexp.MustCompile(`<\s*(?:(/?)\s*(transcript|before|after|questi
 // TestWorkerMaterialCannotBeForged reads the worker's material as a model may, ignoring case and
 // blanks: it contains only Cairn's labels.
 func TestWorkerMaterialCannotBeForged(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {
 			text := strings.ToValidUTF8(forgery.Text, "\ufffd")

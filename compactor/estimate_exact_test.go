@@ -46,6 +46,7 @@ func deviation(estimate, real int) float64 { return float64(estimate)/float64(re
 // TestEstimateOfUniformText: too low an estimate would overflow the windows of people who write one
 // kind of text.
 func TestEstimateOfUniformText(t *testing.T) {
+	check.SkipUnderRace(t)
 	e := newExactTokenizer(t)
 	texts := ofEachKind(t)
 	t.Log("kind       bytes   tokens   estimate  off")

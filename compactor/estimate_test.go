@@ -84,6 +84,7 @@ func TestEstimate(t *testing.T) {
 }
 
 func TestClip(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Run("text within the budget is unchanged", func(t *testing.T) {
 		check.Equal(t, "text clipped to its own size", tokens.Clip(english, tokens.Estimate(english)), english)
 	})

@@ -127,6 +127,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 // After unaddressed talk a question makes only the newest summaries worth a model, not the whole
 // history.
 func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
+	check.SkipUnderRace(t)
 	worker := &llmtest.Model{Tokens: 8000, Func: goodSummary}
 	r := newRig(t, 8000, worker)
 	r.policy = compactor.DefaultPolicy()

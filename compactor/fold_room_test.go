@@ -18,6 +18,7 @@ import (
 // A process may end after a summary is stored, but before the fold that makes room for it: the
 // summary still waits for the fold.
 func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, worker := range map[string]*llmtest.Model{
 		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 			return summary(fmt.Sprintf("Of %s. %s", spanOf(req), filler(600))), nil

@@ -160,6 +160,7 @@ func TestEventsReachEveryListener(t *testing.T) {
 }
 
 func TestStatusPredictsNextAction(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, window := range []int{3001, 4000, 7919} {
 		for _, atTokens := range []int{0, 2100} {
 			r := newRig(t, window, nil)

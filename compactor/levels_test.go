@@ -93,6 +93,7 @@ func TestLevelAppliesItsShare(t *testing.T) {
 
 // Applied summaries must bring the window below the level, or the next part follows.
 func TestLevelContinuesUntilBelow(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := prepared(t, 0.78, func(p *compactor.Policy) { p.BackgroundFraction = 0.05 })
 	r.deliverNotes(filler(1300))
 	if used := r.share(); used >= 0.8 {
@@ -170,6 +171,7 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 
 // A request applies everything, at any level.
 func TestCompactAppliesEverythingPrepared(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := prepared(t, 0.7, func(*compactor.Policy) {})
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		t.Fatalf("it says %+v", e)
@@ -183,6 +185,7 @@ func TestCompactAppliesEverythingPrepared(t *testing.T) {
 
 // Between two turns nothing but the number of messages has changed: a check must not copy them.
 func TestCheckCopiesNoPrompt(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := prepared(t, 0.66, func(*compactor.Policy) {})
 	for range 100 { // many short messages: the copy of them would be large
 		r.deliver("ok", false)

@@ -18,6 +18,7 @@ var pasted = regexp.MustCompile(`paste-(\d+) `)
 // TestLongMessageIsReadInParts: the middle of a long paste is in some request, in order, and the
 // notes of all parts are in the summary.
 func TestLongMessageIsReadInParts(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, window := range []int{6000, 16_000, 100_000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			var read []string

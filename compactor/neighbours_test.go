@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
 // TestDeletionBetweenRowsDoesNotBlockRollup: while the disk fails, messages are hidden in memory
 // behind one placeholder per run, and deleted messages separate the runs.
 func TestDeletionBetweenRowsDoesNotBlockRollup(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: goodSummary}, "without one": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -85,6 +85,7 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 }
 
 func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, keep := range []int{0, 1, 3} {
 		t.Run(fmt.Sprint("keep_first = ", keep), func(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})

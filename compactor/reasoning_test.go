@@ -54,6 +54,7 @@ func (x *turn) reason(id string) {
 }
 
 func TestReasoningIsKeptWithinTurn(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Run("reasoning is sent and counted within the turn only", func(t *testing.T) {
 		r := newRig(t, 32_000, nil)
 		before := prompt(r)

@@ -140,6 +140,7 @@ func TestRecapIsCanceledWithContext(t *testing.T) {
 }
 
 func TestLongRecapUsesChunks(t *testing.T) {
+	check.SkipUnderRace(t)
 	worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if tokens := tokens.Estimate(req.Messages[1].Text); tokens > 4000 {
 			t.Errorf("got a request of %d tokens", tokens)

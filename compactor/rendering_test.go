@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/transcript"
 
@@ -32,6 +33,7 @@ type handedOver struct {
 // TestRenderingIsPure compares incremental with fresh rendering over random histories, and checks
 // that a request that was handed out never changes.
 func TestRenderingIsPure(t *testing.T) {
+	check.SkipUnderRace(t)
 	rapid.Check(t, func(t *rapid.T) {
 		m := &renderedHistory{h: newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(20_000))}
 		steps := m.messages()

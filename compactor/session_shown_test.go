@@ -55,6 +55,7 @@ func TestEarlierSessionsShown(t *testing.T) {
 }
 
 func TestStackLeavesRoomForEarlierSessions(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	for range 4 {
 		r.hearNotes(150)
@@ -76,6 +77,7 @@ func TestStackLeavesRoomForEarlierSessions(t *testing.T) {
 }
 
 func TestStackShrinksWhenMoreIsShown(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	cost := func() (stack, budget int) {
 		g := r.c.Status()

@@ -128,6 +128,7 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 }
 
 func TestOldSessionIsRolledUpWithoutModel(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := newRig(t, 8000, nil)
 	r.hearNotes(250)
 	r.waitIdle()

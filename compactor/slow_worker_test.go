@@ -126,6 +126,7 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 }
 
 func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
+	check.SkipUnderRace(t)
 	spans := func(perSecond int) (largest int) {
 		synctest.Test(t, func(t *testing.T) {
 			worker := prefills(func(req llm.Request) time.Duration {

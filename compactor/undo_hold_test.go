@@ -14,6 +14,7 @@ import (
 )
 
 func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
+	check.SkipUnderRace(t)
 	fill := func(r *rig, share float64) {
 		for r.c.Status().Used < int(share*float64(r.window)) {
 			r.deliverNotes(filler(20))
@@ -134,6 +135,7 @@ func TestNothingAppliesAfterUndoneSpan(t *testing.T) {
 // Prepared summaries of later messages wait for the undone span, at the aggressive level too: the
 // view stays in order.
 func TestPreparedSummaryDoesNotSkipUndoneSpan(t *testing.T) {
+	check.SkipUnderRace(t)
 	hold := make(chan struct{})
 	close(hold)
 	var mu sync.Mutex
@@ -169,6 +171,7 @@ func TestPreparedSummaryDoesNotSkipUndoneSpan(t *testing.T) {
 // A prepared repair of an undone summary is dropped: it is neither listed as prepared nor counted
 // on.
 func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := ahead(t, 10_000)
 	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
 	r.quiet = true

@@ -49,6 +49,7 @@ func (r *rig) applied() {
 }
 
 func TestUndoRestoresEarlierPrompt(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
 			r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
@@ -91,6 +92,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 }
 
 func TestUndoRevertsRollupWithLeaf(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := newRig(t, 6000, wordyWorker(filler(100)))
 	r.policy.KeepLastN = 1
 	for round := 0; ; round++ {
@@ -111,6 +113,7 @@ func TestUndoRevertsRollupWithLeaf(t *testing.T) {
 }
 
 func TestUndoIsRefused(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Run("an undo that would reach the aggressive level is refused with numbers", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.deliverMany(30, 100)
@@ -192,6 +195,7 @@ func TestRefusedUndoChangesNothing(t *testing.T) {
 // A prepared summary of an earlier session is applied together with a requested one: only the
 // requested one is undone.
 func TestUndoAfterEarlierSessionApply(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
 			r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})

@@ -38,6 +38,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 }
 
 func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
+	check.SkipUnderRace(t)
 	const text = whatAdaTold
 	for name, answer := range map[string]func(req llm.Request) (llm.Response, error){
 		"it only summarizes": func(llm.Request) (llm.Response, error) { return summary(text), nil },

@@ -17,6 +17,7 @@ import (
 )
 
 func TestAgentModelIsWorkerFallback(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, failure := range map[string]error{
 		"it does not exist":        &llm.Error{Kind: llm.KindBadRequest, Status: 404, Message: "model not found"},
 		"the key is not for it":    &llm.Error{Kind: llm.KindAuth, Status: 403},
@@ -67,6 +68,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 }
 
 func TestEachModelHasItsOwnWindow(t *testing.T) {
+	check.SkipUnderRace(t)
 	var read strings.Builder
 	small := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		read.WriteString(req.Messages[1].Text)

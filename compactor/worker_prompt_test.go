@@ -17,6 +17,7 @@ import (
 )
 
 func TestFocusReachesEveryRequest(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		prepare func(*rig)
 		seen    compactor.Trigger
@@ -86,6 +87,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 }
 
 func TestAgentPromptIsReadOncePerJob(t *testing.T) {
+	check.SkipUnderRace(t)
 	reads := 0
 	prompt := "Write a haiku."
 	worker := &llmtest.Model{Tokens: 4000, Func: goodSummary}
@@ -181,6 +183,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 }
 
 func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
+	check.SkipUnderRace(t)
 	fact := regexp.MustCompile(`FACT-\d+`)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		var kept []string // it copies its input, and no more
@@ -224,6 +227,7 @@ func TestWorkerToolCallsAreNoMaterial(t *testing.T) {
 }
 
 func TestEveryCompactionSavesMemories(t *testing.T) {
+	check.SkipUnderRace(t)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 2 {
 			return summary("Ada wrote notes."), nil

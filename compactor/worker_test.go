@@ -146,6 +146,7 @@ func TestThinkingIsStrippedFromSummary(t *testing.T) {
 }
 
 func TestFailedChunkFailsJob(t *testing.T) {
+	check.SkipUnderRace(t)
 	worker := &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if strings.Contains(req.Messages[1].Text, "note-120 ") {
 			return llm.Response{}, errWorker

@@ -119,6 +119,7 @@ func TestWorkerRequestsFitWindow(t *testing.T) {
 }
 
 func TestOversizedSummariesAreReported(t *testing.T) {
+	check.SkipUnderRace(t)
 	worker := &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return summary(strings.Repeat("Ada wrote a note, a word and another word. ", 400)), nil
 	}}

@@ -105,6 +105,7 @@ func FuzzRefusal(f *testing.F) {
 
 // TestLongRefusalIsClassifiedByItsStart: only the start is searched.
 func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
+	check.SkipUnderRace(t)
 	var many []string
 	for i := range 50_000 {
 		many = append(many, fmt.Sprint("word ", i))

@@ -110,6 +110,7 @@ var unsupported = []struct {
 }
 
 func TestUnsupportedFieldsAreRecognized(t *testing.T) {
+	check.SkipUnderRace(t)
 	for _, c := range unsupported {
 		t.Run(c.name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))

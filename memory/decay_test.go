@@ -14,6 +14,7 @@ import (
 )
 
 func TestDecay(t *testing.T) {
+	check.SkipUnderRace(t)
 	draw := func(t *rapid.T) memory.Memory {
 		return memory.Memory{
 			Kind: rapid.SampledFrom(memory.Kinds).Draw(t, "kind"), Importance: rapid.Float64Range(0, 1).Draw(t, "importance"),

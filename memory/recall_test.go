@@ -110,6 +110,7 @@ func TestRecallStaysOnTopic(t *testing.T) {
 // In a long conversation frequent words are not read completely, but they still count for what
 // the rare ones find.
 func TestRecallInALongConversation(t *testing.T) {
+	check.SkipUnderRace(t)
 	const n = 3500 // more than are read of a word
 	past := make([]store.Inbound, n)
 	for i := range past {

@@ -157,6 +157,7 @@ func TestSaveReportsKnownFact(t *testing.T) {
 }
 
 func TestFewMemoriesAreCompared(t *testing.T) {
+	check.SkipUnderRace(t)
 	c := storetest.NewConversation(t)
 	check.NoError(t, c.Store().Update(t.Context(), func(tx *store.Tx) error {
 		for n := range 10_000 {

@@ -116,7 +116,9 @@ func TestADiskThatTakesNothing(t *testing.T) {
 
 func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
+	o := quick()
+	o.AckWithin = time.Second
+	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	repair := r.breakDisk()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -77,6 +78,7 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 	if w.Scopes == nil {
 		w.Scopes = manifest(t).OAuth.Scopes.Bot // no test needs more
 	}
+	w.AckWithin = cmp.Or(w.AckWithin, 20*time.Second) // a busy machine takes more than Slack's 3 s
 	r := &rig{t: t, dir: t.TempDir(), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &check.Buffer{}}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,

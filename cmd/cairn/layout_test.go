@@ -107,6 +107,7 @@ const mostMethods = 20
 // TestHandlesAreSmall limits the methods of types. The doubles of platforms are exempt: their
 // methods are what a test may trigger.
 func TestHandlesAreSmall(t *testing.T) {
+	check.SkipUnderRace(t)
 	methods := make(map[string]int)
 	doubles := func(folder string) bool { return strings.HasSuffix(folder, "test") || folder == "testdata" }
 	eachFile(t, parser.SkipObjectResolution, doubles, func(name string, file *ast.File, _ *token.FileSet) {
@@ -158,6 +159,7 @@ const (
 )
 
 func TestFilesAndTestFunctionsAreShort(t *testing.T) {
+	check.SkipUnderRace(t)
 	none := func(string) bool { return false }
 	eachFile(t, parser.SkipObjectResolution, none, func(name string, file *ast.File, files *token.FileSet) {
 		line := func(at token.Pos) int { return files.Position(at).Line }

@@ -25,6 +25,7 @@ var logEventsPage = checkout + "/docs/log-events.md"
 const logEventsMark = "<!-- Generated from the source. Renew it: go test ./cmd/cairn -run TestLogEventsPage -update -->\n"
 
 func TestLogEventsPage(t *testing.T) {
+	check.SkipUnderRace(t)
 	intro, table, _ := strings.Cut(read(t, logEventsPage), logEventsMark)
 	want := "\n| event | level | attributes | package |\n|---|---|---|---|\n" + strings.Join(logEvents(t), "")
 	if *update {

@@ -31,7 +31,6 @@ PRAGMA user_version = 1`
 // leave creates a file of an earlier version.
 func leave(t *testing.T, dir string, version int) {
 	t.Helper()
-	check.NoError(t, os.MkdirAll(dir, 0o700))
 	db := check.Must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)
 	defer db.Close()
 	for v := 1; v <= version; v++ {
@@ -55,6 +54,8 @@ func TestKillInAMigration(t *testing.T) {
 		t.Fatalf("%q, %v", versions, err)
 	}
 	for version := 1; version < len(versions); version++ {
+		earlier := t.TempDir()
+		leave(t, earlier, version)
 		for name, d := range map[string]killStep{
 			"at its beginning":     {Schema: 1},
 			"in the middle":        {Schema: 2},
@@ -64,7 +65,7 @@ func TestKillInAMigration(t *testing.T) {
 			t.Run(fmt.Sprintf("from version %d, %s", version, name), func(t *testing.T) {
 				t.Parallel()
 				p := newFolder(t)
-				leave(t, filepath.Join(p.dir, "data"), version)
+				check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(earlier)))
 				w := newRecorder(t, p)
 				w.killed(step{death: d}, `{"text":"/help"}`)
 				check.Equal(t, "version of the file", w.count("PRAGMA user_version"), version)

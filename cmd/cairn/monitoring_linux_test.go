@@ -153,7 +153,7 @@ func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 	server := httptest.NewServer(metricsOf(t, s.bot))
 	defer server.Close()
 	ask := runPrometheus(t, prometheus, rules, strings.TrimPrefix(server.URL, "http://"))
-	for end := time.Now().Add(30 * time.Second); len(ask(`count_over_time(up{job="cairn"}[1m]) >= 3`)) == 0; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); len(ask(`sum_over_time(up{job="cairn"}[1m]) >= 3`)) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("Prometheus scrapes nothing")
 		}
@@ -161,9 +161,10 @@ func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 	inGrafana := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m", "$__interval", "1m", "24h", "1m")
 	for title, list := range all {
 		for _, query := range list {
-			result := ask(inGrafana.Replace(query))
-			if quiet := strings.HasSuffix(query, "> 0"); len(result) == 0 && !quiet {
-				t.Errorf("%s: got no result for %s", title, query)
+			for end := time.Now().Add(30 * time.Second); len(ask(inGrafana.Replace(query))) == 0 && !strings.HasSuffix(query, "> 0"); time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(end) { // one scrape may fail: a busy machine takes longer than the interval
+					t.Fatalf("%s: got no result for %s", title, query)
+				}
 			}
 		}
 	}
@@ -173,7 +174,7 @@ func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 func runPrometheus(t *testing.T, program, rules, at string) (ask func(query string) []any) {
 	t.Helper()
 	dir := t.TempDir()
-	settings := fmt.Sprintf("global: {scrape_interval: 200ms}\nrule_files: [%q]\nscrape_configs: [{job_name: cairn, static_configs: [{targets: [%q]}]}]\n", rules, at)
+	settings := fmt.Sprintf("global: {scrape_interval: 500ms}\nrule_files: [%q]\nscrape_configs: [{job_name: cairn, static_configs: [{targets: [%q]}]}]\n", rules, at)
 	check.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(settings), 0o600))
 	free := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := free.Addr().String()

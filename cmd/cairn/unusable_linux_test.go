@@ -65,8 +65,9 @@ func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
-	data := filepath.Join(p.dir, "data")
-	for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, p.dir: 0o755, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555} {
+	data, covered := filepath.Join(p.dir, "data"), filepath.Join(p.dir, "covered")
+	check.NoError(t, os.Mkdir(covered, 0o777))
+	for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, p.dir: 0o755, covered: 0o777, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555} {
 		check.NoError(t, os.Chmod(path, mode))
 	}
 	defer os.Chmod(data, 0o700)
@@ -75,6 +76,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	check.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(backup)), 0o755))
 	run := func(args ...string) (code int, out string) {
 		cmd := p.command(args...)
+		cmd.Env = append(cmd.Env, "GOCOVERDIR="+covered) // with -cover the other user writes there
 		if os.Getuid() == 0 {
 			cmd.Path = "/proc/self/exe"
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

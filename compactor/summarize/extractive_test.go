@@ -60,6 +60,7 @@ func TestQuotesOfAnExtractAreItsSpeakers(t *testing.T) {
 }
 
 func TestExtractText(t *testing.T) {
+	check.SkipUnderRace(t)
 	t.Run("days are headings above the speakers' messages, in order", func(t *testing.T) {
 		got := Extract(harbour, 130, 0, "").Text
 		want := `4 March 2024:

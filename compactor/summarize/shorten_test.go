@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/words"
 )
@@ -22,6 +23,7 @@ func sectioned(each int) string {
 }
 
 func TestLeastImportantSectionIsShortenedFirst(t *testing.T) {
+	check.SkipUnderRace(t)
 	text := strings.TrimSpace(sectioned(14))
 	before := []string{"Facts", "Preferences", "People", "Goals", "Decisions", "Open questions"}
 	whole := tokens.Estimate(text)

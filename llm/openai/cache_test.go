@@ -233,6 +233,7 @@ func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
 // TestEachRequestExtendsPrevious: the messages of one request, before their end, are byte for byte
 // a prefix of the next request, whatever else differs.
 func TestEachRequestExtendsPrevious(t *testing.T) {
+	check.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		base, model string
 		end         string // what follows the messages

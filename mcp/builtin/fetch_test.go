@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -92,6 +93,10 @@ func TestRedirectsAreCheckedAgain(t *testing.T) {
 }
 
 func TestFetchReturnsReadableText(t *testing.T) {
+	var megabyte bytes.Buffer // compressed; a stream may consist of many
+	z := gzip.NewWriter(&megabyte)
+	check.Must(z.Write(make([]byte, 1<<20)))(t)
+	check.NoError(t, z.Close())
 	paragraph := "<p>" + strings.Repeat("The garden has roses, and the gate was painted green in May. ", 12) + "</p>"
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -112,13 +117,11 @@ func TestFetchReturnsReadableText(t *testing.T) {
 		case "/bomb":
 			w.Header().Set("Content-Type", "text/plain")
 			w.Header().Set("Content-Encoding", "gzip")
-			z := gzip.NewWriter(w)
 			for range 1000 {
-				if _, err := z.Write(make([]byte, 1<<20)); err != nil {
+				if _, err := w.Write(megabyte.Bytes()); err != nil {
 					return
 				}
 			}
-			_ = z.Close()
 		default:
 			http.NotFound(w, r)
 		}
