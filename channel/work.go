@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -176,8 +177,12 @@ func authorsOf(burst []chat.Message) (authors []string) {
 func (c *conversation) resume(ctx context.Context) error {
 	for {
 		turn, found, err := c.records.Turns().Unanswered(ctx)
-		if err != nil || !found {
+		if err != nil {
 			return err
+		}
+		if !found { // the one that the engine knows of may have been deleted meanwhile
+			c.do(func(e *compactor.Compactor) { e.History().Answered() })
+			return nil
 		}
 		if turn.Since.Before(c.stale()) {
 			if err := c.pass(ctx, turn); err != nil {
@@ -185,7 +190,9 @@ func (c *conversation) resume(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := c.countAttempt(ctx, &turn); err != nil {
+		if err := c.countAttempt(ctx, &turn); errors.Is(err, store.ErrNotFound) { // deleted
+			continue
+		} else if err != nil {
 			return err
 		}
 		if err := c.answer(ctx, turn); err != nil {
