@@ -17,6 +17,7 @@ import (
 // Answers for when a command has no text of its own.
 const (
 	textRefused    = "I do not answer here."
+	textUnknown    = "I know no such command."
 	textDone       = "Done."
 	textExpired    = "I no longer know that list. Please run the command again."
 	textUnfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
@@ -43,13 +44,12 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 		return err
 	}
 	line := i.line()
-	name := d.conversationOf(ctx, i)
-	answer, handled, err := d.hub.Run(ctx, name, i.person(), line)
+	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
 		return d.answerPrivately(ctx, i, command.Public, textRefused)
 	case err != nil || !handled:
-		return errors.Join(err, d.editAnswer(ctx, i, textAnswer(d.hub.Failure(name, err))))
+		return errors.Join(err, d.editAnswer(ctx, i, textAnswer(cmp.Or(answer.Text, textUnknown))))
 	case answer.Private:
 		return d.answerPrivately(ctx, i, command.Public, answer.String())
 	}
@@ -145,8 +145,8 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	switch {
 	case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed):
 		return nil
-	case err != nil || !handled:
-		answer = channel.Answer{Text: d.hub.Failure(name, err)}
+	case !handled:
+		answer = channel.Answer{Text: textUnknown}
 	}
 	first, failed := d.postAll(ctx, name, in.ID, d.Split(cmp.Or(answer.Fenced().String(), textDone)), in.ID)
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,13 +95,12 @@ func (d *Discord) runButton(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredMessageUpdate, nil); err != nil {
 		return err
 	}
-	name := d.conversationOf(ctx, i)
-	answer, handled, err := d.hub.Run(ctx, name, i.person(), line)
+	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
 		return d.followUp(ctx, i, textRefused, int(discordgo.MessageFlagsEphemeral))
 	case err != nil || !handled:
-		return errors.Join(err, d.followUp(ctx, i, d.hub.Failure(name, err), int(discordgo.MessageFlagsEphemeral)))
+		return errors.Join(err, d.followUp(ctx, i, cmp.Or(answer.Text, textUnknown), int(discordgo.MessageFlagsEphemeral)))
 	}
 	if answer.Private {
 		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))

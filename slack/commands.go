@@ -162,7 +162,6 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 		if ctx.Err() == nil {
 			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
-		answer = channel.Answer{Text: s.hub.Failure(c.place.String(), err)}
 	case !handled:
 		c.line = "/help"
 		if answer, _, err = s.hub.Run(limited, c.place.String(), c.who, c.line); err != nil {
