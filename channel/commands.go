@@ -54,7 +54,8 @@ func (c Command) Usage() string {
 }
 
 // Run runs line if it is a command, such as "/context" or "/compact prices". The answer is for the
-// person who asked. handled is false if line is not a command but a message.
+// person who asked. handled is false if line is not a command but a message. With an error other than
+// ErrRefused the answer says what the person can do about it.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
 	command, args, ok := parseCommand(line)
 	if !ok {
@@ -68,14 +69,21 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
 		return Answer{Text: h.spell(name, Translated(h.languageOf(name), "/"+command.Name+" is only for people who manage this place. Ask one of them.")), Private: true}, true, nil
 	}
+	if answer, err = h.execute(ctx, name, who, command, args); err != nil {
+		answer = Answer{Text: h.failure(name, err)}
+	}
+	return answer, true, err
+}
+
+func (h *Hub) execute(ctx context.Context, name string, who Person, command Command, args string) (answer Answer, err error) {
 	c, err := h.use(ctx, name)
 	if err != nil {
-		return answer, true, err
+		return answer, err
 	}
 	defer h.release(c)
 	if command.opens {
 		if _, err := c.current(ctx); err != nil {
-			return answer, true, err
+			return answer, err
 		}
 	}
 	answer, err = command.run(ctx, c, who, args)
@@ -84,7 +92,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		answer, err = Answer{Text: words.words, Private: words.private}, nil
 	}
 	answer.Text = c.translated(answer.Text)
-	return answer, true, err
+	return answer, err
 }
 
 // restricted reports whether only managers may run a command.

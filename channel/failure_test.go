@@ -20,14 +20,17 @@ import (
 )
 
 func TestCommandFailureInWords(t *testing.T) {
-	r := newRig(t, nil)
+	r := newRig(t, echo)
 	r.stop()
 	r.agent.Language = "de"
 	r.start()
-	check.Equal(t, "a full disk", r.hub.Failure(place, fmt.Errorf("pin message 1: %w: make room", channel.ErrFull)),
-		"Meine Festplatte ist voll, deshalb kann ich das nicht tun. Bitte den Betreiber, Platz zu schaffen, und versuche es dann noch einmal.")
-	check.HasPrefix(t, "a moved database", r.hub.Failure(place, fmt.Errorf("pin message 1: %w", channel.ErrReplaced)), "Meine Datenbank wurde gelöscht oder verschoben")
-	check.HasPrefix(t, "anything else", r.hub.Failure(place, errors.New("secret internals")), "Das hat nicht geklappt; der Grund steht in meinem Protokoll.")
+	r.ask("hello")
+	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
+	defer disk.Close()
+	check.Must(disk.Exec("CREATE TRIGGER refuse BEFORE INSERT ON pins BEGIN SELECT RAISE (ABORT, 'secret internals'); END"))(t)
+	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/pin 1")
+	check.ErrorContains(t, "error for the log", err, "secret internals")
+	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")
 }
 
 func TestProviderFailureIsReported(t *testing.T) {

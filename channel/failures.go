@@ -128,8 +128,8 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 	h.say(ctx, conversation, "unwell", text, m.ID)
 }
 
-// Failure returns what to tell the person whose command failed there.
-func (h *Hub) Failure(conversation string, err error) string {
+// failure returns what to tell the person whose command failed there.
+func (h *Hub) failure(conversation string, err error) string {
 	text := "That did not work; the reason is in my log. Try again later."
 	switch {
 	case errors.Is(err, store.ErrReplaced):

@@ -88,7 +88,7 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 	if line.command != "" {
 		answer, _, err := hub.Run(ctx, p.conversation, p.who, line.text)
 		if err != nil {
-			return commandError(ctx, hub, p.log, p.conversation, err)
+			return commandError(ctx, p.log, answer, err)
 		}
 		return p.out.write(completeLines(complete(ctx, answer)))
 	}

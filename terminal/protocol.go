@@ -142,10 +142,7 @@ func (p *protocol) handle(ctx context.Context, hub *channel.Hub, r request) {
 		p.deliver(ctx, hub, r)
 		return
 	}
-	if err := hub.Idle(ctx, r.conversation); err != nil {
-		p.fail(ctx, r, commandError(ctx, hub, p.log, r.conversation, err))
-		return
-	}
+	_ = hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
 	p.command(ctx, hub, r)
 }
 
@@ -157,7 +154,7 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 	}
 	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
 	if err != nil {
-		p.fail(ctx, r, commandError(ctx, hub, p.log, r.conversation, err))
+		p.fail(ctx, r, commandError(ctx, p.log, answer, err))
 		return
 	}
 	line, err := encode(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)})

@@ -55,11 +55,11 @@ func (d *disk) deliveryError(ctx context.Context, log *slog.Logger, err error) e
 	return notSaved
 }
 
-// commandError is deliveryError for a command.
-func commandError(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversation string, err error) error {
+// commandError is deliveryError for a command; answer says why it failed.
+func commandError(ctx context.Context, log *slog.Logger, answer channel.Answer, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
 	log.Error("command_failed", "error", err)
-	return sentence(hub.Failure(conversation, err))
+	return sentence(answer.Text)
 }

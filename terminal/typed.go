@@ -22,9 +22,12 @@ type typed struct {
 }
 
 // parseTyped parses a line. "/word" is a command, and an error if it does not exist: otherwise it
-// would be sent to the model, at a cost. "//word" is the text "/word".
+// would be sent to the model, at a cost. "//word" is the text "/word"; "/" alone is /help.
 func parseTyped(line string) (typed, error) {
 	text := strings.TrimSpace(line)
+	if text == "/" {
+		text = "/help"
+	}
 	word := commandWord(text)
 	if word == "" {
 		if escaped, ok := strings.CutPrefix(text, "/"); ok && commandWord(escaped) != "" {

@@ -16,6 +16,12 @@ func TestUnknownCommand(t *testing.T) {
 	check.Len(t, "stored messages", messages, 4)
 }
 
+// At a terminal "/" lists the commands, so Enter after it asks for them.
+func TestSlashAloneIsHelp(t *testing.T) {
+	s := talk(t, Options{}, "/\n", echo)
+	check.HasPrefix(t, "output", s.out.String(), "/compact [focus] ")
+}
+
 func TestUnknownCommandInJSON(t *testing.T) {
 	s := talk(t, asJSON, `{"id":"1","text":"/contxt"}`+"\n"+`{"id":"2","text":"//stop"}`+"\n"+`{"id":"3","text":"/quit"}`+"\n", echo)
 	errors := s.of(t, "error")

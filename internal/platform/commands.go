@@ -29,7 +29,8 @@ func Run(ctx context.Context, hub *channel.Hub, conversation string, who channel
 	case errors.Is(err, channel.ErrRefused):
 		return channel.Answer{Text: TextRefused, Private: true}, true, nil
 	case err != nil:
-		return channel.Answer{Text: hub.Failure(conversation, err), Private: true}, false, err
+		answer.Private = true
+		return answer, false, err
 	case answer.String() == "":
 		answer.Text = textDone
 	}
