@@ -124,6 +124,7 @@ func numbers() (all []string) {
 // asks for in one place, they get nothing from another except what docs/memories.md says is shared.
 // This covers every command, every tool, every suggestion, and every model request.
 func TestPlacesDoNotLeak(t *testing.T) {
+	check.SkipUnderRace(t)
 	mallory := channel.Person{ID: "u66", Name: "Mallory"}
 	for shared, from := range map[bool][]string{ // one place of each kind, because it is slow
 		false: {"test:1/pub", "test:1/pub/shut", "test:2/pub", "test:@me/7"}, true: {"test:1/other", "test:1/priv", "test:@me/8"},

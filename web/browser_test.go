@@ -60,6 +60,7 @@ func settled(r *rig) conversationAnswer {
 }
 
 func TestPagesInBrowser(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := hostileRig(t)
 	b := newBrowser(t, r.url)
 	d := settled(r)
