@@ -22,7 +22,7 @@ import (
 // is.
 func Judge(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeItems(StripThoughts(text), items, Told{}, MostOfSummary(items)); why != "" {
+	if why := JudgeItems(StripThoughts(text), items, "", "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil
@@ -32,22 +32,17 @@ func Judge(text string, messages []chat.Message) error {
 // shorter than its span frees nothing.
 func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
-// Told is what the writer of a summary was told apart from the span.
-type Told struct {
-	Instructions string
-	Before       string // the summary before the span, as shown
-}
-
-// JudgeItems returns why a text cannot be the summary of items; "" if it can. most is the maximum
-// length in tokens.
-func JudgeItems(text string, items []Item, told Told, most int) Refusal {
+// JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the
+// writer's prompt, before the summary before the span as it was shown, most the maximum length in
+// tokens.
+func JudgeItems(text string, items []Item, instructions, before string, most int) Refusal {
 	said := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
 	switch {
 	case text == "":
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case echoes(text, told.Instructions), copies(text, told.Before), label().MatchString(text), repeats(said, items):
+	case echoes(text, instructions), copies(text, before), label().MatchString(text), repeats(said, items):
 		return refusedEcho
 	}
 	sentences := words.Sentences(said)
