@@ -269,5 +269,5 @@ func (w worker) judge(text string, items []summarize.Item) summarize.Refusal {
 	if w.textOnly {
 		most = w.limit
 	}
-	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent+"\n"+w.ask(items), most)
+	return summarize.JudgeItems(text, items, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), most)
 }

@@ -40,3 +40,25 @@ func TestEchoIsRejected(t *testing.T) {
 		})
 	}
 }
+
+// A weak model repeats the summary before the span, which it is shown for reference.
+func TestEchoOfPreviousSummaryIsRejected(t *testing.T) {
+	worker := &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		_, before, found := strings.Cut(req.Messages[1].Text, "summarized already\">\n")
+		if before, _, _ = strings.Cut(before, "\n</before>"); !found {
+			before = "## Facts\n- Ada counted the gulls over the boats in the harbour towns, and noted how many there were (#3)." +
+				"\n- The harbour towns have boats of their own, in each of the places from 0 to 39, and the gulls are as many as the notes (#4, #9)."
+		}
+		return summary(before), nil
+	}}
+	r := newRig(t, 100_000, worker)
+	for _, want := range []compactor.EventState{compactor.EventApplied, compactor.EventFailed} {
+		for i := range 50 {
+			r.deliverNotes(fmt.Sprintf("note-%d The harbour town of place%d has boats, and %d gulls. %s", i, i%40, i, filler(20)))
+		}
+		if e := r.compact(""); e.State != want {
+			t.Errorf("got outcome %s: %s", e.State, e.Summary)
+		}
+	}
+	r.verify()
+}

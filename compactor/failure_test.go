@@ -208,7 +208,7 @@ func TestChunksReachTheirTarget(t *testing.T) {
 			if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
 				return llm.Response{}, err
 			}
-			return summary(filler(about * 9 / 10)), nil
+			return summary(fmt.Sprintf("note %d %s", first, filler(about*9/10-4))), nil
 		}}
 		r := newRig(t, 100_000, worker)
 		r.deliverMany(n, 60)

@@ -95,8 +95,10 @@ func planSpan(s view, need int, tail spared) span {
 		return span{}
 	}
 	sp := span{Span{From: s.lines[0].Seq, To: s.lines[n-1].Seq}, s.lines[:n], tokens}
-	if i := lastBelow(s.head.Stack, sp.From); i >= 0 {
-		sp.From = s.head.Stack[i].To + 1
+	for _, row := range s.head.Stack { // in order
+		if row.To < s.lines[0].Seq {
+			sp.From = row.To + 1
+		}
 	}
 	return sp
 }
@@ -158,17 +160,6 @@ func sparedFrom(lines []line, open int64, tail spared) int {
 
 func between(stack []Compaction, a, b int64) bool {
 	return slices.ContainsFunc(stack, func(row Compaction) bool { return row.From > a && row.To < b })
-}
-
-// lastBelow returns the index of the newest row that ends before seq; -1 if there is none.
-func lastBelow(stack []Compaction, seq int64) int {
-	found := -1
-	for i, c := range stack {
-		if c.To < seq {
-			found = i
-		}
-	}
-	return found
 }
 
 // stackCost returns the tokens of a stack.

@@ -26,10 +26,8 @@ func (c *Compactor) ready(row Compaction) bool {
 
 // repairable returns the rows in s that a model should summarize, newest first.
 func (c *Compactor) repairable(s view) (rows []Compaction) {
-	var all []Compaction
-	for _, row := range slices.Backward(s.head.Stack) {
-		all = append(all, row)
-	}
+	all := slices.Clone(s.head.Stack)
+	slices.Reverse(all)
 	near, asked := 0, len(all) > 0 && s.question >= all[0].From // nothing was summarized since the question
 	if asked {
 		near = nearQuestion

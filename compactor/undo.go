@@ -16,8 +16,7 @@ import (
 // undone, or, as a noop, why nothing was. An error means that the disk refused and nothing has
 // changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
-	p, window := c.policy(), c.o.Window()
-	c.h.reshape(c.shape(p))
+	c.h.reshape(c.shape(c.policy()))
 	if !c.reread(ctx) {
 		return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
 	}
@@ -29,7 +28,12 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			err = transcript.ErrStale
 		}
 		if err == nil && l.Why == "" {
-			change, l.Why = c.undoChange(s, l, p, window)
+			var cannot error
+			if change, cannot = l.Undo(s); cannot != nil {
+				l.Why = cannot.Error()
+			} else {
+				l.Why = c.whyNoRoom(s.With(change).Head(), l.Freed)
+			}
 		}
 		if err != nil || l.Why != "" {
 			return transcript.Change{}, err
@@ -46,27 +50,11 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	}
 	c.h.restorable = nil
 	if l.Why != "" {
-		e := Event{State: EventNoop, Trigger: OnManual, Window: window, Error: l.Why}
+		e := Event{State: EventNoop, Trigger: OnManual, Window: c.o.Window(), Error: l.Why}
 		c.notify(e)
 		return e, nil
 	}
 	return c.undone(l, before), nil
-}
-
-// undoChange returns the change that undoes a compaction, or why it cannot be undone.
-func (c *Compactor) undoChange(s *transcript.State, l Undoable, p Policy, window int) (change transcript.Change, why string) {
-	change, err := l.Undo(s)
-	if err != nil {
-		return change, err.Error()
-	}
-	return change, c.whyNoRoom(headAfter(c.h.head, s.With(change)), l.Freed, p, window)
-}
-
-// headAfter returns the head after a change that leaves pins and inherited content alone.
-func headAfter(h Head, s *transcript.State) Head {
-	after := s.Head()
-	after.Pins, after.Inherited = h.Pins, h.Inherited
-	return after
 }
 
 // undone reports an applied compaction that was undone.
@@ -96,9 +84,11 @@ func (c *Compactor) undone(l Undoable, before int) Event {
 // isSpared reports whether messages stay verbatim because their summary was undone.
 func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp) && !c.undoLifted }
 
-// whyNoRoom returns why there is no room for another head and freed messages; "" if there is.
-func (c *Compactor) whyNoRoom(head Head, freed []chat.Message, p Policy, window int) string {
-	s := c.h.view
+// whyNoRoom returns why there is no room for another head, with the same pins and inheritance, and
+// freed messages; "" if there is.
+func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
+	s, p, window := c.h.view, c.policy(), c.o.Window()
+	head.Pins, head.Inherited = s.head.Pins, s.head.Inherited
 	if now, then, budget := s.stackCost(), headCost(head, s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
 	}

@@ -22,7 +22,7 @@ import (
 // is.
 func Judge(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeItems(StripThoughts(text), items, "", MostOfSummary(items)); why != "" {
+	if why := JudgeItems(StripThoughts(text), items, "", "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil
@@ -33,15 +33,16 @@ func Judge(text string, messages []chat.Message) error {
 func MostOfSummary(items []Item) int { return max(CostOfItems(items)*6/10, MinSummary) }
 
 // JudgeItems returns why a text cannot be the summary of items; "" if it can. instructions is the
-// writer's prompt, most the maximum length in tokens.
-func JudgeItems(text string, items []Item, instructions string, most int) Refusal {
+// writer's prompt, before the summary before the span as it was shown, most the maximum length in
+// tokens.
+func JudgeItems(text string, items []Item, instructions, before string, most int) Refusal {
 	said := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
 	switch {
 	case text == "":
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case echoes(text, instructions), label().MatchString(text), repeats(said, items):
+	case echoes(text, instructions), copies(text, before), label().MatchString(text), repeats(said, items):
 		return refusedEcho
 	}
 	sentences := words.Sentences(said)
@@ -252,6 +253,15 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // leastEcho is the minimum length, in bytes, of a sentence whose repetition is not a coincidence.
 const leastEcho = 20
+
+// leastCopy is the minimum length, in tokens, of a summary that is not the same as the one before
+// by coincidence.
+const leastCopy = 50
+
+// copies reports whether a text repeats the summary before its span.
+func copies(text, before string) bool {
+	return strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy
+}
 
 // echoes reports whether a text mostly repeats its writer's prompt.
 func echoes(text, instructions string) bool {

@@ -82,8 +82,8 @@ summer tomorrow tonight week weeks weekend winter year years monday tuesday wedn
 sunday just`))
 
 var (
-	firstPerson = foldedOf("i me my mine myself ich mich mir mein meine meinen meinem meiner je moi yo mi mis mio eu meu minha я меня мне мой моя моё мои أنا")
-	whenWords   = foldedOf("when wann いつ quand cuando quando когда متى")
+	firstPerson = setOf(strings.Fields("i me my mine myself ich mich mir mein meine meinen meinem meiner je moi yo mi mis mio eu meu minha я меня мне мой моя мое мои انا"))
+	whenWords   = setOf(strings.Fields("when wann いつ quand cuando quando когда متى"))
 )
 
 // tellsTime reports whether a word of text says a time. It is called for many messages.
@@ -94,15 +94,6 @@ func tellsTime(text string) bool {
 		}
 	}
 	return false
-}
-
-// foldedOf returns words as Query has them, without case and accents.
-func foldedOf(text string) map[string]bool {
-	set := make(map[string]bool)
-	for _, w := range words.Cut(text) {
-		set[w.Folded] = true
-	}
-	return set
 }
 
 func setOf(list []string) map[string]bool {
