@@ -249,7 +249,7 @@ func misuses() []Fault {
 		}
 	}
 	call := func(i int, id, name, arguments string) string {
-		return fmt.Sprintf(`{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`, i, quote(id), quote(name), quote(arguments))
+		return fmt.Sprintf(`{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`, i, encode(id), encode(name), encode(arguments))
 	}
 	deep := strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000)
 	var many []string

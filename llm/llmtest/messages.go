@@ -194,7 +194,7 @@ func answerMessages(x *Exchange) writer {
 	w := &messagesWriter{x: x}
 	u := x.Usage()
 	x.Event("message_start", `{"type":"message_start","message":{"id":"msg_%d","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}}}`,
-		x.N, quote(x.Request.Model), u.Prompt-u.Cached-u.Written, u.Written, u.Cached)
+		x.N, encode(x.Request.Model), u.Prompt-u.Cached-u.Written, u.Written, u.Cached)
 	x.Event("ping", `{"type":"ping"}`)
 	return w
 }
@@ -211,7 +211,7 @@ func (w *messagesWriter) start(block string) {
 }
 
 func (w *messagesWriter) delta(kind, field, text string) {
-	w.x.Event("content_block_delta", `{"type":"content_block_delta","index":%d,"delta":{"type":%s,"%s":%s}}`, w.index, quote(kind), field, quote(text))
+	w.x.Event("content_block_delta", `{"type":"content_block_delta","index":%d,"delta":{"type":%s,"%s":%s}}`, w.index, encode(kind), field, encode(text))
 }
 
 func (w *messagesWriter) stop() {
@@ -248,7 +248,7 @@ func (w *messagesWriter) think(text string) {
 func (w *messagesWriter) calls(calls ...llm.Call) {
 	w.close()
 	for _, call := range calls {
-		w.start(`{"type":"tool_use","id":` + quote(call.ID) + `,"name":` + quote(call.Name) + `,"input":{}}`)
+		w.start(`{"type":"tool_use","id":` + encode(call.ID) + `,"name":` + encode(call.Name) + `,"input":{}}`)
 		half := len(call.Arguments) / 2
 		w.delta("input_json_delta", "partial_json", "")
 		w.delta("input_json_delta", "partial_json", call.Arguments[:half])
@@ -268,11 +268,11 @@ func (w *messagesWriter) finish(reason string) {
 		reason = known
 	}
 	w.x.Event("message_delta", `{"type":"message_delta","delta":{"stop_reason":%s,"stop_sequence":null},"usage":{"output_tokens":%d}}`,
-		quote(reason), w.x.Usage().Completion)
+		encode(reason), w.x.Usage().Completion)
 }
 
 func (w *messagesWriter) done() { w.x.Event("message_stop", `{"type":"message_stop"}`) }
 
 func (w *messagesWriter) fail(message string) {
-	w.x.Event("error", `{"type":"error","error":{"type":"api_error","message":%s}}`, quote(message))
+	w.x.Event("error", `{"type":"error","error":{"type":"api_error","message":%s}}`, encode(message))
 }

@@ -58,24 +58,24 @@ func readChat(r *reader) {
 type chatWriter struct{ x *Exchange }
 
 func (w chatWriter) piece(text string) {
-	w.x.Chunk(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"test-model","choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}]}`, quote(text))
+	w.x.Chunk(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"test-model","choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}]}`, encode(text))
 }
 
 func (w chatWriter) think(text string) {
-	w.x.Chunk(`{"choices":[{"index":0,"delta":{"reasoning_content":%s},"finish_reason":null}]}`, quote(text))
+	w.x.Chunk(`{"choices":[{"index":0,"delta":{"reasoning_content":%s},"finish_reason":null}]}`, encode(text))
 }
 
 func (w chatWriter) calls(calls ...llm.Call) {
 	for i, call := range calls {
 		half := len(call.Arguments) / 2
 		w.x.Chunk(`{"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}]}}]}`,
-			i, quote(call.ID), quote(call.Name), quote(call.Arguments[:half]))
-		w.x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}}]}`, i, quote(call.Arguments[half:]))
+			i, encode(call.ID), encode(call.Name), encode(call.Arguments[:half]))
+		w.x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}}]}`, i, encode(call.Arguments[half:]))
 	}
 }
 
 func (w chatWriter) finish(reason string) {
-	w.x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":%s}]}`, quote(reason))
+	w.x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":%s}]}`, encode(reason))
 	if !w.x.Request.usage {
 		return
 	}
@@ -91,7 +91,7 @@ func (w chatWriter) finish(reason string) {
 func (w chatWriter) done() { w.x.Write("data: [DONE]\n\n") }
 
 func (w chatWriter) fail(message string) {
-	w.x.Chunk(`{"error":{"message":%s,"type":"server_error","code":502}}`, quote(message))
+	w.x.Chunk(`{"error":{"message":%s,"type":"server_error","code":502}}`, encode(message))
 }
 
 var responsesFields = []string{
@@ -204,12 +204,12 @@ type responsesWriter struct {
 
 // event writes an event; its other fields are JSON formatted as by fmt.Sprintf.
 func (w *responsesWriter) event(name, format string, args ...any) {
-	w.x.Event(name, `{"type":%s,"sequence_number":%d,%s}`, quote(name), w.n, fmt.Sprintf(format, args...))
+	w.x.Event(name, `{"type":%s,"sequence_number":%d,%s}`, encode(name), w.n, fmt.Sprintf(format, args...))
 	w.n++
 }
 
 func (w *responsesWriter) id(kind string) string {
-	return quote(fmt.Sprintf("%s_%d_%d", kind, w.x.N, w.output))
+	return encode(fmt.Sprintf("%s_%d_%d", kind, w.x.N, w.output))
 }
 
 func (w *responsesWriter) piece(text string) {
@@ -219,7 +219,7 @@ func (w *responsesWriter) piece(text string) {
 		w.event("response.content_part.added", `"item_id":%s,"output_index":%d,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}`, w.id("msg"), w.output)
 	}
 	w.text.WriteString(text)
-	w.event("response.output_text.delta", `"item_id":%s,"output_index":%d,"content_index":0,"delta":%s`, w.id("msg"), w.output, quote(text))
+	w.event("response.output_text.delta", `"item_id":%s,"output_index":%d,"content_index":0,"delta":%s`, w.id("msg"), w.output, encode(text))
 }
 
 // close ends an open message.
@@ -227,7 +227,7 @@ func (w *responsesWriter) close() {
 	if !w.open {
 		return
 	}
-	text := quote(w.text.String())
+	text := encode(w.text.String())
 	w.event("response.output_text.done", `"item_id":%s,"output_index":%d,"content_index":0,"text":%s`, w.id("msg"), w.output, text)
 	w.event("response.output_item.done", `"output_index":%d,"item":{"id":%s,"type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":%s,"annotations":[]}]}`, w.output, w.id("msg"), text)
 	w.open = false
@@ -240,9 +240,9 @@ func (w *responsesWriter) close() {
 func (w *responsesWriter) think(text string) {
 	w.close()
 	w.event("response.output_item.added", `"output_index":%d,"item":{"id":%s,"type":"reasoning","summary":[],"encrypted_content":""}`, w.output, w.id("rs"))
-	w.event("response.reasoning_summary_text.delta", `"item_id":%s,"output_index":%d,"summary_index":0,"delta":%s`, w.id("rs"), w.output, quote(text))
+	w.event("response.reasoning_summary_text.delta", `"item_id":%s,"output_index":%d,"summary_index":0,"delta":%s`, w.id("rs"), w.output, encode(text))
 	w.event("response.output_item.done", `"output_index":%d,"item":{"id":%s,"type":"reasoning","summary":[{"type":"summary_text","text":%s}],"encrypted_content":%s}`,
-		w.output, w.id("rs"), quote(text), quote("encrypted: "+text))
+		w.output, w.id("rs"), encode(text), encode("encrypted: "+text))
 	w.output++
 }
 
@@ -252,13 +252,13 @@ func (w *responsesWriter) calls(calls ...llm.Call) {
 		half := len(call.Arguments) / 2
 		item := func(status, arguments string) string {
 			return fmt.Sprintf(`{"id":%s,"type":"function_call","status":%s,"call_id":%s,"name":%s,"arguments":%s}`,
-				w.id("fc"), quote(status), quote(call.ID), quote(call.Name), quote(arguments))
+				w.id("fc"), encode(status), encode(call.ID), encode(call.Name), encode(arguments))
 		}
 		w.event("response.output_item.added", `"output_index":%d,"item":%s`, w.output, item("in_progress", ""))
 		for _, piece := range []string{call.Arguments[:half], call.Arguments[half:]} {
-			w.event("response.function_call_arguments.delta", `"item_id":%s,"output_index":%d,"delta":%s`, w.id("fc"), w.output, quote(piece))
+			w.event("response.function_call_arguments.delta", `"item_id":%s,"output_index":%d,"delta":%s`, w.id("fc"), w.output, encode(piece))
 		}
-		w.event("response.function_call_arguments.done", `"item_id":%s,"output_index":%d,"arguments":%s`, w.id("fc"), w.output, quote(call.Arguments))
+		w.event("response.function_call_arguments.done", `"item_id":%s,"output_index":%d,"arguments":%s`, w.id("fc"), w.output, encode(call.Arguments))
 		w.event("response.output_item.done", `"output_index":%d,"item":%s`, w.output, item("completed", call.Arguments))
 		w.output++
 	}
@@ -279,9 +279,9 @@ func (w *responsesWriter) done() {
 		status, details = "completed", "null"
 	}
 	w.event("response."+status, `"response":{"id":"resp_%d","object":"response","status":%s,"error":null,"incomplete_details":%s,"usage":%s}`,
-		w.x.N, quote(status), details, usage)
+		w.x.N, encode(status), details, usage)
 }
 
 func (w *responsesWriter) fail(message string) {
-	w.event("response.failed", `"response":{"id":"resp_%d","object":"response","status":"failed","error":{"code":"server_error","message":%s}}`, w.x.N, quote(message))
+	w.event("response.failed", `"response":{"id":"resp_%d","object":"response","status":"failed","error":{"code":"server_error","message":%s}}`, w.x.N, encode(message))
 }

@@ -89,12 +89,6 @@ func (r *reader) addTool(kind string, o object, parameters string) {
 	tool := Tool{Type: kind}
 	tool.Function.Name, tool.Function.Description = get[string](r, o, "name"), get[string](r, o, "description")
 	tool.Function.Parameters = o[parameters]
-	var schema object
-	_ = json.Unmarshal(o[parameters], &schema) // a schema of another type is refused elsewhere
-	r.refuse(
-		claim{parameters == "parameters" && string(schema["type"]) == `"object"` && schema["properties"] == nil, fmt.Sprintf("invalid schema for function %q: object schema missing properties", tool.Function.Name)},
-		claim{schema["oneOf"] != nil || schema["anyOf"] != nil || schema["allOf"] != nil, fmt.Sprintf("the schema of %q has oneOf, allOf, or anyOf at the top level", tool.Function.Name)},
-	)
 	r.Tools = append(r.Tools, tool)
 }
 
@@ -169,12 +163,14 @@ func (r *reader) checkTools() {
 	seen := map[string]bool{}
 	for i, tool := range r.Tools {
 		name := tool.Function.Name
-		var schema struct{ Type string }
+		var schema struct{ Type, Properties, OneOf, AnyOf, AllOf any }
 		object := json.Unmarshal(tool.Function.Parameters, &schema) == nil && schema.Type == "object"
 		r.refuse(
 			claim{tool.Type != "function" || name == "", fmt.Sprintf("tools[%d] is no function with a name", i)},
 			claim{seen[name], fmt.Sprintf("tools[%d]: there are two named %s", i, name)},
 			claim{!object, fmt.Sprintf("tools[%d]: the parameters of %s are no schema of an object: %s", i, name, tool.Function.Parameters)},
+			claim{r.Wire != llm.WireMessages && schema.Properties == nil, fmt.Sprintf("invalid schema for function %q: object schema missing properties", name)},
+			claim{schema.OneOf != nil || schema.AnyOf != nil || schema.AllOf != nil, fmt.Sprintf("the schema of %q has oneOf, allOf, or anyOf at the top level", name)},
 		)
 		seen[name] = true
 	}

@@ -196,6 +196,4 @@ func errorBody(code, message string) string {
 	return encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
 }
 
-func quote(text string) string { return encode(text) }
-
 func encode(v any) string { return string(loopback.Encode(v)) }
