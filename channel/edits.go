@@ -14,7 +14,7 @@ import (
 
 // edits is the loop's state of edits and deletions.
 type edits struct {
-	seqs []int64 // of messages that could not be read again from disk yet
+	seqs []int64 // of messages that could not be read again from disk yet, or are not shown yet
 
 	reading bool             // the connector reads history, which may still have the old messages
 	during  []store.Delivery // edits and deletions made since
@@ -53,13 +53,17 @@ func (c *conversation) applyEdits(ctx context.Context) (err error) {
 }
 
 // refresh rereads messages from disk and schedules repairs of summaries over them, even if no
-// further message arrives. After an error, the remaining messages are refreshed later. Only the
-// loop calls it.
+// further message arrives. After an error, the remaining messages are refreshed later, and those
+// that the child has dequeued and not appended yet once they are. Only the loop calls it.
 func (c *conversation) refresh(ctx context.Context) error {
 	var edited []chat.Message
-	var gone []int64
+	var gone, later []int64
 	var failed error
-	for len(c.edits.seqs) > 0 && failed == nil {
+	for next := c.engine.History().Next(); len(c.edits.seqs) > 0 && failed == nil; {
+		if c.edits.seqs[0] >= next {
+			later, c.edits.seqs = append(later, c.edits.seqs[0]), c.edits.seqs[1:]
+			continue
+		}
 		m, err := c.records.Transcript().Message(ctx, c.edits.seqs[0])
 		switch {
 		case errors.Is(err, store.ErrNotFound):
@@ -72,6 +76,7 @@ func (c *conversation) refresh(ctx context.Context) error {
 		}
 		c.edits.seqs = c.edits.seqs[1:]
 	}
+	c.edits.seqs = append(c.edits.seqs, later...)
 	if len(edited)+len(gone) > 0 {
 		c.engine.Changed(edited, gone)
 		c.engine.Check(ctx)

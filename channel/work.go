@@ -147,6 +147,9 @@ func (c *conversation) append(messages []chat.Message) {
 	if messages[0].Seq == 1 {
 		c.engine.Changed(nil, nil)
 	}
+	if len(c.edits.seqs) > 0 { // they may have been changed since they were read
+		c.changed()
+	}
 }
 
 // startSession starts a requested session once all earlier messages are dealt with.
