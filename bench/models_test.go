@@ -72,7 +72,7 @@ func TestModelsTellsWhatFailed(t *testing.T) {
 // refuse has a server refuse tools.
 func refuse(t *testing.T, server *llmtest.Server) {
 	t.Helper()
-	body := `{"model":"gemma","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]}`
+	body := `{"model":"gemma","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]}`
 	resp, err := http.Post(server.URL+"/chat/completions", "application/json", strings.NewReader(body))
 	must(t, err)
 	defer resp.Body.Close()
