@@ -199,7 +199,7 @@ func (f *faultField) compact(ctx context.Context, name string) (applied bool, er
 			text = answer.Then(ctx)
 		}
 		if !strings.Contains(text, "is running already") {
-			applied = strings.HasPrefix(text, "Summed up ") || strings.HasPrefix(text, "Applied ") ||
+			applied = strings.HasPrefix(text, "Summarized ") || strings.HasPrefix(text, "Applied ") ||
 				strings.Contains(text, "it was just compacted") || strings.Contains(text, "is too short") // an emergency left nothing to summarize
 			return applied, f.hub.Idle(ctx, name)
 		}
