@@ -182,7 +182,7 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, memory.ErrSaid):
 		return problem(http.StatusConflict, "Another memory now says the same.")
 	case otherState:
-		return problem(http.StatusConflict, "The memory is %s: this cannot be done with it.", state.State)
+		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
 	case err != nil:
 		return err
 	}
