@@ -29,7 +29,7 @@ func (c *conversation) changed(seqs ...int64) {
 }
 
 // deleted is changed for deleted messages. What the running turn already found of them is shown as
-// written, see written. A turn whose question is gone ends.
+// written, see written. A turn whose question was deleted ends.
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
 		turn.sawDeletion = true

@@ -15,8 +15,8 @@ import (
 	"cairn/store"
 )
 
-// No platform ID and no name is used twice: a new task gets neither the conversation nor the result of a purged one.
-func TestTasksAfterPurge(t *testing.T) {
+// purgedAfterTask returns a rig in which a task has ended, and whose conversation was purged.
+func purgedAfterTask(t *testing.T) *rig {
 	r := newRig(t, startTask(nil))
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
 	r.run("/ask @one what is Rosebud?")
@@ -26,6 +26,12 @@ func TestTasksAfterPurge(t *testing.T) {
 	r.reopen()
 	conv := check.Must(r.store.Find(t.Context(), place))(t)
 	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
+	return r
+}
+
+// No platform ID and no name is used twice: a new task gets neither the conversation nor the result of a purged one.
+func TestTasksAfterPurge(t *testing.T) {
+	r := purgedAfterTask(t)
 	r.restart()
 	r.connector.note(func() { r.connector.sent = nil })
 	check.Contains(t, "answer", r.run("/ask @one and now?"), "has started")

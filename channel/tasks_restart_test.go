@@ -264,15 +264,7 @@ func TestTasksAndConversationsAreIsolated(t *testing.T) {
 }
 
 func TestPurgeReachesTasks(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
-	r.run("/ask @one what is Rosebud?")
-	r.waitForSent("Rosebud is a sledge")
-	r.waitForTask(1)
-	r.waitForReplies()
-	r.reopen()
-	conv := check.Must(r.store.Find(t.Context(), place))(t)
-	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
+	r := purgedAfterTask(t)
 	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
 	check.Len(t, "summaries", held, 2)
 	check.Equal(t, "messages left under the summaries", held[0].Messages+held[1].Messages, 0)

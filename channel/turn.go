@@ -100,7 +100,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 		case err == nil:
 			return c.succeed(ctx, r, step, resp)
 		case errors.Is(context.Cause(ctx), errDeleted):
-			_, err := c.tryAgain(r, &turn) // it is gone
+			_, err := c.tryAgain(r, &turn) // finds that the turn was deleted, too
 			return err
 		case c.isTask() && (errors.Is(err, errPart) || errors.Is(context.Cause(ctx), errStopped)):
 			step.Add(answered)

@@ -183,7 +183,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !found { // the one that the engine knows of may have been deleted meanwhile
+		if !found { // the one that the engine knows of may have been deleted in the meantime
 			c.do(func(e *compactor.Compactor) { e.History().Answered() })
 			return nil
 		}
