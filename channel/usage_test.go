@@ -103,7 +103,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		var r *rig
 		r = newRig(t, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 			check.NoError(t, r.hub.Delete(ctx, place, "m1"))
-			return withBilledTokens(llmtest.Say("too late"), 70, 0, 0, 2), nil
+			return withBilledTokens(llmtest.Say("late"), 70, 0, 0, 2), nil
 		})
 		r.ask("hello")
 		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 70 0 0 2") {

@@ -41,6 +41,7 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 		started := time.Now()
 		if err = u.EraseFiles(ctx, b); err == nil {
 			u.store.log.Info("deleted_text_erased", "took", time.Since(started).Round(time.Millisecond).String())
+			return nil // the erasure has made a new backup
 		}
 	}
 	if b.Every == 0 {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -120,6 +121,23 @@ func TestErasureFromTheFiles(t *testing.T) {
 			t.Fatal("backups")
 		}
 		check.Equal(t, "noted deletions", storetest.Number(t, s, "SELECT count(*) FROM unscrubbed"), 1)
+	})
+}
+
+// An erasure that follows a backup within a second gives its backup the name of a later second.
+func TestErasureRenewsBackupOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := storetest.OpenStore(t, dir)
+		defer s.Close()
+		c := storetest.Find(t, s, "terminal:general")
+		storetest.Deliver(t, c, storetest.Said(1, "one"), storetest.Said(2, "two"))
+		for range 2 {
+			check.NoError(t, s.Upkeep().Run(ctx, backups(dir), time.Now()))
+			check.Len(t, "backups", check.Must(backups(dir).List(time.Now()))(t), 1)
+			storetest.Remove(t, c, 2)
+			storetest.Run(t, s, "UPDATE unscrubbed SET id = 1") // that was long ago
+		}
 	})
 }
 
