@@ -53,24 +53,6 @@ func TestClockChangeWhileMessagesWait(t *testing.T) {
 	}
 }
 
-// The stamps of arrivals are of rows, and missed messages move the rows of those that wait.
-func TestOldMessageBehindMissedOnes(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	c := storetest.Find(t, s, "terminal:general")
-	check.Must(c.Inbox().Deliver(ctx, storetest.Asking(2, "are you there?")))(t)
-	check.NoError(t, s.Close())
-	s = storetest.OpenStore(t, dir)
-	c = storetest.Find(t, s, "terminal:general")
-	set(t, s, 2*time.Hour)
-	check.NoError(t, c.Past().SetGap(ctx, "0"))
-	check.Must(c.Past().FillGap(ctx, []store.Inbound{storetest.Asking(1, "hello")}, "2", true))(t)
-	taken := check.Must(c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(-time.Hour)))(t)
-	if len(taken) != 2 || !taken[0].Addressed || taken[1].Addressed {
-		t.Errorf("got %+v", taken)
-	}
-}
-
 func TestSeqsFollowArrivalOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)

@@ -146,15 +146,14 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 // with the same time are ordered by their platform ids, which increase on Discord and Slack.
 func (c *Conversation) reorder(tx *Tx) error {
 	// The rows move to negative ids first, because a new id may still be in use.
-	moved, err := Column[int64](tx, `UPDATE inbox SET id = -place.id
+	_, err := tx.Exec(`UPDATE inbox SET id = -place.id
 		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM inbox WHERE conversation = ?1) AS place
 		JOIN (SELECT id AS old, row_number() OVER (ORDER BY said_at, length(platform_id), platform_id) AS n
 			FROM inbox WHERE conversation = ?1) USING (n)
-		WHERE inbox.id = old AND old <> place.id RETURNING -id`, c.id)
+		WHERE inbox.id = old AND old <> place.id`, c.id)
 	if err != nil {
 		return err
 	}
-	c.store.arrivals.forget(moved) // the stamps are of other messages
 	if _, err := tx.Exec("UPDATE inbox SET id = -id WHERE id < 0"); err != nil {
 		return err
 	}

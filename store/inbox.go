@@ -138,14 +138,10 @@ func (c *Conversation) insertInbox(tx *Tx, m Inbound) error {
 			return err
 		}
 	}
-	added, err := tx.Exec(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
+	c.store.arrivals.note(waitingMessage{c.id, m.ID})
+	_, err := tx.Exec(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
-	if err != nil {
-		return err
-	}
-	row, err := added.LastInsertId()
-	c.store.arrivals.note(row)
 	return err
 }
 
@@ -197,12 +193,11 @@ func (rs Rows) DeleteWaiting(id string) error {
 	if _, err := rs.tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id); err != nil {
 		return err
 	}
-	var row int64
-	err := rs.tx.QueryRow("DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id).Scan(&row)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := Changed(rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ?", rs.c.id, id)
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	rs.c.store.arrivals.forget([]int64{row}) // if all is taken back, its stamp tells when it came
+	rs.c.store.arrivals.forget(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
 	if err == nil {
 		_, err = rs.tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
 	}

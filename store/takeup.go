@@ -48,31 +48,27 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.
 func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
-	var rows []int64
-	err = in.c.Update(ctx, "take up messages", func(tx *Tx) error {
-		taken, rows, err = in.c.dequeue(tx, upTo, budget, since)
-		return err
+	taken, err = Update(ctx, in.c, "take up messages", func(tx *Tx) ([]chat.Message, error) {
+		return in.c.dequeue(tx, upTo, budget, since)
 	})
+	for _, m := range taken {
+		in.c.store.arrivals.forget(waitingMessage{in.c.id, m.ID})
+	}
+	return taken, err
+}
+
+func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) ([]chat.Message, error) {
+	p, err := c.newAppender(tx)
 	if err != nil {
 		return nil, err
 	}
-	in.c.store.arrivals.forget(rows)
-	return taken, nil
-}
-
-// dequeue also returns the rows of the inbox.
-func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) (taken []chat.Message, rows []int64, err error) {
-	p, err := c.newAppender(tx)
-	if err != nil {
-		return nil, nil, err
-	}
-	taken, rows, err = c.oldest(tx, p.next, upTo, budget, since)
+	taken, last, err := c.oldest(tx, p.next, upTo, budget, since)
 	if err != nil || len(taken) == 0 {
-		return nil, nil, err
+		return nil, err
 	}
 	if p.next == 1 {
 		if err := c.inherit(tx); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	turn := int64(0) // the one that will be answered
@@ -87,22 +83,22 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 			turn, state = m.Seq, waiting
 		}
 		if err := p.write(*m, state); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, rows[len(rows)-1]); err != nil {
-		return nil, nil, err
+	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last); err != nil {
+		return nil, err
 	}
-	return taken, rows, p.finish("origin = 'live'")
+	return taken, p.finish("origin = 'live'")
 }
 
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,
-// and returns their rows too.
-func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, rowsTaken []int64, err error) {
+// and returns the last one's row too.
+func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64, err error) {
 	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
 		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	defer rows.Close()
 	places := make(map[string]int64) // of those found so far
@@ -113,27 +109,27 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		var incomplete bool
 		err := rows.Scan(&row, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &receivedAt, &m.Addressed, &m.Optional, &incomplete)
 		if err != nil {
-			return nil, nil, err
+			return nil, 0, err
 		}
 		if incomplete {
 			break
 		}
 		if err := FromJSON(attachments, &m.Attachments); err != nil {
-			return nil, nil, err
+			return nil, 0, err
 		}
-		m.Addressed = m.Addressed && c.store.arrivals.since(row, receivedAt, since)
+		m.Addressed = m.Addressed && c.store.arrivals.since(waitingMessage{c.id, m.ID}, receivedAt, since)
 		m.Time, m.Optional = ShownAt(saidAt), m.Optional && m.Addressed
 		if err := c.resolve(tx, &m, places); err != nil {
-			return nil, nil, err
+			return nil, 0, err
 		}
 		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
 			break
 		}
-		found, rowsTaken = append(found, m), append(rowsTaken, row)
+		found, last = append(found, m), row
 		places[m.ID] = m.Seq
 		next++
 	}
-	return found, rowsTaken, rows.Err()
+	return found, last, rows.Err()
 }
 
 // resolve finds the message of the conversation that m replies to, one already in the transcript
