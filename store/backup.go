@@ -27,17 +27,18 @@ type Copied struct {
 // checks it. The bot may run and write in the meantime without waiting. The file appears complete
 // or not at all. fs.ErrExist: a file of that name exists and is left alone.
 func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
-	return u.store.backup(ctx, path, backupFolder)
+	if _, err := os.Lstat(path); err == nil {
+		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
+	}
+	return u.store.backup(ctx, path, backupFolder, os.Link) // unlike a rename, it does not replace a file
 }
 
 // backupFolder is the prefix of the temporary folder in which SQLite writes a backup.
 const backupFolder = ".cairn-backup-"
 
-// backup makes the copy in a temporary folder beside path; folder is the prefix of its name.
-func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err error) {
-	if _, err := os.Lstat(path); err == nil {
-		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
-	}
+// backup makes the copy in a temporary folder beside path, where place puts it; folder is the prefix
+// of the folder's name.
+func (s *Store) backup(ctx context.Context, path, folder string, place func(from, to string) error) (c Copied, err error) {
 	// SQLite creates the file itself, readable for everyone, so it does that in a folder that no
 	// one else can enter.
 	dir, err := os.MkdirTemp(filepath.Dir(path), folder)
@@ -55,11 +56,20 @@ func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err 
 	if err := errors.Join(os.Chmod(part, 0o600), flush(part)); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
-	// A link, unlike a rename, does not replace an existing file.
-	if err := os.Link(part, path); err != nil {
+	if err := place(part, path); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
 	return c, flush(filepath.Dir(path))
+}
+
+// removeParts removes the temporary folders of processes that were killed while making a copy.
+func (s *Store) removeParts(dir, folder string) {
+	left, _ := filepath.Glob(filepath.Join(dir, folder+"*"))
+	for _, part := range left {
+		if err := os.RemoveAll(part); err != nil {
+			s.log.Warn("remove_unfinished_copy_failed", "error", err)
+		}
+	}
 }
 
 // copyTo makes SQLite copy the database to a new file. It reads one snapshot on its own connection,

@@ -8,10 +8,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -40,9 +38,9 @@ func readMigrations() []string {
 var fills = map[int]func(tx *Tx) error{5: reindex, 6: fillQuotes}
 
 // upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N
-// beside it, where N is the version it gets: going back to the older cairn requires that copy. A
-// second copy for the same version has the time in its name. If there is no room for the copy,
-// upgrade logs that.
+// beside it, where N is the version it gets: going back to the older cairn requires that copy. The
+// copy of an earlier attempt, or from before the user went back, is replaced. If there is no room
+// for the copy, upgrade logs that.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
 	err := observe(ctx, s.read, func(tx *Tx) (err error) {
@@ -54,14 +52,8 @@ func (s *Store) upgrade(ctx context.Context) error {
 	}
 	if old > 0 && old < len(migrations) {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
-		s.removeUpgrades()
-		_, err := s.backup(ctx, copied, upgradeFolder)
-		if errors.Is(err, fs.ErrExist) && s.holdsAsMuch(ctx, copied) { // an upgrade was interrupted
-			err = nil
-		} else if errors.Is(err, fs.ErrExist) { // the user went back to the older version, and the conversation went on
-			copied += time.Now().UTC().Format("-20060102T150405.000")
-			_, err = s.backup(ctx, copied, upgradeFolder)
-		}
+		s.removeParts(filepath.Dir(s.path), upgradeFolder)
+		_, err := s.backup(ctx, copied, upgradeFolder, os.Rename)
 		var unread sqlite3.Error
 		switch {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
@@ -79,36 +71,9 @@ func (s *Store) upgrade(ctx context.Context) error {
 	return err
 }
 
-// holdsAsMuch reports whether a copy has the same version as the database, and as many messages
-// and memories: failing attempts must not fill the disk with copies.
-func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
-	is, err := Inspect(ctx, copied)
-	if err != nil {
-		return false
-	}
-	var now Copied
-	err = observe(ctx, s.read, func(tx *Tx) (err error) {
-		if now.Version, err = versionOf(tx); err != nil {
-			return err
-		}
-		return tx.QueryRow("SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM memories)").Scan(&now.Messages, &now.Memories)
-	})
-	return err == nil && is.Version == now.Version && is.Messages == now.Messages && is.Memories == now.Memories
-}
-
-// upgradeFolder is the prefix of the temporary folder of an upgrade's copy.
-const upgradeFolder = "cairn.upgrading-"
-
-// removeUpgrades removes the temporary folders of upgrades that were killed. Only the holder of the
+// upgradeFolder is the prefix of the temporary folder of an upgrade's copy. Only the holder of the
 // lock upgrades.
-func (s *Store) removeUpgrades() {
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), upgradeFolder+"*"))
-	for _, folder := range left {
-		if err := os.RemoveAll(folder); err != nil {
-			s.log.Warn("remove_unfinished_copy_failed", "error", err)
-		}
-	}
-}
+const upgradeFolder = "cairn.upgrading-"
 
 // migrate brings the file up to date, or creates the schema in a new one. It reads the version
 // inside the transaction that changes it, so that of several processes one migrates and the

@@ -118,7 +118,7 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("make a backup: %w", err)
 	}
-	b.removeParts()
+	s.removeParts(b.Dir, backupFolder)
 	file := b.file(now)
 	if _, err := s.Upkeep().Backup(ctx, file); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -130,14 +130,6 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 // file returns the name of a backup made at a time.
 func (b Backups) file(made time.Time) string {
 	return filepath.Join(b.Dir, backupPrefix+made.UTC().Format(backupTime)+backupSuffix)
-}
-
-// removeParts removes what processes left that were killed while making a backup.
-func (b Backups) removeParts() {
-	left, _ := filepath.Glob(filepath.Join(b.Dir, backupFolder+"*"))
-	for _, folder := range left {
-		_ = os.RemoveAll(folder) // if this fails, the next run tries again
-	}
 }
 
 // remove keeps only the newest backups, keep of them.
