@@ -193,7 +193,7 @@ func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
 // name too, until the new one replaces it: at no moment could a start find no database and create
 // an empty one.
 func moveAside(ctx context.Context, path string) (aside string, err error) {
-	gone := orphanedLog(path) != nil // SQLite would discard the log
+	gone := lost(path) != nil // SQLite would discard the log
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
 		return "", nil
 	}

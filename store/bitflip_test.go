@@ -62,7 +62,6 @@ func TestBitFlips(t *testing.T) {
 	refused, broke := 0, 0
 	for i := range 40 {
 		dir := t.TempDir()
-		write(t, dir, store.LockName, "1\n"+store.HeldNote+"\n")
 		size := len(whole)
 		switch i % 5 {
 		case 0:

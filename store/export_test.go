@@ -15,7 +15,6 @@ const (
 	DatabaseName   = databaseName
 	EndedWith      = endedWith
 	HeldName       = heldName
-	HeldNote       = createdNote
 	LatestApplied  = latestApplied
 	LockName       = lockName
 	MadeWith       = madeWith
@@ -37,7 +36,6 @@ var (
 	NextQuietHour = nextQuietHour
 	Observe       = observe
 	OpenFile      = open
-	Prepare       = prepare
 	PutAside      = moveAside
 	Schema        = schema
 	Transact      = transact
@@ -57,8 +55,6 @@ func (s *Store) Rewriting(ctx context.Context) error { return s.held.open(ctx, s
 func (s *Store) HeldRows() *sql.DB { return s.held.db }
 
 func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
-
-func (l *lock) Release() error { return l.release() }
 
 // Arrivals returns how many waiting messages have their arrival time in memory.
 func (s *Store) Arrivals() int { return len(s.arrivals.at) }

@@ -18,8 +18,8 @@ import (
 
 const lockName = "cairn.lock"
 
-// prepare creates folder and file, and takes the lock. It leaves a folder with a database that is
-// not ours unchanged.
+// prepare takes the lock, and creates what is missing of folder and file. It leaves a folder with a
+// database that is not ours unchanged.
 func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -40,16 +40,10 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.emptied(path); err != nil {
-		return nil, errors.Join(unopened(dir, err), l.release())
-	}
-	if err := l.begin(path); err != nil {
-		return nil, errors.Join(err, l.release())
-	}
-	// SQLite's other files get the permissions of the first one.
-	file, err := openPrivate(path)
-	if err == nil {
-		err = file.Close()
+	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		err = create(ctx, path)
+	} else {
+		err = makePrivate(path) // SQLite's other files get the same permissions
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), l.release())
@@ -57,31 +51,52 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	return l, nil
 }
 
-// orphanedLog returns ErrDamaged if a database is gone or empty and its log exists: SQLite would
-// discard the log, which may hold the newest messages.
-func orphanedLog(path string) error {
-	if file, err := os.Stat(path); err == nil && file.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+// create makes a database without conversations. It is complete when it gets its name, so an empty
+// file of that name was emptied, see lost.
+func create(ctx context.Context, path string) error {
+	part := path + ".new"
+	if err := makePrivate(part); err != nil {
+		return err
+	}
+	db := open(part, "_synchronous=FULL")
+	_, _, err := migrate(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(part, path), flush(filepath.Dir(path)))
+}
+
+// makePrivate creates a file, or changes the permissions of the existing one, see openPrivate.
+func makePrivate(path string) error {
+	file, err := openPrivate(path)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// lost returns ErrDamaged if a database was emptied, or deleted without its log: SQLite would create
+// a new one, and discard the log, which may hold the newest messages. One without a log was deleted
+// on purpose.
+func lost(path string) error {
+	file, err := os.Stat(path)
+	gone := errors.Is(err, fs.ErrNotExist)
+	if !gone && (err != nil || file.Size() > 0 || file.IsDir()) {
 		return nil
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 		return fmt.Errorf("%w: it is gone or empty, and its log %s-wal is there: bring it back, or move the log away: %s", ErrDamaged, databaseName, remedy)
 	}
-	return nil
-}
-
-// emptied returns ErrDamaged if the file held a database and is empty. A deleted file was deleted
-// on purpose.
-func (l *lock) emptied(path string) error {
-	if file, err := os.Stat(path); err == nil && file.Size() == 0 && l.held {
-		return fmt.Errorf("%w: the file is empty, and held a database: %s", ErrDamaged, remedy)
+	if gone {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: the file is empty: bring it back, or delete it: %s", ErrDamaged, remedy)
 }
 
 // adopt prepares a folder that existed before. If it holds only our files, others lose access to
 // it; otherwise, or if it is meant to be shared like /tmp, its permissions stay.
 func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
-	if err := orphanedLog(path); err != nil {
+	if err := lost(path); err != nil {
 		return unopened(dir, err)
 	}
 	if file, err := os.Stat(path); err == nil && file.Mode().IsRegular() {
@@ -126,7 +141,7 @@ func openPrivate(path string) (*os.File, error) {
 
 // checkExists checks that there is a database to read.
 func checkExists(path string) error {
-	if err := orphanedLog(path); err != nil {
+	if err := lost(path); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)

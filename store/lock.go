@@ -3,24 +3,16 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 )
 
-// lock is a locked file. It holds the process ID and, on the next line, whether a database was
-// created here. The lock belongs to the open file, so it vanishes with the process however that
-// ends; the process ID alone keeps no one out.
-type lock struct {
-	file *os.File
-	held bool // a database existed when the lock was acquired
-}
-
-// createdNote is the line that says a database was created.
-const createdNote = "holds a database"
+// lock is a locked file, which holds the process ID. The lock belongs to the open file, so it
+// vanishes with the process however that ends; the process ID alone keeps no one out.
+type lock struct{ file *os.File }
 
 func takeLock(path string) (*lock, error) {
 	file, err := openPrivate(path)
@@ -32,56 +24,19 @@ func takeLock(path string) (*lock, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		holder, _, _ := strings.Cut(note(file), "\n") // naming the holder is a courtesy
-		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, holder, path)
+		holder := make([]byte, 20)
+		n, _ := file.ReadAt(holder, 0) // naming the holder is a courtesy
+		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, bytes.TrimSpace(holder[:n]), path)
 	}
-	l := &lock{file: file, held: strings.Contains(note(file), createdNote)}
-	if err := l.write(); err != nil {
-		return nil, errors.Join(err, l.release())
-	}
-	return l, nil
-}
-
-// note returns the content of the file.
-func note(file *os.File) string {
-	text := make([]byte, 64)
-	n, _ := file.ReadAt(text, 0) // empty if it cannot be read
-	return strings.TrimSpace(string(text[:n]))
-}
-
-func (l *lock) write() error {
-	text := fmt.Sprintln(os.Getpid())
-	if l.held {
-		text += createdNote + "\n"
-	}
-	_, err := l.file.WriteAt([]byte(text), 0)
+	l := &lock{file}
+	err = file.Truncate(0)
 	if err == nil {
-		err = l.file.Truncate(int64(len(text)))
+		_, err = fmt.Fprintln(file, os.Getpid())
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", l.file.Name(), err)
+		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), l.release())
 	}
-	return nil
-}
-
-// noteCreated notes that a database exists from now on: if the file is empty later, someone emptied
-// it.
-func (l *lock) noteCreated() error {
-	if l.held {
-		return nil
-	}
-	l.held = true
-	return l.write()
-}
-
-// begin notes that no database exists yet, or none any more, and that an empty file is one being
-// created.
-func (l *lock) begin(path string) error {
-	if _, err := os.Stat(path); !l.held || !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	l.held = false
-	return l.write()
+	return l, nil
 }
 
 // release leaves the file in place: removing it would free the name for a second lock while

@@ -118,8 +118,8 @@ func checkOwner(ctx context.Context, path string) error {
 }
 
 // checkVersion rejects a file whose version is not ours, and leaves it unchanged.
-func checkVersion(ctx context.Context, db *sql.DB) error {
-	return observe(ctx, db, func(tx *Tx) error {
+func (s *Store) checkVersion(ctx context.Context) error {
+	return observe(ctx, s.read, func(tx *Tx) error {
 		version, err := versionOf(tx)
 		if err == nil && version == 0 {
 			return fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound)

@@ -108,16 +108,14 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	s.read = open(path, readerPragmas+s.whereUnchanging())
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
+	ready := s.upgrade
 	if s.shared {
-		if err := checkVersion(ctx, s.read); err != nil {
-			return err
-		}
-		return s.identify()
+		ready = s.checkVersion
 	}
-	if err := s.upgrade(ctx); err != nil {
+	if err := ready(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.identify(), s.lock.noteCreated())
+	return s.identify()
 }
 
 // FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is

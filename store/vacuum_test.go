@@ -87,8 +87,8 @@ func TestErasureFromTheFiles(t *testing.T) {
 	})
 	t.Run("a linked database is rewritten at its target", func(t *testing.T) {
 		dir, elsewhere := t.TempDir(), t.TempDir()
-		write(t, elsewhere, "real.db", "")
-		check.NoError(t, os.Symlink(filepath.Join(elsewhere, "real.db"), store.File(dir)))
+		storetest.CopyEmpty(t, elsewhere)
+		check.NoError(t, os.Symlink(store.File(elsewhere), store.File(dir)))
 		s := storetest.OpenStore(t, dir)
 		c, marked := scattered(t, s, 1, 600)
 		storetest.Remove(t, c, marked...)
