@@ -21,10 +21,8 @@ func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transc
 
 // Fail marks a row as failed, unless it is finished or stale; cause is in words for people.
 func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
-	return cs.c.Update(ctx, fmt.Sprintf("note the failure of compaction %d", id), func(tx *Tx) error {
-		return Changed(tx, "UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')",
-			cause, Now(), id, cs.c.id)
-	})
+	return cs.c.change(ctx, fmt.Sprintf("note the failure of compaction %d", id),
+		"UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')", cause, Now(), id, cs.c.id)
 }
 
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
@@ -47,7 +45,7 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // the row is stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool, err error) {
 	if stale, err = rs.c.outdated(rs.tx, row, rows, messages); err != nil || stale {
-		return stale, errors.Join(err, rs.c.setState(rs.tx, row.ID, transcript.Stale))
+		return stale, errors.Join(err, rs.c.makeStale(rs.tx, row.ID))
 	}
 	sources, err := toJSON(row.Sources)
 	if err != nil {
@@ -69,12 +67,8 @@ func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages
 	if err != nil || outdated {
 		return outdated, err
 	}
-	for _, seq := range messages {
-		low, high := c.RowRange(seq, seq)
-		outdated, err = Exists(tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL", low, high)
-		if err != nil || outdated {
-			return outdated, err
-		}
+	if outdated, err = c.sourcesGone(tx, messages, nil, ""); err != nil || outdated {
+		return outdated, err
 	}
 	for i, id := range slices.Concat(beside, row.Children) {
 		err = tx.QueryRow("SELECT state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder' FROM compactions WHERE id = ?", i < len(beside), id).Scan(&outdated)
@@ -87,7 +81,6 @@ func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages
 
 // Measured stores the tokens used before and after a row was applied.
 func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
-	return cs.c.Update(ctx, fmt.Sprintf("note the effect of compaction %d", row), func(tx *Tx) error {
-		return Changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
-	})
+	return cs.c.change(ctx, fmt.Sprintf("note the effect of compaction %d", row),
+		"UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
 }

@@ -99,10 +99,6 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (tr
 	return c.In(tx).Compaction(id)
 }
 
-func (c *Conversation) setState(tx *Tx, id int64, state transcript.Status) error {
-	return Changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
-}
-
 // head reads the head as last committed.
 func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
 	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).

@@ -35,15 +35,8 @@ func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64
 		return false, nil
 	}
 	row := c.Row(ctx.Seq)
-	for _, seq := range ctx.Messages {
-		if gone, err := Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq)); err != nil || gone {
-			return false, err
-		}
-	}
-	for _, id := range ctx.Memories {
-		if there, err := Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> 'forgotten'", id); err != nil || !there {
-			return false, err
-		}
+	if gone, err := c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten"); err != nil || gone {
+		return false, err
 	}
 	result, err := tx.Exec(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 		AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)

@@ -56,14 +56,14 @@ func (rs Rows) Replace(was, m chat.Message) error {
 	if err != nil {
 		return err
 	}
-	low, high := rs.c.RowRange(m.Seq, m.Seq)
+	row := rs.c.Row(m.Seq)
 	if m.Role == llm.RoleTool {
-		if _, err := rs.tx.Exec("DELETE FROM quotes WHERE message = ?", low); err != nil {
+		if _, err := rs.tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
 			return err
 		}
-		return Changed(rs.tx, "UPDATE messages SET text = ?, tokens = ? WHERE id BETWEEN ? AND ?", m.Text, m.Tokens, low, high)
+		return Changed(rs.tx, "UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
 	}
-	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
+	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", calls, string(m.Native), m.Tokens, row)
 }
 
 // mayCopy reports whether WithoutCopies may change a message.

@@ -12,9 +12,8 @@ import (
 
 // Declined records that a model declined to summarize what a row covers.
 func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
-	return cs.c.Update(ctx, fmt.Sprintf("note a refusal of compaction %d", row), func(tx *Tx) error {
-		return Changed(tx, "UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
-	})
+	return cs.c.change(ctx, fmt.Sprintf("note a refusal of compaction %d", row),
+		"UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
 }
 
 // ClearDeclined forgets what models declined, so that it is attempted again.

@@ -4,8 +4,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -52,20 +50,13 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
 }
 
 func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (seq int64, edited bool, err error) {
-	err = tx.QueryRow(`SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user'
-		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?`, c.id, m.ID, m.Time.UnixMilli()).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	if err != nil {
+	seq, err = valueOrZero[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, c.id, m.ID, m.Time.UnixMilli())
+	if err != nil || seq == 0 {
 		return 0, false, err
 	}
 	was, err := c.In(tx).Message(seq)
 	if err != nil {
-		return 0, false, err
-	}
-	low, high := c.RowRange(seq, seq)
-	if _, err := tx.Exec("UPDATE messages SET edited_at = ? WHERE id BETWEEN ? AND ?", m.Time.UnixMilli(), low, high); err != nil {
 		return 0, false, err
 	}
 	is := was
@@ -97,17 +88,12 @@ func (rs Rows) Rewrite(was, is chat.Message, version int64) error {
 	if err := rs.Unindex(was); err != nil {
 		return err
 	}
-	low, high := rs.c.RowRange(is.Seq, is.Seq)
-	err = Changed(rs.tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id BETWEEN ? AND ?",
-		is.Text, attachments, is.Quote, chat.TokensOf(is), version, low, high)
+	err = Changed(rs.tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
+		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
 	if err != nil {
 		return err
 	}
-	p, err := rs.c.newAppender(rs.tx)
-	if err != nil {
-		return err
-	}
-	return p.index(is)
+	return rs.index(is)
 }
 
 // Unindex removes a message from the search index.

@@ -4,8 +4,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 )
 
@@ -60,26 +58,19 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 
 // newest returns the platform id of the newest delivered message, "" if there is none.
-func (c *Conversation) newest(tx *Tx) (id string, err error) {
-	err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? AND "+platformKnows+" ORDER BY id DESC LIMIT 1", c.id).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		low, high := c.RowRange(1, MaxSeq)
-		err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND "+platformKnows+" ORDER BY id DESC LIMIT 1", low, high).Scan(&id)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, err
+func (c *Conversation) newest(tx *Tx) (string, error) {
+	low, high := c.RowRange(1, MaxSeq)
+	return valueOrZero[string](tx, `SELECT * FROM (SELECT platform_id FROM inbox WHERE conversation = ? AND `+platformKnows+` ORDER BY id DESC LIMIT 1)
+		UNION ALL SELECT * FROM (SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND `+platformKnows+` ORDER BY id DESC LIMIT 1)
+		LIMIT 1`, c.id, low, high)
 }
 
 // oldestKnown returns the platform id of the first message.
-func (c *Conversation) oldestKnown(tx *Tx) (id string, err error) {
+func (c *Conversation) oldestKnown(tx *Tx) (string, error) {
 	low, high := c.RowRange(1, MaxSeq)
-	err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND "+platformKnows+" ORDER BY id LIMIT 1", low, high).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? AND "+platformKnows+" ORDER BY id LIMIT 1", c.id).Scan(&id)
-	}
-	return id, err
+	return valueOrZero[string](tx, `SELECT * FROM (SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND `+platformKnows+` ORDER BY id LIMIT 1)
+		UNION ALL SELECT * FROM (SELECT platform_id FROM inbox WHERE conversation = ? AND `+platformKnows+` ORDER BY id LIMIT 1)
+		LIMIT 1`, low, high, c.id)
 }
 
 // Gap reports whether the conversation may have missed messages, and the platform id of the message
@@ -105,12 +96,17 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
 
-// set runs one statement.
+// set runs a statement; that may change nothing.
 func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
 	return c.Update(ctx, tried, func(tx *Tx) error {
 		_, err := tx.Exec(query, args...)
 		return err
 	})
+}
+
+// change runs a statement, and returns ErrNotFound if it changes nothing.
+func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
+	return c.Update(ctx, tried, func(tx *Tx) error { return Changed(tx, query, args...) })
 }
 
 // FillGap delivers a page of missed messages, and sorts the inbox in the order in which messages

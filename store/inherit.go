@@ -5,7 +5,6 @@ package store
 
 import (
 	"database/sql"
-	"errors"
 	"strings"
 
 	"cairn/chat"
@@ -32,11 +31,8 @@ func (c *Conversation) HangsOn() (channel, message string) {
 func (c *Conversation) inherit(tx *Tx) error {
 	name, root := c.HangsOn()
 	above := &Conversation{store: c.store, name: name}
-	err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&above.id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
+	var err error
+	if above.id, err = valueOrZero[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); err != nil || above.id == 0 {
 		return err
 	}
 	if _, err := tx.Exec("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id); err != nil {
@@ -76,12 +72,8 @@ func (c *Conversation) answerTo(tx *Tx, m chat.Message) (text string, err error)
 		return "", nil
 	}
 	low, high := c.RowRange(m.Seq, MaxSeq)
-	err = tx.QueryRow(`SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
-		ORDER BY id LIMIT 1`, low, high, m.Turn).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return text, err
+	return valueOrZero[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn)
 }
 
 // saidAs finds the message with a platform ID, taken up or not, or the bot's reply that was sent

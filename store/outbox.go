@@ -66,15 +66,14 @@ func scanPiece(rows *sql.Rows, p *Piece) error {
 // Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
 // piece, or it was sent or dropped.
 func (out Outbox) Sending(ctx context.Context, row int64) error {
-	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, out.c.id)
+	return out.mark(ctx, row, "state = 'sending'")
 }
 
 // Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has
 // it, and no deletion would find a notice that repeats a message. ErrNotFound: there is no such piece,
 // or it was sent or dropped before.
 func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
-	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'sent', text = '', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
-		platformID, Now(), row, out.c.id)
+	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, Now())
 }
 
 // SentAs returns the piece that was sent as a message of the platform. ErrNotFound: there is
@@ -100,14 +99,11 @@ func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
 // Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its
 // text. ErrNotFound: there is no such piece, or it was sent or dropped before.
 func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
-	return out.c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', text = '', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
-		why, Now(), row, out.c.id)
+	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, Now())
 }
 
-func (c *Conversation) mark(ctx context.Context, row int64, query string, args ...any) error {
-	err := c.store.Update(ctx, func(tx *Tx) error { return Changed(tx, query, args...) })
-	if err != nil {
-		return c.Fail(fmt.Sprintf("mark piece %d", row), err)
-	}
-	return nil
+// mark changes an unsent piece.
+func (out Outbox) mark(ctx context.Context, row int64, to string, args ...any) error {
+	return out.c.change(ctx, fmt.Sprintf("mark piece %d", row), "UPDATE outbox SET "+to+" WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		append(args, row, out.c.id)...)
 }

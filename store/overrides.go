@@ -36,7 +36,7 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 			if value == nil {
 				_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
 			} else {
-				_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", h.c.id, key, *value, by, Now())
+				err = h.c.setOverride(tx, key, *value, by)
 			}
 			if err != nil {
 				return err
@@ -53,6 +53,11 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 		return refused
 	}
 	return h.c.Fail("change the settings", err)
+}
+
+func (c *Conversation) setOverride(tx *Tx, key, value, by string) error {
+	_, err := tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, value, by, Now())
+	return err
 }
 
 // PatchOf returns overrides as a layer of a policy.

@@ -86,16 +86,22 @@ func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) error {
 // be parsed may quote it.
 func (c *Conversation) quotesGone(tx *Tx, m chat.Message) (gone bool, err error) {
 	messages, memories := quotedBy(m)
+	if slices.Contains(messages, unknown) {
+		return true, nil
+	}
+	return c.sourcesGone(tx, messages, memories, "")
+}
+
+// sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that
+// state.
+func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) (gone bool, err error) {
 	for _, seq := range messages {
-		if seq == unknown {
-			return true, nil
-		}
 		if gone, err = Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq)); err != nil || gone {
 			return gone, err
 		}
 	}
 	for _, id := range memories {
-		there, err := Exists(tx, "SELECT 1 FROM memories WHERE id = ?", id)
+		there, err := Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
 		if err != nil || !there {
 			return err == nil, err
 		}

@@ -37,8 +37,7 @@ func derive(tx *Tx) error {
 		return err
 	}
 	for _, id := range conversations {
-		p := &appender{tx: tx, c: &Conversation{id: id}}
-		if err := p.indexAll(); err != nil {
+		if err := (&Conversation{id: id}).In(tx).indexAll(); err != nil {
 			return err
 		}
 	}
@@ -46,15 +45,15 @@ func derive(tx *Tx) error {
 }
 
 // indexAll indexes every message of a conversation, page by page.
-func (p *appender) indexAll() error {
+func (rs Rows) indexAll() error {
 	const page = 1000
 	for from := int64(1); ; {
-		messages, err := p.c.In(p.tx).Messages(from, 1<<32-1, "ORDER BY id LIMIT ?", page)
+		messages, err := rs.Messages(from, MaxSeq, "ORDER BY id LIMIT ?", page)
 		if err != nil || len(messages) == 0 {
 			return err
 		}
 		for _, m := range messages {
-			if err := errors.Join(p.index(m), p.addMember(m.Author), p.dropReasoning(m)); err != nil {
+			if err := errors.Join(rs.index(m), rs.dropReasoning(m)); err != nil {
 				return err
 			}
 		}
@@ -62,9 +61,9 @@ func (p *appender) indexAll() error {
 	}
 }
 
-func (p *appender) dropReasoning(m chat.Message) error {
+func (rs Rows) dropReasoning(m chat.Message) error {
 	if len(m.Native) == 0 {
 		return nil
 	}
-	return Changed(p.tx, "UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), p.c.Row(m.Seq))
+	return Changed(rs.tx, "UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), rs.c.Row(m.Seq))
 }

@@ -132,7 +132,7 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 	return nil
 }
 
-// makeStale ends a prepared row that cannot be applied.
+// makeStale ends a running or prepared row that cannot be applied.
 func (c *Conversation) makeStale(tx *Tx, id int64) error {
 	return Changed(tx, "UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
 }

@@ -4,8 +4,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"math"
 	"time"
 
@@ -153,14 +151,9 @@ func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64)
 // placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under
 // it; 0 if there is none, or none any more.
 func (c *Conversation) placeOf(tx *Tx, id string) (seq int64, err error) {
-	err = tx.QueryRow("SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, id).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_replies
+	return valueOrZero[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
+		UNION ALL SELECT seq FROM messages INDEXED BY messages_replies
 			WHERE conversation = ?1 AND role = 'assistant' AND platform_id <> ''
-			AND platform_id = (SELECT reply FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')`, c.id, id).Scan(&seq)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return seq, err
+			AND platform_id = (SELECT reply FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')
+		LIMIT 1`, c.id, id)
 }

@@ -18,10 +18,9 @@ type ToolRules struct {
 
 // The keys of the rules, in the table of the settings.
 const (
-	toolKeys     = "tools."
-	addedKey     = toolKeys + "added"
-	approvedKey  = toolKeys + "approved"
-	toolsDivider = " "
+	toolKeys    = "tools."
+	addedKey    = toolKeys + "added"
+	approvedKey = toolKeys + "approved"
 )
 
 // Tools returns what users decided about tools.
@@ -48,8 +47,7 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) erro
 		was, err := h.c.tools(tx)
 		set := func(key string, was, values []string) {
 			if err == nil && !slices.Equal(was, values) {
-				_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)",
-					h.c.id, key, strings.Join(values, toolsDivider), by, Now())
+				err = h.c.setOverride(tx, key, strings.Join(values, " "), by)
 			}
 		}
 		set(addedKey, was.Added, rules.Added)

@@ -137,6 +137,15 @@ func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
 	return value, err
 }
 
+// valueOrZero is Value, but returns the zero value if there is no row.
+func valueOrZero[T any](tx *Tx, query string, args ...any) (value T, err error) {
+	value, err = Value[T](tx, query, args...)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return value, err
+}
+
 // First returns the first of the rows that were found, or ErrNotFound.
 func First[T any](found []T, err error) (first T, _ error) {
 	if err == nil && len(found) == 0 {

@@ -125,7 +125,6 @@ type appender struct {
 	tx      *Tx
 	first   int64           // the seq of the first message it may write
 	next    int64           // the seq of the next one
-	members map[string]bool // those recorded so far
 }
 
 func (c *Conversation) newAppender(tx *Tx) (*appender, error) {
@@ -160,17 +159,17 @@ func (p *appender) write(m chat.Message, turn any) error {
 		return fmt.Errorf("write message %d: %w", m.Seq, err)
 	}
 	p.next = m.Seq + 1
-	if err := p.addMember(m.Author); err != nil {
-		return err
-	}
-	return p.index(m)
+	return p.c.In(p.tx).index(m)
 }
 
-// index adds the terms of a message to the search index.
-func (p *appender) index(m chat.Message) error {
+// index adds a message to the search index: its terms, and its author as a member.
+func (rs Rows) index(m chat.Message) error {
+	if err := rs.addMember(m.Author); err != nil {
+		return err
+	}
 	counts, length := indexed(m)
 	for term, tf := range counts {
-		_, err := p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", p.c.id, term, m.Seq, tf, length)
+		_, err := rs.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", rs.c.id, term, m.Seq, tf, length)
 		if err != nil {
 			return fmt.Errorf("index message %d: %w", m.Seq, err)
 		}

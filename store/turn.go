@@ -4,8 +4,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -62,12 +60,8 @@ func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, er
 // open returns the seq of the oldest waiting turn, 0 if none is waiting.
 func (c *Conversation) open(tx *Tx) (seq int64, err error) {
 	low, high := c.RowRange(1, MaxSeq)
-	err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_waiting
-		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return seq, err
+	return valueOrZero[int64](tx, `SELECT seq FROM messages INDEXED BY messages_waiting
+		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high)
 }
 
 // Retry records another attempt at a waiting turn and returns the number of attempts, this one
