@@ -121,10 +121,10 @@ const (
 
 // appender writes messages and their index rows inside one transaction.
 type appender struct {
-	c       *Conversation
-	tx      *Tx
-	first   int64           // the seq of the first message it may write
-	next    int64           // the seq of the next one
+	c     *Conversation
+	tx    *Tx
+	first int64 // the seq of the first message it may write
+	next  int64 // the seq of the next one
 }
 
 func (c *Conversation) newAppender(tx *Tx) (*appender, error) {
