@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/llm"
 )
 
 // Import appends messages of the past, which are not answered, and returns those that were new. It
@@ -105,10 +104,8 @@ func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, 
 		} else if is.left || is.waits {
 			continue
 		}
-		m := chat.Message{
-			Seq: p.next, Turn: p.next, Role: llm.RoleUser, ID: in.ID, AuthorID: in.AuthorID, Author: in.Author, Text: in.Text,
-			ReplyTo: in.ReplyTo, Quote: in.Quote, Time: ShownAt(in.Time.UnixMilli()), Addressed: in.Addressed, Optional: in.Optional,
-		}
+		m := in.message()
+		m.Seq, m.Turn = p.next, p.next
 		if m.Attachments, err = c.In(tx).StoreFiles(in.ID, in.Attachments); err != nil {
 			return nil, err
 		}

@@ -19,24 +19,30 @@ const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, t
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
 func (rs Rows) Compactions(rest string, args ...any) ([]transcript.Summary, error) {
-	return Select(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error {
-		var fromAt, toAt, triedAt int64
-		var children, sources string
-		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
-			&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
-			&row.AwaitsModel, &row.Declined.Times, &triedAt, &row.Declined.By)
-		if err != nil {
-			return err
-		}
-		row.FromTime, row.ToTime = ShownAt(fromAt), ShownAt(toAt)
-		if row.Declined.Times > 0 {
-			row.Declined.At = At(triedAt)
-		}
-		if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(*row) {
-			*row = asPlaceholder(*row)
-		}
-		return nil
-	}, "SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+	return Select(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
+		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+}
+
+// scanSummary reads compactionColumns, and the columns behind them into more.
+func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
+	var fromAt, toAt, triedAt int64
+	var children, sources string
+	err := rows.Scan(append([]any{
+		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
+		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
+		&row.AwaitsModel, &row.Declined.Times, &triedAt, &row.Declined.By,
+	}, more...)...)
+	if err != nil {
+		return err
+	}
+	row.FromTime, row.ToTime = ShownAt(fromAt), ShownAt(toAt)
+	if row.Declined.Times > 0 {
+		row.Declined.At = At(triedAt)
+	}
+	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil || !known(*row) {
+		*row = asPlaceholder(*row)
+	}
+	return nil
 }
 
 // known reports whether a row's kind and maker are valid.

@@ -45,15 +45,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
-	c := &Conversation{store: s, name: name}
-	err := s.View(ctx, func(tx *Tx) (err error) {
-		c.id, err = Value[int64](tx, "SELECT id FROM conversations WHERE name = ?", name)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("conversation %q: %w", name, err)
-	}
-	return c, nil
+	return resultOf(ctx, s.view, fmt.Sprintf("conversation %q", name), func(tx *Tx) (*Conversation, error) { return tx.Conversation(name) })
 }
 
 // Unfinished returns the names of the conversations with work to do: messages in the inbox, a

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"cairn/chat"
+	"cairn/llm"
 )
 
 // Deliver puts m into the inbox. When it returns without error the message is durably on disk and
@@ -172,20 +175,28 @@ func clean(m Inbound) (Inbound, error) {
 	return m, nil
 }
 
-const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries"
+const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries, id, received_at"
 
 // Waiting reads the rows of the inbox that the rest of the query selects.
 func (rs Rows) Waiting(rest string, args ...any) ([]Inbound, error) {
 	return Select(rs.tx, func(rows *sql.Rows, m *Inbound) error {
 		var saidAt int64
 		var attachments string
-		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries)
+		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
 		if err != nil {
 			return err
 		}
 		m.Time = ShownAt(saidAt)
 		return FromJSON(attachments, &m.Attachments)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+}
+
+// message returns m as a message of the transcript, without a place.
+func (m Inbound) message() chat.Message {
+	return chat.Message{
+		Role: llm.RoleUser, ID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
+		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: ShownAt(m.Time.UnixMilli()), Addressed: m.Addressed, Optional: m.Optional,
+	}
 }
 
 // DeleteWaiting removes a message from the inbox, and quotes of it.

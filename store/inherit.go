@@ -94,10 +94,7 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool, er
 	if err != nil || len(waits) == 0 {
 		return m, false, err
 	}
-	w := waits[0]
-	return chat.Message{
-		Role: llm.RoleUser, Author: w.Author, Text: w.Text, Attachments: w.Attachments, ReplyTo: w.ReplyTo, Quote: w.Quote, Time: w.Time,
-	}, true, nil
+	return waits[0].message(), true, nil
 }
 
 func (c *Conversation) inheritRoot(tx *Tx, above *Conversation, m chat.Message, id string) error {

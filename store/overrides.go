@@ -20,14 +20,9 @@ func (h Settings) Set(ctx context.Context) ([]Override, error) {
 	return View(ctx, h.c, "read the settings", h.c.overrides)
 }
 
-// Override sets a value, or removes it if value is nil. It calls allow inside the transaction
-// with everything that would then be in effect; if allow returns an error, Override returns it
-// unchanged and changes nothing. allow must be quick.
-func (h Settings) Override(ctx context.Context, key string, value *string, by string, allow func(map[string]string) error) error {
-	return h.OverrideAll(ctx, map[string]*string{key: value}, by, allow)
-}
-
-// OverrideAll is Override for several values together: it sets all of them or none.
+// OverrideAll sets values, and removes those that are nil: all of them or none. It calls allow inside
+// the transaction with everything that would then be in effect; if allow returns an error,
+// OverrideAll returns it unchanged and changes nothing. allow must be quick.
 func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(map[string]string) error) error {
 	var refused error
 	err := h.c.store.Update(ctx, func(tx *Tx) error {

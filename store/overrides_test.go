@@ -18,7 +18,7 @@ func TestOverrides(t *testing.T) {
 	value := func(v string) *string { return &v }
 	set := func(key string, v *string) {
 		t.Helper()
-		check.NoError(t, c.Settings().Override(ctx, key, v, "Ann", fine))
+		check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{key: v}, "Ann", fine))
 	}
 	holds := func(c *store.Conversation, want ...store.Override) {
 		t.Helper()
@@ -40,7 +40,7 @@ func TestOverrides(t *testing.T) {
 	t.Run("a refusal changes nothing, and sees all new settings", func(t *testing.T) {
 		no := errors.New("no")
 		var seen map[string]string
-		err := c.Settings().Override(ctx, "keep_first", value("99"), "Bob", func(p map[string]string) error {
+		err := c.Settings().OverrideAll(ctx, map[string]*string{"keep_first": value("99")}, "Bob", func(p map[string]string) error {
 			seen = p
 			return no
 		})
@@ -65,7 +65,7 @@ func TestThreadInheritsOverrides(t *testing.T) {
 		if value == "" {
 			to = nil
 		}
-		check.NoError(t, c.Settings().Override(ctx, key, to, "Ann", func(p map[string]string) error { seen = p; return nil }))
+		check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{key: to}, "Ann", func(p map[string]string) error { seen = p; return nil }))
 		return seen
 	}
 	holds := func(c *store.Conversation, want ...store.Override) {

@@ -29,16 +29,12 @@ type RecordedSummary struct {
 func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) ([]Recorded, error) {
 	low, high := tr.c.RowRange(from, MaxSeq)
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) ([]Recorded, error) {
-		said, err := tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
-		if err != nil {
-			return nil, err
-		}
-		saved, err := Column[int64](tx, "SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
-		page := make([]Recorded, len(saved))
-		for i := range page {
-			page[i] = Recorded{said[i], At(saved[i])}
-		}
-		return page, err
+		return Select(tx, func(rows *sql.Rows, r *Recorded) error {
+			var saved int64
+			err := scanMessage(rows, &r.Message, &saved)
+			r.Saved = At(saved)
+			return err
+		}, "SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
 	})
 }
 
@@ -46,19 +42,12 @@ func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) ([]Rec
 // sessions that users started.
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
 	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) error {
-		rows, err := cs.c.In(tx).Compactions("ORDER BY id")
-		if err != nil {
-			return err
-		}
-		all = make([]RecordedSummary, 0, len(rows))
-		err = Each(tx, func(found *sql.Rows) error {
-			r := RecordedSummary{Summary: rows[len(all)]}
+		all, err = Select(tx, func(rows *sql.Rows, r *RecordedSummary) error {
 			var began, ended, applied int64
-			err := found.Scan(&began, &ended, &applied, &r.Version, &r.Before, &r.After)
+			err := scanSummary(rows, &r.Summary, &began, &ended, &applied, &r.Version, &r.Before, &r.After)
 			r.Began, r.Ended, r.Applied = At(began), atOrZero(ended), atOrZero(applied)
-			all = append(all, r)
 			return err
-		}, `SELECT created_at, coalesce(ended_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
+		}, "SELECT "+compactionColumns+`, created_at, coalesce(ended_at, 0), coalesce(applied_at, 0), coalesce(version, 0), before_tokens, after_tokens
 			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
 		if err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/llm"
 )
 
 // All is the end of the inbox, as a row.
@@ -90,44 +89,37 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 	return taken, p.finish("origin = 'live'")
 }
 
+// maxTaken is the most messages that are taken up at once.
+const maxTaken = 1000
+
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,
 // and returns the last one's row too.
 func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64, err error) {
-	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
-		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
+	waiting, err := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
+		ORDER BY id LIMIT ?3`, upTo, maxTaken)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer rows.Close()
 	places := make(map[string]int64) // of those found so far
-	for rows.Next() {
-		m := chat.Message{Seq: next, Role: llm.RoleUser}
-		var row, saidAt, receivedAt int64
-		var attachments string
-		var incomplete bool
-		err := rows.Scan(&row, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &receivedAt, &m.Addressed, &m.Optional, &incomplete)
-		if err != nil {
-			return nil, 0, err
-		}
-		if incomplete {
+	for _, in := range waiting {
+		if in.Incomplete {
 			break
 		}
-		if err := FromJSON(attachments, &m.Attachments); err != nil {
-			return nil, 0, err
-		}
-		m.Addressed = m.Addressed && c.store.arrivals.since(waitingMessage{c.id, m.ID}, receivedAt, since)
-		m.Time, m.Optional = ShownAt(saidAt), m.Optional && m.Addressed
+		m := in.message()
+		m.Seq = next
+		m.Addressed = m.Addressed && c.store.arrivals.since(waitingMessage{c.id, m.ID}, in.received, since)
+		m.Optional = m.Optional && m.Addressed
 		if err := c.resolve(tx, &m, places); err != nil {
 			return nil, 0, err
 		}
 		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
 			break
 		}
-		found, last = append(found, m), row
+		found, last = append(found, m), in.row
 		places[m.ID] = m.Seq
 		next++
 	}
-	return found, last, rows.Err()
+	return found, last, nil
 }
 
 // resolve finds the message of the conversation that m replies to, one already in the transcript

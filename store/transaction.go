@@ -186,11 +186,10 @@ func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
 	t.changed = append(t.changed, copies{conversation, seqs})
 }
 
-// Conversation returns the conversation with that name. sql.ErrNoRows: there is none.
+// Conversation returns the conversation with that name, or ErrNotFound.
 func (t *Tx) Conversation(name string) (*Conversation, error) {
-	c := &Conversation{store: t.store, name: name}
-	err := t.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
-	return c, err
+	id, err := Value[int64](t, "SELECT id FROM conversations WHERE name = ?", name)
+	return &Conversation{store: t.store, id: id, name: name}, err
 }
 
 // Conversations returns the conversations that the rest of the query selects.

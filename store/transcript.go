@@ -50,33 +50,36 @@ func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any
 func (rs Rows) appendMessages(found []chat.Message, table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
 	low, high := rs.c.RowRange(from, to)
 	err := Each(rs.tx, func(rows *sql.Rows) error {
-		m, err := scanMessage(rows)
+		var m chat.Message
+		err := scanMessage(rows, &m)
 		found = append(found, m)
 		return err
 	}, "SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 	return found, err
 }
 
-func scanMessage(rows *sql.Rows) (chat.Message, error) {
-	var m chat.Message
+// scanMessage reads messageColumns, and the columns behind them into more.
+func scanMessage(rows *sql.Rows, m *chat.Message, more ...any) error {
 	var attachments, calls, native string
 	var saidAt int64
-	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
-		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived)
+	err := rows.Scan(append([]any{
+		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
+		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
+	}, more...)...)
 	if err != nil {
-		return m, err
+		return err
 	}
 	m.Time = ShownAt(saidAt)
 	if native != "" {
 		m.Native = json.RawMessage(native)
 	}
 	if err := FromJSON(attachments, &m.Attachments); err != nil {
-		return m, fmt.Errorf("attachments of message %d: %w", m.Seq, err)
+		return fmt.Errorf("attachments of message %d: %w", m.Seq, err)
 	}
 	if err := FromJSON(calls, &m.Calls); err != nil {
-		return m, fmt.Errorf("calls of message %d: %w", m.Seq, err)
+		return fmt.Errorf("calls of message %d: %w", m.Seq, err)
 	}
-	return m, nil
+	return nil
 }
 
 // toJSON encodes a list; an empty one becomes empty text.

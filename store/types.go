@@ -40,6 +40,8 @@ type Inbound struct {
 	Incomplete  bool      // the connector can find out more: names, files; see channel.Completer
 	Tries       int       // how often completing it was attempted, see Try; the store sets it
 
+	row, received int64 // of the inbox: its id, and when it arrived
+
 	// Compaction overrides the policy in the turn that answers the message, and in the check that
 	// follows it. It is not stored: a turn that is answered after a restart uses the policy.
 	Compaction map[string]string `json:"-"`
