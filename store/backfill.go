@@ -122,5 +122,5 @@ func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, 
 		}
 		added = append(added, m)
 	}
-	return added, p.finish("")
+	return added, p.finish()
 }

@@ -24,25 +24,13 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 		if err := verify(tx); err != nil {
 			return err
 		}
-		for _, query := range invariants {
-			err := Each(tx, func(rows *sql.Rows) error {
-				var f Finding
-				err := rows.Scan(&f.Conversation, &f.What)
-				found = append(found, f)
+		for _, look := range []func(*Tx) ([]Finding, error){inconsistent, unfound, broken} {
+			more, err := look(tx)
+			if found = append(found, more...); err != nil {
 				return err
-			}, query)
-			if err != nil {
-				return fmt.Errorf("check (%.40s…): %w", query, err)
 			}
 		}
-		unfound, err := u.store.unfound(tx)
-		found = append(found, unfound...)
-		if err != nil {
-			return err
-		}
-		broken, err := u.store.broken(tx)
-		found = append(found, broken...)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("check the database: %w", err)
@@ -50,8 +38,20 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
+// inconsistent returns what the queries of invariants find.
+func inconsistent(tx *Tx) (found []Finding, err error) {
+	for _, query := range invariants {
+		more, err := Select(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)
+		if err != nil {
+			return nil, fmt.Errorf("check (%.40s…): %w", query, err)
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
 // broken returns the conversations whose head breaks an invariant.
-func (s *Store) broken(tx *Tx) (found []Finding, err error) {
+func broken(tx *Tx) (found []Finding, err error) {
 	all, err := tx.Conversations("ORDER BY id")
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (s *Store) broken(tx *Tx) (found []Finding, err error) {
 }
 
 // unfound returns memories that the search index does not find by all of their words.
-func (s *Store) unfound(tx *Tx) (found []Finding, err error) {
+func unfound(tx *Tx) (found []Finding, err error) {
 	err = eachMemory(tx, func(id int64, conversation, content, about string) error {
 		counts, _ := indexedMemory(content, about)
 		missing := 0

@@ -82,26 +82,38 @@ type quote struct {
 	tool bool // it is the answer of a tool
 }
 
-// forgetQuoted removes the contexts that quote these memories, in any conversation, and, if
-// answers, empties the answers of tools that do. It returns where they were.
-func (c *Conversation) forgetQuoted(tx *Tx, memories []int64, answers bool) (removed []quote, err error) {
+// ForgetQuotes removes the turn contexts that quote these memories, in this conversation and in
+// others that recalled them, and, if answers, empties the answers of tools that do. It returns the
+// seqs that it changed here; WatchCopies reports those elsewhere.
+func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64, err error) {
+	elsewhere := make(map[string][]int64)
 	for _, id := range memories {
-		found, err := Select(tx, func(rows *sql.Rows, q *quote) error {
-			q.at = &Conversation{store: c.store}
+		quoting, err := Select(rs.tx, func(rows *sql.Rows, q *quote) error {
+			q.at = &Conversation{store: rs.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
 			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
 		if err != nil {
 			return nil, err
 		}
-		for _, q := range found {
-			if err := q.remove(tx); err != nil {
+		for _, q := range quoting {
+			if err := q.remove(rs.tx); err != nil {
 				return nil, err
 			}
+			if q.at.id == rs.c.id {
+				seqs = append(seqs, q.seq)
+			} else {
+				elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
+			}
 		}
-		removed = append(removed, found...)
 	}
-	return removed, nil
+	for name, seqs := range elsewhere {
+		if _, err := rs.tx.Exec("UPDATE conversations SET version = version + 1 WHERE name = ?", name); err != nil {
+			return nil, err
+		}
+		rs.tx.CopiesChanged(name, seqs...)
+	}
+	return seqs, nil
 }
 
 func (q quote) remove(tx *Tx) error {
@@ -118,31 +130,4 @@ func (q quote) remove(tx *Tx) error {
 	}
 	_, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row)
 	return err
-}
-
-// ForgetQuotes removes the turn contexts that quote these memories, in this conversation and in
-// others that recalled them, and, if answers, empties the answers of tools that do. It returns the seqs that it changed here;
-// WatchCopies reports those elsewhere.
-func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64, err error) {
-	quoting, err := rs.c.forgetQuoted(rs.tx, memories, answers)
-	if err != nil {
-		return nil, err
-	}
-	elsewhere := make(map[string][]int64)
-	for _, q := range quoting {
-		if q.at.id == rs.c.id {
-			seqs = append(seqs, q.seq)
-			continue
-		}
-		if elsewhere[q.at.name] == nil {
-			if _, err := q.at.In(rs.tx).NextVersion(); err != nil {
-				return nil, err
-			}
-		}
-		elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
-	}
-	for name, seqs := range elsewhere {
-		rs.tx.CopiesChanged(name, seqs...)
-	}
-	return seqs, nil
 }

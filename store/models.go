@@ -56,11 +56,9 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 		Now(), Now()-factTTL.Milliseconds())
 }
 
-// lastCount lists the columns of the last count: prompt, estimate, model, version.
-const lastCount = "counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ?"
-
+// keepCount stores the last count.
 func (c *Conversation) keepCount(tx *Tx, count transcript.Count) error {
-	_, err := tx.Exec("UPDATE conversations SET "+lastCount+" WHERE id = ?",
+	_, err := tx.Exec("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
 	return err
 }

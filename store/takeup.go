@@ -86,7 +86,10 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last); err != nil {
 		return nil, err
 	}
-	return taken, p.finish("origin = 'live'")
+	if _, err := tx.Exec("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", c.id); err != nil {
+		return nil, err
+	}
+	return taken, p.finish()
 }
 
 // maxTaken is the most messages that are taken up at once.

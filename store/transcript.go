@@ -180,13 +180,9 @@ func (rs Rows) index(m chat.Message) error {
 	return nil
 }
 
-// finish ends the appender: the conversation's next seq is where it stopped. also sets more of
-// the conversation's columns; "" sets none.
-func (p *appender) finish(also string, args ...any) error {
-	if also != "" {
-		also += ", "
-	}
-	err := Changed(p.tx, "UPDATE conversations SET "+also+"next_seq = ? WHERE id = ? AND next_seq <= ?", append(args, p.next, p.c.id, p.first)...)
+// finish ends the appender: the conversation's next seq is where it stopped.
+func (p *appender) finish() error {
+	err := Changed(p.tx, "UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", p.next, p.c.id, p.first)
 	if errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("message %d is in the transcript already", p.first)
 	}

@@ -119,8 +119,8 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, conte
 
 // append writes the messages of a turn, and the provider's last count.
 func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) error {
-	if len(messages) == 0 {
-		return c.keepCount(tx, count)
+	if err := c.keepCount(tx, count); err != nil || len(messages) == 0 {
+		return err
 	}
 	messages, err := c.withoutDeletedCopies(tx, turn, messages)
 	if err != nil {
@@ -138,5 +138,5 @@ func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count
 			return err
 		}
 	}
-	return p.finish(lastCount, count.Prompt, count.Estimate, count.Model, count.Version)
+	return p.finish()
 }
