@@ -20,44 +20,24 @@ func appliedSummary(by transcript.By, from, to int64) func(*testing.T, *store.Co
 	}
 }
 
+// What transcript decides about other cases is in its own tests; that the rows then say the same is in
+// TestChangedStateEqualsStoredState.
 var applyCases = []struct {
 	claim string
 	rows  func(t *testing.T, c *store.Conversation) []int64 // the rows to apply
 	want  string
 	state transcript.Status // of the last row
 }{
-	{"a leaf replaces verbatim messages", func(t *testing.T, c *store.Conversation) []int64 {
-		return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
-	}, "leaf worker 1-5", transcript.Applied},
-	{"a leaf replaces the placeholder that hid its span", func(t *testing.T, c *store.Conversation) []int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		storetest.Hide(t, c, 1, 5)
-		return []int64{id}
-	}, "leaf worker 1-5", transcript.Applied},
-	{"a leaf splits a placeholder, and nothing comes back into view", func(t *testing.T, c *store.Conversation) []int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
-		storetest.Hide(t, c, 1, 10)
-		return []int64{id}
-	}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", transcript.Applied},
 	{"a leaf trims the placeholders at both of its ends", func(t *testing.T, c *store.Conversation) []int64 {
 		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 8)
 		storetest.Hide(t, c, 1, 4)
 		storetest.Hide(t, c, 7, 10)
 		return []int64{id}
 	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", transcript.Applied},
-	{"a leaf repairs an extractive summary", func(t *testing.T, c *store.Conversation) []int64 {
-		appliedSummary(transcript.Extractive, 1, 5)(t, c)
-		return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
-	}, "leaf worker 1-5", transcript.Applied},
 	{"what is left of an extractive summary goes behind a placeholder", func(t *testing.T, c *store.Conversation) []int64 {
 		appliedSummary(transcript.Extractive, 1, 6)(t, c)
 		return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 9)}
 	}, "placeholder emergency 1-2, leaf worker 3-9", transcript.Applied},
-	{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *store.Conversation) []int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		appliedSummary(transcript.Worker, 1, 2)(t, c)
-		return []int64{id}
-	}, "leaf worker 1-2", transcript.Stale},
 	{"a stale leaf takes no placeholder with it", func(t *testing.T, c *store.Conversation) []int64 {
 		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		storetest.Hide(t, c, 1, 3)
@@ -80,29 +60,11 @@ var applyCases = []struct {
 		storetest.Edit(t, c, 6, "other words")
 		return []int64{id}
 	}, "leaf worker 1-5", transcript.Applied},
-	{"a rollup folds its children", func(t *testing.T, c *store.Conversation) []int64 {
-		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Extractive, 4, 6)(t, c)
-		return []int64{storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
-	}, "rollup worker 1-6", transcript.Applied},
-	{"a rollup is applied together with the leaf it folds", func(t *testing.T, c *store.Conversation) []int64 {
-		a := appliedSummary(transcript.Worker, 1, 3)(t, c)
-		b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
-		return []int64{b, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
-	}, "rollup worker 1-6", transcript.Applied},
 	{"a rollup folds what is left of a placeholder that was split", func(t *testing.T, c *store.Conversation) []int64 {
 		placeholder := storetest.Hide(t, c, 1, 6).Stack[0].ID
 		b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
 		return []int64{b, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, placeholder, b)}
 	}, "rollup worker 1-6", transcript.Applied},
-	{"a rollup is stale when a child was replaced", func(t *testing.T, c *store.Conversation) []int64 {
-		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Extractive, 4, 6)(t, c)
-		id := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)
-		appliedSummary(transcript.Worker, 4, 6)(t, c)
-		return []int64{id}
-	}, "leaf worker 1-3, leaf worker 4-6", transcript.Stale},
-	{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *store.Conversation) []int64 {
-		return []int64{storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, appliedSummary(transcript.Worker, 1, 3)(t, c))}
-	}, "leaf worker 1-3", transcript.Stale},
 	{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *store.Conversation) []int64 {
 		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Worker, 4, 7)(t, c)
 		return []int64{storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
@@ -231,22 +193,5 @@ func TestCommitOfStaleState(t *testing.T) {
 		before := storetest.Dump(t, c.Store())
 		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
 		check.Equal(t, "the store", storetest.Dump(t, c.Store()), before)
-	})
-}
-
-func TestHiding(t *testing.T) {
-	t.Run("a placeholder replaces those inside it", func(t *testing.T) {
-		c := storetest.Imported(t, 6)
-		storetest.Hide(t, c, 1, 2)
-		storetest.Hide(t, c, 3, 3)
-		check.Equal(t, "stack", storetest.Shape(storetest.Hide(t, c, 1, 5).Stack), "placeholder emergency 1-5")
-	})
-	t.Run("a placeholder over a summary and half a placeholder hides the verbatim rest of its span", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
-		storetest.Hide(t, c, 4, 6)
-		check.Equal(t, "stack", storetest.Shape(storetest.Hide(t, c, 3, 6).Stack), "leaf worker 1-3, placeholder emergency 4-6")
-		check.Equal(t, "stack", storetest.Shape(storetest.Hide(t, c, 3, 8).Stack), "leaf worker 1-3, placeholder emergency 4-8")
-		checkCoverage(t, c)
 	})
 }

@@ -11,8 +11,7 @@ import (
 )
 
 func TestAttemptsSurviveRestart(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
+	s := storetest.OpenStore(t, t.TempDir())
 	c := storetest.Find(t, s, "terminal:general")
 	storetest.DeliverOnly(t, c, incomplete(1, "a"), incomplete(2, "b"))
 	tries := func(want ...int) []store.Inbound {
@@ -28,17 +27,13 @@ func TestAttemptsSurviveRestart(t *testing.T) {
 	}
 	check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
 	check.Equal(t, "n", check.Must(c.Inbox().TryPast(ctx))(t), 0)
-	s.Close()
-	s = storetest.OpenStore(t, dir)
-	c = storetest.Find(t, s, "terminal:general")
+	c = reopen(t, c)
 	check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
 	check.Equal(t, "n", check.Must(c.Inbox().TryPast(ctx))(t), 1)
 	storetest.DeliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
 	tries(2, 1)
 	edited := incomplete(1, "c")
 	edited.Time = storetest.Day.Add(time.Hour)
-	if _, changed, err := c.Transcript().Edit(ctx, edited); !changed || err != nil {
-		t.Fatal(changed, err)
-	}
+	edit(t, c, edited)
 	tries(0, 1)
 }

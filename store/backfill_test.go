@@ -14,9 +14,7 @@ import (
 
 func TestReadBack(t *testing.T) {
 	asked := func(n int) store.Inbound {
-		m := storetest.Said(n, "what do you think?")
-		m.Addressed = true
-		return m
+		return storetest.Asking(n, "what do you think?")
 	}
 	t.Run("backfill is due from the first addressed message on", func(t *testing.T) {
 		c := storetest.NewConversation(t)
@@ -106,9 +104,7 @@ func TestReplies(t *testing.T) {
 	})
 	t.Run("each piece of the bot's answer leads to its last message", func(t *testing.T) {
 		c := storetest.NewConversation(t)
-		m := storetest.Said(1, "what time is it?")
-		m.Addressed = true
-		storetest.Deliver(t, c, m)
+		storetest.Deliver(t, c, storetest.Asking(1, "what time is it?"))
 		storetest.Finish(t, c, 1, 2, "reply-2", "half past", " nine")
 		for row, id := range []string{"p1", "p2"} {
 			check.NoError(t, c.Outbox().Sent(ctx, int64(row+1), id))

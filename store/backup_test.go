@@ -16,6 +16,14 @@ import (
 	"cairn/store"
 )
 
+// restore puts a backup in the place of a database, and returns where that one is.
+func restore(t *testing.T, dir, backup string) (aside string) {
+	t.Helper()
+	_, aside, err := store.Restore(ctx, dir, backup)
+	check.NoError(t, err)
+	return aside
+}
+
 func TestBackupAndRestore(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	s := storetest.OpenStore(t, dir)
@@ -68,8 +76,7 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Error(entries, err)
 		}
 	})
-	_, aside, err := store.Restore(ctx, dir, file)
-	check.NoError(t, err)
+	aside := restore(t, dir, file)
 	t.Run("the old database is kept beside it", func(t *testing.T) {
 		check.Equal(t, "answer", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 	})
@@ -109,8 +116,7 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 	s.Close()
 	// As left by a kill.
 	check.NoError(t, errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)))
-	_, aside, err := store.Restore(ctx, dir, file)
-	check.NoError(t, err)
+	aside := restore(t, dir, file)
 	check.Equal(t, "restored messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	check.Equal(t, "old database", check.Must(store.Inspect(ctx, aside))(t).Messages, 2)
 }
@@ -161,9 +167,7 @@ func TestBackupDuringWrites(t *testing.T) {
 		least := accepted.Load()
 		check.Must(s.Upkeep().Backup(ctx, file))(t)
 		most := accepted.Load() + 1 // one may be on disk already
-		if _, _, err := store.Restore(ctx, dir, file); err != nil {
-			t.Fatal(err)
-		}
+		restore(t, dir, file)
 		restored := storetest.OpenStore(t, dir)
 		taken := storetest.Find(t, restored, "terminal:general")
 		check.Must(taken.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))(t)
@@ -176,9 +180,7 @@ func TestBackupDuringWrites(t *testing.T) {
 				t.Fatalf("message %d: got %q", i+1, m.Text)
 			}
 		}
-		if found, err := restored.Upkeep().Check(ctx); err != nil || len(found) > 0 {
-			t.Errorf("%v, %v", found, err)
-		}
+		wantSound(t, restored)
 	}
 	close(stop)
 	check.NoError(t, <-done)

@@ -25,9 +25,7 @@ func busyBot(dir string) {
 	c, err := s.Conversation(ctx, "terminal:general")
 	check(err)
 	for n := 1; ; n++ {
-		m := storetest.Said(n, fmt.Sprintf("message number %d", n))
-		m.Addressed = true
-		receipt, err := c.Inbox().Deliver(ctx, m)
+		receipt, err := c.Inbox().Deliver(ctx, storetest.Asking(n, fmt.Sprintf("message number %d", n)))
 		check(err)
 		fmt.Println(n)
 		if receipt.Seq > 0 {

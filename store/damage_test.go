@@ -105,6 +105,14 @@ func wantDamaged(t *testing.T, dir string) {
 	}
 }
 
+// wantSound fails if the doctor finds an inconsistency.
+func wantSound(t check.Tester, s *store.Store) {
+	t.Helper()
+	found, err := s.Upkeep().Check(ctx)
+	check.NoError(t, err)
+	check.Len(t, "inconsistencies", found, 0)
+}
+
 func TestOverwrittenPagesAreDetected(t *testing.T) {
 	for _, name := range []string{
 		"messages_platform", "memories_fact", "outbox_unsent", // indexes

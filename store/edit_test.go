@@ -13,6 +13,14 @@ import (
 	"cairn/store"
 )
 
+// edit edits a message, and fails if that changes nothing.
+func edit(t testing.TB, c *store.Conversation, m store.Inbound) {
+	t.Helper()
+	_, changed, err := c.Transcript().Edit(ctx, m)
+	check.NoError(t, err)
+	check.Equal(t, "changed", changed, true)
+}
+
 func editedLater(n int, text string, hours int) store.Inbound {
 	m := storetest.Said(n, text)
 	m.Time = storetest.Day.Add(time.Duration(hours) * time.Hour)
@@ -92,8 +100,7 @@ func TestWhatNoEditChanges(t *testing.T) {
 	})
 	t.Run("unknown, bot and deleted messages cannot be edited", func(t *testing.T) {
 		c := storetest.NewConversation(t)
-		m := storetest.Said(1, "what time is it?")
-		m.Addressed = true
+		m := storetest.Asking(1, "what time is it?")
 		storetest.Deliver(t, c, m)
 		storetest.Finish(t, c, 1, 2, "reply-2", "half past nine")
 		storetest.Deliver(t, c, storetest.Said(3, "thanks"))
@@ -117,13 +124,9 @@ func TestWhatNoEditChanges(t *testing.T) {
 	})
 	t.Run("an edit starts no turn and ends none", func(t *testing.T) {
 		c := storetest.NewConversation(t)
-		m := storetest.Said(1, "what tmie is it?")
-		m.Addressed = true
-		storetest.Deliver(t, c, m)
+		storetest.Deliver(t, c, storetest.Asking(1, "what tmie is it?"))
 		now := editedLater(1, "what time is it?", 1)
-		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
-			t.Fatal(changed, err)
-		}
+		edit(t, c, now)
 		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || turn.Seq != 1 || turn.Attempts != 1 || err != nil {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
 		}

@@ -91,9 +91,7 @@ func TestChangesOfIncompleteMessages(t *testing.T) {
 		was, _ := c.Inbox().Incomplete(ctx)
 		now := incomplete(1, "look")
 		now.Time = storetest.Day.Add(time.Hour)
-		if _, changed, err := c.Transcript().Edit(ctx, now); !changed || err != nil {
-			t.Fatal(changed, err)
-		}
+		edit(t, c, now)
 		check.NoError(t, c.Inbox().Complete(ctx, was[0], was[0]))
 		if again, err := c.Inbox().Incomplete(ctx); err != nil || len(again) != 1 || again[0].Attachments != nil {
 			t.Errorf("%+v, %v", again, err)
@@ -113,9 +111,7 @@ func TestChangesOfIncompleteMessages(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, incomplete(1, "x"))
 		was, _ := c.Inbox().Incomplete(ctx)
-		again := storetest.Said(1, "x")
-		again.Addressed = true
-		storetest.DeliverOnly(t, c, again)
+		storetest.DeliverOnly(t, c, storetest.Asking(1, "x"))
 		check.NoError(t, c.Inbox().Complete(ctx, was[0], was[0]))
 		if taken := storetest.Deliver(t, c); !taken[0].Addressed {
 			t.Errorf("got dequeued %+v", taken)
@@ -208,17 +204,13 @@ func TestPicturesAndEdits(t *testing.T) {
 			same := storetest.Said(1, "look here")
 			same.Time = storetest.Day.Add(time.Hour)
 			same.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}, {Kind: "file", Name: "b.zip", Size: 9}}
-			if _, changed, err := c.Transcript().Edit(ctx, same); !changed || err != nil {
-				t.Fatal(changed, err)
-			}
+			edit(t, c, same)
 			_, data, err := c.Transcript().File(ctx, 1)
 			check.Equal(t, fmt.Sprintf("waits %v", waits), string(data), "data")
 			check.NoError(t, err)
 			gone := storetest.Said(1, "look there")
 			gone.Time = storetest.Day.Add(2 * time.Hour)
-			if _, changed, err := c.Transcript().Edit(ctx, gone); !changed || err != nil {
-				t.Fatal(changed, err)
-			}
+			edit(t, c, gone)
 			if _, _, err := c.Transcript().File(ctx, 1); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("waits %v: %v", waits, err)
 			}

@@ -127,16 +127,13 @@ func TestGap(t *testing.T) {
 		wantGap(t, c, "", false)
 	})
 	t.Run("a gap is filled page by page, and resumes after a crash", func(t *testing.T) {
-		dir := t.TempDir()
-		s := storetest.OpenStore(t, dir)
+		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "slack:1/2")
 		storetest.Deliver(t, c, storetest.Said(1, "a"))
 		away(t, s, "slack")
 		storetest.DeliverOnly(t, c, storetest.Said(6, "live"))
 		check.Equal(t, "answer", fillGap(t, c, "m3", false, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c")), 2)
-		s.Close()
-		s = storetest.OpenStore(t, dir)
-		c = storetest.Find(t, s, "slack:1/2")
+		c = reopen(t, c)
 		wantGap(t, c, "m3", true)
 		storetest.DeliverOnly(t, c, storetest.Said(7, "live"))
 		check.Equal(t, "answer", fillGap(t, c, "m6", true, storetest.Said(4, "d"), storetest.Said(5, "e"), storetest.Said(6, "live")), 2)
@@ -150,9 +147,7 @@ func TestGap(t *testing.T) {
 	t.Run("a missed addressed message waits for an answer", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		setGap(t, c, "m1")
-		m := storetest.Said(2, "there?")
-		m.Addressed = true
-		fillGap(t, c, "m2", true, m)
+		fillGap(t, c, "m2", true, storetest.Asking(2, "there?"))
 		storetest.Deliver(t, c)
 		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || err != nil || !slices.Equal(turn.To, []string{"m2"}) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -136,13 +135,7 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 	s.Close()
 	acknowledged := 0
 	for i := range 8 {
-		bot := exec.Command(os.Args[0])
-		bot.Env = append(os.Environ(), "CAIRN_TEST_HOLD="+dir, fmt.Sprintf("CAIRN_TEST_FROM=%d", acknowledged))
-		out, err := bot.StdoutPipe()
-		if err == nil {
-			err = bot.Start()
-		}
-		check.NoError(t, err)
+		bot, out := startBot(t, "CAIRN_TEST_HOLD="+dir, fmt.Sprintf("CAIRN_TEST_FROM=%d", acknowledged))
 		timer := time.AfterFunc(time.Minute, func() { _ = bot.Process.Kill() })
 		for n, taken := 0, 1; ; taken++ {
 			if _, err := fmt.Fscanln(out, &n); err != nil {

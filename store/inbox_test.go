@@ -55,8 +55,7 @@ func TestDeliver(t *testing.T) {
 	})
 	t.Run("seqs do not reach into other conversations", func(t *testing.T) {
 		c := storetest.NewConversation(t)
-		m := storetest.Said(1, "secret")
-		m.Addressed = true
+		m := storetest.Asking(1, "secret")
 		storetest.Deliver(t, c, m)
 		above := storetest.Find(t, c.Store(), "terminal:above")
 		storetest.Deliver(t, above, storetest.Said(1, "mine"))
@@ -148,9 +147,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 
 func TestDequeue(t *testing.T) {
 	addressed := func(n int) store.Inbound {
-		m := storetest.Said(n, "message")
-		m.Addressed = true
-		return m
+		return storetest.Asking(n, "message")
 	}
 	t.Run("messages before the first addressed one are separate turns, the rest is one turn", func(t *testing.T) {
 		c := storetest.NewConversation(t)

@@ -81,9 +81,7 @@ func TestThreadParentMessage(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above := channelOf(t, s)
 	t.Run("a reply of the bot, by its platform id", func(t *testing.T) {
-		m := storetest.Said(10, "what time is it?")
-		m.Addressed = true
-		turn := storetest.Deliver(t, above, m)[0].Seq
+		turn := storetest.Deliver(t, above, storetest.Asking(10, "what time is it?"))[0].Seq
 		reply := chat.Message{Seq: turn + 1, Turn: turn, Role: "assistant", ID: "reply-11", Text: "half past nine", Time: storetest.Day}
 		check.NoError(t, above.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}))
 		storetest.Run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")

@@ -73,30 +73,3 @@ func TestJobLifecycle(t *testing.T) {
 		check.EqualAll(t, "seqs", storetest.Seqs(page), []int64{3, 5, 6})
 	})
 }
-
-// A summary that waits because older messages are verbatim again keeps its result.
-func TestWaitingMessagesInOrder(t *testing.T) {
-	t.Run("a fold waits for its children", func(t *testing.T) {
-		c := storetest.Imported(t, 20)
-		a, b, d := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 11, 15)
-		f := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 6, 15, b, d)
-		storetest.Edit(t, c, 2, "something else")
-		if head, _ := storetest.ApplyRows(t, c, a, b, d, f); len(head.Stack) > 0 {
-			t.Errorf("applied: %s", storetest.Shape(head.Stack))
-		}
-		again := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-		head, _ := storetest.ApplyRows(t, c, again, b, d, f)
-		check.Equal(t, "applied", storetest.Shape(head.Stack), "leaf worker 1-5, rollup worker 6-15")
-	})
-	t.Run("after the repair of an undone row", func(t *testing.T) {
-		c := storetest.Imported(t, 20)
-		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
-		repair := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 5}, FromTime: storetest.Day, ToTime: storetest.Day, Messages: 5}))(t)
-		check.Must(repair.Store(ctx, summarize.Summary{Text: "repaired", Tokens: 7}))(t)
-		next := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
-		undo(t, c)
-		if head, applied := storetest.ApplyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != transcript.Prepared {
-			t.Errorf("applied: %s", storetest.Shape(head.Stack))
-		}
-	})
-}

@@ -2,12 +2,17 @@ package store_test
 
 import (
 	"context"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
+	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/store"
 )
 
 // TestMain runs the test binary as a separate bot where a test needs one to kill, and as a
@@ -32,3 +37,21 @@ func TestMain(m *testing.M) {
 }
 
 var ctx = context.Background()
+
+// startBot runs the test binary as another process, see TestMain.
+func startBot(t *testing.T, env ...string) (bot *exec.Cmd, out io.Reader) {
+	t.Helper()
+	bot = exec.Command(os.Args[0])
+	bot.Env = append(os.Environ(), env...)
+	bot.Stderr = os.Stderr
+	out = check.Must(bot.StdoutPipe())(t)
+	check.NoError(t, bot.Start())
+	return bot, out
+}
+
+// reopen closes the store of a conversation, as a restart does, and returns the conversation.
+func reopen(t *testing.T, c *store.Conversation) *store.Conversation {
+	t.Helper()
+	check.NoError(t, c.Store().Close())
+	return storetest.Find(t, storetest.OpenStore(t, filepath.Dir(c.Store().Path())), c.Name())
+}

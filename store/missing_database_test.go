@@ -77,8 +77,7 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 		s.Close()
 		write(t, dir, store.DatabaseName, "")
 		write(t, dir, store.DatabaseName+"-wal", string(log))
-		_, aside, err := store.Restore(ctx, dir, file)
-		check.NoError(t, err)
+		aside := restore(t, dir, file)
 		check.Equal(t, "the log is missing", string(check.Must(os.ReadFile(aside+"-wal"))(t)) == string(log), true)
 		check.Equal(t, "messages", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
@@ -114,6 +113,7 @@ func TestDatabaseCreation(t *testing.T) {
 	})
 }
 
+// A second bot is refused with the first one's name; a reader is not.
 func TestLockNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -121,7 +121,8 @@ func TestLockNamesItsHolder(t *testing.T) {
 		_, err := store.Open(ctx, store.Options{Dir: dir})
 		check.Error(t, err, store.ErrInUse)
 		check.Contains(t, "error", err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ")
-		s.Close()
+		check.NoError(t, check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t).Close())
+		check.NoError(t, s.Close())
 	}
 	// A killed bot's files name a live process, as process numbers are reused.
 	write(t, dir, store.LockName, strconv.Itoa(os.Getppid())+"\n")

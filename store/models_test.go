@@ -11,8 +11,7 @@ import (
 )
 
 func TestModels(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
+	s := storetest.OpenStore(t, t.TempDir())
 	models := func() map[string]llm.Facts {
 		t.Helper()
 		known := check.Must(s.Models().List(t.Context()))(t)

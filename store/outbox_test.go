@@ -78,15 +78,11 @@ func TestPauses(t *testing.T) {
 }
 
 func TestRefusalsAreCounted(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	c := storetest.Find(t, s, "terminal:general")
+	c := storetest.NewConversation(t)
 	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}))
 	for want := 1; want <= 3; want++ {
 		if want == 3 { // across a restart
-			check.NoError(t, s.Close())
-			s = storetest.OpenStore(t, dir)
-			c = storetest.Find(t, s, "terminal:general")
+			c = reopen(t, c)
 		}
 		check.Equal(t, "refusals", check.Must(c.Outbox().Refused(ctx, 2))(t), want)
 	}

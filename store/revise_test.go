@@ -212,17 +212,6 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 			t.Errorf("got row %+v, want %+v", row, was)
 		}
 	})
-	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
-		c := tellRows(t)
-		storetest.Hide(t, c, 1, 4)
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 5, 6)
-		check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + storetest.Secret + " in Rome." + long, Sources: []int64{5}}))(t)
-		storetest.ApplyRows(t, c, j.ID())
-		storetest.Edit(t, c, 5, "I bought something in Milan.")
-		if row := storetest.Load(t, c).Head.Stack[1]; row.Kind != transcript.Placeholder || row.Text != "" || row.Messages != 2 {
-			t.Errorf("got row %+v", row)
-		}
-	})
 	t.Run("below a rollup every row over the message is marked, and no other", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "maps"), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Rome"))
@@ -250,9 +239,7 @@ func BenchmarkChange(b *testing.B) {
 		m := storetest.Said(100_000, "")
 		for i := 0; b.Loop(); i++ {
 			m.Text, m.Time = fmt.Sprint("other words ", i), m.Time.Add(1e9)
-			if _, changed, err := c.Transcript().Edit(ctx, m); !changed || err != nil {
-				b.Fatal(changed, err)
-			}
+			edit(b, c, m)
 		}
 	})
 	b.Run("delete behind a summary of 1000 messages", func(b *testing.B) {

@@ -70,16 +70,6 @@ func TestNewSession(t *testing.T) {
 		check.EqualAll(t, "verbatim", storetest.Seqs(storetest.Load(t, c).Messages), []int64{10})
 		checkCoverage(t, c)
 	})
-	t.Run("a placeholder merges with its neighbors, never across sessions", func(t *testing.T) {
-		c := storetest.Imported(t, 5)
-		storetest.Hide(t, c, 1, 2)
-		startSession(t, c)
-		wantSessions(t, c, "1-5 [placeholder emergency 1-5] unsettled")
-		storetest.Deliver(t, c, storetest.Said(6, "anew"))
-		storetest.Hide(t, c, 6, 6)
-		startSession(t, c)
-		wantSessions(t, c, "1-5 [placeholder emergency 1-5] unsettled; 6-6 [placeholder emergency 6-6] unsettled")
-	})
 	t.Run("no session starts twice in a row, or in an empty conversation", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		if _, started := startSession(t, c); started {
@@ -97,16 +87,6 @@ func TestNewSession(t *testing.T) {
 			t.Error("got a session of deleted messages")
 		}
 		checkCoverage(t, c)
-	})
-	t.Run("no session starts during a turn", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		m := storetest.Said(1, "what time is it?")
-		m.Addressed = true
-		storetest.Deliver(t, c, m)
-		before := storetest.Dump(t, c.Store())
-		if _, err := tryStartSession(t, c); err == nil || storetest.Dump(t, c.Store()) != before {
-			t.Errorf("the session started: %v", err)
-		}
 	})
 	t.Run("any failed statement changes nothing", func(t *testing.T) {
 		for _, at := range []string{

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -151,17 +150,6 @@ func leaveStore(t *testing.T, dir string) {
 }
 
 func TestLock(t *testing.T) {
-	t.Run("a second bot is refused with the first one's name; a reader is not", func(t *testing.T) {
-		dir := t.TempDir()
-		first := storetest.OpenStore(t, dir)
-		_, err := store.Open(ctx, store.Options{Dir: dir})
-		check.Error(t, err, store.ErrInUse)
-		check.Contains(t, "error", err.Error(), fmt.Sprintf("process %d ", os.Getpid()))
-		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
-		shared.Close()
-		check.NoError(t, first.Close())
-		storetest.OpenStore(t, dir)
-	})
 	t.Run("a killed bot leaves no lock and no half turn, and loses nothing it acknowledged", func(t *testing.T) {
 		dir := t.TempDir()
 		acknowledged := 0
@@ -187,17 +175,10 @@ func TestLock(t *testing.T) {
 // it acknowledged.
 func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	t.Helper()
-	bot := exec.Command(os.Args[0])
-	bot.Env = append(os.Environ(), "CAIRN_TEST_BOT="+dir)
-	bot.Stderr = os.Stderr
-	out, err := bot.StdoutPipe()
-	check.NoError(t, err)
-	check.NoError(t, bot.Start())
+	bot, out := startBot(t, "CAIRN_TEST_BOT="+dir)
 	lines := bufio.NewScanner(out)
 	for i := 0; lines.Scan(); i++ {
-		if acknowledged, err = strconv.Atoi(lines.Text()); err != nil {
-			t.Fatalf("got output %q", lines.Text())
-		}
+		acknowledged = check.Must(strconv.Atoi(lines.Text()))(t)
 		if i == 0 {
 			check.Error(t, check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), store.ErrInUse)
 		}

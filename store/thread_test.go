@@ -142,8 +142,7 @@ func TestUnaddressedTurnIsOptional(t *testing.T) {
 		m.Addressed, m.Optional = true, true
 		return m
 	}
-	asked := storetest.Said(3, "you?")
-	asked.Addressed = true
+	asked := storetest.Asking(3, "you?")
 	storetest.Deliver(t, c, optional(1), storetest.Said(2, "well"))
 	if turn, _, err := c.Turns().Unanswered(ctx); err != nil || !turn.Optional {
 		t.Errorf("%+v, %v", turn, err)

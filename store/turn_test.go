@@ -14,9 +14,7 @@ import (
 
 func asked(t *testing.T) (*store.Conversation, int64) {
 	c := storetest.NewConversation(t)
-	m := storetest.Said(1, "what time is it?")
-	m.Addressed = true
-	return c, storetest.Deliver(t, c, m)[0].Turn
+	return c, storetest.Deliver(t, c, storetest.Asking(1, "what time is it?"))[0].Turn
 }
 
 func fullAnswer(turn int64) store.Outcome {
@@ -107,8 +105,7 @@ func TestUnfinished(t *testing.T) {
 	asked, done, inbox := storetest.Find(t, s, "terminal:asked"), storetest.Find(t, s, "terminal:done"), storetest.Find(t, s, "terminal:inbox")
 	storetest.Deliver(t, done, storetest.Said(1, "overheard"))
 	want()
-	m := storetest.Said(1, "hi")
-	m.Addressed = true
+	m := storetest.Asking(1, "hi")
 	storetest.Deliver(t, asked, m)
 	storetest.DeliverOnly(t, inbox, m)
 	want("terminal:asked", "terminal:inbox")

@@ -97,19 +97,6 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-func TestRepeatedUndo(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	var shapes []string
-	for i := range int64(3) {
-		shapes = append(shapes, storetest.Shape(storetest.Load(t, c).Head.Stack))
-		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3*i+1, 3*i+3))
-	}
-	for i := 2; i >= 0; i-- {
-		check.Equal(t, "stack", storetest.Shape(undo(t, c).Stack), shapes[i])
-	}
-	check.Equal(t, "then", latest(t, c).Why, transcript.ErrNothingApplied.Error())
-}
-
 func TestUndoErrors(t *testing.T) {
 	land15 := func(t *testing.T, c *store.Conversation) {
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
@@ -128,12 +115,6 @@ func TestUndoErrors(t *testing.T) {
 			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
 			storetest.Edit(t, c, 7, "other words")
 		}, transcript.ErrChangedSince.Error()},
-		{"after an emergency that merged a placeholder of it", func(t *testing.T, c *store.Conversation) {
-			storetest.Hide(t, c, 1, 5)
-			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
-			storetest.Hide(t, c, 4, 8)
-		}, transcript.ErrChangedSince.Error()},
-		{"where what follows was hidden since", func(t *testing.T, c *store.Conversation) { land15(t, c); storetest.Hide(t, c, 6, 8) }, transcript.ErrHiddenSince.Error()},
 		{"where a new conversation has begun since", func(t *testing.T, c *store.Conversation) {
 			land15(t, c)
 			storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 6")
@@ -156,27 +137,6 @@ func TestUndoErrors(t *testing.T) {
 			t.Errorf("got stack %s", storetest.Shape(head.Stack))
 		}
 	})
-	t.Run("a concurrent apply prevents the undo", func(t *testing.T) {
-		c := storetest.Imported(t, 10)
-		land15(t, c)
-		s, l := storetest.StateOf(t, c), latest(t, c)
-		change := check.Must(l.Undo(s))(t)
-		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 8))
-		check.Error(t, check.ErrorOf(c.Compactions().Commit(ctx, s, change)), transcript.ErrStale)
-		check.Equal(t, "stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "leaf worker 1-5, leaf worker 6-8")
-	})
-}
-
-func TestRowsThatReadUndoneSummaryAreStale(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
-	repair := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)
-	undo(t, c)
-	_, applied := storetest.ApplyRows(t, c, repair)
-	check.Equal(t, "state of the repair", applied[0].State, transcript.Stale)
-	if _, applied := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)); applied[0].State != transcript.Applied {
-		t.Errorf("the later row: got %s", applied[0].State)
-	}
 }
 
 // A repair may be planned just before an undo and start just after it: then the rollup it was to

@@ -101,9 +101,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				}
 			}
 			s := storetest.OpenStore(t, dir)
-			if found, err := s.Upkeep().Check(ctx); err != nil || len(found) > 0 {
-				t.Errorf("Examine finds %v, %v", found, err)
-			}
+			wantSound(t, s)
 			s.Close()
 			wantRows(t, "upgraded", dir, store.File(dir), columns, before)
 			copied := fmt.Sprintf("%s.before-%d", store.File(dir), len(store.Migrations))
@@ -113,18 +111,14 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			wantRows(t, "the copy", dir, copied, columns, before)
 			check.Equal(t, "permissions", check.Must(os.Stat(copied))(t).Mode().Perm(), 0o600)
 			t.Run("the copy can be restored", func(t *testing.T) {
-				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
-					t.Fatal(err)
-				}
+				restore(t, dir, copied)
 				check.Equal(t, "answer", check.Must(store.Inspect(ctx, store.File(dir)))(t).Version, version)
 				write(t, dir, store.UpgradeFolder+"1", "left by one that was killed")
 				storetest.OpenStore(t, dir).Close() // with the copy of the first upgrade still there
 				check.Equal(t, "left", len(check.Must(filepath.Glob(filepath.Join(dir, store.UpgradeFolder+"*")))(t)), 0)
 			})
 			t.Run("later messages are kept too", func(t *testing.T) {
-				if _, _, err := store.Restore(ctx, dir, copied); err != nil {
-					t.Fatal(err)
-				}
+				restore(t, dir, copied)
 				db, err := sql.Open("sqlite3", "file:"+store.File(dir)+"?_foreign_keys=on")
 				if err == nil && version >= 4 {
 					_, err = db.Exec("DELETE FROM memory_people")

@@ -64,9 +64,7 @@ func TestUsage(t *testing.T) {
 
 func TestUsageIsStoredWithReply(t *testing.T) {
 	c := storetest.NewConversation(t)
-	m := storetest.Said(1, "what time is it?")
-	m.Addressed = true
-	turn := storetest.Deliver(t, c, m)[0].Turn
+	turn := storetest.Deliver(t, c, storetest.Asking(1, "what time is it?"))[0].Turn
 	used := []store.Usage{usageRow("2026-03-28", store.ForTurn, "m", 2)}
 	used[0].Conversation = c.Name()
 	answer := store.Outcome{Turn: turn, Usage: used, Messages: []chat.Message{{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "nine", Time: storetest.Day}}}
@@ -101,9 +99,7 @@ func TestSaved(t *testing.T) {
 		seq := int64(11)
 		answer = func(n int) {
 			for range n {
-				m := storetest.Said(int(seq), fmt.Sprint("question ", seq))
-				m.Addressed = true
-				turn := storetest.Deliver(t, c, m)[0].Turn
+				turn := storetest.Deliver(t, c, storetest.Asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
 				reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: storetest.Day, Tokens: 1}
 				check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}}))
 				seq = turn + 2
