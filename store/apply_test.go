@@ -4,10 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -109,12 +107,11 @@ func TestRepairedRollupKeepsPlaceAndChildren(t *testing.T) {
 	a, b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 6, 10)
 	old := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 10, a, b)
 	storetest.ApplyRows(t, c, a, b, old)
-	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 10}, FromTime: storetest.Day, ToTime: storetest.Day, Messages: 10, Children: []int64{a, b}}))(t)
+	j := repairRow(t, c, transcript.Rollup, transcript.OnRepair, 1, 10, "better", a, b)
 	children, err := j.Children(ctx, old)
 	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
 		t.Fatalf("children of the one to repair: %+v, %v", children, err)
 	}
-	check.Must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
 	head, rows := storetest.ApplyRows(t, c, j.ID())
 	if storetest.Shape(head.Stack) != "rollup worker 1-10" || rows[0].State != transcript.Applied {
 		t.Fatalf("got stack %s, row %s", storetest.Shape(head.Stack), rows[0].State)

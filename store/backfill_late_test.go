@@ -29,60 +29,6 @@ func TestIncompleteMessageDoesNotQuoteDeletedMessage(t *testing.T) {
 	check.Lacks(t, "the deleted text is back as a quote", storetest.Dump(t, c.Store()), "swordfish")
 }
 
-func TestEarlierGapWins(t *testing.T) {
-	c := storetest.NewConversation(t)
-	m := storetest.Said(1, "one")
-	m.ID = "10"
-	storetest.Deliver(t, c, m)
-	check.Must(c.Store().Away(ctx, "terminal", nil))(t)
-	// The disk failed to store message 6 earlier; its connector wants it read again.
-	check.NoError(t, c.Past().SetGap(ctx, "5"))
-	after, _, err := c.Past().Gap(ctx)
-	check.Equal(t, "start of the gap", after, "5")
-	check.NoError(t, err)
-}
-
-func TestSecondEditInSameSecond(t *testing.T) {
-	for _, waits := range []bool{true, false} {
-		c := storetest.NewConversation(t)
-		check.Must(c.Inbox().Deliver(ctx, storetest.Said(1, "ab")))(t)
-		if !waits {
-			storetest.Deliver(t, c)
-		}
-		for _, text := range []string{"abc", "abcd"} { // Slack reports the time of an edit only to the second
-			m := storetest.Said(1, text)
-			m.Time = storetest.Day.Add(time.Hour)
-			if _, _, err := c.Transcript().Edit(ctx, m); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if waits {
-			storetest.Deliver(t, c)
-		}
-		check.Equal(t, fmt.Sprintf("got waiting %v", waits), check.Must(c.Transcript().Message(ctx, 1))(t).Text, "abcd")
-	}
-}
-
-func TestConnectorGapStaysOpen(t *testing.T) {
-	c := storetest.NewConversation(t)
-	if _, err := c.Store().Away(ctx, "terminal", nil); err != nil { // nothing is known: ""
-		t.Fatal(err)
-	}
-	after, open, err := c.Past().Gap(ctx) // as fillGap
-	if err != nil || !open || after != "" {
-		t.Fatal(after, open, err)
-	}
-	if err := c.Past().SetGap(ctx, "5"); err != nil { // as Hub.CatchUp does in the meantime
-		t.Fatal(err)
-	}
-	if err := c.Past().CloseGap(ctx, ""); err != nil { // as fillGap goes on
-		t.Fatal(err)
-	}
-	if after, open, _ := c.Past().Gap(ctx); !open {
-		t.Errorf("the gap after 5 is gone (%q %v)", after, open)
-	}
-}
-
 func TestRedeliveryAddsFiles(t *testing.T) {
 	c := storetest.NewConversation(t)
 	m := storetest.Said(1, "look")

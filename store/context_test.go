@@ -16,14 +16,17 @@ import (
 	"cairn/transcript"
 )
 
-// answerUnder finishes the turn of message asked with a reply and a context.
-func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcript.Context, version int64) {
+// answerUnder finishes the turn of message asked with a reply and a context, and reports
+// whether the context was stored.
+func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcript.Context, version int64) (stored bool) {
 	t.Helper()
 	ctxOf.Seq = asked
 	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: storetest.Day}
 	row.Tokens = chat.TokensOf(row)
 	outcome := store.Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
-	check.NoError(t, c.Turns().Finish(ctx, outcome))
+	_, stored, err := c.Turns().Answer(ctx, outcome)
+	check.NoError(t, err)
+	return stored
 }
 
 // contextsOf returns the contexts that a restart shows, by the message they follow.
@@ -60,7 +63,7 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 	t.Run("a context survives another turn", func(t *testing.T) {
 		c, _ := withContext(t)
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
-		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, storetest.Load(t, c).Head.Version)
+		check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, storetest.Load(t, c).Head.Version), true)
 		if got := contextsOf(t, c); len(got) != 2 || got[5] != "time: later" {
 			t.Errorf("got shown %v", got)
 		}
@@ -104,12 +107,18 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 }
 
 func TestContextsNotStored(t *testing.T) {
+	t.Run("a context that quotes a memory that was purged is not stored", func(t *testing.T) {
+		c, kept := withContext(t)
+		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
+		made := transcript.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}
+		check.Equal(t, "stored", answerUnder(t, c, 5, made, storetest.Load(t, c).Head.Version), false)
+	})
 	t.Run("a context of an older head is not stored", func(t *testing.T) {
 		c, _ := withContext(t)
 		was := storetest.Load(t, c).Head.Version
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
-		answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, was)
+		check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, was), false)
 		wantNoContext(t, c)
 	})
 	t.Run("a context that quotes a message deleted during the turn is not stored", func(t *testing.T) {
@@ -117,38 +126,18 @@ func TestContextsNotStored(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
 		storetest.Remove(t, c, 1)
 		now := storetest.Load(t, c).Head.Version
-		answerUnder(t, c, 5, transcript.Context{Text: "you play the theremin", Messages: []int64{1}}, now)
+		check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "you play the theremin", Messages: []int64{1}}, now), false)
 		wantNoContext(t, c)
 		storetest.Deliver(t, c, storetest.Asking(7, "and you?"))
-		answerUnder(t, c, 7, transcript.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
+		check.Equal(t, "stored", answerUnder(t, c, 7, transcript.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now), false)
 		wantNoContext(t, c)
 	})
 	t.Run("a context that quotes a memory forgotten during the turn is not stored", func(t *testing.T) {
 		c, kept := withContext(t)
 		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
 		check.NoError(t, memory.Of(c).Forget(ctx, kept.ID))
-		answerUnder(t, c, 5, transcript.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, storetest.Load(t, c).Head.Version)
+		check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, storetest.Load(t, c).Head.Version), false)
 		wantNoContext(t, c)
-	})
-	t.Run("an answer reports whether it was stored", func(t *testing.T) {
-		c, kept := withContext(t)
-		answer := func(asked int64, made transcript.Context, version int64) bool {
-			t.Helper()
-			storetest.Deliver(t, c, storetest.Asking(int(asked), "and you?"))
-			made.Seq = asked
-			row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: storetest.Day}
-			row.Tokens = chat.TokensOf(row)
-			_, stored, err := c.Turns().Answer(ctx, store.Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
-			check.NoError(t, err)
-			return stored
-		}
-		now := storetest.Load(t, c).Head.Version
-		if !answer(5, transcript.Context{Text: "time: now"}, now) {
-			t.Error("a stored context was not reported")
-		}
-		if answer(7, transcript.Context{Text: "time: now"}, now-1) || answer(9, transcript.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}, now) {
-			t.Error("a context that was not stored was reported")
-		}
 	})
 	t.Run("a purged memory quoted in its own conversation is reported", func(t *testing.T) {
 		c, kept := withContext(t)

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -189,6 +188,20 @@ func TestOverlappingAndFailedGaps(t *testing.T) {
 		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
 		wantGap(t, c, "", false)
 	})
+	t.Run("the earlier of two gaps wins: the disk failed to store a message", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, numbered(10, "ten"))
+		away(t, c.Store(), "terminal")
+		setGap(t, c, "5")
+		wantGap(t, c, "5", true)
+	})
+	t.Run("a gap opened while an unknown one is closed stays open", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		away(t, c.Store(), "terminal") // nothing is known: ""
+		setGap(t, c, "5")
+		check.NoError(t, c.Past().CloseGap(ctx, ""))
+		wantGap(t, c, "5", true)
+	})
 	t.Run("a gap closed meanwhile is not reopened", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		fillGap(t, c, "m2", false, storetest.Said(2, "b"))
@@ -250,19 +263,4 @@ func TestFilledGapIsInOrder(t *testing.T) {
 			}
 		}
 	})
-}
-
-func BenchmarkFillGap(b *testing.B) {
-	c := storetest.Find(b, storetest.OpenStore(b, b.TempDir()), "slack:1/2")
-	page := make([]store.Inbound, 100)
-	for i := 0; b.Loop(); i++ {
-		for j := range page {
-			page[j] = storetest.Said(i*100+j, "x")
-			page[j].Time = storetest.Day.Add(page[j].Time.Sub(storetest.Day) + 1000*rand.N(page[j].Time.Sub(storetest.Day)+1))
-		}
-		check.Must(c.Past().FillGap(ctx, page, "x", false))(b)
-		if i%20 == 19 {
-			storetest.Deliver(b, c)
-		}
-	}
 }

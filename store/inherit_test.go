@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
 	"cairn/transcript"
@@ -209,15 +207,7 @@ func TestRepairReachesThreads(t *testing.T) {
 	c := thread(t, s, "m8")
 	storetest.Remove(t, above, 5)
 	before := storetest.Load(t, c).Head.Version
-	repair := func(text string) {
-		t.Helper()
-		j := check.Must(memory.Of(above).Records().Begin(ctx, transcript.Summary{
-			Kind: transcript.Leaf, By: transcript.Worker, State: transcript.Running, Trigger: transcript.OnRepair, Span: transcript.Span{From: 4, To: 6}, Messages: 2,
-		}))(t)
-		check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 30}))(t)
-		storetest.ApplyRows(t, above, j.ID())
-	}
-	repair("Bicycles were bought again.")
+	storetest.ApplyRows(t, above, repairRow(t, above, transcript.Leaf, transcript.OnRepair, 4, 6, "Bicycles were bought again.").ID())
 	head := storetest.Load(t, c).Head
 	if row := head.Inherited.Stack[1]; row.Kind != transcript.Leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != row.InheritedCost() {
 		t.Errorf("got thread %+v", row)

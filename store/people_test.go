@@ -1,21 +1,17 @@
 package store_test
 
 import (
-	"errors"
 	"testing"
 
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/privacy"
-	"cairn/store"
 )
 
 func TestUpgradeFillsMemorySubjects(t *testing.T) {
 	dir := t.TempDir()
 	leaveFirstVersion(t, dir)
-	db := store.OpenFile(store.File(dir), store.WriterPragmas)
-	_, err := db.Exec("UPDATE messages SET native = ''") // otherwise the upgrade deletes it
-	check.NoError(t, errors.Join(err, db.Close()))
+	runScripts(t, dir, "UPDATE messages SET native = ''") // otherwise the upgrade deletes it
 	s := storetest.OpenStore(t, dir)
 	check.Equal(t, "rows with the speaker", storetest.Number(t, s, "SELECT count(*) FROM memory_people WHERE memory = 1 AND author_id = 'u1' AND role = 'said'"), 1)
 	check.Equal(t, "rows", storetest.Number(t, s, "SELECT count(*) FROM memory_people"), 1)

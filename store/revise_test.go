@@ -232,22 +232,3 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 		checkCoverage(t, c)
 	})
 }
-
-func BenchmarkChange(b *testing.B) {
-	b.Run("edit what is verbatim", func(b *testing.B) {
-		c := old(b, b.TempDir(), 100_000)
-		m := storetest.Said(100_000, "")
-		for i := 0; b.Loop(); i++ {
-			m.Text, m.Time = fmt.Sprint("other words ", i), m.Time.Add(1e9)
-			edit(b, c, m)
-		}
-	})
-	b.Run("delete behind a summary of 1000 messages", func(b *testing.B) {
-		c := old(b, b.TempDir(), 10_100)
-		for i := 1; b.Loop(); i++ {
-			if len(storetest.Remove(b, c, i)) == 0 {
-				b.Fatal("rows that await a model")
-			}
-		}
-	})
-}

@@ -181,14 +181,6 @@ func TestThousandsOfSessions(t *testing.T) {
 	}
 }
 
-func BenchmarkLoadOfManySessions(b *testing.B) {
-	c := storetest.Find(b, storetest.OpenStore(b, b.TempDir()), "terminal:general")
-	leaveSessions(b, c, 20_000)
-	for b.Loop() {
-		storetest.Load(b, c)
-	}
-}
-
 // The queries of each compaction do not get slower as compactions accumulate.
 func TestOldConversationsCompactAsFast(t *testing.T) {
 	c := storetest.NewConversation(t)

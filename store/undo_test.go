@@ -35,6 +35,17 @@ func latest(t check.Tester, c *store.Conversation) transcript.Undoable {
 	return l
 }
 
+// repairRow stores a summary that repairs a span, with a trigger.
+func repairRow(t *testing.T, c *store.Conversation, kind transcript.Kind, trigger transcript.Trigger, from, to int64, text string, children ...int64) summarize.Job {
+	t.Helper()
+	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{
+		Kind: kind, By: transcript.Worker, Trigger: trigger, Span: transcript.Span{From: from, To: to},
+		FromTime: storetest.Day, ToTime: storetest.Day, Messages: int(to - from + 1), Children: children,
+	}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 7}))(t)
+	return j
+}
+
 func TestUndo(t *testing.T) {
 	for _, test := range []struct {
 		claim     string
@@ -70,9 +81,7 @@ func TestUndo(t *testing.T) {
 			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *store.Conversation) []int64 {
 			old := storetest.Load(t, c).Head.Stack[0]
-			j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: storetest.Day, ToTime: storetest.Day, Children: old.Children}))(t)
-			check.Must(j.Store(ctx, summarize.Summary{Text: "made anew", Tokens: 3}))(t)
-			return []int64{j.ID()}
+			return []int64{repairRow(t, c, transcript.Rollup, transcript.OnRepair, 1, 6, "made anew", old.Children...).ID()}
 		}},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
@@ -147,8 +156,7 @@ func TestRollupIsRemadeInPlace(t *testing.T) {
 	storetest.ApplyRows(t, c, a, b)
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Extractive, 1, 6, a, b))
 	before := storetest.Shape(undo(t, c).Stack)
-	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: 1, To: 6}, FromTime: storetest.Day, ToTime: storetest.Day, Messages: 6, Children: []int64{a, b}}))(t)
-	check.Must(j.Store(ctx, summarize.Summary{Text: "of nothing", Tokens: 7}))(t)
+	j := repairRow(t, c, transcript.Rollup, transcript.OnRepair, 1, 6, "of nothing", a, b)
 	head, applied := storetest.ApplyRows(t, c, j.ID())
 	if applied[0].State != transcript.Stale || storetest.Shape(head.Stack) != before {
 		t.Errorf("got %s with %d messages; stack %s, before %s", applied[0].State, applied[0].Messages, storetest.Shape(head.Stack), before)
@@ -186,9 +194,7 @@ func TestUndoHold(t *testing.T) {
 	}
 	by := func(t *testing.T, c *store.Conversation, trigger transcript.Trigger, from, to int64) {
 		t.Helper()
-		j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: trigger, Span: transcript.Span{From: from, To: to}, FromTime: storetest.Day, ToTime: storetest.Day}))(t)
-		check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 1}))(t)
-		storetest.ApplyRows(t, c, j.ID())
+		storetest.ApplyRows(t, c, repairRow(t, c, transcript.Leaf, trigger, from, to, "x").ID())
 	}
 	c := storetest.Imported(t, 20)
 	spared(t, c, 0, 0)

@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -30,13 +28,8 @@ PRAGMA user_version = 3`
 
 func TestUpgradeOfMemories(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, store.DatabaseName)
-	check.NoError(t, os.WriteFile(path, nil, 0o600))
-	db := store.OpenFile(path, store.WriterPragmas)
-	for _, script := range []string{store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion} {
-		check.Must(db.Exec(script))(t)
-	}
-	check.NoError(t, db.Close())
+	write(t, dir, store.DatabaseName, "")
+	runScripts(t, dir, store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion)
 	s := storetest.OpenStore(t, dir)
 	t.Run("owners are derived from the messages", func(t *testing.T) {
 		for id, want := range map[int64][2]string{1: {"u1", "u2"}, 2: {"u1", "u1"}, 3: {"", ""}, 5: {"", ""}} {
@@ -79,16 +72,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 
 func TestUpgradeErasesPurgedText(t *testing.T) {
 	dir := t.TempDir()
-	check.NoError(t, os.WriteFile(store.File(dir), nil, 0o600))
-	db := store.OpenFile(store.File(dir), store.WriterPragmas)
-	for _, script := range []string{store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5"} {
-		check.Must(db.Exec(script))(t)
-	}
-	if _, _, err := store.Migrate(ctx, db); err != nil {
-		t.Fatal(err)
-	}
-	var due int
-	check.NoError(t, db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due))
-	check.Equal(t, "due memories", due, 1)
-	check.NoError(t, db.Close())
+	write(t, dir, store.DatabaseName, "")
+	runScripts(t, dir, store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5")
+	check.Equal(t, "due erasures", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM unscrubbed"), 1)
 }

@@ -1,9 +1,6 @@
 package store_test
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -46,11 +43,16 @@ PRAGMA user_version = 1`
 // leaveFirstVersion creates such a file in a folder.
 func leaveFirstVersion(t *testing.T, dir string) {
 	t.Helper()
-	path := filepath.Join(dir, store.DatabaseName)
-	check.NoError(t, os.WriteFile(path, nil, 0o600))
-	db := store.OpenFile(path, store.WriterPragmas)
+	write(t, dir, store.DatabaseName, "")
+	runScripts(t, dir, store.Migrations[0], firstVersion)
+}
+
+// runScripts runs SQL on the database in a folder.
+func runScripts(t *testing.T, dir string, scripts ...string) {
+	t.Helper()
+	db := store.OpenFile(store.File(dir), store.WriterPragmas)
 	defer db.Close()
-	for _, script := range []string{store.Migrations[0], firstVersion} {
+	for _, script := range scripts {
 		check.Must(db.Exec(script))(t)
 	}
 }
@@ -69,9 +71,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	t.Run("what was said in a language with stems of its own is found in other forms, and so is what a file holds", func(t *testing.T) {
 		dir := t.TempDir()
 		leaveFirstVersion(t, dir)
-		db := store.OpenFile(store.File(dir), store.WriterPragmas)
-		_, err := db.Exec(`UPDATE messages SET text = 'Die Häuser sind alle aus Holz', attachments = '[{"kind":"file","name":"a.txt","text":"the kingfisher"}]' WHERE seq = 1`)
-		check.NoError(t, errors.Join(err, db.Close()))
+		runScripts(t, dir, `UPDATE messages SET text = 'Die Häuser sind alle aus Holz', attachments = '[{"kind":"file","name":"a.txt","text":"the kingfisher"}]' WHERE seq = 1`)
 		c := storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
 		for _, word := range []string{"Haus", "kingfishers"} {
 			found := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: word, Limit: 5}))(t)

@@ -57,11 +57,3 @@ func TestVitals(t *testing.T) {
 		t.Error("vitals of a closed store")
 	}
 }
-
-func BenchmarkVitals(b *testing.B) {
-	c := storetest.Find(b, storetest.OpenStore(b, b.TempDir()), "terminal:x")
-	addMemories(b, c, "active", 100_000)
-	for b.Loop() {
-		check.Must(c.Store().Upkeep().Vitals(ctx))(b)
-	}
-}
