@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +30,7 @@ func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data
 // files of the message that no attachment refers to any more.
 func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat.Attachment, error) {
 	attachments = slices.Clone(attachments)
-	named := make(map[int64]bool)
+	kept := []int64{}
 	for i := range attachments {
 		a := &attachments[i]
 		if len(a.Data) > 0 {
@@ -42,21 +43,13 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat
 			}
 			a.Data = nil
 		}
-		named[a.File] = true
+		kept = append(kept, a.File)
 	}
-	all, err := Column[int64](rs.tx, "SELECT id FROM files WHERE conversation = ? AND platform_id = ?", rs.c.id, message)
-	if err != nil {
-		return nil, err
+	list, err := json.Marshal(kept)
+	if err == nil {
+		_, err = rs.tx.Exec("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, string(list))
 	}
-	for _, id := range all {
-		if named[id] {
-			continue
-		}
-		if _, err := rs.tx.Exec("DELETE FROM files WHERE id = ?", id); err != nil {
-			return nil, err
-		}
-	}
-	return attachments, nil
+	return attachments, err
 }
 
 // keepFiles is StoreFiles with the attachments in their stored form.

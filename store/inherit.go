@@ -43,11 +43,7 @@ func (c *Conversation) inherit(tx *Tx) error {
 		return err
 	}
 	for i, row := range head.Stack {
-		_, err := tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
-			platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '', ?, '', ?)`,
-			c.id, i+1, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
-			row.Text, row.InheritedCost())
-		if err != nil {
+		if err := c.addInherited(tx, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text}); err != nil {
 			return err
 		}
 	}
@@ -62,7 +58,27 @@ func (c *Conversation) inherit(tx *Tx) error {
 	if answer != "" {
 		m.Text += "\n\nYou answered: " + answer
 	}
-	return c.inheritRoot(tx, above, m, root)
+	m.ID = root
+	if m.ReplySeq > 0 { // its number would refer to another message here
+		m.ReplyTo, m.Quote = "", ""
+	}
+	for i := range m.Attachments {
+		m.Attachments[i].File = 0 // described in words
+	}
+	return c.addInherited(tx, above, 0, transcript.Summary{Span: transcript.Span{From: m.Seq, To: m.Seq}, FromTime: m.Time, ToTime: m.Time, Messages: 1}, 0, m)
+}
+
+// addInherited writes a summary, with its text in m, or the message m that the thread hangs on.
+func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row transcript.Summary, tokens int, m chat.Message) error {
+	attachments, err := toJSON(m.Attachments)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
+		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
+		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, attachments, tokens)
+	return err
 }
 
 // answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may
@@ -95,23 +111,6 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool, er
 		return m, false, err
 	}
 	return waits[0].message(), true, nil
-}
-
-func (c *Conversation) inheritRoot(tx *Tx, above *Conversation, m chat.Message, id string) error {
-	if m.ReplySeq > 0 { // its number would refer to another message here
-		m.ReplyTo, m.Quote = "", ""
-	}
-	for i := range m.Attachments {
-		m.Attachments[i].File = 0 // described in words
-	}
-	attachments, err := toJSON(m.Attachments)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
-		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, 0, ?, ?, ?, ?, ?, '', 1, ?, ?, ?, ?, ?, ?, ?, 0)`,
-		c.id, above.id, m.Seq, m.Seq, m.Time.UnixMilli(), m.Time.UnixMilli(), id, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, attachments)
-	return err
 }
 
 // inheritance reads what a thread has inherited from its channel.

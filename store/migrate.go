@@ -75,9 +75,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 // lock upgrades.
 const upgradeFolder = "cairn.upgrading-"
 
-// migrate brings the file up to date, or creates the schema in a new one. It reads the version
-// inside the transaction that changes it, so that of several processes one migrates and the
-// others wait.
+// migrate brings the file up to date, or creates the schema in a new one, in one transaction.
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	to = len(migrations)
 	err = transact(ctx, db, func(tx *Tx) error {

@@ -19,31 +19,24 @@ const (
 // and what is waiting in the inbox; later is true if there is any of that. wanted is false if
 // nothing would be left behind.
 func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
+	low, high := cs.c.RowRange(1, MaxSeq)
 	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) error {
-		wanted, later, err = cs.c.wantSession(tx)
+		var before, last int64 // the last row of the inbox before the known requests, and before this one
+		var known, said, waiting bool
+		err := tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?2, (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)) AND ?3 AND deleted_at IS NULL),
+			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ?2 AND ?3 AND answered = 0)
+			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id, low, high).Scan(&before, &known, &last, &said, &waiting)
+		if err != nil {
+			return err
+		}
+		later = waiting || last > 0
+		if wanted = last > before || said && !known; wanted {
+			_, err = tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
+		}
 		return err
 	})
 	return wanted, later, err
-}
-
-func (c *Conversation) wantSession(tx *Tx) (wanted, later bool, err error) {
-	var before, last int64 // the last row of the inbox before the known requests, and before this one
-	var known, said, waiting bool
-	err = tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0)
-		FROM wanted_sessions WHERE conversation = ?1`, c.id).Scan(&before, &known, &last)
-	if err != nil {
-		return false, false, err
-	}
-	low, high := c.RowRange(1, MaxSeq)
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?, (SELECT id << 32 | session_start FROM conversations WHERE id = ?)) AND ? AND deleted_at IS NULL),
-		EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ? AND ? AND answered = 0)`, low, c.id, high, low, high).Scan(&said, &waiting)
-	if err != nil {
-		return false, false, err
-	}
-	if wanted = last > before || said && !known; wanted {
-		_, err = tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", c.id, last, Now())
-	}
-	return wanted, waiting || last > 0, err
 }
 
 // SessionDue reports whether a requested session should start now: all that waited before it was

@@ -1,11 +1,8 @@
 package store_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -102,36 +99,6 @@ func TestThreadFollowing(t *testing.T) {
 		c := storetest.NewConversation(t)
 		receive(t, c, inThread(1, true))
 		wantFollowing(t, storetest.Find(t, c.Store(), "terminal:other"), false)
-	})
-}
-
-// A message is as much addressed as the strongest of its deliveries: not at all, optionally, or
-// by a person.
-func TestTurnKeepsItsAuthor(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	round := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		round++
-		c := storetest.Find(t, s, fmt.Sprintf("terminal:%d", round))
-		strongest := 0
-		for range rapid.IntRange(1, 5).Draw(rt, "deliveries") {
-			strength := rapid.IntRange(0, 2).Draw(rt, "strength")
-			strongest = max(strongest, strength)
-			m := storetest.Said(1, "hello")
-			m.Addressed, m.Optional = strength > 0, strength == 1
-			r, err := c.Inbox().Deliver(ctx, m)
-			if err != nil || r.Addressed != (strongest > 0) {
-				rt.Fatalf("%+v, %v, strongest %d", r, err, strongest)
-			}
-		}
-		taken := storetest.Deliver(t, c)
-		if m := taken[0]; m.Addressed != (strongest > 0) || m.Optional != (strongest == 1) {
-			rt.Fatalf("got strongest %d, dequeued %+v", strongest, m)
-		}
-		turn, ok, err := c.Turns().Unanswered(ctx)
-		if err != nil || ok != (strongest > 0) || turn.Optional != (strongest == 1) {
-			rt.Fatalf("strongest %d, turn %+v, %v", strongest, turn, err)
-		}
 	})
 }
 

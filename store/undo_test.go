@@ -52,18 +52,6 @@ func TestUndo(t *testing.T) {
 		prepare   func(t *testing.T, c *store.Conversation) // what was there before
 		applyRows func(t *testing.T, c *store.Conversation) []int64
 	}{
-		{"a leaf over verbatim messages", func(*testing.T, *store.Conversation) {}, func(t *testing.T, c *store.Conversation) []int64 {
-			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
-		}},
-		{"several leaves that were applied together", func(*testing.T, *store.Conversation) {}, func(t *testing.T, c *store.Conversation) []int64 {
-			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 4, 7)}
-		}},
-		{"one that replaced a placeholder", func(t *testing.T, c *store.Conversation) { storetest.Hide(t, c, 1, 5) }, func(t *testing.T, c *store.Conversation) []int64 {
-			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5)}
-		}},
-		{"one that split a placeholder", func(t *testing.T, c *store.Conversation) { storetest.Hide(t, c, 1, 8) }, func(t *testing.T, c *store.Conversation) []int64 {
-			return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 5)}
-		}},
 		{"one that trimmed an extractive summary and hid messages too", func(t *testing.T, c *store.Conversation) {
 			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
 		}, func(t *testing.T, c *store.Conversation) []int64 {

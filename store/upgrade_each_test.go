@@ -2,14 +2,12 @@ package store_test
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"cairn/internal/check"
@@ -128,39 +126,6 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				check.Equal(t, "copies", len(check.Must(filepath.Glob(copied+"*"))(t)), 1)
 			})
 		})
-	}
-}
-
-func TestConcurrentUpgrade(t *testing.T) {
-	for version := range len(store.Migrations) {
-		dir := t.TempDir()
-		if version == 0 {
-			write(t, dir, store.DatabaseName, "")
-			db := store.OpenFile(store.File(dir), store.WriterPragmas) // SQLite has no busy timeout for switching a file to WAL
-			check.NoError(t, errors.Join(db.Ping(), db.Close()))
-		} else {
-			leaveVersion(t, dir, version)
-		}
-		var mu sync.Mutex // guards did
-		did := 0
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				db := store.OpenFile(store.File(dir), store.WriterPragmas)
-				defer db.Close()
-				from, to, err := store.Migrate(ctx, db)
-				check.Error(t, err, nil)
-				check.Equal(t, fmt.Sprintf("from version %d", version), to, len(store.Migrations))
-				mu.Lock()
-				defer mu.Unlock()
-				if from != to {
-					did++
-				}
-			})
-		}
-		all.Wait()
-		check.Equal(t, fmt.Sprintf("from version %d", version), did, 1)
-		storetest.OpenStore(t, dir).Close()
 	}
 }
 
