@@ -173,10 +173,6 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "load the state", func(tx *Tx) (transcript.Snapshot, error) { return cs.c.In(tx).Load() })
 }
 
-// maxPrealloc is the most messages for which Load allocates room before it reads them: they may all
-// have been deleted.
-const maxPrealloc = 8192
-
 func (rs Rows) Load() (state transcript.Snapshot, err error) {
 	if state.Head, err = rs.c.head(rs.tx); err != nil {
 		return state, err
@@ -185,12 +181,11 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 		return state, err
 	}
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
-		// A window contains thousands of messages, and append alone would copy them several times.
-		n := min(gap.To+1, state.Next) - gap.From
-		state.Messages = slices.Grow(state.Messages, int(max(0, min(n, maxPrealloc))))
-		if state.Messages, err = rs.appendMessages(state.Messages, "messages", gap.From, gap.To, "ORDER BY id"); err != nil {
+		verbatim, err := rs.Messages(gap.From, gap.To, "ORDER BY id")
+		if err != nil {
 			return state, err
 		}
+		state.Messages = append(state.Messages, verbatim...)
 	}
 	if state.First, err = rs.c.first(rs.tx); err != nil {
 		return state, err

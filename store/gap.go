@@ -117,10 +117,6 @@ func (c *Conversation) change(ctx context.Context, tried, query string, args ...
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
 	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int, err error) {
 		for _, m := range said {
-			m, err := clean(m)
-			if err != nil {
-				return 0, err
-			}
 			r, err := h.c.deliver(tx, m)
 			if err != nil {
 				return 0, err

@@ -30,15 +30,9 @@ func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 
 // DeliverAll is Deliver for several messages, in order and in one transaction.
 func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
-	cleaned, receipts := make([]Inbound, len(all)), make([]Receipt, len(all))
-	for i, m := range all {
-		var err error
-		if cleaned[i], err = clean(m); err != nil {
-			return nil, in.c.Fail("deliver message", err)
-		}
-	}
+	receipts := make([]Receipt, len(all))
 	err := in.c.Update(ctx, "deliver message", func(tx *Tx) (err error) {
-		for i, m := range cleaned {
+		for i, m := range all {
 			if receipts[i], err = in.c.deliver(tx, m); err != nil {
 				return err
 			}
@@ -48,8 +42,11 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 	return receipts, err
 }
 
-// deliver stores a message that clean has returned.
+// deliver is Deliver in a transaction.
 func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
+	if m, err = clean(m); err != nil {
+		return r, err
+	}
 	if err := c.saveAudience(tx, m.Audience); err != nil {
 		return r, err
 	}

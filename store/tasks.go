@@ -131,8 +131,7 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 // taskMessage returns a message between a task and its parent, which asks for a turn. Its
 // author's ID is a conversation's name, so that it does not count as anyone else's turn.
 func taskMessage(author, text, id, from string) Inbound {
-	m, _ := clean(Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true})
-	return m
+	return Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true}
 }
 
 // Continue resumes the task of this conversation with a message, unless one waits in its inbox

@@ -42,20 +42,11 @@ func (rs Rows) Messages(from, to int64, rest string, args ...any) ([]chat.Messag
 	return rs.MessagesOf("messages", from, to, rest, args...)
 }
 
+// MessagesOf is Messages with another table, or an index to use.
 func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
-	return rs.appendMessages(nil, table, from, to, rest, args...)
-}
-
-// appendMessages is MessagesOf, behind what was found before.
-func (rs Rows) appendMessages(found []chat.Message, table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
 	low, high := rs.c.RowRange(from, to)
-	err := Each(rs.tx, func(rows *sql.Rows) error {
-		var m chat.Message
-		err := scanMessage(rows, &m)
-		found = append(found, m)
-		return err
-	}, "SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
-	return found, err
+	return Select(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+		"SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
 // scanMessage reads messageColumns, and the columns behind them into more.
