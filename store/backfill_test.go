@@ -62,14 +62,6 @@ func TestReadBack(t *testing.T) {
 		storetest.Remove(t, c, 1, 2)
 		check.Len(t, "added", check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}))(t), 0)
 	})
-	t.Run("backfill is atomic", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		before := storetest.Dump(t, c.Store())
-		if _, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {
-			t.Error("no error")
-		}
-		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
-	})
 	t.Run("imported conversations need no backfill", func(t *testing.T) {
 		c := storetest.Imported(t, 3)
 		if done, _, err := c.Past().ReadBack(ctx); !done || err != nil {

@@ -100,14 +100,10 @@ func TestBitFlips(t *testing.T) {
 func TestForeignWriteAheadLog(t *testing.T) {
 	killed, log := left(t)
 	for name, of := range map[string]func() string{
-		"an older state of the same": func() string {
-			base := check.Must(os.ReadFile(store.File(killed)))(t)
-			return string(base)
-		},
+		"an older state of the same": func() string { return read(t, store.File(killed)) },
 		"another one": func() string {
 			dir, _ := stocked(t, 20)
-			whole := check.Must(os.ReadFile(store.File(dir)))(t)
-			return string(whole)
+			return read(t, store.File(dir))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +127,7 @@ func TestFolderCopiedFromRunningBot(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Said(i+1, "message"))
 		copied := t.TempDir()
 		for _, name := range []string{store.DatabaseName, store.DatabaseName + "-wal", store.LockName} { // one after the other, as cp does
-			text := check.Must(os.ReadFile(dir + "/" + name))(t)
-			write(t, copied, name, string(text))
+			write(t, copied, name, read(t, dir+"/"+name))
 			storetest.Deliver(t, c, storetest.Said(100*(i+1), "meanwhile"))
 		}
 		other, err := store.Open(ctx, store.Options{Dir: copied})

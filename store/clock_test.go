@@ -10,7 +10,6 @@ import (
 	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/memory"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -30,22 +29,20 @@ func TestClockChangeWhileMessagesWait(t *testing.T) {
 	for name, jump := range jumps {
 		t.Run(name, func(t *testing.T) {
 			c := storetest.NewConversation(t)
-			m := storetest.Asking(1, "are you there?")
-			check.Must(c.Inbox().Deliver(ctx, m))(t)
+			storetest.DeliverOnly(t, c, storetest.Asking(1, "are you there?"))
 			set(t, c.Store(), jump)
 			taken, err := c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(-time.Hour))
 			if err != nil || len(taken) != 1 || !taken[0].Addressed {
 				t.Errorf("a message that just arrived is not answered: %+v, %v", taken, err)
 			}
-			m = storetest.Asking(2, "and an hour ago?")
-			check.Must(c.Inbox().Deliver(ctx, m))(t)
+			storetest.DeliverOnly(t, c, storetest.Asking(2, "and an hour ago?"))
 			set(t, c.Store(), jump)
 			taken, err = c.Inbox().Dequeue(ctx, store.All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
 			if err != nil || len(taken) != 1 || taken[0].Addressed {
 				t.Errorf("an old message is answered: %+v, %v", taken, err)
 			}
-			check.Must(c.Inbox().Deliver(ctx, storetest.Said(3, "never mind")))(t)
-			check.Must(privacy.Of(c).Delete(ctx, []string{storetest.Said(3, "").ID}))(t)
+			storetest.DeliverOnly(t, c, storetest.Said(3, "never mind"))
+			storetest.Remove(t, c, 3)
 			check.Equal(t, "arrivals in memory", c.Store().Arrivals(), 0)
 		})
 	}

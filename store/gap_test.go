@@ -207,15 +207,6 @@ func TestOverlappingAndFailedGaps(t *testing.T) {
 		fillGap(t, c, "m2", false, storetest.Said(2, "b"))
 		wantGap(t, c, "", false)
 	})
-	t.Run("a page that cannot be stored leaves everything as it was", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		setGap(t, c, "m1")
-		before := storetest.Dump(t, c.Store())
-		if _, err := c.Past().FillGap(ctx, []store.Inbound{storetest.Said(2, "b"), {Text: "no id"}}, "m3", true); err == nil {
-			t.Error("no error")
-		}
-		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
-	})
 }
 
 // However live messages and history pages mix, the inbox ends up in the order of the messages, and

@@ -37,9 +37,19 @@ func TestDeliver(t *testing.T) {
 			t.Errorf("dequeued again: %v", taken)
 		}
 	})
-	t.Run("a message without an id is rejected", func(t *testing.T) {
-		if _, err := storetest.NewConversation(t).Inbox().Deliver(ctx, store.Inbound{Text: "hi"}); err == nil {
-			t.Error("no error")
+	t.Run("a message without an id is rejected with all beside it, on every way in", func(t *testing.T) {
+		batch := []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}
+		for way, in := range map[string]func(c *store.Conversation) error{
+			"delivered":  func(c *store.Conversation) error { return check.ErrorOf(c.Inbox().DeliverAll(ctx, batch)) },
+			"imported":   func(c *store.Conversation) error { return check.ErrorOf(c.Past().Import(ctx, batch)) },
+			"read back":  func(c *store.Conversation) error { return check.ErrorOf(c.Past().Backfill(ctx, batch)) },
+			"from a gap": func(c *store.Conversation) error { return check.ErrorOf(c.Past().FillGap(ctx, batch, "m3", true)) },
+		} {
+			c := storetest.NewConversation(t)
+			setGap(t, c, "m0")
+			before := storetest.Dump(t, c.Store())
+			check.ErrorContains(t, way, in(c), "it has no id")
+			check.Equal(t, way+": state", storetest.Dump(t, c.Store()), before)
 		}
 	})
 	t.Run("the same id in another conversation is another message", func(t *testing.T) {
@@ -238,13 +248,5 @@ func TestImport(t *testing.T) {
 		check.Len(t, "dequeued", taken, 1)
 		check.Equal(t, "seq", taken[0].Seq, 4)
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
-	})
-	t.Run("an invalid message rejects its batch", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		before := storetest.Dump(t, c.Store())
-		if _, err := c.Past().Import(ctx, []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}); err == nil {
-			t.Error("no error")
-		}
-		check.Equal(t, "rows left", storetest.Dump(t, c.Store()), before)
 	})
 }

@@ -23,13 +23,7 @@ const (
 func channelOf(t *testing.T, s *store.Store) *store.Conversation {
 	t.Helper()
 	c := storetest.Find(t, s, general)
-	for n := range 9 {
-		text := "I bought red bicycles in Turin."
-		if n == 4 {
-			text = "I bought a " + storetest.Secret + " in Rome."
-		}
-		storetest.Deliver(t, c, storetest.Said(n+1, text))
-	}
+	storetest.Deliver(t, c, bicycles()...)
 	storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Bicycles were bought."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Bicycles and a "+storetest.Secret+" were bought."+long))
 	return c
 }

@@ -62,11 +62,11 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 	})
 	t.Run("a missing file with its log", func(t *testing.T) {
 		dir, _ := left(t)
-		base := check.Must(os.ReadFile(store.File(dir)))(t)
+		base := read(t, store.File(dir))
 		check.NoError(t, os.Remove(store.File(dir)))
 		wantRefused(t, dir, "bring it back, or move the log away")
 		check.Error(t, check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged)
-		write(t, dir, store.DatabaseName, string(base))
+		write(t, dir, store.DatabaseName, base)
 		check.Equal(t, "messages after the restore", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM messages"), 1)
 	})
 	t.Run("a backup replaces it, and the rest is kept beside it", func(t *testing.T) {

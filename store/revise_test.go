@@ -13,20 +13,21 @@ import (
 	"cairn/transcript"
 )
 
-// tellRows returns a conversation of nine messages, the fifth of which holds a secret.
+// tellRows returns a conversation of these messages.
 func tellRows(t *testing.T) *store.Conversation {
 	t.Helper()
 	c := storetest.NewConversation(t)
-	var all []store.Inbound
-	for n := range 9 {
-		text := fmt.Sprintf("I bought %d red bicycles in Turin.", n+1)
-		if n == 4 {
-			text = "I bought a " + storetest.Secret + " in Rome."
-		}
-		all = append(all, storetest.Said(n+1, text))
-	}
-	check.Must(c.Past().Import(ctx, all))(t)
+	check.Must(c.Past().Import(ctx, bicycles()))(t)
 	return c
+}
+
+// bicycles are nine messages, the fifth of which holds a secret.
+func bicycles() (all []store.Inbound) {
+	for n := range 9 {
+		all = append(all, storetest.Said(n+1, "I bought red bicycles in Turin."))
+	}
+	all[4].Text = "I bought a " + storetest.Secret + " in Rome."
+	return all
 }
 
 // summarizeSpan starts a row and stores a summary with the given text.

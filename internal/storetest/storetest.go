@@ -76,9 +76,7 @@ func Imported(t testing.TB, n int) *store.Conversation {
 // Deliver puts messages into the inbox and dequeues them.
 func Deliver(t testing.TB, c *store.Conversation, messages ...store.Inbound) []chat.Message {
 	t.Helper()
-	for _, m := range messages {
-		check.Must(c.Inbox().Deliver(Ctx, m))(t)
-	}
+	DeliverOnly(t, c, messages...)
 	return check.Must(c.Inbox().Dequeue(Ctx, store.All, 1<<30, time.Time{}))(t)
 }
 
@@ -142,7 +140,7 @@ func Asking(n int, text string) store.Inbound {
 	return m
 }
 
-func DeliverOnly(t *testing.T, c *store.Conversation, messages ...store.Inbound) {
+func DeliverOnly(t testing.TB, c *store.Conversation, messages ...store.Inbound) {
 	t.Helper()
 	for _, m := range messages {
 		check.Must(c.Inbox().Deliver(Ctx, m))(t)
