@@ -81,7 +81,7 @@ func TestExportAndImport(t *testing.T) {
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
 			check.Len(t, query, check.Must(memory.Of(other).Search(ctx, query, 9))(t), want)
 		}
-		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Chain(ctx, 1))(t)), 3)
+		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Details(ctx, 1))(t).Chain), 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))
 		if m, _, err := memory.In(other.Store()).Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)

@@ -25,8 +25,6 @@ type scope struct {
 	others []int64 // only those of their memories that may be shared
 }
 
-var everywhere scope
-
 // only is the scope of one conversation.
 func only(id int64) scope { return scope{own: []int64{id}} }
 
@@ -117,4 +115,4 @@ func conversationsBelow(c *store.Conversation, tx *store.Tx, found []int64, name
 
 // Share sets whether the public channels of a server recall each other's memories: if true, all
 // channels of one server of one connector do; otherwise each recalls only its own.
-func (am AllMemories) Share(server bool) { am.store.Sharing.Store(server) }
+func (ms Memories) Share(server bool) { ms.store.Sharing.Store(server) }
