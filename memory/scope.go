@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"cairn/store"
@@ -34,8 +35,7 @@ func (s scope) where() (condition string, args []any) {
 	if s.own == nil {
 		return "true", nil
 	}
-	all := append(s.own[:len(s.own):len(s.own)], s.others...)
-	return "conversation IN " + list(len(all)), numbers(all)
+	return "conversation IN (SELECT value FROM json_each(?))", []any{jsonList(slices.Concat(s.own, s.others))}
 }
 
 // shares returns the condition that leaves out what other conversations keep to themselves, where
@@ -44,16 +44,7 @@ func (s scope) shares(reach string) (condition string, args []any) {
 	if len(s.others) == 0 {
 		return "", nil
 	}
-	return "(" + reach + " = 'server' OR conversation IN " + list(len(s.own)) + ")", numbers(s.own)
-}
-
-func list(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
-
-func numbers(ids []int64) (args []any) {
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return args
+	return "(" + reach + " = 'server' OR conversation IN (SELECT value FROM json_each(?)))", []any{jsonList(s.own)}
 }
 
 // scopeOf returns what the conversation recalls: its own memories; in a thread also those of its

@@ -181,6 +181,7 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 				m := storetest.Said(1, "hello")
 				m.Audience = store.ServerWide
 				storetest.Deliver(t, c, m)
+				storetest.Deliver(t, c, storetest.Said(2, "what is ripe?"))
 				tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }})
 				theirs := ""
 				if name == "discord:1/12/5" { // a thread recalls its channel's memories
@@ -236,7 +237,7 @@ func TestThreadReadsChannelMemories(t *testing.T) {
 	storetest.Deliver(t, channel, storetest.Said(1, "the plum is ripe"))
 	storetest.Deliver(t, thread, storetest.Said(1, "which one?"))
 	saved := storetest.Keep(t, channel, "Bob", "The plum is ripe", 1)
-	tools := memory.Of(thread).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }})
+	tools := memory.Of(thread).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})
 	answer, err := storetest.Call(tools, "memory_search", `{"query": "plum"}`)
 	check.NoError(t, err)
 	check.Contains(t, "answer", answer, `"from":"discord:1/12"`)
