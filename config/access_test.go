@@ -51,9 +51,9 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings.1]: sets nothing: give it an agent, respond, tools, or language`}},
 		{
 			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
-			[]string{`:6: [bindings.2]: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},
+			[]string{`:6: [bindings.2]: agent: there is no agent "libarian", did you mean librarian?; there are librarian`},
 		},
-		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings.1]: connector = "Discord": must be discord, slack or terminal, did you mean discord?`}},
+		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings.1]: connector = "Discord": must be one of "discord", "slack", "terminal", "web", did you mean discord?`}},
 		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings.1]: respond = "no": must be one of "mention", "all", "never"`}},
 		{
 			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\nconnector = \"slack\"\nchannel = \"general\"",

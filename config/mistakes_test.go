@@ -20,6 +20,9 @@ func TestSettingsMistakes(t *testing.T) {
 		{"a key of another table", "background_threshold = 0.7", []string{`:1: background_threshold: does not belong here, but under [defaults.compaction]`}},
 		{"a key of an agent", "[llm]\ncontext_window = 16000", []string{`:2: [llm]: context_window: does not belong here, but under [[agents]]`}},
 		{"a key of the top", "[llm]\nworkers = 2", []string{`:2: [llm]: workers: does not belong here, but at the top, above the first table`}},
+		{"a table of another table", "[compaction]\nkeep_first = 1", []string{`:1: compaction: does not belong here, but as [defaults.compaction]`}},
+		{"a table of the top", "[llm.discord]\ntoken = \"a\"", []string{`:1: [llm]: discord: does not belong here, but as [discord]`}},
+		{"a key of a price", "[llm]\noutput = 1", []string{`:2: [llm]: output: does not belong here, but under [prices."MODEL"]`}},
 		{"a stray table", "\n[discrod]\nx = 1", []string{`:2: discrod: there is no such setting, did you mean discord?`}},
 		{
 			"a stray key in the second agent", agent + "[[agents]]\nid = \"b\"\n[agents.compaction]\nbackground_treshold = 0.7",
