@@ -72,12 +72,9 @@ type Verbatim struct {
 
 // Spent is the cost of requests, in tokens.
 type Spent struct {
-	Requests int     `json:"requests"`
-	Input    int64   `json:"input_tokens"` // cache reads and writes included
-	Cached   int64   `json:"cached_tokens"`
-	Written  int64   `json:"written_tokens"`
-	Output   int64   `json:"output_tokens"`
-	Share    float64 `json:"cached_share"` // of the input, 0 to 1
+	Requests int `json:"requests"`
+	prices.Tokens
+	Share float64 `json:"cached_share"` // of the input, 0 to 1
 }
 
 // Used is how full the window is at a message.
@@ -101,10 +98,7 @@ type sums struct {
 
 func (s *Spent) add(p promptcache.Priced, output int) {
 	s.Requests++
-	s.Input += int64(p.Cached + p.Written + p.Uncached)
-	s.Cached += int64(p.Cached)
-	s.Written += int64(p.Written)
-	s.Output += int64(output)
+	s.Add(prices.Tokens{Input: int64(p.Cached + p.Written + p.Uncached), Cached: int64(p.Cached), Written: int64(p.Written), Output: int64(output)})
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
@@ -213,7 +207,7 @@ func (s *sums) money(o Options) *float64 {
 		case part.price == nil:
 			return nil
 		default:
-			sum += part.price.Cost(prices.Tokens{Input: part.spent.Input, Cached: part.spent.Cached, Written: part.spent.Written, Output: part.spent.Output})
+			sum += part.price.Cost(part.spent.Tokens)
 		}
 	}
 	return &sum
