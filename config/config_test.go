@@ -210,8 +210,7 @@ func TestByteOrderMarkIsNotContent(t *testing.T) {
 }
 
 func TestChangedSettings(t *testing.T) {
-	s, err := Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\""))
-	check.NoError(t, err)
+	s := check.Must(Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\"")))(t)
 	got := shown(s.Changed())
 	want := `
   agents = ["a"]

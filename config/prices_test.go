@@ -11,8 +11,7 @@ import (
 
 func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	t.Run("what is left out follows input", func(t *testing.T) {
-		s, err := Load(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n"))
-		check.NoError(t, err)
+		s := check.Must(Load(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n")))(t)
 		m := s.Money()
 		if p := m.Prices["gpt-4.1"]; p.Input != 2 || p.Cached != 2 || p.Write != 2 || p.Output != 8.5 {
 			t.Errorf("gpt-4.1: %+v", p)

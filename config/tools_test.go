@@ -78,8 +78,7 @@ func TestToolServerMistakes(t *testing.T) {
 
 func TestEditedSecretIsChange(t *testing.T) {
 	with := func(value string) *Settings {
-		s, err := Parse("f", []byte("[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"a\"]\nenv = { A = \""+value+"\" }"))
-		check.NoError(t, err)
+		s := check.Must(Parse("f", []byte("[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"a\"]\nenv = { A = \""+value+"\" }")))(t)
 		return &s
 	}
 	check.EqualAll(t, "changed keys", ChangedKeys(with("b"), with("c")), []string{"tools.1.env.A"})

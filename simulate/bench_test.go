@@ -19,8 +19,7 @@ func BenchmarkHundredThousand(b *testing.B) {
 			agent := agentOf(128_000, nil)
 			rec := simulate.FromFile("big", said, bot)
 			for b.Loop() {
-				report, err := simulate.Run(b.Context(), rec, nil, simulate.OptionsOf(b.Context(), agent, agent.Policy(), nil))
-				check.NoError(b, err)
+				report := check.Must(simulate.Run(b.Context(), rec, nil, simulate.OptionsOf(b.Context(), agent, agent.Policy(), nil)))(b)
 				b.ReportMetric(float64(len(report.Variants[0].Compactions)), "compactions")
 			}
 		})

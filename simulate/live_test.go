@@ -24,8 +24,7 @@ import (
 // live runs a conversation on a hub with a scripted model, one message after the other.
 func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Dir: dir})
-	check.NoError(t, err)
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 	c := newConnector()
 	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{c}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	for i, m := range said {
@@ -39,10 +38,8 @@ func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, a
 	}
 	time.Sleep(time.Minute)
 	check.NoError(t, hub.Close())
-	conversation, err := db.Find(t.Context(), name)
-	check.NoError(t, err)
-	rec, err := simulate.Read(t.Context(), conversation)
-	check.NoError(t, err)
+	conversation := check.Must(db.Find(t.Context(), name))(t)
+	rec := check.Must(simulate.Read(t.Context(), conversation))(t)
 	check.NoError(t, db.Close())
 	return rec
 }
@@ -122,8 +119,7 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			var rec simulate.Recording
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(c.messages, 11), c.asked) })
-			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
-			check.NoError(t, err)
+			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
 			differ := 0
 			if c.failing > 0 { // the order of a failed attempt and a turn of the same moment is not recorded
 				differ = 2

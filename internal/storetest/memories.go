@@ -69,7 +69,7 @@ func Part(f memory.Found, name string) float64 {
 }
 
 // Keep saves a fact, from messages if any are named.
-func Keep(t *testing.T, c *store.Conversation, person, content string, messages ...int64) memory.Saved {
+func Keep(t testing.TB, c *store.Conversation, person, content string, messages ...int64) memory.Saved {
 	t.Helper()
 	return check.Must(memory.Of(c).Keep(Ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: People[person]}))(t)
 }
