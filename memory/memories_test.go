@@ -64,7 +64,7 @@ func TestWorkerSaves(t *testing.T) {
 		}
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		check.EqualAll(t, "result", storetest.Contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"})
-		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
+		m := storetest.Memory(t, c.Store(), 1)
 		check.EqualAll(t, "sources", m.Sources, []int64{1, 3})
 		check.Equal(t, "confirmations", m.Confirmed, 1)
 	})
@@ -123,9 +123,7 @@ func TestModelSavesFromRunningTurn(t *testing.T) {
 	answer = check.Must(storetest.Call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`))(t)
 	check.Contains(t, "imported again", answer, "already known")
 	check.Len(t, "reported", told, 1)
-	if m, _, err := memory.In(c.Store()).Get(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
-		t.Errorf("the same message confirms it: %+v, %v", m, err)
-	}
+	check.Equal(t, "the same message confirms it", storetest.Memory(t, c.Store(), told[0].ID).Confirmed, 1)
 	answer = check.Must(storetest.Call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`))(t)
 	check.Contains(t, "superseding a missing memory", answer, "no memory 99")
 	check.Len(t, "reported", told, 2)

@@ -83,9 +83,7 @@ func TestAuthorMaySetExpiry(t *testing.T) {
 	away := storetest.Keep(t, c, "Ann", "Ann is away", 1)
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 	check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann is away", "kind": "fact", "messages": [2], "expires": %q}`, time.Now().AddDate(0, 0, 9).Format(time.DateOnly))))(t)
-	if m, _, err := memory.In(c.Store()).Get(ctx, away.ID); err != nil || m.Expires.IsZero() {
-		t.Errorf("%+v, %v", m, err)
-	}
+	check.Equal(t, "it never ends", storetest.Memory(t, c.Store(), away.ID).Expires.IsZero(), false)
 }
 
 // TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
@@ -150,7 +148,5 @@ func TestExpiredMemorySavedAgain(t *testing.T) {
 	}))
 	d := memory.DraftOf(summarize.MemoryDraft{Content: "Ann is in Rome", Kind: "fact"}, "worker", "another", time.Now().Add(time.Hour).UnixMilli())
 	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) error { return memory.Confirm(c, tx, rome.ID, d) }))
-	if m, _, err := memory.In(c.Store()).Get(ctx, rome.ID); err != nil || m.Expires.IsZero() {
-		t.Errorf("%+v, %v", m, err)
-	}
+	check.Equal(t, "it never ends", storetest.Memory(t, c.Store(), rome.ID).Expires.IsZero(), false)
 }

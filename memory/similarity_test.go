@@ -122,9 +122,7 @@ func TestSaveReportsKnownFact(t *testing.T) {
 		check.Equal(t, "answer", answer, fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID))
 		answer = check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID)))(t)
 		check.Contains(t, "answer", answer, fmt.Sprintf("supersedes memory %d now", old.ID))
-		if m, _, err := memory.In(c.Store()).Get(ctx, old.ID); err != nil || m.State != "superseded" {
-			t.Errorf("%+v, %v", m, err)
-		}
+		check.Equal(t, "state", storetest.Memory(t, c.Store(), old.ID).State, "superseded")
 	})
 	t.Run("a model that words a fact again on purpose is not told that it is known", func(t *testing.T) {
 		c := storetest.Imported(t, 9)

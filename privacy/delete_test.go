@@ -200,8 +200,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 		check.Equal(t, "found", len(check.Must(memory.Of(c).Search(ctx, storetest.Secret, 9))(t)), 0)
 	})
 	t.Run("a memory that another message supports keeps only that source", func(t *testing.T) {
-		m, _, err := memory.In(c.Store()).Get(ctx, two)
-		check.NoError(t, err)
+		m := storetest.Memory(t, c.Store(), two)
 		check.EqualAll(t, "sources", m.Sources, []int64{5})
 		if m, _, err := memory.In(c.Store()).Get(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)

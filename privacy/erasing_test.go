@@ -196,9 +196,7 @@ func TestOptingOut(t *testing.T) {
 		}
 	})
 	t.Run("earlier data stays, and the person may opt in again", func(t *testing.T) {
-		m, _, err := memory.In(c.Store()).Get(ctx, before.ID)
-		check.NoError(t, err)
-		check.Equal(t, "state of the memory", m.State, "active")
+		check.Equal(t, "state of the memory", storetest.Memory(t, c.Store(), before.ID).State, "active")
 		if changed, err := privacy.Of(c).OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
 			t.Fatal(changed, err)
 		}

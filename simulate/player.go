@@ -266,17 +266,12 @@ func (p *player) filler(n int) string {
 	return text
 }
 
-// appendAll appends stored messages.
-func (p *player) appendAll(all []Message) error {
+// store stores messages, which the engine does not know yet.
+func (p *player) store(all []Message) ([]chat.Message, error) {
 	list := make([]chat.Message, len(all))
 	for i, m := range all {
 		list[i] = m.Message
 	}
-	if err := p.records.Append(list...); err != nil {
-		return err
-	}
 	p.said = list[len(list)-1]
-	p.engine.History().Append(list...)
-	p.engine.History().Stored()
-	return nil
+	return list, p.records.Append(list...)
 }

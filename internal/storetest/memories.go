@@ -58,6 +58,14 @@ func Contents(t *testing.T, c *store.Conversation) []string {
 	return list
 }
 
+// Memory returns a memory in any state.
+func Memory(t *testing.T, s *store.Store, id int64) memory.Memory {
+	t.Helper()
+	m, _, err := memory.In(s).Get(Ctx, id)
+	check.NoError(t, err)
+	return m
+}
+
 // Part returns how much a part adds to the score of a found message.
 func Part(f memory.Found, name string) float64 {
 	for _, p := range f.Parts {
