@@ -72,7 +72,6 @@ func (m Memory) String() string {
 type Saved struct {
 	Memory
 	Fresh      bool  // it is new
-	Other      bool  // it was known already, in other words that say the same
 	Unwanted   bool  // people had it forgotten, and it comes from the same messages: nothing was saved
 	Superseded int64 // the memory it superseded; 0: none
 }
@@ -115,12 +114,8 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
 		return s, err
 	}
 	s.ID, err = inOtherWords(c, tx, d, "active")
-	if err != nil {
+	if err != nil || s.ID != 0 && s.ID != d.supersedes {
 		return s, err
-	}
-	if s.ID != 0 && s.ID != d.supersedes {
-		s.Other = true
-		return s, nil
 	}
 	s.ID, err = inOtherWords(c, tx, d, "forgotten")
 	if err != nil || s.ID == 0 || len(d.sources) == 0 {

@@ -61,7 +61,7 @@ func TestRepeatedFactIsOneRow(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		first := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
 		again := storetest.Keep(t, c, "Ann", "Ann works as nurse at a hospital in Bergen", 4)
-		if again.Fresh || !again.Other || again.ID != first.ID || again.Confirmed != 2 || !slices.Equal(again.Sources, []int64{2, 4}) || again.Content != first.Content {
+		if again.Fresh || again.ID != first.ID || again.Confirmed != 2 || !slices.Equal(again.Sources, []int64{2, 4}) || again.Content != first.Content {
 			t.Errorf("%+v", again)
 		}
 	})
@@ -117,7 +117,7 @@ func TestSaveReportsKnownFact(t *testing.T) {
 		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
 		answer := check.Must(storetest.Call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`))(t)
-		check.Equal(t, "answer", answer, fmt.Sprintf(`This was already known in other words, as memory %d: "The standup meets at 9 in the kitchen". There is nothing more to do.`, old.ID))
+		check.Equal(t, "answer", answer, fmt.Sprintf(`This was already known, as memory %d: "The standup meets at 9 in the kitchen". There is nothing more to do.`, old.ID))
 		answer = check.Must(storetest.Call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`))(t)
 		check.Equal(t, "answer", answer, fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID))
 		answer = check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID)))(t)
