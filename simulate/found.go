@@ -50,11 +50,16 @@ const recalled = 10
 
 // searched is the result of recall for each question; it is the same for all variants.
 type searched struct {
-	questions []Question
-	seqs      [][]int64        // of the evidence
-	found     []map[int64]bool // by question
-	said      [][]string       // terms of the found messages
-	rarity    Rarity
+	asked  []asked
+	rarity Rarity
+}
+
+// asked is a question, and what recall finds for it.
+type asked struct {
+	need  []string        // terms of the answer
+	seqs  []int64         // of the evidence
+	found map[int64]bool  // messages
+	said  map[string]bool // their terms
 }
 
 // search asks the questions in a temporary database.
@@ -95,8 +100,7 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 			found[m.Seq] = true
 			said = append(said, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
 		}
-		s.questions, s.seqs = append(s.questions, q), append(s.seqs, seqs)
-		s.found, s.said = append(s.found, found), append(s.said, said)
+		s.asked = append(s.asked, asked{words.Content(q.AnswerText()), seqs, found, SetOf(said)})
 	}
 	return s, nil
 }
@@ -152,21 +156,20 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 		said := p.rec.said(seq, seq)
 		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
 	}
-	f := &Found{Questions: len(s.questions)}
+	f := &Found{Questions: len(s.asked)}
 	answers := 0
-	for i, q := range s.questions {
-		need := words.Content(q.AnswerText())
-		if len(need) > 0 {
+	for _, q := range s.asked {
+		if len(q.need) > 0 {
 			answers++
-			f.Context.Answer += shareOf(need, shown, nil)
-			f.Recall.Answer += shareOf(need, shown, SetOf(s.said[i]))
+			f.Context.Answer += shareOf(q.need, shown, nil)
+			f.Recall.Answer += shareOf(q.need, shown, q.said)
 		}
-		for _, seq := range s.seqs[i] {
-			one := 1 / float64(len(s.seqs[i]))
+		for _, seq := range q.seqs {
+			one := 1 / float64(len(q.seqs))
 			if there(seq) {
 				f.Context.Evidence += one
 			}
-			if s.found[i][seq] || there(seq) {
+			if q.found[seq] || there(seq) {
 				f.Recall.Evidence += one
 			}
 		}
