@@ -63,7 +63,7 @@ type action struct {
 }
 
 func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*player, error) {
-	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt)}
+	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt), sums: sums{effects: map[int64][2]int{}}}
 	if o.Engine.Learnt != nil {
 		p.learnt = remembering(o.Engine.Learnt().Facts())
 	}

@@ -144,7 +144,7 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 	if o.Cache == "" {
 		o.Cache = promptcache.Prefix
 	}
-	report := Report{Name: rec.Name, Messages: len(rec.Messages), rec: rec}
+	report := Report{Name: rec.Name, Messages: len(rec.Messages)}
 	asked, err := search(ctx, rec, o.Questions)
 	if err != nil {
 		return Report{}, fmt.Errorf("search the recording: %w", err)
