@@ -25,15 +25,15 @@ type RecordedSummary struct {
 	Before, After         int       // tokens used when it was applied
 }
 
-// Recorded returns at most limit messages from seq from on, oldest first, without deleted ones.
-func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) ([]Recorded, error) {
-	low, high := tr.c.RowRange(from, MaxSeq)
+// Recorded returns all messages, oldest first, without deleted ones.
+func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
+	low, high := tr.c.RowRange(1, MaxSeq)
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) ([]Recorded, error) {
-		said, err := tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		said, err := tr.c.In(tx).Messages(1, MaxSeq, "ORDER BY id")
 		if err != nil {
 			return nil, err
 		}
-		saved, err := Column[int64](tx, "SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
+		saved, err := Column[int64](tx, "SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
 		page := make([]Recorded, len(saved))
 		for i := range page {
 			page[i] = Recorded{said[i], At(saved[i])}
