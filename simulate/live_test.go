@@ -30,7 +30,7 @@ func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, a
 	for i, m := range said {
 		time.Sleep(time.Minute)
 		m.Time, m.Addressed = time.Now(), asked(i)
-		check.NoError(t, second(hub.Deliver(t.Context(), name, m)))
+		check.NoError(t, check.ErrorOf(hub.Deliver(t.Context(), name, m)))
 		if m.Addressed {
 			<-c.replies
 		}
@@ -45,8 +45,6 @@ func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, a
 }
 
 var wanted = regexp.MustCompile(`in about (\d+) tokens`)
-
-func second[T any](_ T, err error) error { return err }
 
 // scripted answers turns, and as a worker summarizes in words of its input. It counts a prompt as
 // counts does; nil: it reports no usage. Each failing-th attempt at a summary fails; 0: none.
