@@ -109,24 +109,15 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 // messages' ids, and the texts.
 func (r Recording) fill(ctx context.Context, c *store.Conversation) (place map[string]int64, bodies []string, err error) {
 	place = map[string]int64{}
-	const batch = 500
-	var past []store.Inbound
-	for i, m := range r.Messages {
-		author := m.Author
-		if m.Role == llm.RoleAssistant {
-			author = "bot"
-		}
+	past := make([]store.Inbound, 0, len(r.Messages))
+	for _, m := range r.Messages {
+		author := authorOf(m.Message)
 		place[m.ID] = m.Seq
 		bodies = append(bodies, m.Body())
 		past = append(past, store.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time})
-		if len(past) == batch || i == len(r.Messages)-1 {
-			if _, err := c.Past().Import(ctx, past); err != nil {
-				return nil, nil, err
-			}
-			past = past[:0]
-		}
 	}
-	return place, bodies, nil
+	_, err = c.Past().Import(ctx, past) // in one transaction, because nobody else uses this database
+	return place, bodies, err
 }
 
 // ask determines which part of the answers is in the prompt at the end, and what recall adds.

@@ -123,10 +123,6 @@ func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.R
 func (p *player) remember() {
 	var total time.Duration
 	n := 0
-	first := map[int64]bool{}
-	for _, seq := range p.rec.Sessions {
-		first[seq] = true
-	}
 	for _, s := range p.rec.Summaries {
 		if s.Text != "" || s.State == compactor.Failed {
 			p.known[keyOf(s.Summary)] = append(p.known[keyOf(s.Summary)], s)
@@ -134,8 +130,7 @@ func (p *player) remember() {
 		if !s.Ended.IsZero() && s.State != compactor.Failed && s.By == compactor.ByWorker {
 			total, n = total+s.Ended.Sub(s.Began), n+1
 		}
-		switch s.Trigger {
-		case compactor.OnManual, compactor.OnSelf:
+		if s.Trigger == compactor.OnManual || s.Trigger == compactor.OnSelf {
 			p.actions = append(p.actions, action{at: s.Began, trigger: s.Trigger, focus: s.Focus})
 		}
 	}
