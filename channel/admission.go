@@ -214,9 +214,9 @@ type Rules struct {
 // Access says who may use one connector. Ids are the platform's, for servers, channels, threads and
 // people alike; no platform uses an id twice.
 type Access struct {
-	Allow    []string // if not empty, only people named here, or writing in a place named here, are heard
-	Deny     []string // people named here, or writing in a place named here, are not heard; overrides Allow
-	Bots     []string // ids of programs that are heard; all others are not
-	Owners   []string // ids of people who may do everything
-	Managers []string // ids of people and roles who may run the restricted commands, besides those the platform trusts
+	Allow    []string `toml:"allow"`    // if not empty, only people named here, or writing in a place named here, are heard
+	Deny     []string `toml:"deny"`     // people named here, or writing in a place named here, are not heard; overrides Allow
+	Bots     []string `toml:"bots"`     // ids of programs that are heard; all others are not
+	Owners   []string `toml:"owners"`   // ids of people who may do everything
+	Managers []string `toml:"managers"` // ids of people and roles who may run the restricted commands, besides those the platform trusts
 }

@@ -185,11 +185,8 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	case here:
 		where = " It is for this channel; start with \"server:\" to share it with all public channels."
 	}
-	switch {
-	case s.Other:
-		return Answer{Text: fmt.Sprintf("I already remember that in other words, as memory %d: %s", s.ID, s.Content)}, nil
-	case !s.Fresh:
-		return Answer{Text: fmt.Sprintf("I already remember that, as memory %d.", s.ID)}, nil
+	if !s.Fresh {
+		return Answer{Text: fmt.Sprintf("I already remember that, as memory %d: %s", s.ID, s.Content)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
 	if secrets.Mask(text) != text {

@@ -16,7 +16,7 @@ type Discord struct {
 	Token          string `toml:"token"`    // "file:PATH" only; empty: DISCORD_TOKEN
 	APIBase        string `toml:"api_base"` // empty: Discord itself
 	MessageContent bool   `toml:"message_content"`
-	Access
+	channel.Access
 }
 
 // Slack is [slack].
@@ -26,16 +26,7 @@ type Slack struct {
 	APIBase  string `toml:"api_base"`  // empty: Slack itself
 	Working  string `toml:"working"`   // one of SlackWorking
 	ReplyIn  string `toml:"reply_in"`  // one of SlackReplyIn
-	Access
-}
-
-// Access is a connector's channel.Access, field by field.
-type Access struct {
-	Allow    []string `toml:"allow"`
-	Deny     []string `toml:"deny"`
-	Bots     []string `toml:"bots"`
-	Owners   []string `toml:"owners"`
-	Managers []string `toml:"managers"`
+	channel.Access
 }
 
 // The values of working and reply_in under [slack], the default first. A test compares them with
@@ -55,8 +46,8 @@ func (s *Settings) Rules() channel.Rules {
 	return channel.Rules{
 		Respond: s.respondIn,
 		Access: map[string]channel.Access{
-			"discord": channel.Access(s.Discord.Access),
-			"slack":   channel.Access(s.Slack.Access),
+			"discord": s.Discord.Access,
+			"slack":   s.Slack.Access,
 			WebName:   {Owners: []string{WebOwner}},
 		},
 		TurnsPerMinute: s.TurnsPerMinute,
@@ -109,7 +100,7 @@ func (d *decoder) checkChoiceIfSet(path, value string, known []string) {
 	}
 }
 
-func (d *decoder) checkAccess(connector string, a Access) {
+func (d *decoder) checkAccess(connector string, a channel.Access) {
 	for key, list := range map[string][]string{
 		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,
 	} {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cairn/channel"
-	"cairn/compactor"
 )
 
 // Binding is one of [[bindings]]: the conversations it applies to, and what it sets for them. A
@@ -76,13 +75,10 @@ func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	for _, a := range s.Agents {
 		agents = append(agents, a.ID)
 	}
-	if b.Agent != "" && !slices.Contains(agents, b.Agent) {
-		d.problem(path+".agent", fmt.Sprintf("agent = %q: there is no such agent%s; there are %s", b.Agent, compactor.DidYouMean(b.Agent, agents), strings.Join(agents, ", ")))
+	if b.Agent != "" {
+		d.checkNames(path+".agent", "agent", []string{b.Agent}, agents)
 	}
-	if b.Connector != "" && !slices.Contains(connectors, b.Connector) {
-		d.problem(path+".connector", fmt.Sprintf("connector = %q: must be discord, slack or terminal%s", b.Connector, compactor.DidYouMean(b.Connector, connectors)))
-		return
-	}
+	d.checkChoiceIfSet(path+".connector", b.Connector, connectors)
 	for key, id := range map[string]string{"server": b.Server, "channel": b.Channel} {
 		switch {
 		case id == "":

@@ -150,7 +150,7 @@ var responds = []string{string(channel.RespondMention), string(channel.RespondAl
 func (d *decoder) checkNames(path, something string, names, known []string) {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			d.problem(path, fmt.Sprintf("%s: there is no %s %q%s; there are %s", base(path), something, name, compactor.DidYouMean(name, known), strings.Join(known, ", ")))
+			d.problem(path, fmt.Sprintf("%s: there is no %s %q%s; there are %s", base(path), something, name, compactor.DidYouMean(name, known), cmp.Or(strings.Join(known, ", "), "none")))
 		}
 	}
 }

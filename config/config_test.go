@@ -200,9 +200,17 @@ func TestSettingsFiles(t *testing.T) {
 	})
 }
 
+// Editors on Windows begin a file with a byte order mark.
+func TestByteOrderMarkIsNotContent(t *testing.T) {
+	file := writeSettings(t, "\ufeff[discord]\ntoken = \"file:token\"\n[web]\nlisten = \"x\"")
+	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte("\ufeffhush\r\n"), 0o600))
+	s, err := Load(file)
+	check.ErrorContains(t, "error", err, ":4: [web]: listen")
+	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
+}
+
 func TestChangedSettings(t *testing.T) {
-	s, err := Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\""))
-	check.NoError(t, err)
+	s := check.Must(Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\"")))(t)
 	got := shown(s.Changed())
 	want := `
   agents = ["a"]

@@ -80,10 +80,8 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 		d.value(dst.Elem(), v, path)
 	case dst.Kind() == reflect.Slice:
 		d.list(dst, v, path)
-	case isTable && dst.Kind() == reflect.Map && dst.Type().Elem().Kind() == reflect.String:
-		d.texts(dst, table, path)
 	case isTable && dst.Kind() == reflect.Map:
-		d.tables(dst, table, path)
+		d.entries(dst, table, path)
 	case isTable && dst.Kind() == reflect.Struct:
 		d.table(dst.Addr().Interface(), table, path)
 	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
@@ -94,40 +92,18 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	}
 }
 
-// tables sets a map of named tables; an empty one becomes nil.
-func (d *decoder) tables(dst reflect.Value, src map[string]any, path string) {
+// entries sets a map of named tables or texts, without those that are wrong; an empty one becomes nil.
+func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 	all := reflect.MakeMap(dst.Type())
 	for _, name := range slices.Sorted(maps.Keys(src)) {
-		table, isTable := src[name].(map[string]any)
-		at := path + "." + name
-		if !isTable {
-			d.problem(at, fmt.Sprintf("%s: must be a table, under [%s.%q]", name, path, name))
-			continue
-		}
-		one := reflect.New(dst.Type().Elem())
+		at, one, known := path+"."+name, reflect.New(dst.Type().Elem()).Elem(), len(d.problems)
 		d.set[at] = true
-		d.table(one.Interface(), table, at)
-		all.SetMapIndex(reflect.ValueOf(name), one.Elem())
+		if d.value(one, src[name], at); len(d.problems) == known {
+			all.SetMapIndex(reflect.ValueOf(name), one)
+		}
 	}
 	if all.Len() > 0 {
 		dst.Set(all)
-	}
-}
-
-// texts sets a map of named strings; an empty one becomes nil.
-func (d *decoder) texts(dst reflect.Value, src map[string]any, path string) {
-	all := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(src)) {
-		text, isText := src[name].(string)
-		if !isText {
-			d.wrongType(path+"."+name, "a text in quotes", src[name])
-			continue
-		}
-		d.set[path+"."+name] = true
-		all[name] = text
-	}
-	if len(all) > 0 {
-		dst.Set(reflect.ValueOf(all))
 	}
 }
 

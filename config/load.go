@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 )
@@ -31,9 +33,6 @@ func Load(file string) (Settings, error) {
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
 	s.File, s.text = file, text
-	if line := deepLine(string(text)); line > 0 {
-		return s, newError(file, []Problem{{Line: line, Text: fmt.Sprintf("this nests deeper than %d levels, which no setting does", maxDepth)}})
-	}
 	var raw map[string]any
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		wrong := Problem{Text: err.Error()}
@@ -86,33 +85,33 @@ func (s *Settings) Path(p string) string {
 
 // Origin returns the table that sets a key of an agent's policy; "" if none does.
 func (s *Settings) Origin(agent, key string) string {
-	for i, a := range s.Agents {
-		if a.ID == agent && s.set[agentPath(i)+".compaction."+key] {
-			return fmt.Sprintf("[agents.%s.compaction]", agent)
-		}
-	}
-	if s.set["defaults.compaction."+key] {
+	switch path := s.setAt(agent, "compaction."+key); {
+	case path == "":
+		return ""
+	case strings.HasPrefix(path, "defaults."):
 		return "[defaults.compaction]"
 	}
-	return ""
+	return fmt.Sprintf("[agents.%s.compaction]", agent)
 }
 
 // Line returns the line of the settings file that sets a key of an agent, or of its policy if
 // compaction is true; 0 if none does.
 func (s *Settings) Line(agent, key string, compaction bool) int {
-	lines := keyLines(string(s.text))
 	if compaction {
 		key = "compaction." + key
 	}
-	for i, a := range s.Agents {
-		if path := agentPath(i) + "." + key; a.ID == agent && s.set[path] {
-			return lines[path]
+	return keyLines(string(s.text))[s.setAt(agent, key)]
+}
+
+// setAt returns the path in the file that sets a key for an agent; "" if none does.
+func (s *Settings) setAt(agent, key string) string {
+	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == agent })
+	for _, path := range []string{agentPath(i) + "." + key, "defaults." + key} {
+		if s.set[path] {
+			return path
 		}
 	}
-	if path := "defaults." + key; s.set[path] {
-		return lines[path]
-	}
-	return 0
+	return ""
 }
 
 func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }

@@ -17,9 +17,6 @@ func TestSettingsMistakes(t *testing.T) {
 		{"no TOML", "a = = 1", []string{`:1: expected value but found '=' instead`}},
 		{"a key twice", "workers = 1\nworkers = 2", []string{`:2: Key 'workers' has already been defined.`}},
 		{"a stray key", "wokers = 1", []string{`:1: wokers: there is no such setting, did you mean workers?`}},
-		{"a key of another table", "background_threshold = 0.7", []string{`:1: background_threshold: does not belong here, but under [defaults.compaction]`}},
-		{"a key of an agent", "[llm]\ncontext_window = 16000", []string{`:2: [llm]: context_window: does not belong here, but under [[agents]]`}},
-		{"a key of the top", "[llm]\nworkers = 2", []string{`:2: [llm]: workers: does not belong here, but at the top, above the first table`}},
 		{"a stray table", "\n[discrod]\nx = 1", []string{`:2: discrod: there is no such setting, did you mean discord?`}},
 		{
 			"a stray key in the second agent", agent + "[[agents]]\nid = \"b\"\n[agents.compaction]\nbackground_treshold = 0.7",
@@ -86,6 +83,19 @@ func TestSettingsMistakes(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want...) })
+	}
+}
+
+func TestMisplacedSettings(t *testing.T) {
+	for text, want := range map[string]string{
+		"background_threshold = 0.7":    `:1: background_threshold: does not belong here, but under [defaults.compaction]`,
+		"[llm]\ncontext_window = 16000": `:2: [llm]: context_window: does not belong here, but under [[agents]]`,
+		"[llm]\nworkers = 2":            `:2: [llm]: workers: does not belong here, but at the top, above the first table`,
+		"[compaction]\nkeep_first = 1":  `:1: compaction: does not belong here, but as [defaults.compaction]`,
+		"[llm.discord]\ntoken = \"a\"":  `:1: [llm]: discord: does not belong here, but as [discord]`,
+		"[llm]\noutput = 1":             `:2: [llm]: output: does not belong here, but under [prices."MODEL"]`,
+	} {
+		t.Run(text, func(t *testing.T) { refused(t, text, want) })
 	}
 }
 

@@ -22,16 +22,14 @@ const (
 )
 
 func TestConfigurationPage(t *testing.T) {
-	page, err := os.ReadFile(configurationPage)
-	check.NoError(t, err)
+	page := check.Must(os.ReadFile(configurationPage))(t)
 	intro, tables, found := strings.Cut(string(page), generatedBelow)
 	if !found {
 		t.Fatalf("%s lacks the line %q", configurationPage, generatedBelow)
 	}
 	want := settingsTables()
 	if *update {
-		err = os.WriteFile(configurationPage, []byte(intro+generatedBelow+want), 0o644)
-		check.NoError(t, err)
+		check.NoError(t, os.WriteFile(configurationPage, []byte(intro+generatedBelow+want), 0o644))
 		return
 	}
 	check.Equal(t, "tables", tables, want)

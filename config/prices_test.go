@@ -11,8 +11,7 @@ import (
 
 func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	t.Run("what is left out follows input", func(t *testing.T) {
-		s, err := Load(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n"))
-		check.NoError(t, err)
+		s := check.Must(Load(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n")))(t)
 		m := s.Money()
 		if p := m.Prices["gpt-4.1"]; p.Input != 2 || p.Cached != 2 || p.Write != 2 || p.Output != 8.5 {
 			t.Errorf("gpt-4.1: %+v", p)
@@ -32,7 +31,7 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 1\ncache= 2": `:4: [prices."gpt-4.1"]: cache: there is no such setting, did you mean cached?`,
 		"\n[prices.m]\ninput = 1":                               `:2: [prices."m"]: output: is missing; a price has input and output`,
 		"\n[prices]\nm = { input = 1, output = -1 }":            `:3: [prices."m"]: output = -1: must be from 0`,
-		"[prices]\ninput = 1":                                   `:2: [prices]: input: must be a table, under [prices."input"]`,
+		"[prices]\ninput = 1":                                   `:2: [prices]: input: must be a table, not 1`,
 		"prices = 3":                                            ":1: prices: must be a table, not 3",
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -120,11 +120,9 @@ func (s *Settings) Secrets() (all []string) {
 	}
 	keys = append(keys, s.Hooks.Secret)
 	for _, t := range s.Tools {
-		for _, values := range []map[string]string{t.Env, t.Headers} {
-			for _, setting := range values {
-				if refersToSecret(setting) {
-					keys = append(keys, setting)
-				}
+		for _, setting := range t.Env {
+			if refersToSecret(setting) {
+				keys = append(keys, setting)
 			}
 		}
 		keys = append(keys, slices.Collect(maps.Values(t.Headers))...)

@@ -127,10 +127,10 @@ func (d *decoder) checkTools(s *Settings) {
 	}
 	known := slices.Sorted(maps.Keys(ids))
 	for i, a := range s.Agents {
-		d.checkToolIDs(agentPath(i)+".tools", a.Tools, known)
+		d.checkNames(agentPath(i)+".tools", "server", a.Tools, known)
 	}
 	for i, b := range s.Bindings {
-		d.checkToolIDs(fmt.Sprintf("bindings.%d.tools", i), b.Tools, known)
+		d.checkNames(fmt.Sprintf("bindings.%d.tools", i), "server", b.Tools, known)
 	}
 }
 
@@ -177,13 +177,5 @@ func (d *decoder) checkBuiltin(path string, s *Settings, t ToolServer) {
 		d.problem(path+".folder", `folder: only builtin = "files" reads one`)
 	case err != nil || !info.IsDir():
 		d.problem(path+".folder", fmt.Sprintf("folder = %q: there is no such folder", t.Folder))
-	}
-}
-
-func (d *decoder) checkToolIDs(path string, ids, known []string) {
-	for _, id := range ids {
-		if !slices.Contains(known, id) {
-			d.problem(path, fmt.Sprintf("tools: there is no server %q under [[tools]]%s", id, compactor.DidYouMean(id, known)))
-		}
 	}
 }

@@ -67,7 +67,7 @@ func TestToolServerMistakes(t *testing.T) {
 		"a missing secret":   {server + "env = { A = \"env:CAIRN_NO_SUCH\" }", "env: A: the environment variable CAIRN_NO_SUCH is not set"},
 		"a part of a secret": {"[[tools]]\nid = \"far\"\nurl = \"https://example.com/mcp\"\nheaders = { Authorization = \"Bearer env:PATH\" }", `headers: Authorization: "env:" and "file:" must begin the value`},
 		"too long":           {server + "timeout = \"1h\"", "must be from 1s to 10m"},
-		"unknown to agent":   {server + "[[agents]]\nid = \"a\"\ntools = [\"clac\"]", `there is no server "clac" under [[tools]], did you mean calc?`},
+		"unknown to agent":   {server + "[[agents]]\nid = \"a\"\ntools = [\"clac\"]", `tools: there is no server "clac", did you mean calc?; there are calc`},
 		"a stray key":        {server + "alow = [\"x\"]", "did you mean allow?"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,7 @@ func TestToolServerMistakes(t *testing.T) {
 
 func TestEditedSecretIsChange(t *testing.T) {
 	with := func(value string) *Settings {
-		s, err := Parse("f", []byte("[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"a\"]\nenv = { A = \""+value+"\" }"))
-		check.NoError(t, err)
+		s := check.Must(Parse("f", []byte("[[tools]]\nid = \"calc\"\ncommand = \"calc\"\nallow = [\"a\"]\nenv = { A = \""+value+"\" }")))(t)
 		return &s
 	}
 	check.EqualAll(t, "changed keys", ChangedKeys(with("b"), with("c")), []string{"tools.1.env.A"})

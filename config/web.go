@@ -2,7 +2,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -19,9 +18,6 @@ const webTokenVariable = "CAIRN_WEB_TOKEN"
 
 // minTokenLength is the minimum length of a token, in characters, so that it cannot be guessed.
 const minTokenLength = 16
-
-// errNoWebToken says how to secure an address that other machines can reach.
-var errNoWebToken = errors.New(`needs a token, since others can reach it: set ` + webTokenVariable + `, or token = "file:PATH" under [web] (e.g. made by "openssl rand -hex 32"); without one listen on "127.0.0.1:8090"`)
 
 // WebToken returns the token of the API and the dashboard; "" if there is none.
 func (s *Settings) WebToken() (string, error) {
@@ -40,7 +36,7 @@ func CheckWeb(address, token string) error {
 		return err
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("listen = %q: %w", address, errNoWebToken)
+		return fmt.Errorf(`listen = %q: needs a token, since others can reach it: set %s, or token = "file:PATH" under [web] (e.g. made by "openssl rand -hex 32"); without one listen on "127.0.0.1:8090"`, address, webTokenVariable)
 	}
 	return nil
 }

@@ -124,34 +124,38 @@ func savedWith(t *testing.T, arguments string) memory.Memory {
 	return found[0]
 }
 
-// TestAmbiguousArguments: the model gets all errors at once, each with what to send instead.
-func TestAmbiguousArguments(t *testing.T) {
+// TestInvalidMemoryIsReported: the model gets all errors at once, each with what to send instead.
+func TestInvalidMemoryIsReported(t *testing.T) {
+	c := storetest.Imported(t, 9)
+	storetest.Remove(t, c, 4)
+	j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
 	for arguments, wants := range map[string][]string{
-		`{"content": "x", "kind": "gossip", "messages": [3]}`:                       {`no kind "gossip"`, "use one of identity, goal"},
-		`{"content": "x", "kind": "fact"}`:                                          {"name in messages", "from 2 to 6"},
-		`{"content": "x", "kind": "fact", "messages": "the second"}`:                {`messages holds "the second"`, "a list of integers"},
-		`{"content": "x", "kind": "fact", "messages": 3.5}`:                         {`messages holds "3.5"`},
-		`{"content": "x", "kind": "fact", "messages": "5-3"}`:                       {`messages holds "5-3"`, "the few messages"},
-		`{"content": "x", "kind": "fact", "messages": "1-4000000000"}`:              {"the few messages"},
-		`{"content": "x", "kind": "fact", "messages": {"from": 3}}`:                 {"a list of integers"},
-		`{"content": "x", "kind": "fact", "messages": [3], "importance": 1.5}`:      {`importance is "1.5"`, "from 0 to 1"},
-		`{"content": "x", "kind": "fact", "messages": [3], "importance": "11/10"}`:  {"from 0 to 1"},
-		`{"content": "x", "kind": "fact", "messages": [3], "importance": "NaN"}`:    {"from 0 to 1"},
-		`{"content": "x", "kind": "fact", "messages": [3], "about": ["a", "b"]}`:    {"about cannot be read", "one text"},
-		`{"content": "x", "kind": "fact", "messages": [3], "expires": "soon"}`:      {`expires is "soon"`, "2026-05-08"},
-		`{"content": "x", "kind": "fact", "messages": [3], "supersedes": "tea"}`:    {`supersedes is "tea"`, "an integer"},
-		`{"content": {"a": 1}, "kind": "fact", "messages": "?", "importance": "x"}`: {"content cannot be read", `messages holds "?"`, `importance is "x"`},
-		`[{"content": "x"}, {"content": "y"}]`:                                      {"one object"},
-		`"tea"`:                                                                     {"one object"},
-		`null`:                                                                      {"one object"},
+		`{"content": " ", "kind": "fact", "messages": [2]}`:                                                {"content is empty"},
+		`{"content": "` + strings.Repeat("ä", memory.MaxContent+1) + `", "kind": "fact", "messages": [2]}`: {"has 1001 characters, at most 1000"},
+		`{"content": "x", "kind": "fact", "messages": [8, 7]}`:                                             {"message 8 is none of yours: messages has numbers from 2 to 6"},
+		`{"content": "x", "kind": "fact", "messages": [-4294967294]}`:                                      {"none of yours"},
+		`{"content": "x", "kind": "fact", "messages": [4]}`:                                                {"no message 4"},
+		`{"content": "x", "kind": "fact", "messages": [2], "about": "Carol"}`:                              {`"Carol", who does not speak here: name one of Ann, Bob`},
+		`{"content": "x", "kind": "fact", "messages": [2], "importance": -0.1}`:                            {"from 0 to 1"},
+		`{"content": "x", "kind": "gossip", "messages": [3]}`:                                              {`no kind "gossip"`, "use one of identity, goal, decision, todo, preference, fact, event, observation"},
+		`{"content": "x", "kind": "fact"}`:                                                                 {"name in messages", "from 2 to 6"},
+		`{"content": "x", "kind": "fact", "messages": "the second"}`:                                       {`messages holds "the second"`, "a list of integers"},
+		`{"content": "x", "kind": "fact", "messages": 3.5}`:                                                {`messages holds "3.5"`},
+		`{"content": "x", "kind": "fact", "messages": "5-3"}`:                                              {`messages holds "5-3"`, "the few messages"},
+		`{"content": "x", "kind": "fact", "messages": "1-4000000000"}`:                                     {"the few messages"},
+		`{"content": "x", "kind": "fact", "messages": {"from": 3}}`:                                        {"a list of integers"},
+		`{"content": "x", "kind": "fact", "messages": [3], "importance": 1.5}`:                             {`importance is "1.5"`, "from 0 to 1"},
+		`{"content": "x", "kind": "fact", "messages": [3], "importance": "11/10"}`:                         {"from 0 to 1"},
+		`{"content": "x", "kind": "fact", "messages": [3], "importance": "NaN"}`:                           {"from 0 to 1"},
+		`{"content": "x", "kind": "fact", "messages": [3], "about": ["a", "b"]}`:                           {"about cannot be read", "one text"},
+		`{"content": "x", "kind": "fact", "messages": [3], "expires": "soon"}`:                             {`expires is "soon"`, "2026-05-08"},
+		`{"content": "x", "kind": "fact", "messages": [3], "supersedes": "tea"}`:                           {`supersedes is "tea"`, "an integer"},
+		`{"content": {"a": 1}, "kind": "fact", "messages": "?", "importance": "x"}`:                        {"content cannot be read", `messages holds "?"`, `importance is "x"`},
+		`[{"content": "x"}, {"content": "y"}]`:                                                             {"one object"},
+		`"tea"`:                                                                                            {"one object"},
+		`null`:                                                                                             {"one object"},
 	} {
-		c := storetest.Imported(t, 9)
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 2, 6)
-		answer, err := storetest.Call(j.Tools(20), "memory_save", arguments)
-		for _, want := range wants {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q, %v, want %q", arguments, answer, err, want)
-			}
-		}
+		check.ErrorContains(t, arguments, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", arguments)), wants...)
 	}
+	check.Len(t, "saved", check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t), 0)
 }

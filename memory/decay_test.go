@@ -21,8 +21,8 @@ func TestDecay(t *testing.T) {
 			Confirmed: rapid.IntRange(0, 50).Draw(t, "confirmed"), SaidAt: storetest.Day,
 		}
 	}
-	after := func(t *rapid.T) time.Time {
-		return storetest.Day.Add(time.Duration(rapid.Int64Range(-1, 20*365*24).Draw(t, "hours")) * time.Hour)
+	after := func(t *rapid.T) time.Time { // a clock may be wrong: back to 1970
+		return storetest.Day.Add(time.Duration(rapid.Int64Range(-56*365*24, 20*365*24).Draw(t, "hours")) * time.Hour)
 	}
 	t.Run("age never makes worth more, saying it again never less, and something stays", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -77,16 +77,4 @@ func TestDecay(t *testing.T) {
 		}
 		check.Equal(t, "writes", storetest.Dump(t, c.Store()), before)
 	})
-}
-
-func TestDecayWithWrongClock(t *testing.T) {
-	now := time.Now()
-	for _, kind := range summarize.MemoryKinds {
-		m := memory.Memory{Kind: kind.Name, Importance: 0.5, SaidAt: now}
-		for name, jump := range map[string]time.Duration{"a year ahead": 365 * 24 * time.Hour, "a year back": -365 * 24 * time.Hour, "to 1970": -time.Since(time.Unix(0, 0))} {
-			if w := m.Decayed(now.Add(jump)); !(w >= 0.5*memory.Lasting && w <= 0.5) {
-				t.Errorf("%s, %s: %v", kind.Name, name, w)
-			}
-		}
-	}
 }

@@ -4,8 +4,10 @@ package memory
 
 import (
 	"context"
+	"fmt"
 
 	"cairn/chat"
+	"cairn/store"
 )
 
 // Details is a memory with all that belongs to it.
@@ -15,20 +17,32 @@ type Details struct {
 	Chain    []Memory      `json:"chain" jsonschema:"what superseded what, oldest first, itself among them; empty: none"`
 }
 
+// chain selects the memories that a memory superseded and those that superseded it, transitively.
+const chain = `WHERE m.id IN (
+	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
+	earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
+	SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`
+
 // Details returns a memory in any state. ErrNotFound: there is no such memory.
-func (am AllMemories) Details(ctx context.Context, id int64) (Details, error) {
+func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
 	d := Details{Messages: []chat.Record{}, Chain: []Memory{}}
-	m, from, err := am.Get(ctx, id)
+	err := ms.store.View(ctx, func(tx *store.Tx) error {
+		m, from, err := readComplete(tx, id)
+		if err != nil {
+			return err
+		}
+		d.Memory = m
+		for _, message := range from {
+			d.Messages = append(d.Messages, chat.RecordOf(message))
+		}
+		linked, err := ReadMemories(tx, chain, id)
+		if len(linked) > 1 {
+			d.Chain = linked
+		}
+		return err
+	})
 	if err != nil {
-		return d, err
+		return d, fmt.Errorf("show: %w", err)
 	}
-	d.Memory = m
-	for _, message := range from {
-		d.Messages = append(d.Messages, chat.RecordOf(message))
-	}
-	chain, err := am.Chain(ctx, id)
-	if len(chain) > 1 {
-		d.Chain = chain
-	}
-	return d, err
+	return d, nil
 }

@@ -32,30 +32,15 @@ type Source struct {
 }
 
 // Export calls do for each memory that f selects, oldest row first, on one snapshot of the
-// database. It ignores Query, Limit and Offset. The messages are complete. ErrNotFound: there is no
+// database. It ignores Query, Sort, Limit and Offset. The messages are complete. ErrNotFound: there is no
 // such conversation.
-func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	in := everywhere
-	if f.Conversation != "" {
-		c, err := am.store.Find(ctx, f.Conversation)
+func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
+	f.Sort = "id"
+	return ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) error {
+		all, err := newest(tx, f)
 		if err != nil {
 			return err
 		}
-		in = only(c.ID())
-	}
-	err := am.store.View(ctx, func(tx *store.Tx) error {
-		f, err := f.named(tx)
-		if err != nil {
-			return err
-		}
-		all, err := newest(tx, f, in)
-		if err != nil {
-			return err
-		}
-		slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.id, b.id) })
 		for _, one := range all {
 			m, from, err := readComplete(tx, one.id)
 			if err != nil {
@@ -71,10 +56,6 @@ func (am AllMemories) Export(ctx context.Context, f Filter, do func(Exported, []
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("export memories: %w", err)
-	}
-	return nil
 }
 
 // CheckExported fills in optional fields before an import; an *ImportError says what is wrong with

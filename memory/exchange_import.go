@@ -34,11 +34,11 @@ func (e *ImportError) Unwrap() error { return e.Err }
 // Import imports exported memories in one transaction: all of them, or, with an error that may be
 // an *ImportError, none. Existing memories are left unchanged, so an import can be repeated.
 // Memories get new numbers; which one superseded which is kept if both are in the file.
-func (am AllMemories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
+func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
 	if err := CheckExported(all); err != nil {
 		return n, err
 	}
-	err = am.store.Update(ctx, func(tx *store.Tx) error {
+	err = ms.store.Update(ctx, func(tx *store.Tx) error {
 		n = ImportResult{}
 		rows := make(map[int64]int64) // by the number in the file
 		taken := make(map[int64]bool) // rows: each is one of the file's

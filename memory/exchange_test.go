@@ -81,7 +81,7 @@ func TestExportAndImport(t *testing.T) {
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
 			check.Len(t, query, check.Must(memory.Of(other).Search(ctx, query, 9))(t), want)
 		}
-		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Chain(ctx, 1))(t)), 3)
+		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Details(ctx, 1))(t).Chain), 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))
 		if m, _, err := memory.In(other.Store()).Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
@@ -112,9 +112,7 @@ func TestExportAndImport(t *testing.T) {
 		check.NoError(t, memory.In(s).Purge(ctx, 4))
 		check.NoError(t, memory.In(s).Forget(ctx, 3))
 		check.Equal(t, "answer", check.Must(memory.In(s).Import(ctx, slices.Clone(all)))(t), (memory.ImportResult{Fresh: 1, Known: 7}))
-		m, _, err := memory.In(s).Get(ctx, 3)
-		check.NoError(t, err)
-		check.Equal(t, "state of the memory", m.State, "forgotten")
+		check.Equal(t, "state of the memory", storetest.Memory(t, s, 3).State, "forgotten")
 	})
 }
 
@@ -156,9 +154,7 @@ func TestInvalidImportChangesNothing(t *testing.T) {
 		secret := good
 		secret.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
 		check.Must(memory.In(c.Store()).Import(ctx, []memory.Exported{secret}))(t)
-		m, _, err := memory.In(c.Store()).Get(ctx, 1)
-		check.NoError(t, err)
-		check.Lacks(t, "content", m.Content, "a1B2a1B2")
+		check.Lacks(t, "content", storetest.Memory(t, c.Store(), 1).Content, "a1B2a1B2")
 	})
 }
 

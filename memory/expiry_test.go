@@ -66,8 +66,7 @@ func TestExpiry(t *testing.T) {
 		}
 		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away", 99))(t)), 5)
 		check.NoError(t, memory.Of(c).Pin(ctx, 4, false))
-		m, _, _ := memory.In(c.Store()).Get(ctx, 4)
-		check.Equal(t, "state of the memory", m.State, "expired")
+		check.Equal(t, "state of the memory", storetest.Memory(t, c.Store(), 4).State, "expired")
 	})
 	t.Run("said again after its end it has none, and with another end that one", func(t *testing.T) {
 		check.Must(storetest.Call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)

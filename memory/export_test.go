@@ -52,9 +52,3 @@ func SharingTerms(c *store.Conversation, tx *store.Tx, d Draft, share float64) (
 }
 
 func ExpandTool(c *store.Conversation, o ToolOptions) llm.Tool { return expandTool(c, o) }
-
-// As returns what was found as if it were found by the question that found another message.
-func (f Found) As(other Found) Found {
-	f.query = other.query
-	return f
-}

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,6 +28,7 @@ type Filter struct {
 	Limit        int       // maximum number of results; 0 or less: no limit
 	Offset       int       // number of results to skip
 
+	in    scope    // the conversations to search
 	about []string // the stored names that About matches
 }
 
@@ -39,6 +41,9 @@ var orders = map[string]string{
 	"expires":    "expires_at IS NULL, expires_at, said_at DESC, id DESC", // the next to end first, those without an end last
 	"id":         "id",
 }
+
+// order returns the SQL of the filter's order.
+func (f Filter) order() string { return orders[cmp.Or(f.Sort, "said")] }
 
 // Sorts are the valid values of Filter.Sort.
 var Sorts = slices.Sorted(maps.Keys(orders))
@@ -69,14 +74,14 @@ const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 
 // where returns the SQL condition that a memory matches the filter, apart from the query, and its
 // arguments.
-func (f Filter) where(in scope) (condition string, args []any) {
-	within, args := in.where()
+func (f Filter) where() (condition string, args []any) {
+	within, args := f.in.where()
 	conditions := []string{within}
 	add := func(condition string, with ...any) {
 		conditions = append(conditions, condition)
 		args = append(args, with...)
 	}
-	if shared, with := in.shares("reach"); shared != "" {
+	if shared, with := f.in.shares("reach"); shared != "" {
 		add(shared, with...)
 	}
 	switch f.State {
@@ -106,75 +111,52 @@ func (f Filter) where(in scope) (condition string, args []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// named returns f with the names that About matches, because SQLite ignores the case of ASCII
-// letters only.
-func (f Filter) named(tx *store.Tx) (Filter, error) {
-	if f.About == "" {
-		return f, nil
+// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About
+// matches, because SQLite ignores the case of ASCII letters only.
+func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter) error) error {
+	if err := f.check(); err != nil {
+		return err
 	}
-	names, err := store.Column[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
-	f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
-	return f, err
+	if ms.c == nil && f.Conversation != "" {
+		c, err := ms.store.Find(ctx, f.Conversation)
+		if err != nil {
+			return err
+		}
+		f.in = only(c.ID())
+	}
+	err := ms.store.View(ctx, func(tx *store.Tx) (err error) {
+		if ms.c != nil {
+			if f.in, err = scopeOf(ms.c, tx); err != nil {
+				return err
+			}
+		}
+		if f.About != "" {
+			names, err := store.Column[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
+			if err != nil {
+				return err
+			}
+			f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
+		}
+		return do(tx, f)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", tried, err)
+	}
+	return nil
 }
 
 // List returns the memories that match f, and how many there are without Limit and Offset. With a
-// query they are ranked by its words, then by importance, then newer first, unless f.Sort is set.
-// ErrNotFound: there is no such conversation.
-func (am AllMemories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	in := everywhere
-	if f.Conversation != "" {
-		c, err := am.store.Find(ctx, f.Conversation)
-		if err != nil {
-			return nil, 0, err
-		}
-		in = only(c.ID())
-	}
-	found, total, err = findMemories(am.store, ctx, f, func(*store.Tx) (scope, error) { return in, nil })
-	if err != nil {
-		return nil, 0, fmt.Errorf("search memories: %w", err)
-	}
-	return found, total, nil
-}
-
-// List is AllMemories.List for what the conversation recalls: its own memories and those of its
-// scope. f.Conversation is ignored.
+// query they are ranked by its words, then by importance, then newer first, unless f.Sort is set. A
+// conversation lists what it recalls: its own memories and those of its scope; it ignores
+// f.Conversation. ErrNotFound: there is no such conversation.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	found, total, err = findMemories(ms.c.Store(), ctx, f, func(tx *store.Tx) (scope, error) { return scopeOf(ms.c, tx) })
-	return found, total, ms.c.Fail("search memories", err)
-}
-
-// Search returns the memories that the conversation recalls and that match query, best first, at
-// most limit; with an empty query the newest.
-func (ms Memories) Search(ctx context.Context, query string, limit int) ([]Memory, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	found, _, err := ms.List(ctx, Filter{Query: query, Limit: limit})
-	return found, err
-}
-
-// findMemories searches in a scope, which is determined in the same transaction.
-func findMemories(s *store.Store, ctx context.Context, f Filter, within func(*store.Tx) (scope, error)) (found []Memory, total int, err error) {
-	if err := f.check(); err != nil {
-		return nil, 0, err
-	}
-	err = s.View(ctx, func(tx *store.Tx) error {
-		in, err := within(tx)
-		if err != nil {
-			return err
-		}
-		if f, err = f.named(tx); err != nil {
-			return err
-		}
+	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) error {
 		choose := newest
 		if strings.TrimSpace(f.Query) != "" {
 			choose = ranked
 		}
-		chosen, err := choose(tx, f, in)
+		chosen, err := choose(tx, f)
 		if err != nil {
-			return err
-		}
-		if chosen, err = f.sorted(tx, chosen); err != nil {
 			return err
 		}
 		total = len(chosen)
@@ -195,20 +177,12 @@ func findMemories(s *store.Store, ctx context.Context, f Filter, within func(*st
 	return found, total, err
 }
 
-// sorted sorts the results of a query by f.Sort.
-func (f Filter) sorted(tx *store.Tx, found []weighed) ([]weighed, error) {
-	if f.Sort == "" || strings.TrimSpace(f.Query) == "" {
-		return found, nil
+// Search returns the memories that the conversation recalls and that match query, best first, at
+// most limit; with an empty query the newest.
+func (ms Memories) Search(ctx context.Context, query string, limit int) ([]Memory, error) {
+	if limit <= 0 {
+		return nil, nil
 	}
-	place := make(map[int64]int, len(found))
-	for i, one := range found {
-		place[one.id] = i
-	}
-	ids, err := store.Column[int64](tx, "SELECT id FROM memories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY "+orders[f.Sort],
-		jsonList(slices.Collect(maps.Keys(place))))
-	order := make([]weighed, len(ids))
-	for i, id := range ids {
-		order[i] = found[place[id]]
-	}
-	return order, err
+	found, _, err := ms.List(ctx, Filter{Query: query, Limit: limit})
+	return found, err
 }

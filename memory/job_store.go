@@ -110,17 +110,26 @@ func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 }
 
 // retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if
-// workers have read all of their messages.
+// workers have read all of their messages. Of a rollup it has read the messages of the children that
+// it repairs, and only the text of the others.
 func (j *job) retireReplaced(tx *store.Tx) error {
-	read, err := j.read(tx)
-	if err != nil {
-		return err
-	}
 	c := j.conversation
-	for _, s := range read {
+	spans := []transcript.Span{j.row.Span}
+	if j.row.Kind == transcript.Rollup {
+		spans = nil
+		for _, id := range j.row.Children {
+			child, err := c.In(tx).Compaction(id)
+			if err != nil {
+				return err
+			}
+			if child.NeedsRepair() {
+				spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
+			}
+		}
+	}
+	for _, s := range spans {
 		low, high := c.RowRange(s.From, s.To)
-		_, err := tx.Exec(retire, c.ID(), low, high)
-		if err != nil {
+		if _, err := tx.Exec(retire, c.ID(), low, high); err != nil {
 			return err
 		}
 	}
@@ -134,22 +143,3 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
 		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
 		AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`
-
-// read returns the spans whose messages the worker read: for a rollup those of the children that
-// it repairs, because of the others it read only the text.
-func (j *job) read(tx *store.Tx) ([]transcript.Span, error) {
-	if j.row.Kind != transcript.Rollup {
-		return []transcript.Span{j.row.Span}, nil
-	}
-	var spans []transcript.Span
-	for _, id := range j.row.Children {
-		child, err := j.conversation.In(tx).Compaction(id)
-		if err != nil {
-			return nil, err
-		}
-		if child.NeedsRepair() {
-			spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
-		}
-	}
-	return spans, nil
-}

@@ -60,10 +60,8 @@ func (s Saved) answer(wrong, hint string) string {
 		text = fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
 	case s.Fresh:
 		text += hint
-	case s.Other:
-		text = fmt.Sprintf("This was already known in other words, as memory %d: %q. There is nothing more to do.", s.ID, s.Content)
 	default:
-		text = fmt.Sprintf("This was already known, as memory %d; there is nothing more to do.", s.ID)
+		text = fmt.Sprintf("This was already known, as memory %d: %q. There is nothing more to do.", s.ID, s.Content)
 	}
 	if !s.Fresh && s.Superseded != 0 {
 		text += fmt.Sprintf(" It supersedes memory %d now.", s.Superseded)

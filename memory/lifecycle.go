@@ -13,55 +13,44 @@ import (
 	"cairn/store"
 )
 
-// Forget removes one of the conversation's memories from all recall. The row stays, as forgotten,
-// until it is purged. ErrNotFound: the conversation has no such memory. A *StateError: it is
-// already forgotten.
+// Forget removes a memory from all recall. The row stays, as forgotten, until it is purged. As for
+// every change, ErrNotFound: there is no such memory, or it is another conversation's; a *StateError:
+// its state does not allow it, here because it is forgotten.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
-	return change(ms.c.Store(), ctx, "forget", id, ms.c.ID(), forgetMemory)
+	return ms.change(ctx, "forget", id, forgetMemory)
 }
 
-// Forget is Memories.Forget for a memory of any conversation.
-func (am AllMemories) Forget(ctx context.Context, id int64) error {
-	return change(am.store, ctx, "forget", id, 0, forgetMemory)
-}
-
-// Restore undoes Forget for one of the conversation's memories: it gets its previous state back.
-// ErrNotFound: the conversation has no such memory. A *StateError: it is not forgotten. ErrSaid:
-// by now another memory says the same.
+// Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory
+// says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
-	return change(ms.c.Store(), ctx, "restore", id, ms.c.ID(), restoreMemory)
+	return ms.change(ctx, "restore", id, restoreMemory)
 }
 
-// Restore is Memories.Restore for a memory of any conversation.
-func (am AllMemories) Restore(ctx context.Context, id int64) error {
-	return change(am.store, ctx, "restore", id, 0, restoreMemory)
-}
-
-// Pin keeps one of the conversation's memories from expiring and fading, or takes that back.
-// ErrNotFound: the conversation has no such memory. A *StateError: it is not current.
+// Pin keeps a current memory from expiring and fading, or takes that back.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return change(ms.c.Store(), ctx, "pin", id, ms.c.ID(), pinMemory(pinned))
-}
-
-// Pin is Memories.Pin for a memory of any conversation.
-func (am AllMemories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return change(am.store, ctx, "pin", id, 0, pinMemory(pinned))
+	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
+		return store.Changed(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
+	})
 }
 
 // Purge deletes a memory for good: row, sources, index entries, and what searches found of it. If
 // it superseded a memory, whatever superseded this one, if anything, supersedes that memory now.
-// The messages it came from stay. ErrNotFound: there is no such memory.
-func (am AllMemories) Purge(ctx context.Context, id int64) error {
-	return change(am.store, ctx, "purge", id, 0, purgeMemory)
+// The messages it came from stay.
+func (ms Memories) Purge(ctx context.Context, id int64) error {
+	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
+		if err := DeleteMemory(c, tx, m); err != nil {
+			return err
+		}
+		return forgetCopiesOf(tx, c, id, true)
+	})
 }
 
-// Edit replaces the text of a current memory of any conversation; the new text is checked and
-// redacted like that of a new memory. Its sources stay: when they are deleted, the memory goes
-// too. What searches found of the old text is deleted. ErrNotFound: there is no such memory. A
-// *StateError: it is not current. ErrSaid: another memory says the same. A *ContentError says what
-// is wrong with the text.
-func (am AllMemories) Edit(ctx context.Context, id int64, content string) error {
-	return change(am.store, ctx, "edit", id, 0, func(tx *store.Tx, c *store.Conversation, m Memory) error {
+// Edit replaces the text of a current memory; the new text is checked and redacted like that of a
+// new memory. Its sources stay: when they are deleted, the memory goes too. What searches found of
+// the old text is deleted. ErrSaid: another memory says the same. A *ContentError says what is wrong
+// with the text.
+func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
+	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
 		d := draft{MemoryDraft: summarize.MemoryDraft{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
@@ -97,18 +86,18 @@ type StateError struct {
 
 func (e *StateError) Error() string { return "it is " + e.State + ", so this changes nothing" }
 
-// change changes the state of a memory: one of the given conversation, or, if that is 0, of any.
-func change(s *store.Store, ctx context.Context, what string, id, conversation int64, do func(tx *store.Tx, c *store.Conversation, m Memory) error) error {
-	change := s.Update
+// change changes a memory: of all conversations, or only the conversation's own.
+func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx *store.Tx, c *store.Conversation, m Memory) error) error {
+	change := ms.store.Update
 	if what == "purge" || what == "edit" {
-		change = s.Erase // the text leaves the files too
+		change = ms.store.Erase // the text leaves the files too
 	}
 	err := change(ctx, func(tx *store.Tx) error {
 		m, c, err := readOwned(tx, id)
 		if err != nil {
 			return err
 		}
-		if conversation != 0 && c.ID() != conversation {
+		if ms.c != nil && ms.c.ID() != c.ID() {
 			return store.ErrNotFound
 		}
 		if err = do(tx, c, m); errors.Is(err, store.ErrNotFound) {
@@ -143,19 +132,6 @@ func restoreMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
 	return store.Changed(tx, "UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
 }
 
-func pinMemory(pinned bool) func(*store.Tx, *store.Conversation, Memory) error {
-	return func(tx *store.Tx, _ *store.Conversation, m Memory) error {
-		return store.Changed(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
-	}
-}
-
-func purgeMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
-	if err := DeleteMemory(c, tx, m); err != nil {
-		return err
-	}
-	return forgetCopiesOf(tx, c, m.ID, true)
-}
-
 // forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
 func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) error {
 	seqs, err := c.In(tx).ForgetQuotes([]int64{id}, answers)
@@ -171,26 +147,6 @@ func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool)
 func relinkChain(tx *store.Tx, id int64) error {
 	_, err := tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 	return err
-}
-
-// Chain returns the memories that a memory superseded and those that superseded it, transitively:
-// the oldest facts first, with the memory itself among them. ErrNotFound: there is no such
-// memory.
-func (am AllMemories) Chain(ctx context.Context, id int64) (chain []Memory, err error) {
-	err = am.store.View(ctx, func(tx *store.Tx) error {
-		if _, err := readMemory(tx, id); err != nil {
-			return err
-		}
-		chain, err = ReadMemories(tx, `WHERE m.id IN (
-			WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
-			earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
-			SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`, id)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the chain of memory %d: %w", id, err)
-	}
-	return chain, nil
 }
 
 // ForgetFrom removes a message from the sources of memories. It deletes, and returns, those without

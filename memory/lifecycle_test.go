@@ -80,8 +80,7 @@ func TestPurge(t *testing.T) {
 		}
 		chain := func(id int64) (list []int64) {
 			t.Helper()
-			found := check.Must(memory.In(c.Store()).Chain(ctx, id))(t)
-			for _, m := range found {
+			for _, m := range check.Must(memory.In(c.Store()).Details(ctx, id))(t).Chain {
 				list = append(list, m.ID)
 			}
 			return list

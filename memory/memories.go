@@ -27,7 +27,7 @@ type Memory struct {
 	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
 	About        string    `json:"about"`
 	AboutID      string    `json:"about_id,omitempty"`
-	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see AllMemories.Share
+	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see Memories.Share
 	By           string    `json:"by"`                   // worker, extractive, assistant, person
 	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
 	SaidAt       time.Time `json:"said_at"`
@@ -72,7 +72,6 @@ func (m Memory) String() string {
 type Saved struct {
 	Memory
 	Fresh      bool  // it is new
-	Other      bool  // it was known already, in other words that say the same
 	Unwanted   bool  // people had it forgotten, and it comes from the same messages: nothing was saved
 	Superseded int64 // the memory it superseded; 0: none
 }
@@ -115,12 +114,8 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
 		return s, err
 	}
 	s.ID, err = inOtherWords(c, tx, d, "active")
-	if err != nil {
+	if err != nil || s.ID != 0 && s.ID != d.supersedes {
 		return s, err
-	}
-	if s.ID != 0 && s.ID != d.supersedes {
-		s.Other = true
-		return s, nil
 	}
 	s.ID, err = inOtherWords(c, tx, d, "forgotten")
 	if err != nil || s.ID == 0 || len(d.sources) == 0 {
@@ -232,8 +227,8 @@ func readMemory(tx *store.Tx, id int64) (Memory, error) {
 
 // Get returns a memory in any state, and the messages it came from. ErrNotFound: there is no such
 // memory.
-func (am AllMemories) Get(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
-	err = am.store.View(ctx, func(tx *store.Tx) error {
+func (ms Memories) Get(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
+	err = ms.store.View(ctx, func(tx *store.Tx) error {
 		m, from, err = readComplete(tx, id)
 		return err
 	})

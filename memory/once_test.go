@@ -53,8 +53,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		check.NoError(t, check.ErrorOf(storetest.Call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [5, 8]}`)))
 		check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)
 		wantContents(t, c, "fact: first", "fact: third")
-		m, _, _ := memory.In(c.Store()).Get(ctx, 2)
-		check.EqualAll(t, "sources", m.Sources, []int64{8})
+		check.EqualAll(t, "sources", storetest.Memory(t, c.Store(), 2).Sources, []int64{8})
 	})
 	t.Run("a worker that failed has read nothing", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
@@ -91,8 +90,7 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 			{Kind: "fact", Content: "rough", Messages: []int64{2}},
 		}}))(t)
 		wantContents(t, c, "fact: rough")
-		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
-		check.Equal(t, "saved", m.By, "extractive")
+		check.Equal(t, "saved", storetest.Memory(t, c.Store(), 1).By, "extractive")
 		storetest.ApplyRows(t, c, j.ID())
 		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
 		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, storetest.Peek(t, c).Head.Stack[0].ID, storetest.Peek(t, c).Head.Stack[1].ID)
@@ -105,7 +103,7 @@ func TestWhichSummarizerSavesMemories(t *testing.T) {
 		storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann likes tea.", 2)
 		storetest.Repair(t, c, transcript.Worker, 4, 6, "ann LIKES téa", 5)
 		wantContents(t, c, "fact: Ann likes tea.")
-		m, _, _ := memory.In(c.Store()).Get(ctx, 1)
+		m := storetest.Memory(t, c.Store(), 1)
 		check.Equal(t, "confirmations", m.Confirmed, 2)
 		check.EqualAll(t, "sources", m.Sources, []int64{2, 5})
 	})

@@ -45,8 +45,7 @@ func TestPassage(t *testing.T) {
 		m := storetest.Said(1, long)
 		m.Attachments = []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
 		c := talked(t, m)
-		answer, err := storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
-		check.NoError(t, err)
+		answer := check.Must(storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`))(t)
 		check.Contains(t, "answer", answer, "vault opens with the number 7461.", "[image: a.png, a cellar]")
 		check.Lacks(t, "answer", answer, start)
 	})

@@ -179,17 +179,9 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 // markUnremembered marks the messages of people who have opted out, and what a task's parent
 // sends it: a briefing repeats what is remembered where it was said.
 func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) error {
-	known := map[string]bool{}
+	out, err := store.Column[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
 	for i, m := range messages {
-		out, asked := known[m.AuthorID]
-		if !asked {
-			var err error
-			if out, err = optedOut(c, tx, m.AuthorID); err != nil {
-				return err
-			}
-			known[m.AuthorID] = out
-		}
-		messages[i].Unremembered = out || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
+		messages[i].Unremembered = slices.Contains(out, m.AuthorID) || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
 	}
-	return nil
+	return err
 }

@@ -70,7 +70,10 @@ func TestRecallProperties(t *testing.T) {
 
 func FuzzRecall(f *testing.F) {
 	c := talked(f, spoken(1, 0, "Ann", "tea in May"), spoken(2, 1, "Bob", "猫 and 7 dogs"), spoken(3, 100, "Ann", "What about the harbour?"))
-	for _, text := range hostile[:len(hostile)-3] {
+	storetest.Keep(f, c, "Ann", "Ann likes tea")
+	for _, text := range []string{
+		`"`, `'; DROP TABLE messages; --`, `NEAR(a b)`, `a* OR b`, `-tea`, `%`, `_`, "\x00", "\xff\xfe", `\`, "(((", "tea:", "^", "🙂", "",
+	} {
 		f.Add(text, "Ann")
 	}
 	for _, text := range wordstest.Texts() {
@@ -82,6 +85,7 @@ func FuzzRecall(f *testing.F) {
 		if err != nil || len(found) > 2 {
 			t.Fatalf("%d found, %v", len(found), err)
 		}
+		check.NoError(t, check.ErrorOf(memory.Of(c).Search(ctx, text, 5)))
 	})
 }
 

@@ -19,27 +19,27 @@ const byImportance = 0.2
 
 // weighed is a memory with its score.
 type weighed struct {
-	id     int64
-	saidAt int64
+	id int64
 	search.Score
 }
 
 // newest selects memories without a query.
-func newest(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
-	chosen, args := f.where(in)
+func newest(tx *store.Tx, f Filter) ([]weighed, error) {
+	chosen, args := f.where()
 	return store.Select(tx, func(rows *sql.Rows, m *weighed) error { return rows.Scan(&m.id) },
-		"SELECT id FROM memories WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")], args...)
+		"SELECT id FROM memories WHERE "+chosen+" ORDER BY "+f.order(), args...)
 }
 
-// ranked selects memories by a query, best first; of equally good ones the newer first.
-func ranked(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
-	x := termIndex{tx: tx, in: in, table: "memory_terms", document: "memory", spoken: "true"}
-	x.within, x.args = in.where()
-	if shared, with := in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves must reveal nothing, not even the spelling of a word
+// ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the
+// newer first.
+func ranked(tx *store.Tx, f Filter) ([]weighed, error) {
+	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
+	x.within, x.args = f.in.where()
+	if shared, with := f.in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves must reveal nothing, not even the spelling of a word
 		x.within += " AND " + shared
 		x.args = append(x.args, with...)
 	}
-	fitting, args := Filter{State: "current"}.where(in)
+	fitting, args := Filter{State: "current", in: f.in}.where()
 	if err := tx.QueryRow("SELECT count(*) FROM memories WHERE "+fitting, args...).Scan(&x.size); err != nil {
 		return nil, err
 	}
@@ -48,23 +48,24 @@ func ranked(tx *store.Tx, f Filter, in scope) ([]weighed, error) {
 	if err != nil {
 		return nil, err
 	}
-	fitting, args = f.where(in)
+	fitting, args = f.where()
 	now := time.Now()
 	chosen, err := store.Select(tx, func(rows *sql.Rows, m *weighed) error {
 		var is Memory
-		err := rows.Scan(&m.id, &m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
+		var saidAt int64
+		err := rows.Scan(&m.id, &saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
 		m.Add("words", scores[m.id])
 		if query.IsAbout(is.About, is.Speaker) {
 			m.Add("speaker", m.Total*(search.BySpeaker-1))
 		}
-		is.SaidAt = store.At(m.saidAt)
+		is.SaidAt = store.At(saidAt)
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
 		return err
-	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting,
+	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+f.order(),
 		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
-	slices.SortFunc(chosen, func(x, y weighed) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.saidAt, x.saidAt), cmp.Compare(y.id, x.id))
-	})
+	if f.Sort == "" {
+		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
+	}
 	return chosen, err
 }

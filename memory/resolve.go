@@ -14,19 +14,9 @@ import (
 // Recalled returns a memory of the conversation or of its scope, in any state. ErrNotFound: there
 // is none with that number.
 func (ms Memories) Recalled(ctx context.Context, id int64) (m Memory, err error) {
-	err = ms.c.View(ctx, fmt.Sprintf("look for memory %d", id), func(tx *store.Tx) error {
-		in, err := scopeOf(ms.c, tx)
-		if err != nil {
-			return err
-		}
-		chosen, args := Filter{State: "all"}.where(in)
-		found, err := ReadMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE id = ? AND "+chosen+")", append([]any{id}, args...)...)
-		if err == nil && len(found) == 0 {
-			err = store.ErrNotFound
-		}
-		if err == nil {
-			m = found[0]
-		}
+	err = ms.view(ctx, fmt.Sprintf("look for memory %d", id), Filter{State: "all"}, func(tx *store.Tx, f Filter) error {
+		chosen, args := f.where()
+		m, err = store.First(ReadMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE id = ? AND "+chosen+")", append([]any{id}, args...)...))
 		return err
 	})
 	return m, err

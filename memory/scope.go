@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"cairn/store"
@@ -25,8 +26,6 @@ type scope struct {
 	others []int64 // only those of their memories that may be shared
 }
 
-var everywhere scope
-
 // only is the scope of one conversation.
 func only(id int64) scope { return scope{own: []int64{id}} }
 
@@ -36,8 +35,7 @@ func (s scope) where() (condition string, args []any) {
 	if s.own == nil {
 		return "true", nil
 	}
-	all := append(s.own[:len(s.own):len(s.own)], s.others...)
-	return "conversation IN " + list(len(all)), numbers(all)
+	return "conversation IN (SELECT value FROM json_each(?))", []any{jsonList(slices.Concat(s.own, s.others))}
 }
 
 // shares returns the condition that leaves out what other conversations keep to themselves, where
@@ -46,16 +44,7 @@ func (s scope) shares(reach string) (condition string, args []any) {
 	if len(s.others) == 0 {
 		return "", nil
 	}
-	return "(" + reach + " = 'server' OR conversation IN " + list(len(s.own)) + ")", numbers(s.own)
-}
-
-func list(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
-
-func numbers(ids []int64) (args []any) {
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return args
+	return "(" + reach + " = 'server' OR conversation IN (SELECT value FROM json_each(?)))", []any{jsonList(s.own)}
 }
 
 // scopeOf returns what the conversation recalls: its own memories; in a thread also those of its
@@ -117,4 +106,4 @@ func conversationsBelow(c *store.Conversation, tx *store.Tx, found []int64, name
 
 // Share sets whether the public channels of a server recall each other's memories: if true, all
 // channels of one server of one connector do; otherwise each recalls only its own.
-func (am AllMemories) Share(server bool) { am.store.Sharing.Store(server) }
+func (ms Memories) Share(server bool) { ms.store.Sharing.Store(server) }

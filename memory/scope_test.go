@@ -181,6 +181,7 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 				m := storetest.Said(1, "hello")
 				m.Audience = store.ServerWide
 				storetest.Deliver(t, c, m)
+				storetest.Deliver(t, c, storetest.Said(2, "what is ripe?"))
 				tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }})
 				theirs := ""
 				if name == "discord:1/12/5" { // a thread recalls its channel's memories
@@ -204,8 +205,7 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 							t.Errorf("expand %s in %s: %s", arguments, name, answer)
 						}
 					}
-					answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The sky over %s number %d is blue", "kind": "fact", "supersedes": %d}`, name, saved.ID, saved.ID))
-					check.NoError(t, err)
+					answer := check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The sky over %s number %d is blue", "kind": "fact", "supersedes": %d}`, name, saved.ID, saved.ID)))(t)
 					check.Contains(t, fmt.Sprintf("memory_save in %s", name), answer, "supersedes none")
 					for _, messages := range []string{"[20]", fmt.Sprintf("[%d]", storetest.Find(t, s, foreign).Row(20))} {
 						if answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "x", "kind": "fact", "messages": %s}`, messages)); err == nil {
@@ -236,13 +236,11 @@ func TestThreadReadsChannelMemories(t *testing.T) {
 	storetest.Deliver(t, channel, storetest.Said(1, "the plum is ripe"))
 	storetest.Deliver(t, thread, storetest.Said(1, "which one?"))
 	saved := storetest.Keep(t, channel, "Bob", "The plum is ripe", 1)
-	tools := memory.Of(thread).Tools(memory.ToolOptions{Turn: func() int64 { return 2 }})
-	answer, err := storetest.Call(tools, "memory_search", `{"query": "plum"}`)
-	check.NoError(t, err)
+	tools := memory.Of(thread).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})
+	answer := check.Must(storetest.Call(tools, "memory_search", `{"query": "plum"}`))(t)
 	check.Contains(t, "answer", answer, `"from":"discord:1/12"`)
 	check.Lacks(t, "answer", answer, `"messages"`)
-	answer, err = storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
-	check.NoError(t, err)
+	answer = check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID)))(t)
 	check.Contains(t, "answer", answer, "supersedes none")
 	check.Equal(t, "answer", check.Must(memory.Of(thread).Recalled(ctx, saved.ID))(t).Conversation, channel.Name())
 	check.Error(t, memory.Of(thread).Forget(ctx, saved.ID), store.ErrNotFound)

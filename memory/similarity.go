@@ -4,10 +4,8 @@
 package memory
 
 import (
-	"cmp"
 	"database/sql"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -61,49 +59,37 @@ func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share f
 		jsonList(ids), c.ID(), state, d.About, d.aboutID)
 }
 
-// sharingTerms returns memories with at least a given share of a draft's terms. Each has at least
-// one of the rarest terms; a term that very many memories have counts as if all had it.
+// sharingTerms returns memories with at least a given share of a draft's terms. Of each term only the
+// newest memories are read; a term that very many memories have counts as if all had it.
 func sharingTerms(c *store.Conversation, tx *store.Tx, d draft, share float64) (found []int64, err error) {
-	all, err := withTerms(c, tx, d)
-	if err != nil {
-		return nil, err
-	}
-	has, unknown := make(map[int64]int), 0
-	for _, ids := range all {
-		if len(ids) == maxCompared {
-			unknown++
-			continue
-		}
-		for _, id := range ids {
-			has[id]++
-		}
-	}
-	need := max(int(math.Ceil(share*float64(len(all)))), 1)
-	for _, ids := range all[:max(len(all)-need+1, 0)] {
-		for _, id := range ids {
-			if has[id]+unknown >= need {
-				found = append(found, id)
-			}
-		}
-	}
-	return found, nil
-}
-
-// withTerms returns for each term of a draft, the rarest first, the newest memories that contain it.
-func withTerms(c *store.Conversation, tx *store.Tx, d draft) (all [][]int64, err error) {
 	counts, _ := store.CountTerms(store.MemoryTerms(d.Content, ""))
 	lists, err := store.Column[string](tx, `SELECT (SELECT json_group_array(memory) FROM
 			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?))
 		FROM json_each(?) j`, c.ID(), maxCompared, jsonList(slices.Sorted(maps.Keys(counts)))) // one text for each term: handing over a row costs more than reading it
+	if err != nil {
+		return nil, err
+	}
+	has, frequent := make(map[int64]int), 0
 	for _, list := range lists {
 		var ids []int64
 		if err := store.FromJSON(list, &ids); err != nil {
 			return nil, err
 		}
-		all = append(all, ids)
+		counts := 1
+		if len(ids) == maxCompared {
+			counts = 0
+			frequent++
+		}
+		for _, id := range ids {
+			has[id] += counts
+		}
 	}
-	slices.SortStableFunc(all, func(a, b []int64) int { return cmp.Compare(len(a), len(b)) })
-	return all, err
+	for id, n := range has {
+		if float64(n+frequent) >= share*float64(len(lists)) {
+			found = append(found, id)
+		}
+	}
+	return found, nil
 }
 
 // minSimilarity is the minimum share of common words at which one fact may supersede another.

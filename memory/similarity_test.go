@@ -61,7 +61,7 @@ func TestRepeatedFactIsOneRow(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		first := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
 		again := storetest.Keep(t, c, "Ann", "Ann works as nurse at a hospital in Bergen", 4)
-		if again.Fresh || !again.Other || again.ID != first.ID || again.Confirmed != 2 || !slices.Equal(again.Sources, []int64{2, 4}) || again.Content != first.Content {
+		if again.Fresh || again.ID != first.ID || again.Confirmed != 2 || !slices.Equal(again.Sources, []int64{2, 4}) || again.Content != first.Content {
 			t.Errorf("%+v", again)
 		}
 	})
@@ -99,8 +99,7 @@ func TestRepeatedFactIsOneRow(t *testing.T) {
 		s := storetest.Keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
 		check.NoError(t, memory.Of(c).Forget(ctx, s.ID))
 		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		answer, err := storetest.Call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
-		check.NoError(t, err)
+		answer := check.Must(storetest.Call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`))(t)
 		check.Contains(t, "answer", answer, "had this forgotten")
 		check.Equal(t, "answer", len(check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(t)), 0)
 		if got := storetest.Contents(t, c); got != nil {
@@ -117,25 +116,19 @@ func TestSaveReportsKnownFact(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 		old := storetest.Keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
-		answer, err := storetest.Call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`)
-		check.NoError(t, err)
-		check.Equal(t, "answer", answer, fmt.Sprintf(`This was already known in other words, as memory %d: "The standup meets at 9 in the kitchen". There is nothing more to do.`, old.ID))
-		answer, err = storetest.Call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`)
-		check.NoError(t, err)
+		answer := check.Must(storetest.Call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`))(t)
+		check.Equal(t, "answer", answer, fmt.Sprintf(`This was already known, as memory %d: "The standup meets at 9 in the kitchen". There is nothing more to do.`, old.ID))
+		answer = check.Must(storetest.Call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`))(t)
 		check.Equal(t, "answer", answer, fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID))
-		answer, err = storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID))
-		check.NoError(t, err)
+		answer = check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID)))(t)
 		check.Contains(t, "answer", answer, fmt.Sprintf("supersedes memory %d now", old.ID))
-		if m, _, err := memory.In(c.Store()).Get(ctx, old.ID); err != nil || m.State != "superseded" {
-			t.Errorf("%+v, %v", m, err)
-		}
+		check.Equal(t, "state", storetest.Memory(t, c.Store(), old.ID).State, "superseded")
 	})
 	t.Run("a model that words a fact again on purpose is not told that it is known", func(t *testing.T) {
 		c := storetest.Imported(t, 9)
 		tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }})
 		old := storetest.Keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
-		answer, err := storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
-		check.NoError(t, err)
+		answer := check.Must(storetest.Call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID)))(t)
 		check.Equal(t, "answer", answer, fmt.Sprintf("Noted; it supersedes memory %d.", old.ID))
 		check.EqualAll(t, "answer", storetest.Contents(t, c), []string{"fact: Ann works as nurse at a hospital in Bergen"})
 	})

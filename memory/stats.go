@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -33,44 +32,29 @@ type Statistics struct {
 
 // Statistics counts the memories that f selects. It ignores Query, Sort, Limit and Offset.
 // ErrNotFound: there is no such conversation.
-func (am AllMemories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
-	if err := f.check(); err != nil {
-		return counted, err
-	}
-	in := everywhere
-	if f.Conversation != "" {
-		c, err := am.store.Find(ctx, f.Conversation)
-		if err != nil {
-			return counted, err
-		}
-		in = only(c.ID())
-	}
+func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
 	kind, state, person, channel, month, origin := tally{}, tally{}, tally{}, tally{}, tally{}, tally{}
-	err = am.store.View(ctx, func(tx *store.Tx) error {
-		f, err := f.named(tx)
-		if err != nil {
-			return err
-		}
-		where, args := f.where(in)
+	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) error {
+		where, args := f.where()
 		return store.Each(tx, func(rows *sql.Rows) error {
 			var is struct{ kind, state, person, channel, origin string }
 			var pinned, saidAt int64
 			err := rows.Scan(&is.kind, &is.state, &is.person, &is.channel, &is.origin, &pinned, &saidAt)
 			counted.Total++
 			counted.Pinned += int(pinned)
-			kind.add(is.kind)
-			state.add(is.state)
-			person.add(is.person)
-			channel.add(is.channel)
-			origin.add(is.origin)
-			month.add(store.At(saidAt).In(time.Local).Format("2006-01"))
+			kind[is.kind]++
+			state[is.state]++
+			person[is.person]++
+			channel[is.channel]++
+			origin[is.origin]++
+			month[store.At(saidAt).In(time.Local).Format("2006-01")]++
 			return err
 		}, "SELECT kind, iif(state = 'active' AND "+hasEnded+`, 'expired', state), iif(about = '', speaker, about),
 			(SELECT name FROM conversations WHERE id = conversation), made_by, pinned, said_at FROM memories WHERE `+where,
 			append([]any{store.Now()}, args...)...)
 	})
 	if err != nil {
-		return Statistics{}, fmt.Errorf("count memories: %w", err)
+		return Statistics{}, err
 	}
 	counted.Kind, counted.State, counted.Person, counted.Channel, counted.Origin = kind.sorted(), state.sorted(), person.sorted(), channel.sorted(), origin.sorted()
 	counted.Month = month.sorted()
@@ -80,8 +64,6 @@ func (am AllMemories) Statistics(ctx context.Context, f Filter) (counted Statist
 
 // tally counts names.
 type tally map[string]int
-
-func (t tally) add(name string) { t[name]++ }
 
 // sorted returns the counts, the highest first.
 func (t tally) sorted() []Count {

@@ -201,9 +201,6 @@ func runSave(c *store.Conversation, ctx context.Context, d draft, o ToolOptions)
 		if d.Messages, err = askedIn(c, ctx, o.Turn()); err != nil {
 			return "", err
 		}
-		if err := checkStillAsked(c, ctx, o.Turn()); err != nil {
-			return "", err
-		}
 	}
 	s, answer, err := remember(c, ctx, d)
 	if err != nil {
@@ -215,9 +212,12 @@ func runSave(c *store.Conversation, ctx context.Context, d draft, o ToolOptions)
 	return answer, nil
 }
 
-// askedIn returns the seqs of people's messages in a turn.
+// askedIn returns the seqs of people's messages in a turn; errUnsaid if all of them were deleted.
 func askedIn(c *store.Conversation, ctx context.Context, turn int64) (seqs []int64, err error) {
 	said, err := c.Turns().Messages(ctx, turn)
+	if err == nil && len(said) == 0 {
+		err = errUnsaid
+	}
 	for _, m := range said {
 		seqs = append(seqs, m.Seq)
 	}
@@ -254,21 +254,3 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 }
 
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }
-
-// checkStillAsked returns errUnsaid if all messages that a turn answers were deleted while it ran.
-func checkStillAsked(c *store.Conversation, ctx context.Context, turn int64) error {
-	return c.Store().View(ctx, func(tx *store.Tx) error {
-		var left, gone int
-		last, err := c.In(tx).LastOf(turn)
-		if err != nil {
-			return err
-		}
-		low, high := c.RowRange(turn, last)
-		err = tx.QueryRow("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL) FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'user'",
-			low, high, turn).Scan(&left, &gone)
-		if err == nil && left == 0 && gone > 0 {
-			err = errUnsaid
-		}
-		return err
-	})
-}

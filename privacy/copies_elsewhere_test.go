@@ -13,6 +13,16 @@ import (
 	"cairn/store"
 )
 
+// answerFinding answers a turn: memory_search finds who plays what, or found if that is given.
+func answerFinding(t *testing.T, c *store.Conversation, turn int64, found string) {
+	t.Helper()
+	if found == "" {
+		found = check.Must(storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }}), "memory_search", `{"query":"plays"}`))(t)
+	}
+	storetest.AnswerWith(t, c, turn, turn+1, "", map[string]string{"memory_search": found})
+	storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
+}
+
 // searched makes a conversation of a server find another one's memory with its tool.
 func searched(t *testing.T, s *store.Store, from, to string) (a, b *store.Conversation) {
 	t.Helper()
@@ -27,9 +37,7 @@ func searched(t *testing.T, s *store.Store, from, to string) (a, b *store.Conver
 	m = storetest.Asking(1, "what does Ann play?")
 	m.Audience = store.ServerWide
 	storetest.Deliver(t, b, m)
-	found := check.Must(storetest.Call(memory.Of(b).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
-	storetest.AnswerWith(t, b, 1, 2, "", map[string]string{"memory_search": found})
-	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
+	answerFinding(t, b, 1, "")
 	return a, b
 }
 
@@ -74,8 +82,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 		found := check.Must(b.Transcript().Message(ctx, 3))(t)
 		storetest.Deliver(t, b, storetest.Asking(2, "again?"))
 		storetest.Remove(t, a, 1)
-		storetest.AnswerWith(t, b, 5, 6, "", map[string]string{"memory_search": found.Text})
-		storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
+		answerFinding(t, b, 5, found.Text)
 		storetest.WantNoSecret(t, b)
 	})
 }
@@ -86,9 +93,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		c := storetest.Find(t, s, "terminal:general")
 		storetest.Deliver(t, c, storetest.Asking(1, "what does Ann play?"))
 		storetest.Keep(t, c, "Ann", "Ann plays the "+storetest.Secret)
-		found := check.Must(storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
-		storetest.AnswerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
-		storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
+		answerFinding(t, c, 1, "")
 		check.NoError(t, memory.In(s).Purge(ctx, 1))
 		storetest.WantNoSecret(t, c)
 	})
@@ -99,9 +104,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		m.AuthorID = "9"
 		storetest.Deliver(t, c, m)
 		storetest.Keep(t, c, "Bob", "Bob plays the "+storetest.Secret)
-		found := check.Must(storetest.Call(memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`))(t)
-		storetest.AnswerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
-		storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
+		answerFinding(t, c, 1, "")
 		check.Must(privacy.In(s).Erase(ctx, storetest.People["Bob"], c))(t)
 		if e, err := privacy.Of(c).EraseSome(ctx, storetest.People["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
 			t.Errorf("%+v, %v", e, err)

@@ -176,17 +176,11 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 
 func TestDeletingRememberedMessage(t *testing.T) {
 	c := storetest.Imported(t, 9)
-	remember := func(content string, messages ...int64) int64 {
-		t.Helper()
-		m, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
-		check.NoError(t, err)
-		return m.ID
-	}
-	alone := remember("Ann plays the "+storetest.Secret+".", 2)
-	two := remember("Ann plays music.", 2, 5)
-	free := remember("The standup is at nine.")
-	both := remember("Bob hates the "+storetest.Secret+".", 6, 7)
-	old := remember("Ann plays nothing.", 1)
+	alone := storetest.Keep(t, c, "Ann", "Ann plays the "+storetest.Secret+".", 2).ID
+	two := storetest.Keep(t, c, "Ann", "Ann plays music.", 2, 5).ID
+	free := storetest.Keep(t, c, "Ann", "The standup is at nine.").ID
+	both := storetest.Keep(t, c, "Ann", "Bob hates the "+storetest.Secret+".", 6, 7).ID
+	old := storetest.Keep(t, c, "Ann", "Ann plays nothing.", 1).ID
 	storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ?", alone, old)
 	storetest.Remove(t, c, 2)
 	storetest.Remove(t, c, 6, 7)
@@ -200,8 +194,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 		check.Equal(t, "found", len(check.Must(memory.Of(c).Search(ctx, storetest.Secret, 9))(t)), 0)
 	})
 	t.Run("a memory that another message supports keeps only that source", func(t *testing.T) {
-		m, _, err := memory.In(c.Store()).Get(ctx, two)
-		check.NoError(t, err)
+		m := storetest.Memory(t, c.Store(), two)
 		check.EqualAll(t, "sources", m.Sources, []int64{5})
 		if m, _, err := memory.In(c.Store()).Get(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)

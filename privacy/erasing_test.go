@@ -58,8 +58,7 @@ func TestErasing(t *testing.T) {
 		storetest.ApplyRows(t, c, id)
 		storetest.DeliverOnly(t, c, saidBy(201, "a", "Ann", storetest.Secret), saidBy(202, "b", "Ann", "I wait"))
 		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 101, 0}))
-		waiting, err := privacy.In(c.Store()).Erase(ctx, "a", c)
-		check.NoError(t, err)
+		waiting := check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
 		check.Equal(t, "waited", waiting, 1)
 		storetest.Deliver(t, c, saidBy(203, "a", "Ann", "hello again"))
 		check.Equal(t, "answer", eraseAll(t, c, "a").Messages, 100)
@@ -197,9 +196,7 @@ func TestOptingOut(t *testing.T) {
 		}
 	})
 	t.Run("earlier data stays, and the person may opt in again", func(t *testing.T) {
-		m, _, err := memory.In(c.Store()).Get(ctx, before.ID)
-		check.NoError(t, err)
-		check.Equal(t, "state of the memory", m.State, "active")
+		check.Equal(t, "state of the memory", storetest.Memory(t, c.Store(), before.ID).State, "active")
 		if changed, err := privacy.Of(c).OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
 			t.Fatal(changed, err)
 		}

@@ -39,8 +39,8 @@ type Erased struct {
 // have to wait.
 const erasedAtOnce = 40
 
-// errNobody is returned for an empty id, which would match everyone whose connector has no ids.
-var errNobody = errors.New("the person's id is empty")
+// ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
+var ErrNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation.
 func (pr Conversation) Traces(ctx context.Context, author string) (Traces, error) {
@@ -56,7 +56,7 @@ const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories 
 
 func traces(c *store.Conversation, tx *store.Tx, author string) (t Traces, err error) {
 	if author == "" {
-		return t, errNobody
+		return t, ErrNobody
 	}
 	low, high := c.RowRange(1, store.MaxSeq)
 	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?4 AND ?5 AND deleted_at IS NULL)
@@ -107,7 +107,7 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 		waiting = 0
 		for _, c := range in {
 			if author == "" {
-				return errNobody
+				return ErrNobody
 			}
 			said, err := c.In(tx).Waiting("AND author_id = ?", author)
 			if err != nil {

@@ -50,11 +50,16 @@ const recalled = 10
 
 // searched is the result of recall for each question; it is the same for all variants.
 type searched struct {
-	questions []Question
-	seqs      [][]int64        // of the evidence
-	found     []map[int64]bool // by question
-	said      [][]string       // terms of the found messages
-	rarity    Rarity
+	asked  []asked
+	rarity Rarity
+}
+
+// asked is a question, and what recall finds for it.
+type asked struct {
+	need  []string        // terms of the answer
+	seqs  []int64         // of the evidence
+	found map[int64]bool  // messages
+	said  map[string]bool // their terms
 }
 
 // search asks the questions in a temporary database.
@@ -95,8 +100,7 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 			found[m.Seq] = true
 			said = append(said, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
 		}
-		s.questions, s.seqs = append(s.questions, q), append(s.seqs, seqs)
-		s.found, s.said = append(s.found, found), append(s.said, said)
+		s.asked = append(s.asked, asked{words.Content(q.AnswerText()), seqs, found, SetOf(said)})
 	}
 	return s, nil
 }
@@ -105,24 +109,15 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 // messages' ids, and the texts.
 func (r Recording) fill(ctx context.Context, c *store.Conversation) (place map[string]int64, bodies []string, err error) {
 	place = map[string]int64{}
-	const batch = 500
-	var past []store.Inbound
-	for i, m := range r.Messages {
-		author := m.Author
-		if m.Role == llm.RoleAssistant {
-			author = "bot"
-		}
+	past := make([]store.Inbound, 0, len(r.Messages))
+	for _, m := range r.Messages {
+		author := authorOf(m.Message)
 		place[m.ID] = m.Seq
 		bodies = append(bodies, m.Body())
 		past = append(past, store.Inbound{ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time})
-		if len(past) == batch || i == len(r.Messages)-1 {
-			if _, err := c.Past().Import(ctx, past); err != nil {
-				return nil, nil, err
-			}
-			past = past[:0]
-		}
 	}
-	return place, bodies, nil
+	_, err = c.Past().Import(ctx, past) // in one transaction, because nobody else uses this database
+	return place, bodies, err
 }
 
 // ask determines which part of the answers is in the prompt at the end, and what recall adds.
@@ -152,21 +147,20 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 		said := p.rec.said(seq, seq)
 		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
 	}
-	f := &Found{Questions: len(s.questions)}
+	f := &Found{Questions: len(s.asked)}
 	answers := 0
-	for i, q := range s.questions {
-		need := words.Content(q.AnswerText())
-		if len(need) > 0 {
+	for _, q := range s.asked {
+		if len(q.need) > 0 {
 			answers++
-			f.Context.Answer += shareOf(need, shown, nil)
-			f.Recall.Answer += shareOf(need, shown, SetOf(s.said[i]))
+			f.Context.Answer += shareOf(q.need, shown, nil)
+			f.Recall.Answer += shareOf(q.need, shown, q.said)
 		}
-		for _, seq := range s.seqs[i] {
-			one := 1 / float64(len(s.seqs[i]))
+		for _, seq := range q.seqs {
+			one := 1 / float64(len(q.seqs))
 			if there(seq) {
 				f.Context.Evidence += one
 			}
-			if s.found[i][seq] || there(seq) {
+			if q.found[seq] || there(seq) {
 				f.Recall.Evidence += one
 			}
 		}

@@ -50,8 +50,7 @@ func options(t *testing.T, agent channel.Agent) simulate.Options {
 // imported imports messages into a store like `cairn import`.
 func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Conversation {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Dir: t.TempDir()})
-	check.NoError(t, err)
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: t.TempDir()}))(t)
 	t.Cleanup(func() { check.NoError(t, db.Close()) })
 	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{newConnector()}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	past := func(yield func(store.Inbound, error) bool) {
@@ -61,11 +60,9 @@ func imported(t *testing.T, agent channel.Agent, said []store.Inbound) *store.Co
 			}
 		}
 	}
-	_, err = hub.Import(t.Context(), name, past, func(int) {})
-	check.NoError(t, err)
+	_ = check.Must(hub.Import(t.Context(), name, past, func(int) {}))(t)
 	check.NoError(t, hub.Close())
-	conversation, err := db.Find(t.Context(), name)
-	check.NoError(t, err)
+	conversation := check.Must(db.Find(t.Context(), name))(t)
 	return conversation
 }
 
@@ -87,22 +84,15 @@ func TestSimulationMatchesImport(t *testing.T) {
 			t.Parallel()
 			agent := agentOf(c.window, c.change)
 			conversation := imported(t, agent, talk(c.messages, uint64(c.window)))
-			rec, err := simulate.Read(t.Context(), conversation)
-			check.NoError(t, err)
-			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
-			check.NoError(t, err)
-			expectEqual(t, report, rec)
+			rec := check.Must(simulate.Read(t.Context(), conversation))(t)
+			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
+			expectNearly(t, report, rec, 0)
 		})
 	}
 }
 
-// expectEqual compares the current settings' simulation with what happened.
-func expectEqual(t *testing.T, report simulate.Report, rec simulate.Recording) {
-	t.Helper()
-	expectNearly(t, report, rec, 0)
-}
-
-// expectNearly allows this many compactions to differ.
+// expectNearly compares the current settings' simulation with what happened; so many compactions may
+// differ.
 func expectNearly(t *testing.T, report simulate.Report, rec simulate.Recording, differ int) {
 	t.Helper()
 	made := report.Variants[0].Compactions

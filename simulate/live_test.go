@@ -24,14 +24,13 @@ import (
 // live runs a conversation on a hub with a scripted model, one message after the other.
 func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool) simulate.Recording {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Dir: dir})
-	check.NoError(t, err)
+	db := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
 	c := newConnector()
 	hub := channel.New(channel.Options{Store: db, Connectors: []channel.Connector{c}, Log: discard, Agent: func(string) channel.Agent { return agent }})
 	for i, m := range said {
 		time.Sleep(time.Minute)
 		m.Time, m.Addressed = time.Now(), asked(i)
-		check.NoError(t, second(hub.Deliver(t.Context(), name, m)))
+		check.NoError(t, check.ErrorOf(hub.Deliver(t.Context(), name, m)))
 		if m.Addressed {
 			<-c.replies
 		}
@@ -39,17 +38,13 @@ func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, a
 	}
 	time.Sleep(time.Minute)
 	check.NoError(t, hub.Close())
-	conversation, err := db.Find(t.Context(), name)
-	check.NoError(t, err)
-	rec, err := simulate.Read(t.Context(), conversation)
-	check.NoError(t, err)
+	conversation := check.Must(db.Find(t.Context(), name))(t)
+	rec := check.Must(simulate.Read(t.Context(), conversation))(t)
 	check.NoError(t, db.Close())
 	return rec
 }
 
 var wanted = regexp.MustCompile(`in about (\d+) tokens`)
-
-func second[T any](_ T, err error) error { return err }
 
 // scripted answers turns, and as a worker summarizes in words of its input. It counts a prompt as
 // counts does; nil: it reports no usage. Each failing-th attempt at a summary fails; 0: none.
@@ -122,8 +117,7 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			var rec simulate.Recording
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(c.messages, 11), c.asked) })
-			report, err := simulate.Run(t.Context(), rec, nil, options(t, agent))
-			check.NoError(t, err)
+			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
 			differ := 0
 			if c.failing > 0 { // the order of a failed attempt and a turn of the same moment is not recorded
 				differ = 2

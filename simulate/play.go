@@ -54,16 +54,8 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 		Engine: p.engine, Window: p.v.window,
 		Most: func() int { return compactor.BurstBudget(p.v.window() * 100 / p.learnt.Scale()) },
 		Write: func(batch []Message) ([]chat.Message, error) {
-			list := make([]chat.Message, len(batch))
-			for i, m := range batch {
-				list[i] = m.Message
-			}
-			if err := p.records.Append(list...); err != nil {
-				return nil, err
-			}
-			p.said = list[len(list)-1]
 			p.progress(done)
-			return list, nil
+			return p.store(batch)
 		},
 		WaitIdle: func() error {
 			err := p.settle(ctx)
@@ -105,9 +97,12 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 			return err
 		}
 		p.advanceTo(at)
-		if err := p.appendAll(question); err != nil {
+		list, err := p.store(question)
+		if err != nil {
 			return err
 		}
+		p.engine.History().Append(list...)
+		p.engine.History().Stored()
 	}
 	if !slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) && asked == len(burst) {
 		p.engine.Check(ctx)

@@ -63,7 +63,7 @@ type action struct {
 }
 
 func newPlayer(ctx context.Context, rec Recording, v variant, o Options) (*player, error) {
-	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt)}
+	p := &player{rec: &rec, v: v, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt), sums: sums{effects: map[int64][2]int{}}}
 	if o.Engine.Learnt != nil {
 		p.learnt = remembering(o.Engine.Learnt().Facts())
 	}
@@ -123,10 +123,6 @@ func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.R
 func (p *player) remember() {
 	var total time.Duration
 	n := 0
-	first := map[int64]bool{}
-	for _, seq := range p.rec.Sessions {
-		first[seq] = true
-	}
 	for _, s := range p.rec.Summaries {
 		if s.Text != "" || s.State == compactor.Failed {
 			p.known[keyOf(s.Summary)] = append(p.known[keyOf(s.Summary)], s)
@@ -134,8 +130,7 @@ func (p *player) remember() {
 		if !s.Ended.IsZero() && s.State != compactor.Failed && s.By == compactor.ByWorker {
 			total, n = total+s.Ended.Sub(s.Began), n+1
 		}
-		switch s.Trigger {
-		case compactor.OnManual, compactor.OnSelf:
+		if s.Trigger == compactor.OnManual || s.Trigger == compactor.OnSelf {
 			p.actions = append(p.actions, action{at: s.Began, trigger: s.Trigger, focus: s.Focus})
 		}
 	}
@@ -266,17 +261,12 @@ func (p *player) filler(n int) string {
 	return text
 }
 
-// appendAll appends stored messages.
-func (p *player) appendAll(all []Message) error {
+// store stores messages, which the engine does not know yet.
+func (p *player) store(all []Message) ([]chat.Message, error) {
 	list := make([]chat.Message, len(all))
 	for i, m := range all {
 		list[i] = m.Message
 	}
-	if err := p.records.Append(list...); err != nil {
-		return err
-	}
 	p.said = list[len(list)-1]
-	p.engine.History().Append(list...)
-	p.engine.History().Stored()
-	return nil
+	return list, p.records.Append(list...)
 }

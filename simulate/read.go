@@ -15,31 +15,22 @@ import (
 	"cairn/store"
 )
 
-// page is how many messages are read at once.
-const page = 5000
-
 // importedAfter is the minimum delay between a message's time and its storage in an import.
 const importedAfter = time.Hour
 
 // Read reads a conversation of the database as a recording. It writes nothing.
 func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
 	rec := Recording{Name: c.Name()}
-	for from := int64(1); ; {
-		said, err := c.Transcript().Recorded(ctx, from, page)
-		if err != nil {
-			return rec, err
-		}
-		for _, m := range said {
-			if m.Seq == rec.Imported+1 && m.Role == llm.RoleUser && !m.Addressed && m.Saved.Sub(m.Time) > importedAfter {
-				rec.Imported = m.Seq
-			}
-			rec.Messages = append(rec.Messages, Message{Message: m.Message, Saved: m.Saved})
-		}
-		if len(said) < page {
-			break
-		}
-		from = said[len(said)-1].Seq + 1
+	said, err := c.Transcript().Recorded(ctx)
+	if err != nil {
+		return rec, err
 	}
+	for _, m := range said {
+		if m.Seq == rec.Imported+1 && m.Role == llm.RoleUser && !m.Addressed && m.Saved.Sub(m.Time) > importedAfter {
+			rec.Imported = m.Seq
+		}
+	}
+	rec.Messages = said
 	turns, err := c.Turns().Usages(ctx, time.Time{}, 0, 0)
 	if err != nil {
 		return rec, err

@@ -20,8 +20,6 @@ type Report struct {
 	Happened int      `json:"happened"` // applied compactions in the recording
 	Equal    int      `json:"equal"`    // of them, those that the settings in force reproduce: same trigger, kind and span
 	Variants []Result `json:"variants"` // the settings in force first
-
-	rec Recording
 }
 
 // Result is the outcome of a variant.
@@ -38,7 +36,7 @@ type Result struct {
 	Found       *Found            `json:"found,omitempty"` // what questions find
 	Money       *float64          `json:"money"`           // null: a model's price is unknown
 
-	Used   []Used `json:"-"` // for the chart
+	Used   []chart.Point `json:"-"` // how full the window is, message by message
 	policy compactor.Policy
 }
 
@@ -72,20 +70,9 @@ type Verbatim struct {
 
 // Spent is the cost of requests, in tokens.
 type Spent struct {
-	Requests int     `json:"requests"`
-	Input    int64   `json:"input_tokens"` // cache reads and writes included
-	Cached   int64   `json:"cached_tokens"`
-	Written  int64   `json:"written_tokens"`
-	Output   int64   `json:"output_tokens"`
-	Share    float64 `json:"cached_share"` // of the input, 0 to 1
-}
-
-// Used is how full the window is at a message.
-type Used struct {
-	Seq    int64     `json:"seq"`
-	Time   time.Time `json:"time"`
-	Tokens int       `json:"tokens"`
-	Head   int       `json:"head"` // of Tokens: summaries
+	Requests int `json:"requests"`
+	prices.Tokens
+	Share float64 `json:"cached_share"` // of the input, 0 to 1
 }
 
 // sums are the player's running totals.
@@ -94,17 +81,13 @@ type sums struct {
 	checks               int64
 	used, head, verbatim int64
 	least                int
-	applied              bool
-	points               []Used
+	points               []chart.Point
 	effects              map[int64][2]int // tokens used before and after a row was applied, by its id
 }
 
 func (s *Spent) add(p promptcache.Priced, output int) {
 	s.Requests++
-	s.Input += int64(p.Cached + p.Written + p.Uncached)
-	s.Cached += int64(p.Cached)
-	s.Written += int64(p.Written)
-	s.Output += int64(output)
+	s.Add(prices.Tokens{Input: int64(p.Cached + p.Written + p.Uncached), Cached: int64(p.Cached), Written: int64(p.Written), Output: int64(output)})
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
@@ -113,11 +96,7 @@ func (p *player) recordApplied(e compactor.Event) {
 	if e.State != compactor.EventApplied {
 		return
 	}
-	if p.sums.effects == nil {
-		p.sums.effects = map[int64][2]int{}
-	}
 	p.sums.effects[e.ID] = [2]int{e.BeforeTokens, e.AfterTokens}
-	p.sums.applied = true
 	p.point()
 }
 
@@ -127,7 +106,7 @@ func (p *player) recordUsage() {
 	used, head, verbatim := p.engine.Usage()
 	s.checks++
 	s.used, s.head, s.verbatim = s.used+int64(used), s.head+int64(head), s.verbatim+int64(verbatim)
-	if s.applied && (verbatim < s.least || s.least == 0) {
+	if len(s.effects) > 0 && (verbatim < s.least || s.least == 0) {
 		s.least = verbatim
 	}
 	p.point()
@@ -135,7 +114,7 @@ func (p *player) recordUsage() {
 
 func (p *player) point() {
 	used, head, _ := p.engine.Usage()
-	p.sums.points = append(p.sums.points, Used{Seq: p.said.Seq, Time: p.when(), Tokens: used, Head: head})
+	p.sums.points = append(p.sums.points, chart.Point{At: p.said.Seq, Used: used, Head: head})
 }
 
 // result returns the player's result.
@@ -213,7 +192,7 @@ func (s *sums) money(o Options) *float64 {
 		case part.price == nil:
 			return nil
 		default:
-			sum += part.price.Cost(prices.Tokens{Input: part.spent.Input, Cached: part.spent.Cached, Written: part.spent.Written, Output: part.spent.Output})
+			sum += part.price.Cost(part.spent.Tokens)
 		}
 	}
 	return &sum
@@ -249,10 +228,7 @@ func (r Recording) equal(made Result) (equal, happened int) {
 func (r Report) Chart() chart.Sawtooth {
 	w := chart.Sawtooth{Title: r.Name, Desc: "Tokens of the next request over messages, simulated for each variant of the settings, with the levels and the compactions."}
 	for _, v := range r.Variants {
-		p := chart.Panel{Name: v.Name, Window: v.Window, Levels: v.lines()}
-		for _, u := range v.Used {
-			p.Points = append(p.Points, chart.Point{At: u.Seq, Used: u.Tokens, Head: u.Head})
-		}
+		p := chart.Panel{Name: v.Name, Window: v.Window, Levels: v.lines(), Points: v.Used}
 		for _, c := range v.Compactions {
 			kind := string(c.Trigger)
 			if l := string(v.policy.Level(c.Before, v.Window)); l != "" && c.Trigger == compactor.OnPrepare {

@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/promptcache"
 	"cairn/llm/prices"
@@ -37,11 +35,9 @@ func (r *Recording) said(from, to int64) []Message {
 	return r.Messages[i:max(i, j)]
 }
 
-// Message is one message of a recording. Seq and Turn are set, and Tokens.
-type Message struct {
-	chat.Message
-	Saved time.Time // when it was stored, and the engine got it
-}
+// Message is one message of a recording, with the time when it was stored, and the engine got it. Seq
+// and Turn are set, and Tokens.
+type Message = store.Recorded
 
 // Summary is a recorded summary.
 type Summary = store.RecordedSummary
@@ -144,7 +140,7 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 	if o.Cache == "" {
 		o.Cache = promptcache.Prefix
 	}
-	report := Report{Name: rec.Name, Messages: len(rec.Messages), rec: rec}
+	report := Report{Name: rec.Name, Messages: len(rec.Messages)}
 	asked, err := search(ctx, rec, o.Questions)
 	if err != nil {
 		return Report{}, fmt.Errorf("search the recording: %w", err)

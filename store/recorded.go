@@ -25,16 +25,16 @@ type RecordedSummary struct {
 	Before, After         int       // tokens used when it was applied
 }
 
-// Recorded returns at most limit messages from seq from on, oldest first, without deleted ones.
-func (tr Transcript) Recorded(ctx context.Context, from int64, limit int) ([]Recorded, error) {
-	low, high := tr.c.RowRange(from, MaxSeq)
+// Recorded returns all messages, oldest first, without deleted ones.
+func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
+	low, high := tr.c.RowRange(1, MaxSeq)
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) ([]Recorded, error) {
 		return Select(tx, func(rows *sql.Rows, r *Recorded) error {
 			var saved int64
 			err := scanMessage(rows, &r.Message, &saved)
 			r.Saved = At(saved)
 			return err
-		}, "SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?", low, high, max(limit, 0))
+		}, "SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
 	})
 }
 

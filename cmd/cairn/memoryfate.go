@@ -18,27 +18,27 @@ import (
 type stateChange struct {
 	use, short, long, done string
 	permanent              bool // asks for confirmation, or requires --yes
-	do                     func(memory.AllMemories, context.Context, int64) error
+	do                     func(memory.Memories, context.Context, int64) error
 }
 
 var stateChanges = []stateChange{
 	{
 		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
-		done: "Forgotten (restore undoes it, the messages it came from stay)", do: memory.AllMemories.Forget,
+		done: "Forgotten (restore undoes it, the messages it came from stay)", do: memory.Memories.Forget,
 	},
-	{use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.AllMemories.Restore},
+	{use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.Memories.Restore},
 	{
 		use: "purge", short: "Delete a memory for good; its messages stay",
 		long: `Delete a memory for good: its row, its words in the index, and what tied it to messages.
 What it superseded is superseded by what superseded it. The messages stay.`,
-		done: "Purged (the messages it came from stay)", permanent: true, do: memory.AllMemories.Purge,
+		done: "Purged (the messages it came from stay)", permanent: true, do: memory.Memories.Purge,
 	},
 	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true)},
 	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false)},
 }
 
-func pinned(is bool) func(memory.AllMemories, context.Context, int64) error {
-	return func(all memory.AllMemories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
+func pinned(is bool) func(memory.Memories, context.Context, int64) error {
+	return func(all memory.Memories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
 }
 
 // confirm asks the person at the terminal; without a terminal it returns an error.

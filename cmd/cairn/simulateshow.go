@@ -49,11 +49,11 @@ func sparkline(v simulate.Result, width int) string {
 	if len(v.Used) == 0 {
 		return ""
 	}
-	first, last := v.Used[0].Seq, v.Used[len(v.Used)-1].Seq
+	first, last := v.Used[0].At, v.Used[len(v.Used)-1].At
 	most := make([]int, width)
 	for _, u := range v.Used {
-		column := int((u.Seq - first) * int64(width-1) / max(last-first, 1))
-		most[column] = max(most[column], u.Tokens)
+		column := int((u.At - first) * int64(width-1) / max(last-first, 1))
+		most[column] = max(most[column], u.Used)
 	}
 	line := make([]rune, width)
 	before := 0

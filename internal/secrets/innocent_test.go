@@ -73,17 +73,3 @@ func TestInnocentSentencesAreLeftAlone(t *testing.T) {
 		t.Errorf("got %d of %d innocent sentences masked, want at most %d:\n%s", len(masked), sentences, most, strings.Join(masked[:min(len(masked), 20)], "\n"))
 	}
 }
-
-func BenchmarkMask(b *testing.B) {
-	r := random{rand.New(rand.NewPCG(7, 7))}
-	var texts []string
-	size := 0
-	for range 1000 {
-		texts = append(texts, innocent(r))
-		size += len(texts[len(texts)-1])
-	}
-	b.SetBytes(int64(size / len(texts)))
-	for i := 0; b.Loop(); i++ {
-		Mask(texts[i%len(texts)])
-	}
-}

@@ -58,6 +58,14 @@ func Contents(t *testing.T, c *store.Conversation) []string {
 	return list
 }
 
+// Memory returns a memory in any state.
+func Memory(t *testing.T, s *store.Store, id int64) memory.Memory {
+	t.Helper()
+	m, _, err := memory.In(s).Get(Ctx, id)
+	check.NoError(t, err)
+	return m
+}
+
 // Part returns how much a part adds to the score of a found message.
 func Part(f memory.Found, name string) float64 {
 	for _, p := range f.Parts {
@@ -69,7 +77,7 @@ func Part(f memory.Found, name string) float64 {
 }
 
 // Keep saves a fact, from messages if any are named.
-func Keep(t *testing.T, c *store.Conversation, person, content string, messages ...int64) memory.Saved {
+func Keep(t testing.TB, c *store.Conversation, person, content string, messages ...int64) memory.Saved {
 	t.Helper()
 	return check.Must(memory.Of(c).Keep(Ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: People[person]}))(t)
 }

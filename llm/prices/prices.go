@@ -20,7 +20,10 @@ type Price struct {
 
 // Tokens is the usage of a model. Cached and Written are parts of Input.
 type Tokens struct {
-	Input, Cached, Written, Output int64
+	Input   int64 `json:"input_tokens"`
+	Cached  int64 `json:"cached_tokens"`
+	Written int64 `json:"written_tokens"`
+	Output  int64 `json:"output_tokens"`
 }
 
 // Add adds other to t.

@@ -1,5 +1,0 @@
-package privacy
-
-// Functions for the external tests of this package.
-
-var ErrNobody = errNobody
