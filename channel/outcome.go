@@ -107,7 +107,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		}
 	})
 	o.Usage = c.usage.take()
-	posted, contextStored, err := c.write(ctx, o)
+	contextStored, err := c.write(ctx, o)
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
@@ -118,7 +118,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		c.unwritten(r.turn.To, err)
 		return err
 	}
-	c.sender.send(c.hub.ctx, posted)
+	c.sender.start(c.hub.ctx)
 	if replied := c.hub.o.Replied; replied != nil && o.Reply != "" {
 		replied(c.name, r.turn.To, text, o.Failure)
 	}
@@ -156,16 +156,16 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 	}
 }
 
-// write writes an outcome, several times if necessary, and returns what store.Conversation's
-// Answer returns. If the write fails, the usage it took is put back.
-func (c *conversation) write(ctx context.Context, o store.Outcome) (posted []store.Piece, contextStored bool, err error) {
+// write writes an outcome, several times if necessary, and reports whether the turn's context was
+// stored. If the write fails, the usage it took is put back.
+func (c *conversation) write(ctx context.Context, o store.Outcome) (contextStored bool, err error) {
 	for try := range finishTries {
 		if try > 0 {
 			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
 		}
-		posted, contextStored, err = c.records.Turns().Answer(ctx, o)
+		contextStored, err = c.records.Turns().Answer(ctx, o)
 		if errors.Is(err, store.ErrNotFound) && try > 0 {
-			return nil, false, err // the earlier try may have been written after all, and usage must not count twice
+			return false, err // the earlier try may have been written after all, and usage must not count twice
 		}
 		if err == nil || errors.Is(err, store.ErrNotFound) {
 			break
@@ -174,7 +174,7 @@ func (c *conversation) write(ctx context.Context, o store.Outcome) (posted []sto
 	if err != nil {
 		c.usage.add(o.Usage...)
 	}
-	return posted, contextStored, err
+	return contextStored, err
 }
 
 // unwritten tells people, once per incident, that an answer is held back because it cannot be

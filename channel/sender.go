@@ -17,20 +17,14 @@ type sender struct {
 	c *conversation
 
 	// Only its goroutine uses these.
-	last   int64  // row of the newest piece it has handled
 	sent   int64  // row of the newest piece that was sent, perhaps without the store noting it
 	sentID string // the platform's id of that piece
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool          // the outbox may contain more than queued
-	queued  []store.Piece // pieces of the outbox to send next
+	look    bool // the outbox may contain something to send
 }
-
-// maxQueuedPieces limits the pieces in memory, which saves reading them back; further ones are only
-// in the outbox.
-const maxQueuedPieces = 32
 
 // keep passes the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
@@ -51,24 +45,7 @@ func (s *sender) start(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look = true
-	s.runLocked(ctx)
-}
-
-// send passes the sender what was just put into the outbox.
-func (s *sender) send(ctx context.Context, pieces []store.Piece) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.queued = append(s.queued, pieces...); len(s.queued) > maxQueuedPieces {
-		s.look = true
-	}
-	s.runLocked(ctx)
-}
-
-func (s *sender) runLocked(ctx context.Context) {
-	if s.look {
-		s.queued = nil // they are read from the outbox
-	}
-	if s.running || !s.look && len(s.queued) == 0 {
+	if s.running {
 		return
 	}
 	s.running = true
@@ -108,25 +85,19 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// more reports whether there is anything to send; if not, the sender is done.
+// more reports whether to check the outbox; if not, the sender is done.
 func (s *sender) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() == nil && (s.look || len(s.queued) > 0) {
-		return true
-	}
-	s.running = false
-	return false
+	s.running = ctx.Err() == nil && s.look
+	s.look = false
+	return s.running
 }
 
-// sendAll sends what waits, in order. A piece that fails stays and blocks those after it; the next
-// try checks the outbox.
+// sendAll sends what waits in the outbox, in order. A piece that fails stays and blocks those after it.
 func (s *sender) sendAll(ctx context.Context) error {
-	pieces, err := s.next(ctx)
+	pieces, err := s.c.records.Outbox().Unsent(ctx)
 	for _, piece := range pieces {
-		if piece.Row <= s.last { // queued, and also found in the outbox
-			continue
-		}
 		if err = s.sendOne(ctx, piece); errors.Is(err, store.ErrNotFound) { // it was deleted, with all of a conversation
 			s.drop(piece.Reply)
 			err = nil
@@ -134,26 +105,8 @@ func (s *sender) sendAll(ctx context.Context) error {
 		if err != nil {
 			break
 		}
-		s.last = piece.Row
-	}
-	if err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.look = true
 	}
 	return err
-}
-
-// next returns the pieces to send next, from the outbox if it may contain more than queued.
-func (s *sender) next(ctx context.Context) ([]store.Piece, error) {
-	s.mu.Lock()
-	handed, look := s.queued, s.look
-	s.queued, s.look = nil, false
-	s.mu.Unlock()
-	if look {
-		return s.c.records.Outbox().Unsent(ctx)
-	}
-	return handed, nil
 }
 
 // sendOne marks a piece before it hands it to the connector, so that after a crash it is known that

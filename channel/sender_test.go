@@ -16,8 +16,8 @@ import (
 	"cairn/privacy"
 )
 
-// Many replies wait behind a slow one, some of them in memory and some only on disk; whatever
-// happens to the first, each goes out once, and in order.
+// Many replies wait behind a slow one; whatever happens to the first, each goes out once, and in
+// order.
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		t.Run(name, func(t *testing.T) {

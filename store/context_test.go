@@ -138,7 +138,7 @@ func TestContextsNotStored(t *testing.T) {
 			made.Seq = asked
 			row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: storetest.Day}
 			row.Tokens = chat.TokensOf(row)
-			_, stored, err := c.Turns().Answer(ctx, store.Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
+			stored, err := c.Turns().Answer(ctx, store.Outcome{Turn: asked, Messages: []chat.Message{row}, Context: made, Version: version})
 			check.NoError(t, err)
 			return stored
 		}
