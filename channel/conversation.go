@@ -28,6 +28,7 @@ type conversation struct {
 	usage     pendingUsage // of models
 	bots      botTurns
 	turn      atomic.Pointer[runningTurn] // nil: no turn is running
+	approval  atomic.Pointer[Approval]    // the tool call that waits for permission; nil: none
 	published                             // written by the loop
 
 	// Only the loop uses these fields.

@@ -74,7 +74,6 @@ type Hub struct {
 	owners     sync.WaitGroup
 	turns      limiter
 	calls      callBudget
-	approvals  approvals
 	openTasks  atomic.Int64 // tasks being watched: at least as many as are open
 	budget     *budgets
 	incidents  incidents
