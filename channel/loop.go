@@ -22,7 +22,6 @@ type inbox struct {
 
 	mu     sync.Mutex // guards events
 	events []func()
-	spare  []func() // the slice of the last run, for reuse; only the loop uses it
 }
 
 func (in *inbox) post(event func()) {
@@ -39,13 +38,11 @@ func (in *inbox) post(event func()) {
 func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
 	events := in.events
-	in.events = in.spare[:0]
+	in.events = nil
 	in.mu.Unlock()
 	for _, event := range events {
 		guard(event)
 	}
-	clear(events)
-	in.spare = events
 }
 
 // runs is the loop's state of the child that works.
