@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -116,31 +117,31 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.incidents.tell(conversation, err, false) {
 		return
 	}
-	text := "I cannot store your message right now. I will keep trying, and answer once I have it."
-	switch {
-	case errors.Is(err, store.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot store your message. Ask the bot's operator to put it back; I will keep trying until then."
-	case errors.Is(err, store.ErrFull):
-		text = "My disk is full, so I cannot store your message. Ask the bot's operator to make room; I will keep trying until then."
-	case errors.Is(err, store.ErrDamaged):
-		text = damagedWords
-	}
+	text := databaseWords(err, keepTrying, "I cannot store your message right now. I will keep trying, and answer once I have it.")
 	h.say(ctx, conversation, "unwell", text, m.ID)
 }
 
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
-	text := "That did not work; the reason is in my log. Try again later."
-	switch {
-	case errors.Is(err, store.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot do that. Ask the bot's operator to put it back, then try again."
-	case errors.Is(err, store.ErrFull):
-		text = "My disk is full, so I cannot do that. Ask the bot's operator to make room, then try again."
-	}
-	return Translated(h.languageOf(conversation), text)
+	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
 }
 
-const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I will keep trying until then."
+// keepTrying ends a sentence of databaseWords about what the bot repeats on its own.
+const keepTrying = "I will keep trying until then."
+
+// databaseWords returns what people read about a failure that the bot's operator must mend, and what
+// follows then; otherwise for any other one.
+func databaseWords(err error, then, otherwise string) string {
+	switch {
+	case errors.Is(err, store.ErrReplaced):
+		return fmt.Sprintf("My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back; %s", then)
+	case errors.Is(err, store.ErrFull):
+		return fmt.Sprintf("My disk is full, so I cannot save anything. Ask the bot's operator to make room; %s", then)
+	case errors.Is(err, store.ErrDamaged):
+		return fmt.Sprintf("My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; %s", then)
+	}
+	return otherwise
+}
 
 // stalled logs, and notifies the person who waits for an answer, once per incident, that the
 // conversation cannot be read or written.
@@ -153,10 +154,7 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	if awaited == "" || !c.hub.incidents.tell(c.name, err, false) {
 		return
 	}
-	text := "I cannot read or write my database right now. I will keep trying, and answer when I can."
-	if errors.Is(err, store.ErrDamaged) {
-		text = damagedWords
-	}
+	text := databaseWords(err, keepTrying, "I cannot read or write my database right now. I will keep trying, and answer when I can.")
 	c.hub.say(ctx, c.name, "unwell", text, awaited)
 }
 

@@ -183,13 +183,7 @@ func (c *conversation) unwritten(to []string, err error) {
 	if !c.hub.incidents.tell(c.name, err, true) {
 		return
 	}
-	text := "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved."
-	switch {
-	case errors.Is(err, store.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot save my answer and am holding it back. Ask the bot's operator to put it back."
-	case errors.Is(err, store.ErrFull):
-		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; I will answer once there is room."
-	}
+	text := databaseWords(err, keepTrying, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
 	c.hub.say(c.hub.ctx, c.name, "unwritten", text, to...)
 }
 
