@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -39,8 +40,10 @@ type conversation struct {
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
-	backfill backfill
-	failures failures
+	backfill  backfill
+	failures  failures
+	lookAgain time.Time // when it looks for work although nothing arrived; zero: never
+	taskEnds  time.Time // when the time of the task that this conversation is will be over
 }
 
 // published is the loop's state that any goroutine may read.

@@ -74,7 +74,6 @@ type Hub struct {
 	owners     sync.WaitGroup
 	turns      limiter
 	calls      callBudget
-	openTasks  atomic.Int64 // tasks being watched: at least as many as are open
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
@@ -177,7 +176,7 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 }
 
 // Recover takes up what an earlier process left in the conversations that match: messages in the
-// inbox, unanswered turns, unsent replies.
+// inbox, unanswered turns, unsent replies, open tasks.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
@@ -186,6 +185,13 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 	if err != nil {
 		return fmt.Errorf("look for unfinished conversations: %w", err)
 	}
+	open, err := h.o.Store.OpenTasks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range open {
+		names = append(names, t.Conversation)
+	}
 	for _, name := range names {
 		if !h.serves(name, match) {
 			continue
@@ -193,9 +199,6 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		if err := h.wake(ctx, name); err != nil {
 			return err
 		}
-	}
-	if err := h.watchTasks(ctx, match); err != nil {
-		return err
 	}
 	return h.resumeErasures(ctx, match)
 }

@@ -90,7 +90,7 @@ func (c *conversation) own() {
 		case err := <-worked:
 			if c.runs.working, c.runs.err = false, err; err != nil {
 				retry = time.After(c.runs.delay())
-			} else if rest := time.Until(c.backfill.gapRest); rest > 0 {
+			} else if rest := time.Until(c.lookAgain); rest > 0 {
 				retry = time.After(rest)
 			}
 			silence.Reset(c.hub.o.Idle)
@@ -154,7 +154,7 @@ func (c *conversation) done() bool { return !c.runs.working && !c.runs.again }
 
 // canUnload reports whether the conversation may leave memory.
 func (c *conversation) canUnload() bool {
-	return c.done() && c.runs.err == nil && time.Until(c.backfill.gapRest) <= 0 && c.sender.idle() &&
+	return c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() &&
 		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
 }
 

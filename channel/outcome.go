@@ -118,9 +118,11 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		c.unwritten(r.turn.To, err)
 		return err
 	}
-	c.sender.start(c.hub.ctx)
-	if replied := c.hub.o.Replied; replied != nil && o.Reply != "" {
-		replied(c.name, r.turn.To, text, o.Failure)
+	if o.Reply != "" {
+		c.sender.start(c.hub.ctx)
+		if replied := c.hub.o.Replied; replied != nil {
+			replied(c.name, r.turn.To, text, o.Failure)
+		}
 	}
 	c.notifyCutOff(ctx, r)
 	c.check()

@@ -240,15 +240,11 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, 
 	}
 	c.log.Info("task_started", "task", t.Conversation, "agent", t.Agent)
 	c.hub.reportTask(t)
-	c.hub.watchTask(t)
-	return t, nil
+	return t, c.hub.wake(ctx, t.Conversation)
 }
 
 // addTasks adds the open tasks to a turn context.
 func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
-	if c.hub.openTasks.Load() == 0 { // no need for the turn to check
-		return
-	}
 	open, err := c.records.Tasks().Open(ctx)
 	if err != nil && ctx.Err() == nil {
 		c.log.Warn("read_tasks_failed", "error", err)

@@ -30,7 +30,7 @@ const (
 	partCalls         = 8 // model calls in one part of a task
 	partShare         = 8 // of the window: a part may add at most 1/8 to it
 	rowsOfCall        = 50
-	taskCheckInterval = time.Minute // how often an open task is checked
+	taskCheckInterval = time.Minute // an open task looks for work at least this often
 	taskTextShown     = 60          // tokens of a task's text in a turn context
 )
 
@@ -56,23 +56,33 @@ func (c *conversation) stale() time.Time {
 	return time.Now().Add(-c.hub.o.CatchUp)
 }
 
-// taskEnded reports whether the conversation is a task that has ended, in which nothing more is
-// done.
-func (c *conversation) taskEnded(ctx context.Context) bool {
-	if !c.isTask() {
-		return false
-	}
+// openTask returns the task that the conversation is, unless it has ended; then nothing more is done
+// in it. It ends a task whose time is over or whose agent is gone, and has the child look again in
+// time.
+func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
+	c.lookAgain = time.Now().Add(taskCheckInterval) // after an error, too
 	t, err := c.records.Tasks().Self(ctx)
 	if err == nil && t.State == store.TaskOpen {
-		if _, known := c.hub.agent(t.Agent); known {
-			return false
+		agent, known := c.hub.agent(t.Agent)
+		c.taskEnds = t.Created.Add(agent.taskTime())
+		switch {
+		case !known:
+			err = c.hub.endTask(ctx, c.records, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
+		case !time.Now().Before(c.taskEnds):
+			err = c.hub.endTask(ctx, c.records, store.TaskExpired, "its time is over, and it had no result")
+		default:
+			if c.taskEnds.Before(c.lookAgain) {
+				c.lookAgain = c.taskEnds
+			}
+			return t, true
 		}
-		err = c.hub.endTask(ctx, c.records, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 	}
-	if err != nil && ctx.Err() == nil {
+	if err == nil {
+		c.lookAgain = time.Time{}
+	} else if ctx.Err() == nil {
 		c.log.Warn("end_task_failed", "error", err)
 	}
-	return true
+	return t, false
 }
 
 // partDone reports whether a part of a task has made enough calls, or filled enough of the window,
@@ -112,12 +122,12 @@ func (c *conversation) finishPart(ctx context.Context, r *reply) error {
 // continueTask starts the next part of an open task if nothing waits; more reports whether it did.
 // A task with no calls left expires.
 func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {
-	if !c.isTask() || !c.sender.idle() || c.paused(ctx) {
+	if !c.isTask() {
 		return false, nil
 	}
-	t, err := c.records.Tasks().Self(ctx)
-	if err != nil || t.State != store.TaskOpen || t.Messages == 0 {
-		return false, err
+	t, open := c.openTask(ctx)
+	if !open || t.Messages == 0 || !c.sender.idle() || c.paused(ctx) {
+		return false, nil
 	}
 	if below, err := c.records.Tasks().Open(ctx); err != nil || len(below) > 0 { // their results will continue it
 		return false, err
@@ -176,66 +186,6 @@ func (h *Hub) interruptBelow(name string) {
 			}
 		}
 	}
-}
-
-// watchTasks continues the open tasks that an earlier process left.
-func (h *Hub) watchTasks(ctx context.Context, match func(conversation string) bool) error {
-	open, err := h.o.Store.OpenTasks(ctx)
-	if err != nil {
-		return err
-	}
-	for _, t := range open {
-		if h.serves(t.Conversation, match) {
-			h.watchTask(t)
-		}
-	}
-	return nil
-}
-
-// watchTask watches an open task until it ends: it wakes it, so that it continues after a pause or
-// a restart, and ends it when its time is up.
-func (h *Hub) watchTask(t store.Task) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return
-	}
-	agent, _ := h.agent(t.Agent)
-	ends := t.Created.Add(agent.taskTime())
-	h.openTasks.Add(1)
-	h.owners.Go(func() {
-		defer h.openTasks.Add(-1)
-		for wait := time.Duration(0); h.checkTaskAfter(t, ends, wait); {
-			if wait = taskCheckInterval; time.Now().Before(ends) { // otherwise the disk refused its end
-				wait = min(wait, time.Until(ends))
-			}
-		}
-	})
-}
-
-// checkTaskAfter waits, then checks a task; more reports whether it is still open.
-func (h *Hub) checkTaskAfter(t store.Task, ends time.Time, wait time.Duration) (more bool) {
-	select {
-	case <-time.After(max(wait, 0)):
-	case <-h.ctx.Done():
-		return false
-	}
-	c, err := h.use(h.ctx, t.Conversation)
-	if err != nil {
-		return h.ctx.Err() == nil
-	}
-	defer h.release(c)
-	if t, err = c.records.Tasks().Self(h.ctx); err == nil && t.State != store.TaskOpen {
-		return false
-	}
-	if err == nil && !time.Now().Before(ends) {
-		err = h.endTask(h.ctx, c.records, store.TaskExpired, "its time is over, and it had no result")
-	}
-	if err != nil && h.ctx.Err() == nil {
-		h.o.Log.Warn("end_task_failed", "conversation", t.Conversation, "error", err)
-	}
-	c.wake()
-	return true
 }
 
 // reportTask reports a task to observers.

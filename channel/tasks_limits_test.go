@@ -189,7 +189,9 @@ func TestEndlessTask(t *testing.T) {
 		r.say("go", true)
 		r.waitForSent("started")
 		time.Sleep(400 * time.Millisecond)
-		check.Equal(t, "attempts to end it", j.count("end_task_failed"), 1)
+		if n := j.count("end_task_failed"); n < 1 || n > 2 {
+			t.Errorf("got %d attempts to end it", n)
+		}
 	})
 	t.Run("a task whose model fails reports it", func(t *testing.T) {
 		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))

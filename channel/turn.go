@@ -62,8 +62,14 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 	defer cancel(nil)
 	c.turn.Store(&runningTurn{seq: turn.Seq, to: turn.To, stop: cancel, step: step})
 	defer c.turn.Store(nil)
-	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is not a disk failure
+	if c.paused(c.hub.ctx) { // as below: /stop ends the turn, and is not a disk failure
 		return c.pass(c.hub.ctx, turn)
+	}
+	if c.isTask() {
+		if _, open := c.openTask(ctx); !open {
+			return c.pass(c.hub.ctx, turn)
+		}
+		defer time.AfterFunc(time.Until(c.taskEnds), func() { cancel(errStopped) }).Stop()
 	}
 	other, err := c.calledAgent(c.hub.ctx, turn)
 	if err == nil && other == nil {
