@@ -68,10 +68,9 @@ type service struct {
 
 // arrival is what the loop knows about incoming messages.
 type arrival struct {
-	acks    map[string]*ack            // messages whose place the connector does not know yet, by id
-	awaited string                     // the newest message that waits for an answer; "": none
-	newest  string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
-	own     map[string]compactor.Patch // settings of messages that wait for an answer, by id
+	incoming map[string]*incoming // messages without a place that are observed or bring settings, by id
+	awaited  string               // the newest message that waits for an answer; "": none
+	newest   string               // the newest message with a place that the platform knows; "": none since the conversation was opened
 }
 
 // runningTurn is a turn while the model answers it.
@@ -87,7 +86,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{acks: make(map[string]*ack), own: make(map[string]compactor.Patch)},
+		arrivals: arrival{incoming: make(map[string]*incoming)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c

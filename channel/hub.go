@@ -164,7 +164,6 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	for i := range messages {
 		h.classify(c, &messages[i])
 	}
-	c.noteSettings(messages)
 	c.inbox.post(func() { c.coming(messages) })
 	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
 	if err != nil {
