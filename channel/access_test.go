@@ -17,9 +17,8 @@ import (
 // withRules restarts the hub with other rules.
 func (r *rig) withRules(rules channel.Rules) *rig {
 	r.t.Helper()
-	r.stop()
 	r.opts.Rules = rules
-	r.start()
+	r.reopen()
 	return r
 }
 
@@ -58,18 +57,15 @@ func TestRespond(t *testing.T) {
 	})
 	t.Run("all: the bot answers messages not addressed to it", func(t *testing.T) {
 		r := newRig(t, echo).withRules(respondRules(channel.RespondAll))
-		r.say("it rains", false)
-		r.waitForReplies()
+		r.overhear("it rains")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		last := r.model.Requests()[0].Messages
 		check.Contains(t, "turn context", last[len(last)-1].Text, "NO_REPLY")
 	})
 	t.Run("all: NO_REPLY is not shown, sent or stored", func(t *testing.T) {
 		r := newRig(t, alwaysSay("NO_REPLY")).withRules(respondRules(channel.RespondAll))
-		r.say("it rains", false)
-		r.waitForReplies()
-		r.say("it still rains", false)
-		r.waitForReplies()
+		r.overhear("it rains")
+		r.overhear("it still rains")
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 		check.EqualAll(t, "shown", r.connector.shown, nil)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})

@@ -159,9 +159,8 @@ func (unattendedConnector) Attended(string) bool { return false }
 
 func TestUnattendedConnectorRefusesApproval(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
-	r.stop()
 	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
-	r.start()
+	r.reopen()
 	r.ask("please add")
 	check.Len(t, "calls", b.Called(), 0)
 	check.Contains(t, "last piece sent", r.lastText(), "there is no one to ask here")
@@ -169,10 +168,9 @@ func TestUnattendedConnectorRefusesApproval(t *testing.T) {
 
 func TestApprovalRights(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
-	r.stop()
 	r.opts.Rules.Restricted = []string{} // only managers decide about tools anyway
 	r.opts.Rules.Access = map[string]channel.Access{"test": {Owners: []string{"boss"}}}
-	r.start()
+	r.reopen()
 	const direct = "test:@me/7"
 	run := func(name string, who channel.Person, line string) string {
 		answer, _, err := r.hub.Run(t.Context(), name, who, line)

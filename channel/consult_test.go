@@ -89,8 +89,7 @@ func TestConsultableAgents(t *testing.T) {
 	for _, text := range []string{"@nobody what do you think?", "@cairn what do you think?", "ask @critic", "@", "@ critic", "critic what do you think?", "@criticism is fine"} {
 		r.ask(text)
 	}
-	r.say("@critic but nobody asked the bot", false)
-	r.waitForReplies()
+	r.overhear("@critic but nobody asked the bot")
 	check.Equal(t, "requests to the critic", len(critic.Requests()), 0)
 	check.Equal(t, "requests to the conversation's agent", len(r.model.Requests()), 7)
 	for i, text := range r.connector.texts() {
@@ -208,9 +207,8 @@ func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {
 		return llmtest.Say("No."), nil
 	}}
 	critic := channel.Agent{ID: "critic", Model: learningModel{model, notebook.Page("tiny@here")}, MaxOutput: 300, Policy: compactor.DefaultPolicy}
-	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) { return critic, id == "critic" }
-	r.start()
+	r.reopen()
 	for range 3 {
 		r.ask("@critic what do you think?")
 	}

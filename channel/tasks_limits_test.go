@@ -154,8 +154,7 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 	}))
 	check.Must(below.Tasks().End(t.Context(), store.TaskDone, "one", "[Result of task 1] 42"))(t)
 	check.NoError(t, s.Close())
-	r.start()
-	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	r.restart()
 	r.waitForSent("the bottom")
 	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
 }
@@ -185,7 +184,7 @@ func TestEndlessTask(t *testing.T) {
 		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 		j := r.captureLog()
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}})
-		storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE UPDATE ON tasks BEGIN SELECT RAISE (ABORT, 'no'); END")
+		r.execute("CREATE TRIGGER refuse BEFORE UPDATE ON tasks BEGIN SELECT RAISE (ABORT, 'no'); END")
 		r.say("go", true)
 		r.waitForSent("started")
 		time.Sleep(400 * time.Millisecond)

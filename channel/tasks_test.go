@@ -66,6 +66,16 @@ func (r *rig) waitForTask(n int) store.Task {
 	return store.Task{}
 }
 
+// wantNoUser fails if a message that the conversation was sent contains a text.
+func (r *rig) wantNoUser(text string) {
+	r.t.Helper()
+	for _, line := range r.transcript() {
+		if strings.HasPrefix(line, "user:") && strings.Contains(line, text) {
+			r.t.Errorf("got %s in the conversation, want it deleted", line)
+		}
+	}
+}
+
 func (r *rig) waitForSent(text string) {
 	r.t.Helper()
 	r.connector.until(r.t, "the reply "+text, func() bool {
