@@ -81,7 +81,7 @@ func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Tas
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := c.hub.endTask(ctx, records, store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
+	if err := c.hub.endTask(ctx, records, all[i], store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Text: fmt.Sprintf("Task %d of %s was stopped.", n, all[i].Agent)}, nil

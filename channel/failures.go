@@ -114,20 +114,22 @@ func causeOf(err error) string {
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
 // that keeps retrying calls it after each failure.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
-	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.incidents.tell(conversation, err, false) {
-		return
+	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
+		h.tellOnce(ctx, conversation, err, false, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
 	}
-	text := databaseWords(err, keepTrying, "I cannot store your message right now. I will keep trying, and answer once I have it.")
-	h.say(ctx, conversation, "unwell", text, m.ID)
+}
+
+// tellOnce notifies people, once per incident, of a failure of the database, see incidents.tell.
+func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, atOnce bool, otherwise string, to ...string) {
+	if h.incidents.tell(conversation, err, atOnce) {
+		h.say(ctx, conversation, "unwell", databaseWords(err, "I will keep trying until then.", otherwise), to...)
+	}
 }
 
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
 	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
 }
-
-// keepTrying ends a sentence of databaseWords about what the bot repeats on its own.
-const keepTrying = "I will keep trying until then."
 
 // databaseWords returns what people read about a failure that the bot's operator must mend, and what
 // follows then; otherwise for any other one.
@@ -151,11 +153,9 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 		level = slog.LevelWarn
 	}
 	c.log.Log(ctx, level, "conversation_stalled", "error", err)
-	if awaited == "" || !c.hub.incidents.tell(c.name, err, false) {
-		return
+	if awaited != "" {
+		c.hub.tellOnce(ctx, c.name, err, false, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
 	}
-	text := databaseWords(err, keepTrying, "I cannot read or write my database right now. I will keep trying, and answer when I can.")
-	c.hub.say(ctx, c.name, "unwell", text, awaited)
 }
 
 // say sends a notice without the outbox, which may not be writable.

@@ -171,12 +171,17 @@ func (o Operator) Pause(ctx context.Context, name, by string) error {
 	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
 		return err
 	}
+	o.inScope(name, func(c *conversation) { c.interrupt() })
+	return nil
+}
+
+// inScope runs do with the open conversations that a pause concerns: with name its tasks, too.
+func (o Operator) inScope(name string, do func(*conversation)) {
 	for c := range o.hub.all() {
-		if name == everywhere || c.account() == name { // its tasks, too
-			c.interrupt()
+		if name == everywhere || c.account() == name {
+			do(c)
 		}
 	}
-	return nil
 }
 
 // Resume ends a pause. The tasks it held up continue immediately.
@@ -184,11 +189,7 @@ func (o Operator) Resume(ctx context.Context, name string) error {
 	if err := o.hub.o.Store.Pauses().Resume(ctx, name); err != nil {
 		return err
 	}
-	for c := range o.hub.all() {
-		if root, depth := store.RootOf(c.name); depth > 0 && (name == everywhere || name == root) {
-			c.wake()
-		}
-	}
+	o.inScope(name, (*conversation).wake)
 	return nil
 }
 

@@ -115,7 +115,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		c.unwritten(r.turn.To, err)
+		c.hub.tellOnce(c.hub.ctx, c.name, err, true, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
 		return err
 	}
 	if o.Reply != "" {
@@ -177,16 +177,6 @@ func (c *conversation) write(ctx context.Context, o store.Outcome) (contextStore
 		c.usage.add(o.Usage...)
 	}
 	return contextStored, err
-}
-
-// unwritten tells people, once per incident, that an answer is held back because it cannot be
-// written.
-func (c *conversation) unwritten(to []string, err error) {
-	if !c.hub.incidents.tell(c.name, err, true) {
-		return
-	}
-	text := databaseWords(err, keepTrying, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
-	c.hub.say(c.hub.ctx, c.name, "unwritten", text, to...)
 }
 
 var (

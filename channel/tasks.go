@@ -67,9 +67,9 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 		c.taskEnds = t.Created.Add(agent.taskTime())
 		switch {
 		case !known:
-			err = c.hub.endTask(ctx, c.records, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
+			err = c.hub.endTask(ctx, c.records, t, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 		case !time.Now().Before(c.taskEnds):
-			err = c.hub.endTask(ctx, c.records, store.TaskExpired, "its time is over, and it had no result")
+			err = c.hub.endTask(ctx, c.records, t, store.TaskExpired, "its time is over, and it had no result")
 		default:
 			if c.taskEnds.Before(c.lookAgain) {
 				c.lookAgain = c.taskEnds
@@ -138,7 +138,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	}
 	agent, _ := c.hub.agent(t.Agent)
 	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
-		return false, c.hub.endTask(ctx, c.records, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
+		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
 	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
 }
@@ -147,23 +147,15 @@ func (a Agent) taskCalls() int          { return cmp.Or(a.TaskCalls, DefaultTask
 func (a Agent) taskTime() time.Duration { return cmp.Or(a.TaskTime, DefaultTaskTime) }
 
 // endTask ends a task without a result, and reports why to the conversation that started it.
-func (h *Hub) endTask(ctx context.Context, records *store.Conversation, state store.TaskState, why string) error {
-	t, err := records.Tasks().Self(ctx)
-	if err != nil {
-		return err
-	}
+func (h *Hub) endTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, why string) error {
 	verb := map[store.TaskState]string{store.TaskFailed: "failed", store.TaskStopped: "was stopped", store.TaskExpired: "expired"}[state]
-	return h.closeTask(ctx, records, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
+	return h.closeTask(ctx, records, t, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
 }
 
 // closeTask ends a task with a report, which starts a turn in the conversation that started the
 // task.
-func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, state store.TaskState, report string) error {
+func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, report string) error {
 	ctx = context.WithoutCancel(ctx) // ctx may belong to a turn that ends with the task
-	t, err := records.Tasks().Self(ctx)
-	if err != nil {
-		return err
-	}
 	ended, err := records.Tasks().End(ctx, state, fmt.Sprintf("%s (task %d)", t.Agent, t.Number), report)
 	if err != nil || !ended {
 		return err
