@@ -204,22 +204,6 @@ func TestEveryWriterIsSentOrCanceled(t *testing.T) {
 	}
 }
 
-func TestConversationsAreConcurrent(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "slow") {
-			<-release
-		}
-		return echo(ctx, n, req)
-	})
-	check.Must(r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)))(t)
-	r.ask("quick")
-	check.Equal(t, "replies before the slow one", len(r.connector.sent), 1)
-	close(release)
-	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Equal(t, "replies to both", len(r.connector.sent), 2)
-}
-
 func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 	r := newRig(t, echo)
 	r.opts.Idle = time.Millisecond

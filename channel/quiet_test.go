@@ -87,14 +87,6 @@ func TestRedeliveredBotMessageCountsOnce(t *testing.T) {
 	check.Equal(t, "replies to two messages", len(r.connector.texts()), 2)
 }
 
-func TestNoReplyIsNeverShown(t *testing.T) {
-	r := newRig(t, nil).withRules(respondRules(channel.RespondAll))
-	r.agent.Model = letterByLetter{r.model}
-	r.reopen()
-	r.overhear("talk")
-	check.Len(t, "shown", r.connector.shown, 0)
-}
-
 // letterByLetter answers NO_REPLY letter by letter.
 type letterByLetter struct{ *llmtest.Model }
 

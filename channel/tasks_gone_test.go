@@ -14,10 +14,10 @@ import (
 	"cairn/store"
 )
 
-// purgedAfterTask returns a rig in which a task has ended, and whose conversation was purged.
-func purgedAfterTask(t *testing.T) *rig {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+// A purged conversation takes its tasks with it. No platform ID and no name is used twice: a new task gets
+// neither the conversation nor the result of a purged one.
+func TestPurgeReachesTasks(t *testing.T) {
+	r := newTaskRig(t, nil, alwaysSay("Rosebud is a sledge"))
 	r.run("/ask @one what is Rosebud?")
 	r.waitForSent("Rosebud is a sledge")
 	r.waitForTask(1)
@@ -25,12 +25,11 @@ func purgedAfterTask(t *testing.T) *rig {
 	r.reopen()
 	conv := check.Must(r.store.Find(t.Context(), place))(t)
 	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
-	return r
-}
-
-// No platform ID and no name is used twice: a new task gets neither the conversation nor the result of a purged one.
-func TestTasksAfterPurge(t *testing.T) {
-	r := purgedAfterTask(t)
+	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
+	check.Len(t, "summaries", held, 2)
+	check.Equal(t, "messages left under the summaries", held[0].Messages+held[1].Messages, 0)
+	check.Equal(t, "text of the task", r.task(1).Text, "")
+	check.Equal(t, "author of the task", r.task(1).Author, "")
 	r.restart()
 	r.connector.note(func() { r.connector.sent = nil })
 	check.Contains(t, "answer", r.run("/ask @one and now?"), "has started")
@@ -75,8 +74,7 @@ func TestDeletionEndsOpenTasks(t *testing.T) {
 
 // A task that was told the result of another one goes with what that one came from.
 func TestDeletionReachesTasksOfResults(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after it"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after it"}, alwaysSay("Rosebud is a sledge"))
 	r.say("Rosebud is a secret", false) // m1
 	r.say("go", true)
 	r.waitForSent("Rosebud is a sledge")
@@ -102,8 +100,7 @@ const briefed = 20
 
 // What a person asked an agent for is theirs, even if they never wrote a message.
 func TestForgetMeReachesTasks(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+	r := newTaskRig(t, nil, alwaysSay("Rosebud is a sledge"))
 	r.run("/ask @one what is Rosebud?")
 	r.waitForSent("Rosebud is a sledge")
 	r.waitForTask(1)

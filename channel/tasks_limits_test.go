@@ -74,8 +74,7 @@ func TestTaskRights(t *testing.T) {
 		"a task of thousands of letters":  {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, startTask(c.arguments))
-			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+			r := newTaskRig(t, c.arguments, blockUntilCanceled)
 			r.ask("go")
 			check.Contains(t, "tool result", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
 			check.Contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
@@ -136,8 +135,7 @@ func TestTaskDepth(t *testing.T) {
 
 // The task below may end after the answer that waits for it was written and before it is sent.
 func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("the bottom")}}})
+	r := newTaskRig(t, nil, alwaysSay("the bottom"))
 	r.stop()
 	s := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir}))(t)
 	begin := func(name string) *store.Conversation {

@@ -14,7 +14,6 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -73,8 +72,7 @@ func TestTaskResumesAfterRestart(t *testing.T) {
 }
 
 func TestTaskOfRemovedAgentFails(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "count"}, blockUntilCanceled)
 	r.say("go", true)
 	r.waitForSent("started")
 	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
@@ -118,8 +116,7 @@ func TestPauseStopsTasks(t *testing.T) {
 
 // Drain waits for the answer to a result, even if no task is open any more.
 func TestDrainWaitsForReplyToLastTask(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("I counted.")}}})
+	r := newTaskRig(t, nil, alwaysSay("I counted."))
 	reached, release := make(chan struct{}), make(chan struct{})
 	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		close(reached)
@@ -145,8 +142,7 @@ func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 
 // The settings of a task may repeat what people said, such as its focus.
 func TestDeletionReachesTasks(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud", "compaction": map[string]any{"focus": "Rosebud"}}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after Rosebud", "compaction": map[string]any{"focus": "Rosebud"}}, alwaysSay("Rosebud is a sledge"))
 	r.say("Rosebud is a secret", false) // m1
 	r.say("go", true)                   // m2
 	r.waitForSent("Rosebud is a sledge")
@@ -170,8 +166,7 @@ func TestDeletionReachesTasks(t *testing.T) {
 }
 
 func TestSummariesNameOpenTasks(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after Rosebud"}, blockUntilCanceled)
 	r.say("go", true)
 	r.waitForSent("started")
 	for n := range 15 {
@@ -220,13 +215,4 @@ func TestTasksAndConversationsAreIsolated(t *testing.T) {
 	}
 	check.Lacks(t, "memories of the conversation", r.run("/memories"), "Quirin")
 	check.Lacks(t, "prompt of the conversation", r.run("/recall janitor Quirin"), "towers")
-}
-
-func TestPurgeReachesTasks(t *testing.T) {
-	r := purgedAfterTask(t)
-	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
-	check.Len(t, "summaries", held, 2)
-	check.Equal(t, "messages left under the summaries", held[0].Messages+held[1].Messages, 0)
-	check.Equal(t, "text of the task", r.task(1).Text, "")
-	check.Equal(t, "author of the task", r.task(1).Author, "")
 }
