@@ -140,8 +140,7 @@ func TestStop(t *testing.T) {
 	}
 	r.model.Func, r.model.Delay = echo, 0
 	r.ask("and now?")
-	texts := r.connector.texts()
-	check.HasPrefix(t, "reply after /stop", texts[len(texts)-1], "answer")
+	check.HasPrefix(t, "reply after /stop", r.lastText(), "answer")
 }
 
 func TestSlowConnectorDoesNotDelayTurns(t *testing.T) {

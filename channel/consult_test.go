@@ -150,8 +150,7 @@ func TestConsultFails(t *testing.T) {
 	} {
 		fail = test.err
 		r.ask("@critic what do you think?")
-		texts := r.connector.texts()
-		check.Contains(t, fmt.Sprintf("%v: people are told", test.err), texts[len(texts)-1], test.want)
+		check.Contains(t, fmt.Sprintf("%v: people are told", test.err), r.lastText(), test.want)
 	}
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "assistant") {
@@ -159,8 +158,7 @@ func TestConsultFails(t *testing.T) {
 		}
 	}
 	r.ask("and you?")
-	texts := r.connector.texts()
-	check.Equal(t, "notice afterwards", texts[len(texts)-1], "answer 1")
+	check.Equal(t, "notice afterwards", r.lastText(), "answer 1")
 }
 
 func TestStopEndsConsultation(t *testing.T) {
