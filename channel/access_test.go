@@ -37,6 +37,13 @@ func (r *rig) deliverTo(where, text string, edit func(*channel.Inbound)) error {
 	return err
 }
 
+// tell sends a message to a place, as deliverTo does, and waits for what follows.
+func (r *rig) tell(where, text string, edit func(*channel.Inbound)) {
+	r.t.Helper()
+	check.NoError(r.t, r.deliverTo(where, text, edit))
+	r.waitIdle(where)
+}
+
 func addressed(m *channel.Inbound) { m.Addressed = true }
 
 func (r *rig) waitIdle(where string) {
@@ -99,8 +106,7 @@ func TestThreads(t *testing.T) {
 	r := newRig(t, echo)
 	say := func(text string, edit func(*channel.Inbound)) {
 		t.Helper()
-		check.NoError(t, r.deliverTo(thread, text, edit))
-		r.waitIdle(thread)
+		r.tell(thread, text, edit)
 	}
 	say("before", inThread)
 	check.EqualAll(t, "sent before a mention", r.connector.texts(), nil)
@@ -110,9 +116,7 @@ func TestThreads(t *testing.T) {
 	r.restart()
 	say("after a restart", inThread)
 	check.EqualAll(t, "sent after a restart", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
-	if _, _, err := r.hub.Run(t.Context(), thread, channel.Person{ID: "u1"}, "/stop"); err != nil {
-		t.Fatal(err)
-	}
+	r.runAs(channel.Person{ID: "u1"}, thread, "/stop")
 	say("after /stop", inThread)
 	check.EqualAll(t, "sent after /stop", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
 	say("bot?", addressedInThread)
@@ -190,21 +194,18 @@ func TestOtherPrograms(t *testing.T) {
 	t.Run("at most three answers in a row go to a bot", func(t *testing.T) {
 		r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
 		for range 10 {
-			check.NoError(t, r.deliverTo(place, "ping", bot("b1")))
-			r.waitForReplies()
+			r.tell(place, "ping", bot("b1"))
 		}
 		check.Equal(t, "answers to a program in a row", len(r.connector.texts()), 3)
 		r.say("hello", false) // a person
-		check.NoError(t, r.deliverTo(place, "ping", bot("b1")))
-		r.waitForReplies()
+		r.tell(place, "ping", bot("b1"))
 		check.Equal(t, "answers after a person spoke", len(r.connector.texts()), 4)
 	})
 	t.Run("unaddressed messages of bots are not answered", func(t *testing.T) {
 		rules := respondRules(channel.RespondAll)
 		rules.Access = map[string]channel.Access{"test": {Bots: []string{"b1"}}}
 		r := newRig(t, echo).withRules(rules)
-		check.NoError(t, r.deliverTo(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }))
-		r.waitForReplies()
+		r.tell(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true })
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 	})
 }

@@ -61,8 +61,7 @@ func TestCompletion(t *testing.T) {
 		r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			return channel.Inbound{}, errors.New("no such user")
 		}})
-		check.NoError(t, r.deliverTo(place, "ask @U1", incomplete))
-		r.waitForReplies()
+		r.tell(place, "ask @U1", incomplete)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
 	})
 	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
@@ -75,8 +74,7 @@ func TestCompletion(t *testing.T) {
 			incomplete(m)
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
 		}
-		check.NoError(t, r.deliverTo(place, "what is this?", withPicture))
-		r.waitForReplies()
+		r.tell(place, "what is this?", withPicture)
 		r.restart()
 		r.ask("and now?")
 		for i, req := range r.model.Requests() {

@@ -211,8 +211,7 @@ func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
 	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, many)
 	r.execute("ALTER TABLE elsewhere RENAME TO compactions")
 	for i := range many {
-		check.NoError(t, r.deliverTo(where(i), "and now?", addressed))
-		r.waitIdle(where(i))
+		r.tell(where(i), "and now?", addressed)
 	}
 	if n := len(r.connector.texts()); n < many {
 		t.Errorf("got %d answers", n)
@@ -244,8 +243,7 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 			r.connector.panics.Store(1)
 			r.say(text, true)
 			synctest.Wait()
-			check.NoError(t, r.deliverTo("test:server/other", text, addressed)) // no one else waits
-			r.waitIdle("test:server/other")
+			r.tell("test:server/other", text, addressed) // no one else waits
 			time.Sleep(time.Minute)
 			r.waitForReplies()
 		}

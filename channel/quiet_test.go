@@ -67,8 +67,7 @@ func TestSuggestionsOfARestrictedCommand(t *testing.T) {
 func TestDirectMessageGrantsNoOwnerRights(t *testing.T) {
 	r := newRig(t, echo)
 	// A connector reports everyone as a manager of their own direct messages.
-	answer, _, err := r.hub.Run(t.Context(), "test:@me/7", channel.Person{ID: "stranger", Manager: true}, "/pause everywhere")
-	check.NoError(t, err)
+	answer := r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
 	r.ask("hello")
 	if len(r.connector.texts()) == 0 {
 		t.Errorf("a person without rights paused the bot everywhere: %s", answer)
