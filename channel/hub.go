@@ -174,8 +174,9 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	return receipts, nil
 }
 
-// Recover takes up what an earlier process left in the conversations that match: messages in the
-// inbox, unanswered turns, unsent replies, open tasks.
+// Recover takes up what an earlier process left in the people's conversations that match and whose
+// connector is open, and in their tasks: messages in the inbox, unanswered turns, unsent replies, open
+// tasks.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
@@ -192,7 +193,8 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		names = append(names, t.Conversation)
 	}
 	for _, name := range names {
-		if !h.serves(name, match) {
+		root, _ := store.RootOf(name)
+		if _, known := h.connectors[connectorOf(root)]; !known || !match(root) {
 			continue
 		}
 		if err := h.wake(ctx, name); err != nil {
@@ -200,14 +202,6 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		}
 	}
 	return h.resumeErasures(ctx, match)
-}
-
-// serves reports whether the connector of a conversation (for a task: of the one above it) is open,
-// and whether match accepts the people's conversation.
-func (h *Hub) serves(name string, match func(conversation string) bool) bool {
-	root, _ := store.RootOf(name)
-	_, known := h.connectors[connectorOf(root)]
-	return known && match(root)
 }
 
 // Idle returns once everything delivered to the conversation so far has been taken up and answered,

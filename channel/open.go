@@ -95,14 +95,11 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	return o
 }
 
-// outdated reports whether the settings changed since the conversation was opened.
-func (c *conversation) outdated() bool { return c.rules != c.hub.rules.Load() }
-
-// renew switches to the agent that the settings now name. It is called between turns, when
-// everything is on disk. While a summary is being written, the switch is postponed: the summary ends
+// renew switches to the agent that the settings now name, if they have changed. It is called between
+// turns, when everything is on disk. While a summary is being written, the switch is postponed: the summary ends
 // with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
-	if !ask(c, func(*compactor.Compactor) bool { return c.outdated() }) {
+	if ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() }) {
 		return nil
 	}
 	opened, err := c.load(ctx)

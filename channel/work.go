@@ -70,16 +70,14 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 // step takes up what waits, and answers it if anyone asked. If nothing waits, it starts a requested
 // session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	outdated := false
 	var made *compactor.Event
 	newest := ""
 	c.do(func(*compactor.Compactor) {
-		outdated = c.outdated()
 		if err = c.refresh(ctx); err == nil {
 			made, newest, c.unannounced = c.unannounced, c.arrivals.newest, nil
 		}
 	})
-	if err == nil && outdated {
+	if err == nil {
 		err = c.renew(ctx)
 	}
 	if err != nil {
