@@ -84,9 +84,10 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 	}
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
-	c.approval.Store(asked)
+	turn := c.turn.Load()
+	turn.approval.Store(asked)
 	defer func() {
-		c.approval.Store(nil)
+		turn.approval.Store(nil)
 		c.hub.asked(c.name)
 	}()
 	c.hub.asked(c.name)
@@ -165,25 +166,33 @@ func Buttons(p Piece) []Button {
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls
 // one after the other, so there is at most one.
 func (o Operator) Approvals(name string) (waiting []Approval) {
-	if c, _ := o.hub.find(name, nil); c != nil {
-		defer o.hub.release(c)
-		if asked := c.approval.Load(); asked != nil {
+	if turn := o.turnIn(name); turn != nil {
+		if asked := turn.approval.Load(); asked != nil {
 			waiting = append(waiting, *asked)
 		}
 	}
 	return waiting
 }
 
+// turnIn returns the running turn of a conversation; nil if there is none.
+func (o Operator) turnIn(name string) *runningTurn {
+	c, _ := o.hub.find(name, nil)
+	if c == nil {
+		return nil
+	}
+	defer o.hub.release(c)
+	return c.turn.Load()
+}
+
 // Approve allows or denies a waiting call; an empty code means the one that waits. words describe the
 // outcome for people; ok is false if the call is not waiting.
 func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
-	c, _ := o.hub.find(name, nil)
-	if c == nil {
+	turn := o.turnIn(name)
+	if turn == nil {
 		return "", false
 	}
-	defer o.hub.release(c)
-	asked := c.approval.Load()
-	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !c.approval.CompareAndSwap(asked, nil) {
+	asked := turn.approval.Load()
+	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !turn.approval.CompareAndSwap(asked, nil) {
 		return "", false
 	}
 	asked.decided <- allow

@@ -29,7 +29,6 @@ type conversation struct {
 	usage     pendingUsage // of models
 	bots      botTurns
 	turn      atomic.Pointer[runningTurn] // nil: no turn is running
-	approval  atomic.Pointer[Approval]    // the tool call that waits for permission; nil: none
 	published                             // written by the loop
 
 	// Only the loop uses these fields.
@@ -40,10 +39,15 @@ type conversation struct {
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
-	backfill  backfill
-	failures  failures
-	lookAgain time.Time // when it looks for work although nothing arrived; zero: never
-	taskEnds  time.Time // when the time of the task that this conversation is will be over
+	backfill backfill
+	failures failures
+	clock
+}
+
+// clock is when the child acts although nothing arrived.
+type clock struct {
+	lookAgain time.Time // for work; zero: never
+	taskEnds  time.Time // the time of the task that this conversation is will be over
 }
 
 // published is the loop's state that any goroutine may read.
@@ -80,6 +84,8 @@ type runningTurn struct {
 	stop        context.CancelCauseFunc
 	step        *observe.Step // nil: no one observes the turn
 	sawDeletion bool          // something was deleted since the turn began; only the loop uses it
+
+	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
