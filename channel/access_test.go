@@ -17,9 +17,8 @@ import (
 // withRules restarts the hub with other rules.
 func (r *rig) withRules(rules channel.Rules) *rig {
 	r.t.Helper()
-	r.stop()
 	r.opts.Rules = rules
-	r.start()
+	r.reopen()
 	return r
 }
 
@@ -36,6 +35,13 @@ func (r *rig) deliverTo(where, text string, edit func(*channel.Inbound)) error {
 	}
 	_, err := r.hub.Deliver(r.t.Context(), where, m)
 	return err
+}
+
+// tell sends a message to a place, as deliverTo does, and waits for what follows.
+func (r *rig) tell(where, text string, edit func(*channel.Inbound)) {
+	r.t.Helper()
+	check.NoError(r.t, r.deliverTo(where, text, edit))
+	r.waitIdle(where)
 }
 
 func addressed(m *channel.Inbound) { m.Addressed = true }
@@ -58,23 +64,22 @@ func TestRespond(t *testing.T) {
 	})
 	t.Run("all: the bot answers messages not addressed to it", func(t *testing.T) {
 		r := newRig(t, echo).withRules(respondRules(channel.RespondAll))
-		r.say("it rains", false)
-		r.waitForReplies()
+		r.overhear("it rains")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		last := r.model.Requests()[0].Messages
 		check.Contains(t, "turn context", last[len(last)-1].Text, "NO_REPLY")
 	})
 	t.Run("all: NO_REPLY is not shown, sent or stored", func(t *testing.T) {
-		r := newRig(t, alwaysSay("NO_REPLY")).withRules(respondRules(channel.RespondAll))
-		r.say("it rains", false)
-		r.waitForReplies()
-		r.say("it still rains", false)
-		r.waitForReplies()
+		r := newRig(t, nil)
+		r.agent.Model = letterByLetter{r.model}
+		r.withRules(respondRules(channel.RespondAll))
+		r.overhear("it rains")
+		r.overhear("it still rains")
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 		check.EqualAll(t, "shown", r.connector.shown, nil)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
-		check.Equal(t, "opened and canceled writers", r.connector.opened, r.connector.canceled)
-		check.Equal(t, "model calls", len(r.model.Requests()), 2)
+		check.Equal(t, "opened writers", r.connector.opened, 2)
+		check.Equal(t, "canceled writers", r.connector.canceled, 2)
 	})
 	t.Run("NO_REPLY to an addressed message is reported as a failure", func(t *testing.T) {
 		r := newRig(t, alwaysSay("NO_REPLY")).withRules(respondRules(channel.RespondAll))
@@ -101,8 +106,7 @@ func TestThreads(t *testing.T) {
 	r := newRig(t, echo)
 	say := func(text string, edit func(*channel.Inbound)) {
 		t.Helper()
-		check.NoError(t, r.deliverTo(thread, text, edit))
-		r.waitIdle(thread)
+		r.tell(thread, text, edit)
 	}
 	say("before", inThread)
 	check.EqualAll(t, "sent before a mention", r.connector.texts(), nil)
@@ -112,9 +116,7 @@ func TestThreads(t *testing.T) {
 	r.restart()
 	say("after a restart", inThread)
 	check.EqualAll(t, "sent after a restart", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
-	if _, _, err := r.hub.Run(t.Context(), thread, channel.Person{ID: "u1"}, "/stop"); err != nil {
-		t.Fatal(err)
-	}
+	r.runAs(channel.Person{ID: "u1"}, thread, "/stop")
 	say("after /stop", inThread)
 	check.EqualAll(t, "sent after /stop", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
 	say("bot?", addressedInThread)
@@ -192,21 +194,18 @@ func TestOtherPrograms(t *testing.T) {
 	t.Run("at most three answers in a row go to a bot", func(t *testing.T) {
 		r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
 		for range 10 {
-			check.NoError(t, r.deliverTo(place, "ping", bot("b1")))
-			r.waitForReplies()
+			r.tell(place, "ping", bot("b1"))
 		}
 		check.Equal(t, "answers to a program in a row", len(r.connector.texts()), 3)
 		r.say("hello", false) // a person
-		check.NoError(t, r.deliverTo(place, "ping", bot("b1")))
-		r.waitForReplies()
+		r.tell(place, "ping", bot("b1"))
 		check.Equal(t, "answers after a person spoke", len(r.connector.texts()), 4)
 	})
 	t.Run("unaddressed messages of bots are not answered", func(t *testing.T) {
 		rules := respondRules(channel.RespondAll)
 		rules.Access = map[string]channel.Access{"test": {Bots: []string{"b1"}}}
 		r := newRig(t, echo).withRules(rules)
-		check.NoError(t, r.deliverTo(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true }))
-		r.waitForReplies()
+		r.tell(place, "news", func(m *channel.Inbound) { m.AuthorID, m.Bot = "b1", true })
 		check.EqualAll(t, "sent", r.connector.texts(), nil)
 	})
 }

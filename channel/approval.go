@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"cairn/chat"
@@ -54,44 +53,6 @@ type Approval struct {
 	decided chan bool // buffered, capacity 1
 }
 
-// approvals holds the waiting calls, by conversation.
-type approvals struct {
-	mu   sync.Mutex // guards open
-	open map[string][]Approval
-}
-
-func (a *approvals) add(conversation string, one Approval) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.open == nil {
-		a.open = map[string][]Approval{}
-	}
-	a.open[conversation] = append(a.open[conversation], one)
-}
-
-// all returns the waiting calls of a conversation, oldest first.
-func (a *approvals) all(conversation string) []Approval {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.open[conversation])
-}
-
-// take removes and returns a waiting call; an empty code means the oldest one.
-func (a *approvals) take(conversation, code string) (one Approval, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := a.open[conversation]
-	i := slices.IndexFunc(all, func(one Approval) bool { return code == "" || strings.EqualFold(one.Code, code) })
-	if i < 0 {
-		return one, false
-	}
-	one = all[i]
-	if a.open[conversation] = slices.Delete(slices.Clone(all), i, i+1); len(all) == 1 {
-		delete(a.open, conversation)
-	}
-	return one, true
-}
-
 // approvable returns the tool, wrapped so that it asks first if its settings say so.
 func (c *conversation) approvable(t Tool) llm.Tool {
 	if t.Approve != ApproveFirst && t.Approve != ApproveAlways {
@@ -122,10 +83,11 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
 		return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 	}
-	asked := Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
-	c.hub.approvals.add(c.name, asked)
+	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
+	turn := c.turn.Load()
+	turn.approval.Store(asked)
 	defer func() {
-		c.hub.approvals.take(c.name, asked.Code)
+		turn.approval.Store(nil)
 		c.hub.asked(c.name)
 	}()
 	c.hub.asked(c.name)
@@ -201,14 +163,36 @@ func Buttons(p Piece) []Button {
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
-// Approvals returns the tool calls that wait for permission in a conversation, oldest first.
-func (o Operator) Approvals(name string) []Approval { return o.hub.approvals.all(name) }
+// Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls
+// one after the other, so there is at most one.
+func (o Operator) Approvals(name string) (waiting []Approval) {
+	if turn := o.turnIn(name); turn != nil {
+		if asked := turn.approval.Load(); asked != nil {
+			waiting = append(waiting, *asked)
+		}
+	}
+	return waiting
+}
 
-// Approve allows or denies a waiting call. words describe the outcome for people; ok is false if
-// the call is not waiting.
+// turnIn returns the running turn of a conversation; nil if there is none.
+func (o Operator) turnIn(name string) *runningTurn {
+	c, _ := o.hub.find(name, nil)
+	if c == nil {
+		return nil
+	}
+	defer o.hub.release(c)
+	return c.turn.Load()
+}
+
+// Approve allows or denies a waiting call; an empty code means the one that waits. words describe the
+// outcome for people; ok is false if the call is not waiting.
 func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
-	asked, ok := o.hub.approvals.take(name, code)
-	if !ok {
+	turn := o.turnIn(name)
+	if turn == nil {
+		return "", false
+	}
+	asked := turn.approval.Load()
+	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !turn.approval.CompareAndSwap(asked, nil) {
 		return "", false
 	}
 	asked.decided <- allow

@@ -61,8 +61,7 @@ func TestToolRunsAfterApproval(t *testing.T) {
 		check.Len(t, buttons[c.press].Label+": called", b.Called(), c.called)
 		check.Contains(t, buttons[c.press].Label+": r.lastText()", r.lastText(), c.says)
 		r.wantAnswer(buttons[0].Line, "No such call is waiting") // an old button allows nothing
-		late, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, buttons[1-c.press].Line)
-		check.NoError(t, err)
+		late := r.runAsManager(buttons[1-c.press].Line)
 		check.Equal(t, "only who came late is told, and who decided stays readable", late.Private, true)
 	}
 }
@@ -88,8 +87,7 @@ func TestQuestionShowsArgumentsLiterally(t *testing.T) {
 	check.Contains(t, "the question", text, "with `{\"text\":\"[our docs](https://evil.example) ||hidden|| 'x'")
 	check.Equal(t, "code marks", strings.Count(text, "`"), 2)
 	check.Lacks(t, "the question", text, "\n")
-	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, channel.Buttons(pieces[1])[1].Line)
-	check.NoError(t, err)
+	answer := r.runAsManager(channel.Buttons(pieces[1])[1].Line)
 	check.Contains(t, "the answer", answer.Text, "with `{\"text\"")
 	r.waitForReplies()
 }
@@ -159,9 +157,8 @@ func (unattendedConnector) Attended(string) bool { return false }
 
 func TestUnattendedConnectorRefusesApproval(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
-	r.stop()
 	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
-	r.start()
+	r.reopen()
 	r.ask("please add")
 	check.Len(t, "calls", b.Called(), 0)
 	check.Contains(t, "last piece sent", r.lastText(), "there is no one to ask here")
@@ -169,10 +166,9 @@ func TestUnattendedConnectorRefusesApproval(t *testing.T) {
 
 func TestApprovalRights(t *testing.T) {
 	r, b := withTools(t, channel.ApproveAlways)
-	r.stop()
 	r.opts.Rules.Restricted = []string{} // only managers decide about tools anyway
 	r.opts.Rules.Access = map[string]channel.Access{"test": {Owners: []string{"boss"}}}
-	r.start()
+	r.reopen()
 	const direct = "test:@me/7"
 	run := func(name string, who channel.Person, line string) string {
 		answer, _, err := r.hub.Run(t.Context(), name, who, line)

@@ -5,6 +5,7 @@ package channel
 import (
 	"time"
 
+	"cairn/compactor"
 	"cairn/store"
 )
 
@@ -12,30 +13,36 @@ import (
 // is on disk.
 const ackDelay = time.Second
 
-// ack is a message whose place the connector does not know yet. A message may be delivered several
-// times; each delivery is reported.
-type ack struct {
+// incoming is a message on its way to the transcript. It may be delivered several times; each
+// delivery is reported to a connector that observes.
+type incoming struct {
 	deliveries int
-	timers     []*time.Timer // of the deliveries that are on disk
+	timers     []*time.Timer   // of the deliveries that are on disk
+	own        compactor.Patch // settings that came with it, for the turn that answers it
 }
 
 // coming notes messages before they are stored: the loop's child may take them up before the loop
 // handles that they arrived.
 func (c *conversation) coming(messages []Inbound) {
-	if _, ok := c.connector.(Observer); !ok {
-		return
-	}
+	_, observes := c.connector.(Observer)
 	for _, m := range messages {
-		if c.arrivals.acks[m.ID] == nil {
-			c.arrivals.acks[m.ID] = new(ack)
+		if !observes && len(m.Compaction) == 0 {
+			continue
 		}
-		c.arrivals.acks[m.ID].deliveries++
+		in := c.arrivals.incoming[m.ID]
+		if in == nil {
+			in = new(incoming)
+			c.arrivals.incoming[m.ID] = in
+		}
+		in.deliveries++
+		if m.Addressed {
+			in.own = m.Compaction
+		}
 	}
 }
 
 // notStored forgets messages that the disk refused.
 func (c *conversation) notStored(messages []Inbound) {
-	c.dropSettings(messages, nil)
 	for _, m := range messages {
 		c.endDelivery(m.ID)
 	}
@@ -43,67 +50,68 @@ func (c *conversation) notStored(messages []Inbound) {
 
 // endDelivery removes a delivery from those to report, unless all have been reported.
 func (c *conversation) endDelivery(id string) {
-	a := c.arrivals.acks[id]
-	if a == nil {
+	in := c.arrivals.incoming[id]
+	if in == nil {
 		return
 	}
-	a.deliveries--
-	if a.deliveries == 0 {
-		c.takeAck(id)
+	in.deliveries--
+	if in.deliveries == 0 {
+		c.takeIncoming(id)
 	}
 }
 
-// takeAck removes a message's ack; nil if it has none.
-func (c *conversation) takeAck(id string) *ack {
-	a := c.arrivals.acks[id]
-	if a != nil {
-		delete(c.arrivals.acks, id)
-		for _, timer := range a.timers {
+// takeIncoming removes a message from those on their way; nil if it is not one of them.
+func (c *conversation) takeIncoming(id string) *incoming {
+	in := c.arrivals.incoming[id]
+	if in != nil {
+		delete(c.arrivals.incoming, id)
+		for _, timer := range in.timers {
 			timer.Stop()
 		}
 	}
-	return a
+	return in
 }
 
 // arrived handles messages that are on disk. The connector is notified of their place or, if they
 // wait behind a long turn, first that they are on disk.
 func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 	c.runs.again = true
-	c.dropSettings(messages, receipts)
+	o, observes := c.connector.(Observer)
 	for i, m := range messages {
 		if m.Addressed {
 			c.arrivals.awaited = m.ID
 		}
-		a := c.arrivals.acks[m.ID]
-		if a == nil { // reported already, or the connector does not observe
-			continue
-		}
-		o := c.connector.(Observer)
-		if seq := receipts[i].Seq; seq > 0 {
+		in, seq := c.arrivals.incoming[m.ID], receipts[i].Seq
+		switch {
+		case in == nil: // taken up already
+		case seq > 0:
 			c.endDelivery(m.ID)
-			o.Accepted(c.name, m.ID, seq)
-			continue
+			if observes {
+				o.Accepted(c.name, m.ID, seq)
+			}
+		case observes:
+			in.timers = append(in.timers, time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) }))
 		}
-		a.timers = append(a.timers, time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, a) }) }))
 	}
 }
 
-func (c *conversation) acknowledge(o Observer, id string, a *ack) {
-	if c.arrivals.acks[id] == a {
+func (c *conversation) acknowledge(o Observer, id string, in *incoming) {
+	if c.arrivals.incoming[id] == in {
 		o.Accepted(c.name, id, 0)
 	}
 }
 
 // accepted notifies the connector of the place of a message that was taken up, once for each
-// delivery.
-func (c *conversation) accepted(id string, seq int64) {
+// delivery. It returns the settings that came with the message.
+func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
 	deliveries := 1 // at least: an earlier process may have stored it
-	if a := c.takeAck(id); a != nil {
-		deliveries = a.deliveries
+	if in := c.takeIncoming(id); in != nil {
+		deliveries, own = in.deliveries, in.own
 	}
 	if o, ok := c.connector.(Observer); ok {
 		for range deliveries {
 			o.Accepted(c.name, id, seq)
 		}
 	}
+	return own
 }

@@ -62,7 +62,7 @@ func TestEveryDeliveryIsReported(t *testing.T) {
 					f()
 				}
 				check.EqualAll(t, "reports to the connector", log.reports, c.want)
-				check.Equal(t, "messages without a seq", len(conv.arrivals.acks), c.open)
+				check.Equal(t, "messages without a seq", len(conv.arrivals.incoming), c.open)
 			})
 		})
 	}

@@ -84,21 +84,24 @@ func reconnectConnector(r *rig) {
 	}
 }
 
-func TestMissedMessagesAreReadFirst(t *testing.T) {
-	first, live := pastMessage("1", "one", 9*time.Minute, false), pastMessage("9", "nine", 0, true)
-	missed := []channel.Inbound{
-		first, pastMessage("2", "two", 8*time.Minute, true), pastMessage("3", "three", 7*time.Minute, false),
-		pastMessage("4", "four", 6*time.Minute, true), pastMessage("5", "five", 5*time.Minute, false), live,
+// missedMessages are a message that the bot heard, four that it missed, and one that it hears live.
+func missedMessages() []channel.Inbound {
+	return []channel.Inbound{
+		pastMessage("1", "one", 9*time.Minute, false), pastMessage("2", "two", 8*time.Minute, true), pastMessage("3", "three", 7*time.Minute, false),
+		pastMessage("4", "four", 6*time.Minute, true), pastMessage("5", "five", 5*time.Minute, false), pastMessage("9", "nine", 0, true),
 	}
+}
+
+func TestMissedMessagesAreReadFirst(t *testing.T) {
+	missed := missedMessages()
+	first, live := missed[0], missed[5]
 	t.Run("missed messages are stored once, in the platform's order", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
 		r := newRig(t, echo).throughConnector(p)
-		r.deliverMessage(first)
-		r.waitForReplies()
+		r.post(first)
 		r.reopen()
 		reconnectConnector(r)
-		r.deliverMessage(live) // before anyone reports that there is something to catch up on
-		r.waitForReplies()
+		r.post(live) // before anyone reports that there is something to catch up on
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.waitForReplies()
 		got := texts(r.transcript())
@@ -109,23 +112,20 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 	t.Run("a backfill resumes after a crash", func(t *testing.T) {
 		p := &platform{said: missed, page: 2}
 		r := newRig(t, echo).throughConnector(p)
-		r.deliverMessage(first)
-		r.waitForReplies()
+		r.post(first)
 		reconnectConnector(r)
 		r.stop() // nothing was read
 		r.start()
 		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "1" {
 			t.Fatalf("%+v, %v", gaps, err)
 		}
-		r.deliverMessage(live)
-		r.waitForReplies()
+		r.post(live)
 		check.HasPrefix(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine")
 	})
 	t.Run("old missed messages are context only", func(t *testing.T) {
 		old := []channel.Inbound{first, pastMessage("2", "two", 3*time.Hour, true), pastMessage("3", "three", 2*time.Hour, false)}
 		r := newRig(t, echo).throughConnector(&platform{said: old})
-		r.deliverMessage(first)
-		r.waitForReplies()
+		r.post(first)
 		reconnectConnector(r)
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.waitForReplies()
@@ -135,19 +135,14 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 }
 
 func TestUnreadableGaps(t *testing.T) {
-	first, live := pastMessage("1", "one", 9*time.Minute, false), pastMessage("9", "nine", 0, true)
-	missed := []channel.Inbound{
-		first, pastMessage("2", "two", 8*time.Minute, true), pastMessage("3", "three", 7*time.Minute, false),
-		pastMessage("4", "four", 6*time.Minute, true), pastMessage("5", "five", 5*time.Minute, false), live,
-	}
+	missed := missedMessages()
+	first, live := missed[0], missed[5]
 	t.Run("a temporary failure keeps the gap, and does not block messages", func(t *testing.T) {
 		p := &platform{said: missed, broken: errors.New("the platform is down")}
 		r := newRig(t, echo).throughConnector(p)
-		r.deliverMessage(first)
-		r.waitForReplies()
+		r.post(first)
 		reconnectConnector(r)
-		r.deliverMessage(live)
-		r.waitForReplies()
+		r.post(live)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
 		p.mu.Lock()
 		p.broken = nil
@@ -162,25 +157,20 @@ func TestUnreadableGaps(t *testing.T) {
 	t.Run("a permanent failure closes the gap", func(t *testing.T) {
 		p := &platform{broken: fmt.Errorf("history: %w", channel.ErrGone)}
 		r := newRig(t, echo).throughConnector(p)
-		r.deliverMessage(first)
-		r.waitForReplies()
+		r.post(first)
 		reconnectConnector(r)
-		r.deliverMessage(live)
-		r.waitForReplies()
+		r.post(live)
 		n := len(p.asked)
-		r.deliverMessage(pastMessage("10", "ten", 0, false))
-		r.waitForReplies()
+		r.post(pastMessage("10", "ten", 0, false))
 		check.Len(t, "history requests", p.asked, n)
 	})
 	t.Run("without a gap no history is read", func(t *testing.T) {
 		p := &platform{said: missed}
 		r := newRig(t, echo).throughConnector(p)
-		r.deliverMessage(first)
-		r.waitForReplies()
+		r.post(first)
 		reconnectConnector(r)
 		check.NoError(t, r.hub.NothingMissed(t.Context(), place))
-		r.deliverMessage(pastMessage("6", "six", 0, false))
-		r.waitForReplies()
+		r.post(pastMessage("6", "six", 0, false))
 		check.Len(t, "requests", p.asked, 0)
 	})
 	t.Run("a new conversation starts where the connector says", func(t *testing.T) {
@@ -196,9 +186,7 @@ func TestGapSurvivesOwnerStart(t *testing.T) {
 	var places []string
 	for i := range 100 {
 		places = append(places, fmt.Sprintf("test:server/quiet%d", i))
-		if _, _, err := r.hub.Run(t.Context(), places[i], channel.Person{}, "/context"); err != nil { // no one writes a message
-			t.Fatal(err)
-		}
+		r.runAs(channel.Person{}, places[i], "/context") // no one writes a message
 	}
 	r.reopen()
 	check.Must(r.hub.Away(t.Context(), "test", nil))(t)

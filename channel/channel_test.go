@@ -28,8 +28,7 @@ func TestMessageIsAnsweredOnce(t *testing.T) {
 
 func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
 	r := newRig(t, echo)
-	r.say("the door code is 4711", false)
-	r.waitForReplies()
+	r.overhear("the door code is 4711")
 	check.Len(t, "requests", r.model.Requests(), 0)
 	r.ask("what is the code?")
 	last := r.model.Requests()[0].Messages
@@ -37,19 +36,11 @@ func TestUnaddressedMessagesAreContextOnly(t *testing.T) {
 }
 
 func TestBurstBecomesOneTurn(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			<-release
-		}
-		return echo(ctx, n, req)
-	})
-	r.say("one", true)
-	r.connector.until(t, "the first turn", func() bool { return len(r.connector.accepted) >= 1 })
+	r, release := newBusyRig(t)
 	for i := range 5 {
 		r.say(fmt.Sprint("more ", i), i != 2)
 	}
-	close(release)
+	release()
 	r.waitForReplies()
 	check.EqualAll(t, "accepted", r.connector.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
@@ -82,13 +73,11 @@ func TestDuplicateIDIsIgnored(t *testing.T) {
 	r := newRig(t, echo)
 	m := r.inbound("hello", true)
 	for range 3 {
-		r.deliverMessage(m)
-		r.waitForReplies()
+		r.post(m)
 	}
 	m2 := m
 	m2.ID = "other"
-	r.deliverMessage(m2)
-	r.waitForReplies()
+	r.post(m2)
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
 }
 
@@ -103,17 +92,11 @@ func TestReplyIsStreamed(t *testing.T) {
 }
 
 func TestDeliverDoesNotWaitForTurn(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		<-release
-		return echo(ctx, n, req)
-	})
-	r.say("one", true)
-	r.connector.until(t, "the first turn", func() bool { return len(r.connector.accepted) >= 1 })
+	r, release := newBusyRig(t)
 	for i := range 200 { // a Deliver that blocks would hang here
 		r.say(fmt.Sprint("more ", i), false)
 	}
-	close(release)
+	release()
 	r.waitForReplies()
 	check.Equal(t, "stored messages", len(r.transcript()), 202)
 }
@@ -157,8 +140,7 @@ func TestStop(t *testing.T) {
 	}
 	r.model.Func, r.model.Delay = echo, 0
 	r.ask("and now?")
-	texts := r.connector.texts()
-	check.HasPrefix(t, "reply after /stop", texts[len(texts)-1], "answer")
+	check.HasPrefix(t, "reply after /stop", r.lastText(), "answer")
 }
 
 func TestSlowConnectorDoesNotDelayTurns(t *testing.T) {
@@ -187,9 +169,8 @@ func TestEvictionWaitsForWorker(t *testing.T) {
 			}
 			return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
 		}}
-		r.stop()
 		r.opts.Idle = time.Second
-		r.start()
+		r.reopen()
 		for i := range 10 {
 			r.say(fmt.Sprint("message ", i, strings.Repeat(" word", 60)), false)
 		}
@@ -222,27 +203,10 @@ func TestEveryWriterIsSentOrCanceled(t *testing.T) {
 	}
 }
 
-func TestConversationsAreConcurrent(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "slow") {
-			<-release
-		}
-		return echo(ctx, n, req)
-	})
-	check.Must(r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)))(t)
-	r.ask("quick")
-	check.Equal(t, "replies before the slow one", len(r.connector.sent), 1)
-	close(release)
-	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Equal(t, "replies to both", len(r.connector.sent), 2)
-}
-
 func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 	r := newRig(t, echo)
-	r.stop()
 	r.opts.Idle = time.Millisecond
-	r.start()
+	r.reopen()
 	for i := range 30 {
 		r.ask(fmt.Sprint("m", i))
 		time.Sleep(time.Duration(i%4) * time.Millisecond)

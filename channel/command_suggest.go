@@ -57,7 +57,7 @@ func suggestTools(ctx context.Context, h *Hub, records *store.Conversation, type
 
 // suggestApprovals offers the codes of the calls that wait for permission.
 func suggestApprovals(_ context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
-	for _, a := range h.approvals.all(records.Name()) {
+	for _, a := range h.Operator().Approvals(records.Name()) {
 		all = append(all, Choice{Label: fmt.Sprintf("%s: %s", a.Code, a.Tool), Value: a.Code})
 	}
 	return choose(typed, all), nil

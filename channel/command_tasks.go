@@ -16,20 +16,20 @@ import (
 // runAsk gives another agent a task.
 func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	id, task := callOf(args)
-	p, err := c.asParent()
+	agent, err := c.current(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	if len(p.spawn) == 0 {
+	if len(agent.Spawn) == 0 {
 		return Answer{}, errPeople(`No agent takes tasks here. The bot's operator can allow some under [[agents]]: spawn = ["researcher"].`)
 	}
 	if id == "" {
-		return Answer{}, errPeople(c.sayf("Say which agent and what to do: /ask @%s and the task.", p.spawn[0]))
+		return Answer{}, errPeople(c.sayf("Say which agent and what to do: /ask @%s and the task.", agent.Spawn[0]))
 	}
 	if c.isTask() || c.hub.respond(c.name) == RespondNever {
 		return Answer{}, errPeople("I only listen here, so I could not post the result.")
 	}
-	n, err := c.newTask(ctx, p, spawning{Agent: id, Task: task}, nil)
+	n, err := c.newTask(ctx, spawning{Agent: id, Task: task}, nil)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -81,7 +81,7 @@ func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Tas
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := c.hub.endTask(ctx, records, store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
+	if err := c.hub.endTask(ctx, records, all[i], store.TaskStopped, cmp.Or(who.Name, "somebody")+" stopped it"); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Text: fmt.Sprintf("Task %d of %s was stopped.", n, all[i].Agent)}, nil

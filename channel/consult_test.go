@@ -89,8 +89,7 @@ func TestConsultableAgents(t *testing.T) {
 	for _, text := range []string{"@nobody what do you think?", "@cairn what do you think?", "ask @critic", "@", "@ critic", "critic what do you think?", "@criticism is fine"} {
 		r.ask(text)
 	}
-	r.say("@critic but nobody asked the bot", false)
-	r.waitForReplies()
+	r.overhear("@critic but nobody asked the bot")
 	check.Equal(t, "requests to the critic", len(critic.Requests()), 0)
 	check.Equal(t, "requests to the conversation's agent", len(r.model.Requests()), 7)
 	for i, text := range r.connector.texts() {
@@ -151,8 +150,7 @@ func TestConsultFails(t *testing.T) {
 	} {
 		fail = test.err
 		r.ask("@critic what do you think?")
-		texts := r.connector.texts()
-		check.Contains(t, fmt.Sprintf("%v: people are told", test.err), texts[len(texts)-1], test.want)
+		check.Contains(t, fmt.Sprintf("%v: people are told", test.err), r.lastText(), test.want)
 	}
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "assistant") {
@@ -160,8 +158,7 @@ func TestConsultFails(t *testing.T) {
 		}
 	}
 	r.ask("and you?")
-	texts := r.connector.texts()
-	check.Equal(t, "notice afterwards", texts[len(texts)-1], "answer 1")
+	check.Equal(t, "notice afterwards", r.lastText(), "answer 1")
 }
 
 func TestStopEndsConsultation(t *testing.T) {
@@ -208,9 +205,8 @@ func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {
 		return llmtest.Say("No."), nil
 	}}
 	critic := channel.Agent{ID: "critic", Model: learningModel{model, notebook.Page("tiny@here")}, MaxOutput: 300, Policy: compactor.DefaultPolicy}
-	r.stop()
 	r.opts.Agents = func(id string) (channel.Agent, bool) { return critic, id == "critic" }
-	r.start()
+	r.reopen()
 	for range 3 {
 		r.ask("@critic what do you think?")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -40,6 +41,13 @@ type conversation struct {
 	// Only the child uses these fields.
 	backfill backfill
 	failures failures
+	clock
+}
+
+// clock is when the child acts although nothing arrived.
+type clock struct {
+	lookAgain time.Time // for work; zero: never
+	taskEnds  time.Time // the time of the task that this conversation is will be over
 }
 
 // published is the loop's state that any goroutine may read.
@@ -64,10 +72,9 @@ type service struct {
 
 // arrival is what the loop knows about incoming messages.
 type arrival struct {
-	acks    map[string]*ack            // messages whose place the connector does not know yet, by id
-	awaited string                     // the newest message that waits for an answer; "": none
-	newest  string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
-	own     map[string]compactor.Patch // settings of messages that wait for an answer, by id
+	incoming map[string]*incoming // messages without a place that are observed or bring settings, by id
+	awaited  string               // the newest message that waits for an answer; "": none
+	newest   string               // the newest message with a place that the platform knows; "": none since the conversation was opened
 }
 
 // runningTurn is a turn while the model answers it.
@@ -77,13 +84,15 @@ type runningTurn struct {
 	stop        context.CancelCauseFunc
 	step        *observe.Step // nil: no one observes the turn
 	sawDeletion bool          // something was deleted since the turn began; only the loop uses it
+
+	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{acks: make(map[string]*ack), own: make(map[string]compactor.Patch)},
+		arrivals: arrival{incoming: make(map[string]*incoming)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c

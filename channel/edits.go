@@ -46,12 +46,6 @@ func (c *conversation) sawDeletion() bool {
 	return turn != nil && turn.sawDeletion
 }
 
-// applyEdits refreshes the messages that could not be read before.
-func (c *conversation) applyEdits(ctx context.Context) (err error) {
-	c.do(func(*compactor.Compactor) { err = c.refresh(ctx) })
-	return err
-}
-
 // refresh rereads messages from disk and schedules repairs of summaries over them, even if no
 // further message arrives. After an error, the remaining messages are refreshed later, and those
 // that the child has dequeued and not appended yet once they are. Only the loop calls it.

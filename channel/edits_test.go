@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -26,12 +25,10 @@ func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 	call := pastMessage("now", "what were we saying?", 0, true)
 	p.said = append(p.said, call)
 	r := newRig(t, echo).throughConnector(p)
-	r.deliverMessage(p.said[149]) // overheard earlier
-	r.waitForReplies()
+	r.post(p.said[149]) // overheard earlier
 	check.Len(t, "history requests", p.asked, 0)
 	for _, m := range []channel.Inbound{call, pastMessage("more", "and?", 0, true)} {
-		r.deliverMessage(m)
-		r.waitForReplies()
+		r.post(m)
 	}
 	lines := r.transcript()
 	check.Len(t, "rows", lines, 100+4)
@@ -64,8 +61,7 @@ func TestCompletion(t *testing.T) {
 		r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 			return channel.Inbound{}, errors.New("no such user")
 		}})
-		check.NoError(t, r.deliverTo(place, "ask @U1", incomplete))
-		r.waitForReplies()
+		r.tell(place, "ask @U1", incomplete)
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
 	})
 	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
@@ -78,8 +74,7 @@ func TestCompletion(t *testing.T) {
 			incomplete(m)
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
 		}
-		check.NoError(t, r.deliverTo(place, "what is this?", withPicture))
-		r.waitForReplies()
+		r.tell(place, "what is this?", withPicture)
 		r.restart()
 		r.ask("and now?")
 		for i, req := range r.model.Requests() {
@@ -147,18 +142,10 @@ func TestEdits(t *testing.T) {
 		check.HasPrefix(t, "prompt after a restart", strings.SplitN(promptSuffix(r, 2), "<now>", 2)[0], strings.SplitN(promptSuffix(r, 1), "<now>", 2)[0])
 	})
 	t.Run("an edited waiting message is answered as edited", func(t *testing.T) {
-		release := make(chan struct{})
-		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				<-release
-			}
-			return echo(ctx, n, req)
-		})
-		r.say("one", true)
-		r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
+		r, release := newBusyRig(t)
 		r.say("tow", true)
 		check.NoError(t, r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}))
-		close(release)
+		release()
 		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
 	})
@@ -174,23 +161,14 @@ func TestDeletions(t *testing.T) {
 		r.ask("what is it?")
 		check.Lacks(t, "prompt", promptSuffix(r, 1), "swordfish")
 		m := pastMessage("m1", "the secret is swordfish", 0, true)
-		r.deliverMessage(m) // a repeated delivery
-		r.waitForReplies()
+		r.post(m) // a repeated delivery
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
 	})
 	t.Run("a deleted waiting message is not answered", func(t *testing.T) {
-		release := make(chan struct{})
-		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				<-release
-			}
-			return echo(ctx, n, req)
-		})
-		r.say("one", true)
-		r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
+		r, release := newBusyRig(t)
 		r.say("two", true)
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-		close(release)
+		release()
 		r.waitForReplies()
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
 	})
@@ -216,13 +194,8 @@ func TestMessageDeletedDuringTurn(t *testing.T) {
 }
 
 func TestMessageDeletedDuringRetry(t *testing.T) {
-	var log strings.Builder
 	r := newRig(t, nil)
-	r.hub.Close()
-	r.hub = channel.New(channel.Options{
-		Store: r.store, Connectors: []channel.Connector{r.connector}, Agent: func(string) channel.Agent { return r.agent },
-		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	log := r.captureLog()
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}

@@ -2,11 +2,9 @@ package channel_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,13 +19,10 @@ import (
 
 func TestCommandFailureInWords(t *testing.T) {
 	r := newRig(t, echo)
-	r.stop()
 	r.agent.Language = "de"
-	r.start()
+	r.reopen()
 	r.ask("hello")
-	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
-	defer disk.Close()
-	check.Must(disk.Exec("CREATE TRIGGER refuse BEFORE INSERT ON pins BEGIN SELECT RAISE (ABORT, 'secret internals'); END"))(t)
+	r.execute("CREATE TRIGGER refuse BEFORE INSERT ON pins BEGIN SELECT RAISE (ABORT, 'secret internals'); END")
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/pin 1")
 	check.ErrorContains(t, "error for the log", err, "secret internals")
 	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")
@@ -74,7 +69,10 @@ func TestPanicEndsOnlyTheTurn(t *testing.T) {
 }
 
 func TestOverflowCompactsAndRetries(t *testing.T) {
+	var w stepLog
 	r := newRig(t, nil)
+	r.opts.Observer = &w
+	r.reopen()
 	overflow := true
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n > 30 && overflow {
@@ -98,6 +96,12 @@ func TestOverflowCompactsAndRetries(t *testing.T) {
 		t.Errorf("got notice %q", sent.Text)
 	}
 	check.Equal(t, "stored rows", len(r.transcript()), 62)
+	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
+		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
+	})
+	if at < 0 || !slices.Contains(w.lines[at:], "turn answered") {
+		t.Errorf("got steps %q", w.lines)
+	}
 }
 
 func TestModelWithoutToolSupport(t *testing.T) {
@@ -125,35 +129,11 @@ func TestPersistentOverflowIsReported(t *testing.T) {
 	check.Contains(t, "notice", r.connector.sent[0].Text, "/compact")
 }
 
-func TestStuckConversationNotifiesAndRecovers(t *testing.T) {
-	r := newRig(t, echo)
-	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
-	defer disk.Close()
-	check.Must(disk.Exec("ALTER TABLE compactions RENAME TO elsewhere"))(t)
-	r.say("hello", true)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := r.hub.Idle(ctx, place); err == nil || ctx.Err() != nil {
-		t.Fatalf("waiting for a conversation that cannot be opened gave %v", err)
-	}
-	if _, _, err := r.hub.Run(ctx, place, channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
-		t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
-	}
-	check.Must(disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"))(t)
-	r.ask("are you back?")
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
-}
-
 func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r := newRig(t, nil)
-	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")))(t)
-	defer disk.Close()
-	rename := func(query string) {
-		check.NoError(t, check.ErrorOf(disk.Exec(query)))
-	}
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 { // the outbox breaks while the model writes
-			rename("ALTER TABLE outbox RENAME TO elsewhere")
+			r.execute("ALTER TABLE outbox RENAME TO elsewhere")
 		}
 		return echo(ctx, n, req)
 	}
@@ -162,7 +142,7 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	if p := r.connector.sent[0]; !p.Failure || !strings.Contains(p.Text, "holding it back") {
 		t.Errorf("got notices %+v", p)
 	}
-	rename("ALTER TABLE elsewhere RENAME TO outbox")
+	r.execute("ALTER TABLE elsewhere RENAME TO outbox")
 	r.say("and now?", true)
 	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
 	r.waitForReplies()
@@ -210,29 +190,31 @@ func TestMessageThatCannotBeStoredIsNotAccepted(t *testing.T) {
 	r.hub = nil
 }
 
-func TestSharedFailureLogsOneWarning(t *testing.T) {
+// Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.
+func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
 	r := newRig(t, echo)
 	log := r.captureLog()
-	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
-	defer disk.Close()
-	execute := func(query string) {
-		t.Helper()
-		check.Must(disk.Exec(query))(t)
-	}
-	execute("ALTER TABLE compactions RENAME TO elsewhere")
+	r.execute("ALTER TABLE compactions RENAME TO elsewhere")
 	const many = 5
-	where := func(i int) string { return fmt.Sprint("test:server/", i) }
+	where := func(i int) string { return fmt.Sprint(place, i) }
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	for i := range many {
 		check.NoError(t, r.deliverTo(where(i), "hello", addressed))
-		if err := r.hub.Idle(t.Context(), where(i)); err == nil {
-			t.Fatal("the conversation continued")
+		if err := r.hub.Idle(ctx, where(i)); err == nil || ctx.Err() != nil {
+			t.Fatalf("waiting for a conversation that cannot be opened gave %v", err)
+		}
+		if _, _, err := r.hub.Run(ctx, where(i), channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
+			t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
 		}
 	}
 	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, many)
-	execute("ALTER TABLE elsewhere RENAME TO compactions")
+	r.execute("ALTER TABLE elsewhere RENAME TO compactions")
 	for i := range many {
-		check.NoError(t, r.deliverTo(where(i), "and now?", addressed))
-		r.waitIdle(where(i))
+		r.tell(where(i), "and now?", addressed)
+	}
+	if n := len(r.connector.texts()); n < many {
+		t.Errorf("got %d answers", n)
 	}
 	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
 		t.Errorf("got %d warnings, %d recoveries, %d stuck conversations; want 1, 1 and 0:\n%s", warned, over, r.hub.Stats().Stuck, log.String())
@@ -241,11 +223,8 @@ func TestSharedFailureLogsOneWarning(t *testing.T) {
 
 func TestUnsentReplyLogsOneWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log journal
 		r := newRig(t, echo)
-		r.stop()
-		r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		r.start()
+		log := r.captureLog()
 		r.connector.note(func() { r.connector.failures = 3 })
 		r.ask("hello")
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
@@ -264,8 +243,7 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 			r.connector.panics.Store(1)
 			r.say(text, true)
 			synctest.Wait()
-			check.NoError(t, r.deliverTo("test:server/other", text, addressed)) // no one else waits
-			r.waitIdle("test:server/other")
+			r.tell("test:server/other", text, addressed) // no one else waits
 			time.Sleep(time.Minute)
 			r.waitForReplies()
 		}

@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -113,34 +114,36 @@ func causeOf(err error) string {
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
 // that keeps retrying calls it after each failure.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
-	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.incidents.tell(conversation, err, false) {
-		return
+	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
+		h.tellOnce(ctx, conversation, err, false, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
 	}
-	text := "I cannot store your message right now. I will keep trying, and answer once I have it."
-	switch {
-	case errors.Is(err, store.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot store your message. Ask the bot's operator to put it back; I will keep trying until then."
-	case errors.Is(err, store.ErrFull):
-		text = "My disk is full, so I cannot store your message. Ask the bot's operator to make room; I will keep trying until then."
-	case errors.Is(err, store.ErrDamaged):
-		text = damagedWords
+}
+
+// tellOnce notifies people, once per incident, of a failure of the database, see incidents.tell.
+func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, atOnce bool, otherwise string, to ...string) {
+	if h.incidents.tell(conversation, err, atOnce) {
+		h.say(ctx, conversation, "unwell", databaseWords(err, "I will keep trying until then.", otherwise), to...)
 	}
-	h.say(ctx, conversation, "unwell", text, m.ID)
 }
 
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
-	text := "That did not work; the reason is in my log. Try again later."
-	switch {
-	case errors.Is(err, store.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot do that. Ask the bot's operator to put it back, then try again."
-	case errors.Is(err, store.ErrFull):
-		text = "My disk is full, so I cannot do that. Ask the bot's operator to make room, then try again."
-	}
-	return Translated(h.languageOf(conversation), text)
+	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
 }
 
-const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I will keep trying until then."
+// databaseWords returns what people read about a failure that the bot's operator must mend, and what
+// follows then; otherwise for any other one.
+func databaseWords(err error, then, otherwise string) string {
+	switch {
+	case errors.Is(err, store.ErrReplaced):
+		return fmt.Sprintf("My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back; %s", then)
+	case errors.Is(err, store.ErrFull):
+		return fmt.Sprintf("My disk is full, so I cannot save anything. Ask the bot's operator to make room; %s", then)
+	case errors.Is(err, store.ErrDamaged):
+		return fmt.Sprintf("My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; %s", then)
+	}
+	return otherwise
+}
 
 // stalled logs, and notifies the person who waits for an answer, once per incident, that the
 // conversation cannot be read or written.
@@ -150,14 +153,9 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 		level = slog.LevelWarn
 	}
 	c.log.Log(ctx, level, "conversation_stalled", "error", err)
-	if awaited == "" || !c.hub.incidents.tell(c.name, err, false) {
-		return
+	if awaited != "" {
+		c.hub.tellOnce(ctx, c.name, err, false, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
 	}
-	text := "I cannot read or write my database right now. I will keep trying, and answer when I can."
-	if errors.Is(err, store.ErrDamaged) {
-		text = damagedWords
-	}
-	c.hub.say(ctx, c.name, "unwell", text, awaited)
 }
 
 // say sends a notice without the outbox, which may not be writable.

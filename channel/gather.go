@@ -26,7 +26,6 @@ const (
 type backfill struct {
 	pastDone bool         // the messages from before the bot joined have been read
 	pastRest time.Time    // no reading of the past until then
-	gapRest  time.Time    // no retry of a gap that cannot be read until then
 	failing  llm.Incident // a gap cannot be read
 }
 
@@ -66,7 +65,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	from := ""              // where that reading continues
 	for first := true; ; first = false {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
-		if err != nil || !open || time.Now().Before(c.backfill.gapRest) {
+		if err != nil || !open || time.Now().Before(c.lookAgain) {
 			return err
 		}
 		if after == "" { // the conversation never had a message, so there is no place to continue from
@@ -125,7 +124,7 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []store.Know
 // rest postpones the gap for a while. The log gets one warning.
 func (c *conversation) rest(err error) {
 	c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
-	c.backfill.gapRest = time.Now().Add(historyRetry)
+	c.lookAgain = time.Now().Add(historyRetry)
 }
 
 func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {

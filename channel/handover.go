@@ -87,7 +87,6 @@ func callOf(text string) (id, question string) {
 
 // handOver lets the other agent answer.
 func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
-	defer c.recoverTurn(r, &err)
 	p := c.policyFor(h.agent)
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -59,8 +58,7 @@ func TestHistoryStalls(t *testing.T) {
 		}
 		return nil, after, before == "", nil // always more, from the same message
 	}
-	r.deliverMessage(pastMessage("1", "one", time.Minute, false))
-	r.waitForReplies()
+	r.post(pastMessage("1", "one", time.Minute, false))
 	r.disconnectAndReconnect()
 	r.deliverMessage(pastMessage("2", "two", 0, true))
 	if !r.becomesIdle(3 * time.Second) {
@@ -97,8 +95,7 @@ func TestSecondGapDuringBackfill(t *testing.T) {
 		}
 		return []channel.Inbound{pastMessage("3", "three", time.Minute, false)}, "3", false, nil
 	}
-	r.deliverMessage(pastMessage("1", "one", 5*time.Minute, false))
-	r.waitForReplies()
+	r.post(pastMessage("1", "one", 5*time.Minute, false))
 	r.disconnectAndReconnect()
 	check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 	r.waitForReplies()
@@ -111,20 +108,14 @@ func TestUnreadableGapLogsOneWarning(t *testing.T) {
 			return nil, "", false, errors.New("503")
 		}}
 		r := newRig(t, echo).throughConnector(p)
-		var log strings.Builder
-		r.hub.Close()
-		r.hub = channel.New(channel.Options{
-			Store: r.store, Connectors: []channel.Connector{p}, Agent: func(string) channel.Agent { return r.agent },
-			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		})
-		r.deliverMessage(pastMessage("1", "one", 0, false))
-		r.waitForReplies()
+		log := r.captureLog()
+		r.post(pastMessage("1", "one", 0, false))
 		r.disconnectAndReconnect()
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		r.waitForReplies()
 		time.Sleep(10 * time.Minute)
 		r.stop()
-		check.Equal(t, "warnings in ten minutes", strings.Count(log.String(), "backfill_failed"), 1)
+		check.Equal(t, "warnings in ten minutes", log.lines(slog.LevelWarn, "backfill_failed"), 1)
 	})
 }
 
@@ -134,10 +125,8 @@ func TestBackfilledMessageIsDeliveredAgain(t *testing.T) {
 	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
 		return []channel.Inbound{pastMessage("1", "bot, what is up?", time.Second, true)}, "", false, nil
 	}
-	r.deliverMessage(pastMessage("2", "bot, hello", 0, true)) // it overtook the first: events may be redelivered in any order
-	r.waitForReplies()
-	r.deliverMessage(pastMessage("1", "bot, what is up?", time.Second, true))
-	r.waitForReplies()
+	r.post(pastMessage("2", "bot, hello", 0, true)) // it overtook the first: events may be redelivered in any order
+	r.post(pastMessage("1", "bot, what is up?", time.Second, true))
 	check.EqualAll(t, "answered", r.connector.sent[0].To, []string{"1", "2"})
 	check.EqualAll(t, "transcript", r.transcript()[:2], []string{"user: bot, what is up?", "user: bot, hello"})
 }
@@ -157,13 +146,11 @@ func TestEditsDuringBackfill(t *testing.T) {
 					r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()})))
 				return said, "3", false, nil
 			}
-			r.deliverMessage(pastMessage("1", "one", 5*time.Minute, false))
-			r.waitForReplies()
+			r.post(pastMessage("1", "one", 5*time.Minute, false))
 			if which == "gap" {
 				r.disconnectAndReconnect()
 			}
-			r.deliverMessage(pastMessage("4", "four", 0, true))
-			r.waitForReplies()
+			r.post(pastMessage("4", "four", 0, true))
 			got := texts(r.transcript())
 			check.Lacks(t, "transcript", got, "swordfish")
 			check.Lacks(t, "transcript", got, "tyop")
@@ -200,8 +187,7 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 			return []channel.Inbound{pastMessage("1", "one", 4*time.Minute, false)}, "", false, nil
 		}}
 		r, armed := deliverDuringHistory(t, p, func(r *rig) { r.deliverMessage(pastMessage("4", "bot, hello", 0, true)) })
-		r.deliverMessage(pastMessage("2", "two", 3*time.Minute, false))
-		r.waitForReplies()
+		r.post(pastMessage("2", "two", 3*time.Minute, false))
 		armed.Store(true)
 		r.deliverMessage(pastMessage("3", "three", 2*time.Minute, false))
 		r.connector.until(t, "the addressed message", func() bool { return r.connector.countTaken() == 3 })
@@ -219,8 +205,7 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 			r.disconnectAndReconnect()
 			r.deliverMessage(pastMessage("4", "four", 0, false))
 		})
-		r.deliverMessage(pastMessage("1", "one", 5*time.Minute, false))
-		r.waitForReplies()
+		r.post(pastMessage("1", "one", 5*time.Minute, false))
 		armed.Store(true)
 		r.deliverMessage(pastMessage("2", "two", 4*time.Minute, false))
 		r.connector.until(t, "the last message", func() bool { return r.connector.countTaken() == 4 })

@@ -74,8 +74,6 @@ type Hub struct {
 	owners     sync.WaitGroup
 	turns      limiter
 	calls      callBudget
-	approvals  approvals
-	openTasks  atomic.Int64 // tasks being watched: at least as many as are open
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
@@ -166,7 +164,6 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	for i := range messages {
 		h.classify(c, &messages[i])
 	}
-	c.noteSettings(messages)
 	c.inbox.post(func() { c.coming(messages) })
 	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
 	if err != nil {
@@ -177,8 +174,9 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	return receipts, nil
 }
 
-// Recover takes up what an earlier process left in the conversations that match: messages in the
-// inbox, unanswered turns, unsent replies.
+// Recover takes up what an earlier process left in the people's conversations that match and whose
+// connector is open, and in their tasks: messages in the inbox, unanswered turns, unsent replies, open
+// tasks.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
@@ -187,26 +185,23 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 	if err != nil {
 		return fmt.Errorf("look for unfinished conversations: %w", err)
 	}
+	open, err := h.o.Store.OpenTasks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range open {
+		names = append(names, t.Conversation)
+	}
 	for _, name := range names {
-		if !h.serves(name, match) {
+		root, _ := store.RootOf(name)
+		if _, known := h.connectors[connectorOf(root)]; !known || !match(root) {
 			continue
 		}
 		if err := h.wake(ctx, name); err != nil {
 			return err
 		}
 	}
-	if err := h.watchTasks(ctx, match); err != nil {
-		return err
-	}
 	return h.resumeErasures(ctx, match)
-}
-
-// serves reports whether the connector of a conversation (for a task: of the one above it) is open,
-// and whether match accepts the people's conversation.
-func (h *Hub) serves(name string, match func(conversation string) bool) bool {
-	root, _ := store.RootOf(name)
-	_, known := h.connectors[connectorOf(root)]
-	return known && match(root)
 }
 
 // Idle returns once everything delivered to the conversation so far has been taken up and answered,

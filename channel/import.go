@@ -38,19 +38,27 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 			return 0, err
 		}
 	}
-	in := newImporter(ctx, c, progress)
+	done := 0 // messages read
+	feed := c.importFeed(ctx, func(added int) {
+		imported += added
+		progress(done)
+	})
 	for m, err := range past {
 		if err != nil {
-			return in.imported, err
+			return imported, err
 		}
-		if err := in.add(m); err != nil {
-			return in.imported, err
+		tokens := 2 + chat.TokensOf(chat.Message{
+			Role: "user", Seq: c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
+		})
+		if err := feed.Add(m, tokens); err != nil {
+			return imported, err
 		}
+		done++
 	}
-	if err := in.feed.Flush(); err != nil {
-		return in.imported, err
+	if err := feed.Flush(); err != nil {
+		return imported, err
 	}
-	return in.imported, c.summarized(ctx)
+	return imported, c.summarized(ctx)
 }
 
 // checkIDs returns store.ErrOtherMessage if an id in past names another message in the conversation.
@@ -93,52 +101,32 @@ func (c *conversation) ends() {
 	_ = c.summarized(context.Background())
 }
 
-// importer feeds the messages to the engine.
-type importer struct {
-	c        *conversation
-	feed     compactor.Feed[Inbound]
-	progress func(done int)
-	done     int // messages read
-	imported int // how many of them are new
-}
-
-func newImporter(ctx context.Context, c *conversation, progress func(done int)) *importer {
-	in := &importer{c: c, progress: progress}
-	in.feed = compactor.Feed[Inbound]{
+// importFeed feeds messages to the engine; wrote is called with the number of new ones of each batch.
+func (c *conversation) importFeed(ctx context.Context, wrote func(added int)) compactor.Feed[Inbound] {
+	return compactor.Feed[Inbound]{
 		Engine: c.engine,
 		Window: func() int { return c.window.lookUp(ctx) },
 		Most:   c.window.burst,
 		Write: func(batch []Inbound) ([]chat.Message, error) {
 			added, err := c.records.Past().Import(ctx, batch)
 			if err == nil {
-				in.imported += len(added)
-				in.progress(in.done)
+				wrote(len(added))
 			}
 			return added, err
 		},
-		WaitIdle: func() error { return in.waitIdle(ctx) },
+		WaitIdle: func() error { return c.waitImported(ctx) },
 	}
-	return in
 }
 
-func (in *importer) add(m Inbound) error {
-	err := in.feed.Add(m, chat.TokensOf(chat.Message{
-		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
-	})+
-		2)
-	in.done++
-	return err
-}
-
-// waitIdle waits until nothing is due, including the pauses after a failure: no one is kept waiting
-// here, and truncating would hide the past.
-func (in *importer) waitIdle(ctx context.Context) error {
+// waitImported waits until nothing is due, including the pauses after a failure: no one is kept
+// waiting here, and truncating would hide the past.
+func (c *conversation) waitImported(ctx context.Context) error {
 	for {
-		in.c.engine.Check(ctx)
-		if err := in.c.summarized(ctx); err != nil {
+		c.engine.Check(ctx)
+		if err := c.summarized(ctx); err != nil {
 			return err
 		}
-		if !in.c.engine.StatusReader()().BackingOff {
+		if !c.engine.StatusReader()().BackingOff {
 			return nil
 		}
 		select {

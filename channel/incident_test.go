@@ -16,19 +16,10 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// learner is a scripted model that remembers what it has learned, as real ones do.
-type learner struct {
-	*llmtest.Model
-	learnt llm.Learnt
-}
-
-func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
-
 // newOutage returns a rig whose model fails as fails says, for the conversation that a request names.
 func newOutage(t *testing.T, fails func(conversation string) error) (r *rig, log *journal, ask func(conversation string)) {
 	r = newRig(t, nil)
-	r.stop()
-	r.agent.Model = &learner{Model: &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	r.agent.Model = learningModel{&llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		text := req.Messages[len(req.Messages)-1].Text
 		for _, name := range []string{"a", "b", "c"} {
 			if strings.Contains(text, "asked in "+name) {
@@ -38,10 +29,8 @@ func newOutage(t *testing.T, fails func(conversation string) error) (r *rig, log
 			}
 		}
 		return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
-	}}}
-	log = new(journal)
-	r.opts.Log = slog.New(slog.NewTextHandler(log, nil))
-	r.start()
+	}}, new(llm.Learnt)}
+	log = r.captureLog()
 	n := 0
 	return r, log, func(conversation string) {
 		t.Helper()

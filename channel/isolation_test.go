@@ -84,8 +84,7 @@ func newMatrix(t *testing.T, shared bool) *rig {
 	for _, where := range matrixPlaces {
 		for i := range 8 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
-			check.NoError(t, r.deliverTo(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }))
-			r.waitIdle(where) // one turn each
+			r.tell(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }) // one turn each
 		}
 		r.runAs(boss, where, "/pin 3")
 		r.runAs(ada, where, "/remember the window of "+keyOf(where)+" shows "+secretOf(where))
@@ -157,8 +156,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 				r.tryCommands(where, mallory, look)
 				r.tryTools(where, look)
 				for _, text := range []string{"tell me of the doors of all keys", "@critic what opens the door of " + keyOf("test:@me/7") + "?"} {
-					check.NoError(t, r.deliverTo(where, text, addressed))
-					r.waitIdle(where)
+					r.tell(where, text, addressed)
 				}
 				for _, req := range r.model.Requests()[asked:] {
 					for _, m := range req.Messages {

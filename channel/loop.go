@@ -22,7 +22,6 @@ type inbox struct {
 
 	mu     sync.Mutex // guards events
 	events []func()
-	spare  []func() // the slice of the last run, for reuse; only the loop uses it
 }
 
 func (in *inbox) post(event func()) {
@@ -39,13 +38,11 @@ func (in *inbox) post(event func()) {
 func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
 	events := in.events
-	in.events = in.spare[:0]
+	in.events = nil
 	in.mu.Unlock()
 	for _, event := range events {
 		guard(event)
 	}
-	clear(events)
-	in.spare = events
 }
 
 // runs is the loop's state of the child that works.
@@ -93,7 +90,7 @@ func (c *conversation) own() {
 		case err := <-worked:
 			if c.runs.working, c.runs.err = false, err; err != nil {
 				retry = time.After(c.runs.delay())
-			} else if rest := time.Until(c.backfill.gapRest); rest > 0 {
+			} else if rest := time.Until(c.lookAgain); rest > 0 {
 				retry = time.After(rest)
 			}
 			silence.Reset(c.hub.o.Idle)
@@ -157,7 +154,7 @@ func (c *conversation) done() bool { return !c.runs.working && !c.runs.again }
 
 // canUnload reports whether the conversation may leave memory.
 func (c *conversation) canUnload() bool {
-	return c.done() && c.runs.err == nil && time.Until(c.backfill.gapRest) <= 0 && c.sender.idle() &&
+	return c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() &&
 		!c.busy() && (c.engine == nil || c.engine.Wake().IsZero())
 }
 

@@ -164,15 +164,13 @@ var changesWhileAway = map[string]struct {
 	},
 	"nothing that was stored just now": {
 		2, func(r *rig, a *editableHistory) {
-			r.deliverMessage(pastMessage("1005", "just now", 0, false)) // the history does not have it yet
-			r.waitForReplies()
+			r.post(pastMessage("1005", "just now", 0, false)) // the history does not have it yet
 		},
 		[]string{"user: message 1", "user: message 2", "user: just now"},
 	},
 	"nothing that has an id of another kind": {
 		2, func(r *rig, a *editableHistory) {
-			r.deliverMessage(pastMessage("import-abc", "from elsewhere", 0, false))
-			r.waitForReplies()
+			r.post(pastMessage("import-abc", "from elsewhere", 0, false))
 			time.Sleep(time.Hour)
 		},
 		[]string{"user: message 1", "user: message 2", "user: from elsewhere"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -50,7 +49,6 @@ func (w *stepLog) note(line string) {
 // another: each gets one warning.
 func TestTurnsAreObserved(t *testing.T) {
 	var w stepLog
-	var log journal
 	var failure error
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if failure != nil {
@@ -58,10 +56,8 @@ func TestTurnsAreObserved(t *testing.T) {
 		}
 		return echo(ctx, n, req)
 	})
-	r.stop()
 	r.opts.Observer = &w
-	r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	r.start()
+	log := r.captureLog()
 	for _, failure = range []error{nil, &llm.Error{Kind: llm.KindAuth}, &llm.Error{Kind: llm.KindAuth}, llm.ErrTooManyCalls, errors.New("boom")} {
 		r.ask("hello")
 	}
@@ -70,32 +66,6 @@ func TestTurnsAreObserved(t *testing.T) {
 	check.EqualAll(t, "turns", w.lines, []string{"turn answered", "turn failed: auth", "turn failed: auth", "turn failed: no_answer", "turn failed: other", "turn passed"})
 	if warned, all := log.lines(slog.LevelWarn, "turn_failed"), log.lines(slog.LevelInfo, "turn_failed")+log.lines(slog.LevelWarn, "turn_failed"); warned != 2 || all != 4 {
 		t.Errorf("got %d warnings and %d lines in\n%s", warned, all, log.String())
-	}
-}
-
-func TestCompactionInTurnIsObserved(t *testing.T) {
-	var w stepLog
-	r := newRig(t, nil)
-	overflow := false
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if overflow {
-			overflow = false
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
-		}
-		return echo(ctx, n, req)
-	}
-	r.stop()
-	r.opts.Observer = &w
-	r.start()
-	for i := range 31 {
-		overflow = i == 30
-		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
-	}
-	at := slices.IndexFunc(w.lines, func(line string) bool { // the prepared summary, or the one that makes room now
-		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
-	})
-	if at < 0 || !slices.Contains(w.lines[at:], "turn answered") {
-		t.Errorf("got steps %q", w.lines)
 	}
 }
 

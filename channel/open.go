@@ -38,12 +38,6 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
 		return nil, err
 	}
-	if s.agent.Worker != nil {
-		s.agent.Worker = &switched{Model: s.agent.Worker, c: c}
-	}
-	if s.agent.Fallback != nil {
-		s.agent.Fallback = &switched{Model: s.agent.Fallback, c: c}
-	}
 	s.policy = &policy{file: s.agent.Policy, log: c.log}
 	s.window = newWindow(ctx, s.agent.Model)
 	others, err := s.agent.otherTools(ctx, c.records)
@@ -78,7 +72,7 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: p.get, Start: c.start,
 		Open:   c.openTasks,
-		Spend:  func() error { return c.spendOn(false) },
+		Spend:  c.spendOnSummary,
 		Afford: c.affordsSummary,
 		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) {
@@ -101,14 +95,11 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	return o
 }
 
-// outdated reports whether the settings changed since the conversation was opened.
-func (c *conversation) outdated() bool { return c.rules != c.hub.rules.Load() }
-
-// renew switches to the agent that the settings now name. It is called between turns, when
-// everything is on disk. While a summary is being written, the switch is postponed: the summary ends
+// renew switches to the agent that the settings now name, if they have changed. It is called between
+// turns, when everything is on disk. While a summary is being written, the switch is postponed: the summary ends
 // with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
-	if !ask(c, func(*compactor.Compactor) bool { return c.outdated() }) {
+	if ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() }) {
 		return nil
 	}
 	opened, err := c.load(ctx)

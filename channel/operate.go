@@ -114,27 +114,21 @@ func (o Operator) spending(ctx context.Context, records *store.Conversation, mod
 // Compact requests a compaction of a conversation that keeps what focus asks for; with overrides
 // its policy. The result shows whether a compaction starts.
 func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
-	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
-		began, err = c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
-		return err
+	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
+		return c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
 	})
-	return began, err
 }
 
 // Undo reverts the last compaction.
 func (o Operator) Undo(ctx context.Context, name string) (undone Event, err error) {
-	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
-		undone, err = c.undo()
-		return err
-	})
-	return undone, err
+	return onEngine(ctx, o, name, (*conversation).undo)
 }
 
 // onEngine runs do with a conversation, opened if necessary, even if its connector is not open.
-func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversation) error) error {
+func onEngine[T any](ctx context.Context, o Operator, name string, do func(c *conversation) (T, error)) (v T, err error) {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
-		return err
+		return v, err
 	}
 	connector, known := o.hub.connectors[connectorOf(name)]
 	if !known {
@@ -142,11 +136,11 @@ func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversa
 	}
 	c, err := o.hub.find(name, newConversation(o.hub, name, connector, records))
 	if err != nil {
-		return err
+		return v, err
 	}
 	defer o.hub.release(c)
 	if _, err := c.current(ctx); err != nil {
-		return err
+		return v, err
 	}
 	return do(c)
 }
@@ -154,9 +148,9 @@ func (o Operator) onEngine(ctx context.Context, name string, do func(c *conversa
 // StartSession requests a new session, like /new. wanted is false if there are no messages since
 // the last session began; later means that the session starts once earlier messages are answered.
 func (o Operator) StartSession(ctx context.Context, name string) (wanted, later bool, err error) {
-	err = o.onEngine(ctx, name, func(c *conversation) (err error) {
+	wanted, err = onEngine(ctx, o, name, func(c *conversation) (wanted bool, err error) {
 		wanted, later, err = c.wantSession(ctx)
-		return err
+		return wanted, err
 	})
 	return wanted, later, err
 }
@@ -177,12 +171,17 @@ func (o Operator) Pause(ctx context.Context, name, by string) error {
 	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
 		return err
 	}
+	o.inScope(name, func(c *conversation) { c.interrupt() })
+	return nil
+}
+
+// inScope runs do with the open conversations that a pause concerns: with name its tasks, too.
+func (o Operator) inScope(name string, do func(*conversation)) {
 	for c := range o.hub.all() {
-		if name == everywhere || c.account() == name { // its tasks, too
-			c.interrupt()
+		if name == everywhere || c.account() == name {
+			do(c)
 		}
 	}
-	return nil
 }
 
 // Resume ends a pause. The tasks it held up continue immediately.
@@ -190,11 +189,7 @@ func (o Operator) Resume(ctx context.Context, name string) error {
 	if err := o.hub.o.Store.Pauses().Resume(ctx, name); err != nil {
 		return err
 	}
-	for c := range o.hub.all() {
-		if root, depth := store.RootOf(c.name); depth > 0 && (name == everywhere || name == root) {
-			c.wake()
-		}
-	}
+	o.inScope(name, (*conversation).wake)
 	return nil
 }
 

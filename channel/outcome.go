@@ -107,7 +107,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		}
 	})
 	o.Usage = c.usage.take()
-	posted, contextStored, err := c.write(ctx, o)
+	contextStored, err := c.write(ctx, o)
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
@@ -115,12 +115,14 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		c.unwritten(r.turn.To, err)
+		c.hub.tellOnce(c.hub.ctx, c.name, err, true, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
 		return err
 	}
-	c.sender.send(c.hub.ctx, posted)
-	if replied := c.hub.o.Replied; replied != nil && o.Reply != "" {
-		replied(c.name, r.turn.To, text, o.Failure)
+	if o.Reply != "" {
+		c.sender.start(c.hub.ctx)
+		if replied := c.hub.o.Replied; replied != nil {
+			replied(c.name, r.turn.To, text, o.Failure)
+		}
 	}
 	c.notifyCutOff(ctx, r)
 	c.check()
@@ -156,16 +158,16 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 	}
 }
 
-// write writes an outcome, several times if necessary, and returns what store.Conversation's
-// Answer returns. If the write fails, the usage it took is put back.
-func (c *conversation) write(ctx context.Context, o store.Outcome) (posted []store.Piece, contextStored bool, err error) {
+// write writes an outcome, several times if necessary, and reports whether the turn's context was
+// stored. If the write fails, the usage it took is put back.
+func (c *conversation) write(ctx context.Context, o store.Outcome) (contextStored bool, err error) {
 	for try := range finishTries {
 		if try > 0 {
 			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
 		}
-		posted, contextStored, err = c.records.Turns().Answer(ctx, o)
+		contextStored, err = c.records.Turns().Answer(ctx, o)
 		if errors.Is(err, store.ErrNotFound) && try > 0 {
-			return nil, false, err // the earlier try may have been written after all, and usage must not count twice
+			return false, err // the earlier try may have been written after all, and usage must not count twice
 		}
 		if err == nil || errors.Is(err, store.ErrNotFound) {
 			break
@@ -174,23 +176,7 @@ func (c *conversation) write(ctx context.Context, o store.Outcome) (posted []sto
 	if err != nil {
 		c.usage.add(o.Usage...)
 	}
-	return posted, contextStored, err
-}
-
-// unwritten tells people, once per incident, that an answer is held back because it cannot be
-// written.
-func (c *conversation) unwritten(to []string, err error) {
-	if !c.hub.incidents.tell(c.name, err, true) {
-		return
-	}
-	text := "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved."
-	switch {
-	case errors.Is(err, store.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot save my answer and am holding it back. Ask the bot's operator to put it back."
-	case errors.Is(err, store.ErrFull):
-		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; I will answer once there is room."
-	}
-	c.hub.say(c.hub.ctx, c.name, "unwritten", text, to...)
+	return contextStored, err
 }
 
 var (

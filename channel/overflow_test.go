@@ -164,8 +164,7 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.ask("and now?")
 	r.restart()
 	r.ask("and after a restart?")
-	texts := r.connector.texts()
-	check.HasPrefix(t, "last piece sent", texts[len(texts)-1], "answer ")
+	check.HasPrefix(t, "last piece sent", r.lastText(), "answer ")
 }
 
 // An overfull window is shown as such, and the bar keeps its length.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-
-	"cairn/llm"
 )
 
 // The kill switch: while a conversation or the whole bot is paused, messages are kept as context,
@@ -25,23 +23,14 @@ func (c *conversation) paused(ctx context.Context) bool {
 	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.account())
 }
 
-// switched is a model that refuses to work while the conversation is paused.
-type switched struct {
-	llm.Model
-	c   *conversation
-	own llm.Learnt // for a model that keeps no record itself
-}
-
 var errPaused = errors.New("the bot is paused")
 
-// Learnt returns what is known about the model itself.
-func (s *switched) Learnt() *llm.Learnt { return llm.LearntOf(s.Model, &s.own) }
-
-func (s *switched) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	if s.c.paused(ctx) {
-		return llm.Response{}, errPaused
+// spendOnSummary counts a call for a summary, unless the conversation is paused.
+func (c *conversation) spendOnSummary() error {
+	if c.paused(c.hub.ctx) {
+		return errPaused
 	}
-	return s.Model.Generate(ctx, req, show)
+	return c.spendOn(false)
 }
 
 // interruptHere stops the running turn, or that of the channel if it answers the message below which

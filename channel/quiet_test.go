@@ -12,7 +12,6 @@ import (
 	"cairn/internal/check"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -50,10 +49,8 @@ func TestAddressedPersonSeesRateLimit(t *testing.T) {
 	rules := respondRules(channel.RespondAll)
 	rules.TurnsPerMinute = 1
 	r := newRig(t, echo).withRules(rules)
-	r.say("talk", false)
-	r.waitForReplies()
-	r.say("more talk", false) // over the limit, and not addressed to the bot
-	r.waitForReplies()
+	r.overhear("talk")
+	r.overhear("more talk") // over the limit, and not addressed to the bot
 	r.ask("bot, help me")
 	check.Equal(t, "replies and notices", len(r.connector.texts()), 2)
 }
@@ -70,8 +67,7 @@ func TestSuggestionsOfARestrictedCommand(t *testing.T) {
 func TestDirectMessageGrantsNoOwnerRights(t *testing.T) {
 	r := newRig(t, echo)
 	// A connector reports everyone as a manager of their own direct messages.
-	answer, _, err := r.hub.Run(t.Context(), "test:@me/7", channel.Person{ID: "stranger", Manager: true}, "/pause everywhere")
-	check.NoError(t, err)
+	answer := r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
 	r.ask("hello")
 	if len(r.connector.texts()) == 0 {
 		t.Errorf("a person without rights paused the bot everywhere: %s", answer)
@@ -86,18 +82,8 @@ func TestRedeliveredBotMessageCountsOnce(t *testing.T) {
 	}
 	r.waitForReplies()
 	m.ID = "2"
-	r.deliverMessage(m)
-	r.waitForReplies()
+	r.post(m)
 	check.Equal(t, "replies to two messages", len(r.connector.texts()), 2)
-}
-
-func TestNoReplyIsNeverShown(t *testing.T) {
-	r := newRig(t, nil).withRules(respondRules(channel.RespondAll))
-	r.agent.Model = letterByLetter{r.model}
-	r.reopen()
-	r.say("talk", false)
-	r.waitForReplies()
-	check.Len(t, "shown", r.connector.shown, 0)
 }
 
 // letterByLetter answers NO_REPLY letter by letter.
@@ -114,16 +100,12 @@ func TestUnaskedFailureIsReportedOnce(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "no"}
 	}).withRules(respondRules(channel.RespondAll))
-	r.say("talk among people", false)
-	r.waitForReplies()
-	r.say("more talk", false)
-	r.waitForReplies()
+	r.overhear("talk among people")
+	r.overhear("more talk")
 	if n := len(r.connector.texts()); n != 1 {
 		t.Errorf("got %d notices, want 1: %q", n, r.connector.texts())
 	}
 }
-
-var _ = compactor.DefaultPolicy
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
 	var block atomic.Bool
@@ -145,37 +127,8 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 	<-began
 	r.stop()
 	block.Store(false)
-	r.connector.note(func() { r.connector.shown, r.connector.delay = nil, 0 })
-	order := make(chan string, 100)
-	r.opts.Connectors = []channel.Connector{&orderConnector{r.connector, order}}
-	r.start()
-	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	r.connector.note(func() { r.connector.seen, r.connector.delay = nil, 0 })
+	r.restart()
 	r.waitForReplies()
-	close(order)
-	var got []string
-	for s := range order {
-		got = append(got, s)
-	}
-	check.HasPrefix(t, "first piece shown", got[0], "sent answer 1")
-}
-
-type orderConnector struct {
-	*connector
-	order chan string
-}
-
-func (w *orderConnector) Reply(c string, to []string) channel.Writer {
-	return &orderWriter{w.connector.Reply(c, to), w.order}
-}
-
-type orderWriter struct {
-	channel.Writer
-	order chan string
-}
-
-func (w *orderWriter) Show(text string) { w.order <- "shown " + text }
-
-func (w *orderWriter) Send(ctx context.Context, p channel.Piece) (string, error) {
-	w.order <- "sent " + p.Text
-	return w.Writer.Send(ctx, p)
+	check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer 1 in words")
 }

@@ -12,7 +12,6 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -26,14 +25,6 @@ func crashDuringTurn(t *testing.T, r *rig) {
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	check.Must(conv.Inbox().Deliver(t.Context(), m))(t)
 	check.Len(t, "accepted", check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t), 1)
-}
-
-func TestInterruptedTurnResumes(t *testing.T) {
-	r := newRig(t, echo)
-	crashDuringTurn(t, r)
-	r.restart()
-	r.waitForReplies()
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
 }
 
 func TestOldTurnIsNotResumed(t *testing.T) {
@@ -50,6 +41,14 @@ func TestOldTurnIsNotResumed(t *testing.T) {
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
 		r.stop()
 	})
+}
+
+func TestInterruptedTurnResumes(t *testing.T) {
+	r := newRig(t, echo)
+	crashDuringTurn(t, r)
+	r.restart()
+	r.waitForReplies()
+	check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
 }
 
 func TestATurnHasTwoAttempts(t *testing.T) {
@@ -84,8 +83,7 @@ func TestUnsentReplyIsResentWithSameID(t *testing.T) {
 	r.connector.until(t, "a failed send", func() bool { return r.connector.failures < 1_000_000 })
 	r.stop()
 	r.connector.failures = 0
-	r.start()
-	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	r.restart()
 	r.waitForReplies()
 	if len(r.connector.sent) != 1 || r.connector.sent[0].Reply != "reply-2" || !r.connector.sent[0].Sending {
 		t.Errorf("got sent %+v", r.connector.sent)
@@ -121,9 +119,8 @@ func TestShutdownLosesNothing(t *testing.T) {
 	r.say("hello", true)
 	r.connector.until(t, "the turn", func() bool { return r.connector.countTaken() == 1 })
 	r.say("and more", true)
-	r.stop()
 	r.model.Func = echo
-	r.start()
+	r.reopen()
 	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.waitForReplies()
 	got := r.transcript()
@@ -225,13 +222,12 @@ func TestStopAtTurnStart(t *testing.T) {
 func TestDeletionBeforeResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, echo)
-		r.say("something", false)
-		r.waitForReplies()
-		storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
+		r.overhear("something")
+		r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
 		r.say("hello", true)
 		r.waitForSent("holding it back")
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-		storetest.Run(t, r.store, "DROP TRIGGER refuse")
+		r.execute("DROP TRIGGER refuse")
 		r.run("/new")
 		time.Sleep(time.Minute)
 		r.waitForReplies()

@@ -33,7 +33,8 @@ type connector struct {
 	mu                sync.Mutex // guards everything below
 	shown             []string
 	sent              []channel.Piece
-	opened            int // number of writers opened
+	seen              []string // what was shown and sent, in order
+	opened            int      // number of writers opened
 	canceled          int
 	accepted          []string
 	events            []compactor.Event
@@ -127,8 +128,11 @@ func (d *connector) texts() (texts []string) {
 
 type writer struct{ d *connector }
 
-func (w *writer) Show(text string) { w.d.note(func() { w.d.shown = append(w.d.shown, text) }) }
-func (w *writer) Cancel()          { w.d.note(func() { w.d.canceled++ }) }
+func (w *writer) Show(text string) {
+	w.d.note(func() { w.d.shown, w.d.seen = append(w.d.shown, text), append(w.d.seen, "shown "+text) })
+}
+
+func (w *writer) Cancel() { w.d.note(func() { w.d.canceled++ }) }
 
 func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
@@ -157,7 +161,7 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	if gone {
 		return "", fmt.Errorf("post: %w", channel.ErrGone)
 	}
-	w.d.note(func() { w.d.sent = append(w.d.sent, p) })
+	w.d.note(func() { w.d.sent, w.d.seen = append(w.d.sent, p), append(w.d.seen, "sent "+p.Text) })
 	return fmt.Sprint("p", p.Row), nil
 }
 
@@ -182,6 +186,20 @@ func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (l
 	r.start()
 	t.Cleanup(r.stop)
 	return r
+}
+
+// newBusyRig returns a rig whose model has been asked "one", and answers once release is called.
+func newBusyRig(t testing.TB) (r *rig, release func()) {
+	held := make(chan struct{})
+	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			<-held
+		}
+		return echo(ctx, n, req)
+	})
+	r.say("one", true)
+	r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
+	return r, func() { close(held) }
 }
 
 func (r *rig) start() {
@@ -230,16 +248,6 @@ func (r *rig) restart() {
 
 const place = "test:server/general"
 
-func (r *rig) inbound(text string, addressed bool) channel.Inbound {
-	r.n++
-	return channel.Inbound{ID: fmt.Sprint("m", r.n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Now(), Addressed: addressed}
-}
-
-func (r *rig) say(text string, addressed bool) {
-	r.t.Helper()
-	r.deliverMessage(r.inbound(text, addressed))
-}
-
 func (r *rig) waitForReplies() {
 	r.t.Helper()
 	r.waitIdle(place)
@@ -261,10 +269,10 @@ func (r *rig) throughConnector(c wrappingConnector) *rig {
 	return r
 }
 
-// deliverMessage delivers a message.
-func (r *rig) deliverMessage(m channel.Inbound) {
+// execute changes the database behind the hub's back.
+func (r *rig) execute(query string) {
 	r.t.Helper()
-	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
+	storetest.Run(r.t, r.store, query)
 }
 
 // transcript returns the stored messages as "role: text" lines.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -17,20 +18,15 @@ type sender struct {
 	c *conversation
 
 	// Only its goroutine uses these.
-	last   int64  // row of the newest piece it has handled
-	sent   int64  // row of the newest piece that was sent, perhaps without the store noting it
-	sentID string // the platform's id of that piece
+	sent    int64  // row of the newest piece that was sent, perhaps without the store noting it
+	sentID  string // the platform's id of that piece
+	refused int    // how often the platform has refused the piece that failed last; 0: that was no refusal
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool          // the outbox may contain more than queued
-	queued  []store.Piece // pieces of the outbox to send next
+	look    bool // the outbox may contain something to send
 }
-
-// maxQueuedPieces limits the pieces in memory, which saves reading them back; further ones are only
-// in the outbox.
-const maxQueuedPieces = 32
 
 // keep passes the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
@@ -51,24 +47,7 @@ func (s *sender) start(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look = true
-	s.runLocked(ctx)
-}
-
-// send passes the sender what was just put into the outbox.
-func (s *sender) send(ctx context.Context, pieces []store.Piece) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.queued = append(s.queued, pieces...); len(s.queued) > maxQueuedPieces {
-		s.look = true
-	}
-	s.runLocked(ctx)
-}
-
-func (s *sender) runLocked(ctx context.Context) {
-	if s.look {
-		s.queued = nil // they are read from the outbox
-	}
-	if s.running || !s.look && len(s.queued) == 0 {
+	if s.running {
 		return
 	}
 	s.running = true
@@ -96,9 +75,8 @@ func (s *sender) run(ctx context.Context) {
 			}
 			s.c.log.Log(ctx, failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
-			var no *refusedError
-			if errors.As(err, &no) {
-				pause = no.pause()
+			if s.refused > 0 {
+				pause = time.Duration(math.Pow(3, float64(s.refused-1))) * time.Second
 			}
 			select {
 			case <-time.After(pause):
@@ -108,25 +86,20 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// more reports whether there is anything to send; if not, the sender is done.
+// more reports whether to check the outbox; if not, the sender is done.
 func (s *sender) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() == nil && (s.look || len(s.queued) > 0) {
-		return true
-	}
-	s.running = false
-	return false
+	s.running = ctx.Err() == nil && s.look
+	s.look = false
+	return s.running
 }
 
-// sendAll sends what waits, in order. A piece that fails stays and blocks those after it; the next
-// try checks the outbox.
+// sendAll sends what waits in the outbox, in order. A piece that fails stays and blocks those after it.
 func (s *sender) sendAll(ctx context.Context) error {
-	pieces, err := s.next(ctx)
+	s.refused = 0
+	pieces, err := s.c.records.Outbox().Unsent(ctx)
 	for _, piece := range pieces {
-		if piece.Row <= s.last { // queued, and also found in the outbox
-			continue
-		}
 		if err = s.sendOne(ctx, piece); errors.Is(err, store.ErrNotFound) { // it was deleted, with all of a conversation
 			s.drop(piece.Reply)
 			err = nil
@@ -134,26 +107,8 @@ func (s *sender) sendAll(ctx context.Context) error {
 		if err != nil {
 			break
 		}
-		s.last = piece.Row
-	}
-	if err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.look = true
 	}
 	return err
-}
-
-// next returns the pieces to send next, from the outbox if it may contain more than queued.
-func (s *sender) next(ctx context.Context) ([]store.Piece, error) {
-	s.mu.Lock()
-	handed, look := s.queued, s.look
-	s.queued, s.look = nil, false
-	s.mu.Unlock()
-	if look {
-		return s.c.records.Outbox().Unsent(ctx)
-	}
-	return handed, nil
 }
 
 // sendOne marks a piece before it hands it to the connector, so that after a crash it is known that
@@ -214,33 +169,12 @@ func (s *sender) idle() bool {
 // that most platform outages end first.
 const maxRefusals = 8
 
-// refusedError is a refusal of a piece that will be retried.
-type refusedError struct {
-	times int
-	err   error
-}
-
-func (e *refusedError) Error() string { return fmt.Sprintf("refused %d times: %v", e.times, e.err) }
-func (e *refusedError) Unwrap() error { return e.err }
-
-// pause returns the wait before the next try.
-func (e *refusedError) pause() time.Duration {
-	pause := time.Second
-	for range min(e.times, maxRefusals) - 1 {
-		pause *= 3
-	}
-	return pause
-}
-
 // failed decides what happens to a piece that could not be sent: if it returns an error, the piece
 // is retried; otherwise it was dropped. While the connector has no connection nothing counts as
 // refused, and the piece waits.
 func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
-		if err := s.reportUnsent(ctx, piece, "unsent-"+piece.Reply, "the platform rejected it"); err != nil {
-			return err
-		}
-		return s.dropPiece(ctx, piece, failed)
+		return s.dropPiece(ctx, piece, "unsent-"+piece.Reply, "the platform rejected it", failed)
 	}
 	if d, ok := s.c.connector.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
 		return failed
@@ -250,32 +184,28 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 		return errors.Join(failed, err)
 	}
 	if times < maxRefusals {
-		return &refusedError{times, failed}
+		s.refused = times
+		return fmt.Errorf("refused %d times: %w", times, failed)
 	}
-	if err := s.reportUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was rejected again and again"); err != nil {
-		return err
-	}
-	return s.dropPiece(ctx, piece, failed)
+	return s.dropPiece(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was rejected again and again", failed)
 }
 
-// reportUnsent posts one sentence about a piece that is about to be dropped, unless the piece is
-// itself a sentence about a failure. It posts before the drop, so that a crash in between changes
-// nothing.
-func (s *sender) reportUnsent(ctx context.Context, piece store.Piece, id, why string) error {
-	if piece.Failure {
-		return nil
+// dropPiece drops a piece. Unless the piece is itself a sentence about a failure, it first posts one
+// that says so, under an id, so that a crash in between changes nothing.
+func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id, why string, failed error) error {
+	ctx = context.WithoutCancel(ctx)
+	if !piece.Failure {
+		what := "an answer here"
+		if piece.Parts > 1 {
+			what = fmt.Sprintf("part %d of %d of my answer", piece.Part+1, piece.Parts)
+		}
+		text := fmt.Sprintf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", what, why)
+		if err := s.c.notify(ctx, id, text); err != nil {
+			return err
+		}
 	}
-	what := "an answer here"
-	if piece.Parts > 1 {
-		what = fmt.Sprintf("part %d of %d of my answer", piece.Part+1, piece.Parts)
-	}
-	text := fmt.Sprintf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", what, why)
-	return s.c.notify(context.WithoutCancel(ctx), id, text)
-}
-
-func (s *sender) dropPiece(ctx context.Context, piece store.Piece, why error) error {
-	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", why)
-	err := s.c.records.Outbox().Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
+	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
+	err := s.c.records.Outbox().Drop(ctx, piece.Row, failed.Error())
 	if err == nil {
 		s.c.hub.metrics.dropped.Add(1)
 	}

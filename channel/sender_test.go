@@ -1,9 +1,7 @@
 package channel_test
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +14,8 @@ import (
 	"cairn/privacy"
 )
 
-// Many replies wait behind a slow one, some of them in memory and some only on disk; whatever
-// happens to the first, each goes out once, and in order.
+// Many replies wait behind a slow one; whatever happens to the first, each goes out once, and in
+// order.
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -48,15 +46,13 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 	r := newRig(t, echo)
 	log := r.captureLog()
-	disk := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000"))(t)
-	defer disk.Close()
-	check.Must(disk.Exec("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END"))(t)
+	r.execute("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END")
 	r.say("hello", true)
 	for log.count("send_reply_failed") < 2 {
 		time.Sleep(50 * time.Millisecond)
 	}
 	check.EqualAll(t, "sent while the disk refuses", r.connector.texts(), []string{"answer 1"})
-	check.Must(disk.Exec("DROP TRIGGER refuse"))(t)
+	r.execute("DROP TRIGGER refuse")
 	r.waitForReplies()
 	r.restart()
 	r.ask("and now?")
@@ -122,9 +118,8 @@ func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 	t.Run("attempts do not count while the connector is offline", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
-			r.stop()
 			r.opts.Connectors = []channel.Connector{offline{r.connector}}
-			r.start()
+			r.reopen()
 			r.connector.note(func() { r.connector.failures = 100 })
 			r.say("hello", true)
 			check.NoError(t, r.hub.Idle(t.Context(), place))

@@ -139,8 +139,7 @@ func withOldSession(t *testing.T) *rig {
 // inThread posts a message in a thread, and waits for the answer.
 func (r *rig) inThread(text string) {
 	r.t.Helper()
-	check.NoError(r.t, r.deliverTo(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
-	r.waitIdle(branch)
+	r.tell(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
 }
 
 func TestThreadInheritsChannelHistory(t *testing.T) {
@@ -155,8 +154,7 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 	check.Lacks(t, "prompt of the thread", asked, "message-8")
 	r.ask("the parrot has flown")
 	check.Lacks(t, "prompt of the channel", r.lastRequestText(), "how old")
-	check.NoError(t, r.deliverTo("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }))
-	r.waitIdle("test:server/other/9")
+	r.tell("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
 	check.Lacks(t, "prompt of another channel's thread", r.lastRequestText(), "Coco")
 	t.Run("a restart changes nothing", func(t *testing.T) {
 		kept := func(asked string) string {
@@ -182,14 +180,11 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 		check.Contains(t, "prompt", again, "of the channel above this thread", "how old")
 	})
 	t.Run("/context mentions it", func(t *testing.T) {
-		answer, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1"}, "/context")
-		check.NoError(t, err)
+		answer := r.runAs(channel.Person{ID: "u1"}, branch, "/context")
 		check.Contains(t, "answer to /context", answer.String(), "summaries the thread began with: 1")
 	})
 	t.Run("/new in the thread keeps the inherited stack", func(t *testing.T) {
-		if _, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1", Manager: true}, "/new"); err != nil {
-			t.Fatal(err)
-		}
+		r.runAs(channel.Person{ID: "u1", Manager: true}, branch, "/new")
 		r.inThread("anew")
 		asked := r.lastRequestText()
 		if strings.Contains(asked, "] and how old") || strings.Index(asked, "of the channel above") > strings.Index(asked, "began anew") || !strings.Contains(asked, "began anew") {

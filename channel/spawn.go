@@ -106,13 +106,9 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 	if err != nil {
 		return "", err
 	}
-	p, err := c.asParent()
-	if err != nil {
-		return "", err
-	}
 	tasks := make([]store.NewTask, len(all))
 	for i, one := range all {
-		if tasks[i], err = c.newTask(ctx, p, one, sources); err != nil {
+		if tasks[i], err = c.newTask(ctx, one, sources); err != nil {
 			return "", err
 		}
 	}
@@ -132,25 +128,19 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 	return string(text), err
 }
 
-// parent is what tasks need to know about the conversation that starts them.
-type parent struct {
-	spawn  []string
-	layers compactor.Patch // the set layers of its policy
-	next   int64           // the seq of its next message
-}
-
-func (c *conversation) asParent() (p parent, err error) {
-	err = c.tryDo(func(e *compactor.Compactor) {
-		p = parent{c.agent.Spawn, compactor.Merge(c.agent.layers(), c.policy.set()), e.History().Next()}
-	})
-	return p, err
-}
-
 // newTask checks the request and writes the sub-agent's instructions. sources are the messages that
 // the task itself comes from.
-func (c *conversation) newTask(ctx context.Context, p parent, s spawning, sources []chat.Message) (n store.NewTask, err error) {
-	if !slices.Contains(p.spawn, s.Agent) {
-		return n, errPeople(fmt.Sprintf("There is no agent %q. These take tasks: %s.", s.Agent, strings.Join(p.spawn, ", ")))
+func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.Message) (n store.NewTask, err error) {
+	var spawn []string
+	var above compactor.Patch // the set layers of this conversation's policy
+	var next int64
+	if err := c.tryDo(func(e *compactor.Compactor) {
+		spawn, above, next = c.agent.Spawn, compactor.Merge(c.agent.layers(), c.policy.set()), e.History().Next()
+	}); err != nil {
+		return n, err
+	}
+	if !slices.Contains(spawn, s.Agent) {
+		return n, errPeople(fmt.Sprintf("There is no agent %q. These take tasks: %s.", s.Agent, strings.Join(spawn, ", ")))
 	}
 	if s.Task = strings.TrimSpace(s.Task); s.Task == "" {
 		return n, errPeople("Say what to do.")
@@ -162,7 +152,7 @@ func (c *conversation) newTask(ctx context.Context, p parent, s spawning, source
 	if err != nil {
 		return n, err
 	}
-	said, err := c.records.Transcript().Page(ctx, p.next-briefingMessages, briefingMessages)
+	said, err := c.records.Transcript().Page(ctx, next-briefingMessages, briefingMessages)
 	if err != nil {
 		return n, err
 	}
@@ -171,8 +161,8 @@ func (c *conversation) newTask(ctx context.Context, p parent, s spawning, source
 		quoted = append(quoted, m.Seq)
 	}
 	return store.NewTask{
-		Agent: s.Agent, Text: s.Task, Own: own, Above: p.layers,
-		Began: p.next - 1, Sources: quoted, Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks,
+		Agent: s.Agent, Text: s.Task, Own: own, Above: above,
+		Began: next - 1, Sources: quoted, Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks,
 	}, nil
 }
 
@@ -240,15 +230,11 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, 
 	}
 	c.log.Info("task_started", "task", t.Conversation, "agent", t.Agent)
 	c.hub.reportTask(t)
-	c.hub.watchTask(t)
-	return t, nil
+	return t, c.hub.wake(ctx, t.Conversation)
 }
 
 // addTasks adds the open tasks to a turn context.
 func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
-	if c.hub.openTasks.Load() == 0 { // no need for the turn to check
-		return
-	}
 	open, err := c.records.Tasks().Open(ctx)
 	if err != nil && ctx.Err() == nil {
 		c.log.Warn("read_tasks_failed", "error", err)

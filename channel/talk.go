@@ -33,12 +33,13 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		return llm.Request{}, errPart
 	}
 	t.window.lookUp(t.hub.ctx)
-	if err := t.applyEdits(t.hub.ctx); err != nil {
-		return llm.Request{}, err
-	}
 	var prompt compactor.Prompt
 	var err error
-	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // /stop must not cancel what it writes
+	t.do(func(e *compactor.Compactor) {
+		if err = t.refresh(t.hub.ctx); err == nil {
+			prompt, err = e.Request(t.hub.ctx) // /stop must not cancel what it writes
+		}
+	})
 	messages := prompt.Messages
 	t.pictures = t.loadPictures(messages)
 	facts := t.window.learnt().Facts()

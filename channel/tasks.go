@@ -30,7 +30,7 @@ const (
 	partCalls         = 8 // model calls in one part of a task
 	partShare         = 8 // of the window: a part may add at most 1/8 to it
 	rowsOfCall        = 50
-	taskCheckInterval = time.Minute // how often an open task is checked
+	taskCheckInterval = time.Minute // an open task looks for work at least this often
 	taskTextShown     = 60          // tokens of a task's text in a turn context
 )
 
@@ -56,23 +56,33 @@ func (c *conversation) stale() time.Time {
 	return time.Now().Add(-c.hub.o.CatchUp)
 }
 
-// taskEnded reports whether the conversation is a task that has ended, in which nothing more is
-// done.
-func (c *conversation) taskEnded(ctx context.Context) bool {
-	if !c.isTask() {
-		return false
-	}
+// openTask returns the task that the conversation is, unless it has ended; then nothing more is done
+// in it. It ends a task whose time is over or whose agent is gone, and has the child look again in
+// time.
+func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
+	c.lookAgain = time.Now().Add(taskCheckInterval) // after an error, too
 	t, err := c.records.Tasks().Self(ctx)
 	if err == nil && t.State == store.TaskOpen {
-		if _, known := c.hub.agent(t.Agent); known {
-			return false
+		agent, known := c.hub.agent(t.Agent)
+		c.taskEnds = t.Created.Add(agent.taskTime())
+		switch {
+		case !known:
+			err = c.hub.endTask(ctx, c.records, t, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
+		case !time.Now().Before(c.taskEnds):
+			err = c.hub.endTask(ctx, c.records, t, store.TaskExpired, "its time is over, and it had no result")
+		default:
+			if c.taskEnds.Before(c.lookAgain) {
+				c.lookAgain = c.taskEnds
+			}
+			return t, true
 		}
-		err = c.hub.endTask(ctx, c.records, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 	}
-	if err != nil && ctx.Err() == nil {
+	if err == nil {
+		c.lookAgain = time.Time{}
+	} else if ctx.Err() == nil {
 		c.log.Warn("end_task_failed", "error", err)
 	}
-	return true
+	return t, false
 }
 
 // partDone reports whether a part of a task has made enough calls, or filled enough of the window,
@@ -112,12 +122,12 @@ func (c *conversation) finishPart(ctx context.Context, r *reply) error {
 // continueTask starts the next part of an open task if nothing waits; more reports whether it did.
 // A task with no calls left expires.
 func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {
-	if !c.isTask() || !c.sender.idle() || c.paused(ctx) {
+	if !c.isTask() {
 		return false, nil
 	}
-	t, err := c.records.Tasks().Self(ctx)
-	if err != nil || t.State != store.TaskOpen || t.Messages == 0 {
-		return false, err
+	t, open := c.openTask(ctx)
+	if !open || t.Messages == 0 || !c.sender.idle() || c.paused(ctx) {
+		return false, nil
 	}
 	if below, err := c.records.Tasks().Open(ctx); err != nil || len(below) > 0 { // their results will continue it
 		return false, err
@@ -128,7 +138,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	}
 	agent, _ := c.hub.agent(t.Agent)
 	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
-		return false, c.hub.endTask(ctx, c.records, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
+		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
 	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
 }
@@ -137,23 +147,15 @@ func (a Agent) taskCalls() int          { return cmp.Or(a.TaskCalls, DefaultTask
 func (a Agent) taskTime() time.Duration { return cmp.Or(a.TaskTime, DefaultTaskTime) }
 
 // endTask ends a task without a result, and reports why to the conversation that started it.
-func (h *Hub) endTask(ctx context.Context, records *store.Conversation, state store.TaskState, why string) error {
-	t, err := records.Tasks().Self(ctx)
-	if err != nil {
-		return err
-	}
+func (h *Hub) endTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, why string) error {
 	verb := map[store.TaskState]string{store.TaskFailed: "failed", store.TaskStopped: "was stopped", store.TaskExpired: "expired"}[state]
-	return h.closeTask(ctx, records, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
+	return h.closeTask(ctx, records, t, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, taskTextShown)))
 }
 
 // closeTask ends a task with a report, which starts a turn in the conversation that started the
 // task.
-func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, state store.TaskState, report string) error {
+func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, report string) error {
 	ctx = context.WithoutCancel(ctx) // ctx may belong to a turn that ends with the task
-	t, err := records.Tasks().Self(ctx)
-	if err != nil {
-		return err
-	}
 	ended, err := records.Tasks().End(ctx, state, fmt.Sprintf("%s (task %d)", t.Agent, t.Number), report)
 	if err != nil || !ended {
 		return err
@@ -176,66 +178,6 @@ func (h *Hub) interruptBelow(name string) {
 			}
 		}
 	}
-}
-
-// watchTasks continues the open tasks that an earlier process left.
-func (h *Hub) watchTasks(ctx context.Context, match func(conversation string) bool) error {
-	open, err := h.o.Store.OpenTasks(ctx)
-	if err != nil {
-		return err
-	}
-	for _, t := range open {
-		if h.serves(t.Conversation, match) {
-			h.watchTask(t)
-		}
-	}
-	return nil
-}
-
-// watchTask watches an open task until it ends: it wakes it, so that it continues after a pause or
-// a restart, and ends it when its time is up.
-func (h *Hub) watchTask(t store.Task) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return
-	}
-	agent, _ := h.agent(t.Agent)
-	ends := t.Created.Add(agent.taskTime())
-	h.openTasks.Add(1)
-	h.owners.Go(func() {
-		defer h.openTasks.Add(-1)
-		for wait := time.Duration(0); h.checkTaskAfter(t, ends, wait); {
-			if wait = taskCheckInterval; time.Now().Before(ends) { // otherwise the disk refused its end
-				wait = min(wait, time.Until(ends))
-			}
-		}
-	})
-}
-
-// checkTaskAfter waits, then checks a task; more reports whether it is still open.
-func (h *Hub) checkTaskAfter(t store.Task, ends time.Time, wait time.Duration) (more bool) {
-	select {
-	case <-time.After(max(wait, 0)):
-	case <-h.ctx.Done():
-		return false
-	}
-	c, err := h.use(h.ctx, t.Conversation)
-	if err != nil {
-		return h.ctx.Err() == nil
-	}
-	defer h.release(c)
-	if t, err = c.records.Tasks().Self(h.ctx); err == nil && t.State != store.TaskOpen {
-		return false
-	}
-	if err == nil && !time.Now().Before(ends) {
-		err = h.endTask(h.ctx, c.records, store.TaskExpired, "its time is over, and it had no result")
-	}
-	if err != nil && h.ctx.Err() == nil {
-		h.o.Log.Warn("end_task_failed", "conversation", t.Conversation, "error", err)
-	}
-	c.wake()
-	return true
 }
 
 // reportTask reports a task to observers.

@@ -3,7 +3,6 @@ package channel_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,10 +14,10 @@ import (
 	"cairn/store"
 )
 
-// purgedAfterTask returns a rig in which a task has ended, and whose conversation was purged.
-func purgedAfterTask(t *testing.T) *rig {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+// A purged conversation takes its tasks with it. No platform ID and no name is used twice: a new task gets
+// neither the conversation nor the result of a purged one.
+func TestPurgeReachesTasks(t *testing.T) {
+	r := newTaskRig(t, nil, alwaysSay("Rosebud is a sledge"))
 	r.run("/ask @one what is Rosebud?")
 	r.waitForSent("Rosebud is a sledge")
 	r.waitForTask(1)
@@ -26,50 +25,56 @@ func purgedAfterTask(t *testing.T) *rig {
 	r.reopen()
 	conv := check.Must(r.store.Find(t.Context(), place))(t)
 	check.NoError(t, privacy.Of(conv).Purge(t.Context()))
-	return r
-}
-
-// No platform ID and no name is used twice: a new task gets neither the conversation nor the result of a purged one.
-func TestTasksAfterPurge(t *testing.T) {
-	r := purgedAfterTask(t)
+	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
+	check.Len(t, "summaries", held, 2)
+	check.Equal(t, "messages left under the summaries", held[0].Messages+held[1].Messages, 0)
+	check.Equal(t, "text of the task", r.task(1).Text, "")
+	check.Equal(t, "author of the task", r.task(1).Author, "")
 	r.restart()
 	r.connector.note(func() { r.connector.sent = nil })
 	check.Contains(t, "answer", r.run("/ask @one and now?"), "has started")
 	r.waitForSent("Rosebud is a sledge")
 }
 
-// A task below a deleted one ends with it, and its conversation is not stuck.
-func TestDeletionEndsTasksOfTasks(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "go on"}))
-	j := r.captureLog()
-	asked, ended := make(chan struct{}), make(chan struct{})
-	r.withTasks(map[string]channel.Agent{
-		"one": {Model: &llmtest.Model{Func: startTask(map[string]any{"agent": "two", "task": "look after Rosebud"})}, Spawn: []string{"two"}},
-		"two": {Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			close(asked)
-			<-ctx.Done()
-			close(ended)
-			return llm.Response{}, ctx.Err()
-		}}},
-	})
-	r.say("go", true)
-	<-asked
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		t.Error("the turn of the task below is still running")
+// A task that is running ends with the message it came from, and so do the tasks below it; their
+// conversations are not stuck.
+func TestDeletionEndsOpenTasks(t *testing.T) {
+	for name, running := range map[string]string{"its own turn": "task:" + place + "/1", "the turn of a task below": "task:task:" + place + "/1/1"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
+			j := r.captureLog()
+			asked, ended := make(chan struct{}), make(chan struct{})
+			runs := func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+				close(asked)
+				<-ctx.Done()
+				close(ended)
+				return llm.Response{}, ctx.Err()
+			}
+			first := script(runs)
+			if store.ParentOf(running) != place {
+				first = startTask(map[string]any{"agent": "two", "task": "go on"})
+			}
+			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: first}, Spawn: []string{"two"}}, "two": {Model: &llmtest.Model{Func: runs}}})
+			r.say("go", true)
+			<-asked
+			r.waitForSent("started")
+			check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Error("the turn is still running")
+			}
+			check.NoError(t, r.hub.Idle(t.Context(), running))
+			check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
+			check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
+			check.Lacks(t, "log", j.String(), "conversation_stalled")
+		})
 	}
-	below := "task:task:" + place + "/1/1"
-	check.NoError(t, r.hub.Idle(t.Context(), below))
-	check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 0)
-	check.Lacks(t, "log", j.String(), "conversation_stalled")
 }
 
 // A task that was told the result of another one goes with what that one came from.
 func TestDeletionReachesTasksOfResults(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after it"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after it"}, alwaysSay("Rosebud is a sledge"))
 	r.say("Rosebud is a secret", false) // m1
 	r.say("go", true)
 	r.waitForSent("Rosebud is a sledge")
@@ -87,21 +92,17 @@ func TestDeletionReachesTasksOfResults(t *testing.T) {
 	check.Lacks(t, "briefing of the second task", page[0].Text, "is a secret")
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	check.Len(t, "messages of the second task", check.Must(conv.Transcript().Page(t.Context(), 1, 100))(t), 0)
-	for _, line := range r.transcript() {
-		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
-			t.Errorf("got %s in the conversation, want it deleted", line)
-		}
-	}
+	r.wantNoUser("Rosebud")
 }
 
 // briefed is how many messages of its parent a task is told.
 const briefed = 20
 
 // What a person asked an agent for is theirs, even if they never wrote a message.
-func TestForgetMeCountsTasks(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+func TestForgetMeReachesTasks(t *testing.T) {
+	r := newTaskRig(t, nil, alwaysSay("Rosebud is a sledge"))
 	r.run("/ask @one what is Rosebud?")
+	r.waitForSent("Rosebud is a sledge")
 	r.waitForTask(1)
 	r.waitForReplies()
 	for _, where := range []string{"", " everywhere"} {
@@ -109,21 +110,10 @@ func TestForgetMeCountsTasks(t *testing.T) {
 	}
 	check.Contains(t, "/forget me yes", r.run("/forget me yes"), "Deleted: 1 message and 0 memories of yours")
 	check.Equal(t, "text of the task", r.task(1).Text, "")
-	check.Equal(t, "/forget me", r.run("/forget me"), "I have nothing of yours in this conversation.")
-}
-
-// The settings of a task may repeat what people said, such as its focus.
-func TestDeletionReachesSettingsOfTasks(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count", "compaction": map[string]any{"focus": "Rosebud"}}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("counted")}}})
-	r.say("go", true)
-	r.waitForTask(1)
+	check.Equal(t, "author of the task", r.task(1).Author, "")
 	r.waitForReplies()
-	check.Equal(t, "focus", r.task(1).Own["focus"], "Rosebud")
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	task := r.task(1)
-	check.Equal(t, "state", task.State, store.TaskDone)
-	check.Equal(t, "settings left", len(task.Own), 0)
+	r.wantNoUser("Rosebud")
+	check.Equal(t, "/forget me", r.run("/forget me"), "I have nothing of yours in this conversation.")
 }
 
 // The work of an attempt that is made again is dropped, and with it the tasks that it started.

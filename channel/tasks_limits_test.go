@@ -74,8 +74,7 @@ func TestTaskRights(t *testing.T) {
 		"a task of thousands of letters":  {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, startTask(c.arguments))
-			r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+			r := newTaskRig(t, c.arguments, blockUntilCanceled)
 			r.ask("go")
 			check.Contains(t, "tool result", strings.Join(r.connector.texts(), "\n"), strings.ReplaceAll(c.want, `\"`, `"`))
 			check.Contains(t, "/tasks", r.run("/tasks"), "There are no tasks.")
@@ -136,8 +135,7 @@ func TestTaskDepth(t *testing.T) {
 
 // The task below may end after the answer that waits for it was written and before it is sent.
 func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("the bottom")}}})
+	r := newTaskRig(t, nil, alwaysSay("the bottom"))
 	r.stop()
 	s := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir}))(t)
 	begin := func(name string) *store.Conversation {
@@ -154,8 +152,7 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 	}))
 	check.Must(below.Tasks().End(t.Context(), store.TaskDone, "one", "[Result of task 1] 42"))(t)
 	check.NoError(t, s.Close())
-	r.start()
-	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+	r.restart()
 	r.waitForSent("the bottom")
 	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
 }
@@ -185,11 +182,13 @@ func TestEndlessTask(t *testing.T) {
 		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 		j := r.captureLog()
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}})
-		storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE UPDATE ON tasks BEGIN SELECT RAISE (ABORT, 'no'); END")
+		r.execute("CREATE TRIGGER refuse BEFORE UPDATE ON tasks BEGIN SELECT RAISE (ABORT, 'no'); END")
 		r.say("go", true)
 		r.waitForSent("started")
 		time.Sleep(400 * time.Millisecond)
-		check.Equal(t, "attempts to end it", j.count("end_task_failed"), 1)
+		if n := j.count("end_task_failed"); n < 1 || n > 2 {
+			t.Errorf("got %d attempts to end it", n)
+		}
 	})
 	t.Run("a task whose model fails reports it", func(t *testing.T) {
 		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))

@@ -14,7 +14,6 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -73,8 +72,7 @@ func TestTaskResumesAfterRestart(t *testing.T) {
 }
 
 func TestTaskOfRemovedAgentFails(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "count"}, blockUntilCanceled)
 	r.say("go", true)
 	r.waitForSent("started")
 	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
@@ -118,8 +116,7 @@ func TestPauseStopsTasks(t *testing.T) {
 
 // Drain waits for the answer to a result, even if no task is open any more.
 func TestDrainWaitsForReplyToLastTask(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("I counted.")}}})
+	r := newTaskRig(t, nil, alwaysSay("I counted."))
 	reached, release := make(chan struct{}), make(chan struct{})
 	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		close(reached)
@@ -143,13 +140,14 @@ func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 	r.waitForSent("It is counted.")
 }
 
+// The settings of a task may repeat what people said, such as its focus.
 func TestDeletionReachesTasks(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after Rosebud", "compaction": map[string]any{"focus": "Rosebud"}}, alwaysSay("Rosebud is a sledge"))
 	r.say("Rosebud is a secret", false) // m1
 	r.say("go", true)                   // m2
 	r.waitForSent("Rosebud is a sledge")
 	task := r.waitForTask(1)
+	check.Equal(t, "focus", task.Own["focus"], "Rosebud")
 	r.waitForReplies()
 	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
 	conv := check.Must(r.store.Find(t.Context(), task.Conversation))(t)
@@ -159,60 +157,16 @@ func TestDeletionReachesTasks(t *testing.T) {
 	if found := check.Must(memory.Of(conv).Recall(t.Context(), memory.Question{Text: "Rosebud", Limit: 3}))(t); len(found) > 0 {
 		t.Errorf("got %+v, want nothing found", found)
 	}
-	for _, line := range r.transcript() {
-		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
-			t.Errorf("got %s in the conversation, want it deleted", line)
-		}
-	}
-	check.Equal(t, "text of the task", r.task(1).Text, "")
+	r.wantNoUser("Rosebud")
+	task = r.task(1)
+	check.Equal(t, "text of the task", task.Text, "")
+	check.Equal(t, "settings left", len(task.Own), 0)
+	check.Equal(t, "state", task.State, store.TaskDone)
 	check.Contains(t, "/tasks", r.run("/tasks"), "(deleted)")
 }
 
-func TestDeletionEndsOpenTask(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
-	asked := make(chan struct{}, 1)
-	ended := make(chan struct{}, 1)
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		asked <- struct{}{}
-		<-ctx.Done()
-		ended <- struct{}{}
-		return llm.Response{}, ctx.Err()
-	}}}})
-	r.say("go", true)
-	r.waitForSent("started")
-	<-asked
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		t.Error("the turn of the task is still running")
-	}
-	check.Equal(t, "state of the task", r.task(1).State, store.TaskStopped)
-}
-
-func TestForgetMeReachesTasks(t *testing.T) {
-	r := newRig(t, startTask(nil))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("Rosebud is a sledge")}}})
-	r.run("/ask @one what is Rosebud?")
-	r.waitForSent("Rosebud is a sledge")
-	r.waitForTask(1)
-	r.waitForReplies()
-	r.run("/forget me")
-	r.run("/forget me yes")
-	r.waitForReplies()
-	for _, line := range r.transcript() {
-		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
-			t.Errorf("got %s in the conversation, want it deleted", line)
-		}
-	}
-	got := r.task(1)
-	check.Equal(t, "text of the task", got.Text, "")
-	check.Equal(t, "author of the task", got.Author, "")
-}
-
 func TestSummariesNameOpenTasks(t *testing.T) {
-	r := newRig(t, startTask(map[string]any{"agent": "one", "task": "look after Rosebud"}))
-	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}}})
+	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after Rosebud"}, blockUntilCanceled)
 	r.say("go", true)
 	r.waitForSent("started")
 	for n := range 15 {
@@ -261,13 +215,4 @@ func TestTasksAndConversationsAreIsolated(t *testing.T) {
 	}
 	check.Lacks(t, "memories of the conversation", r.run("/memories"), "Quirin")
 	check.Lacks(t, "prompt of the conversation", r.run("/recall janitor Quirin"), "towers")
-}
-
-func TestPurgeReachesTasks(t *testing.T) {
-	r := purgedAfterTask(t)
-	held := check.Must(privacy.In(r.store).Holdings(t.Context(), place, "task:"+place+"/1"))(t)
-	check.Len(t, "summaries", held, 2)
-	check.Equal(t, "messages left under the summaries", held[0].Messages+held[1].Messages, 0)
-	check.Equal(t, "text of the task", r.task(1).Text, "")
-	check.Equal(t, "author of the task", r.task(1).Author, "")
 }

@@ -39,6 +39,14 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 	r.start()
 }
 
+// newTaskRig returns a rig whose agent starts a task with these arguments when asked to, for the agent
+// "one", whose model is a script.
+func newTaskRig(t *testing.T, arguments map[string]any, one script) *rig {
+	r := newRig(t, startTask(arguments))
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: one}}})
+	return r
+}
+
 // task returns the state of the nth task of the rig's place.
 func (r *rig) task(n int) store.Task {
 	r.t.Helper()
@@ -64,6 +72,16 @@ func (r *rig) waitForTask(n int) store.Task {
 	}
 	r.t.Fatalf("task %d did not end", n)
 	return store.Task{}
+}
+
+// wantNoUser fails if a message that the conversation was sent contains a text.
+func (r *rig) wantNoUser(text string) {
+	r.t.Helper()
+	for _, line := range r.transcript() {
+		if strings.HasPrefix(line, "user:") && strings.Contains(line, text) {
+			r.t.Errorf("got %s in the conversation, want it deleted", line)
+		}
+	}
 }
 
 func (r *rig) waitForSent(text string) {

@@ -54,16 +54,22 @@ func (r *reply) text() string {
 }
 
 // answer runs a turn: the model and its tools until there is a reply, then one transaction that
-// writes everything, then the reply goes out.
-func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) {
+// writes everything, then the reply goes out. own are settings for this turn and the check after it.
+func (c *conversation) answer(ctx context.Context, turn store.Turn, own compactor.Patch) (err error) {
 	ctx, step := observe.Begin(ctx, observe.Turn)
 	defer func() { c.observed(step, turn, err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.turn.Store(&runningTurn{seq: turn.Seq, to: turn.To, stop: cancel, step: step})
 	defer c.turn.Store(nil)
-	if c.paused(c.hub.ctx) || c.taskEnded(ctx) { // as below: /stop ends the turn, and is not a disk failure
+	if c.paused(c.hub.ctx) { // as below: /stop ends the turn, and is not a disk failure
 		return c.pass(c.hub.ctx, turn)
+	}
+	if c.isTask() {
+		if _, open := c.openTask(ctx); !open {
+			return c.pass(c.hub.ctx, turn)
+		}
+		defer time.AfterFunc(time.Until(c.taskEnds), func() { cancel(errStopped) }).Stop()
 	}
 	other, err := c.calledAgent(c.hub.ctx, turn)
 	if err == nil && other == nil {
@@ -72,8 +78,8 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 	if err != nil {
 		return err
 	}
-	c.useSettings(turn.To)
-	defer c.useSettings(nil)
+	c.do(func(*compactor.Compactor) { c.policy.ofTurn(own) })
+	defer c.do(func(*compactor.Compactor) { c.policy.ofTurn(nil) })
 	c.notifyShortened(c.hub.ctx, turn)
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
@@ -89,7 +95,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn) (err error) 
 		if w, ok := r.writer.(Indicator); ok {
 			w.Working()
 		}
-		resp, err := c.respond(ctx, r, other)
+		resp, err := c.converse(ctx, r, other)
 		if err == nil && r.empty(resp) {
 			err = noAnswer(resp)
 		}
@@ -186,14 +192,6 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
-// respond lets the agent answer, or the other agent that was called.
-func (c *conversation) respond(ctx context.Context, r *reply, other *handover) (llm.Response, error) {
-	if other != nil {
-		return c.handOver(ctx, r, other)
-	}
-	return c.converse(ctx, r)
-}
-
 // recoverTurn converts a panic in a turn into an error.
 func (c *conversation) recoverTurn(r *reply, err *error) {
 	if p := recover(); p != nil {
@@ -202,9 +200,12 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 	}
 }
 
-// converse lets the model answer, with tools.
-func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
+// converse lets the model answer, with tools, or the other agent that was called.
+func (c *conversation) converse(ctx context.Context, r *reply, other *handover) (resp llm.Response, err error) {
 	defer c.recoverTurn(r, &err)
+	if other != nil {
+		return c.handOver(ctx, r, other)
+	}
 	most, err := c.callsOfPart(ctx)
 	if err != nil {
 		return resp, err

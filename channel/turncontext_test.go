@@ -108,8 +108,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 		says = answers
 		in := r.inbound(text, true)
 		in.Optional = optional
-		r.deliverMessage(in)
-		r.waitForReplies()
+		r.post(in)
 		if len(says) > 0 {
 			t.Errorf("got an unexpected reply to %q", text)
 		}
@@ -156,8 +155,7 @@ func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
 			})
 			in := r.inbound("hello", true)
 			in.Optional = optional
-			r.deliverMessage(in)
-			r.waitForReplies()
+			r.post(in)
 			if cost := tokens.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
 				t.Errorf("%d tokens: %s", cost, block)
 			}

@@ -70,16 +70,14 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 // step takes up what waits, and answers it if anyone asked. If nothing waits, it starts a requested
 // session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	outdated := false
 	var made *compactor.Event
 	newest := ""
 	c.do(func(*compactor.Compactor) {
-		outdated = c.outdated()
 		if err = c.refresh(ctx); err == nil {
 			made, newest, c.unannounced = c.unannounced, c.arrivals.newest, nil
 		}
 	})
-	if err == nil && outdated {
+	if err == nil {
 		err = c.renew(ctx)
 	}
 	if err != nil {
@@ -104,10 +102,11 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	}
 	// What arrives after this check wakes the loop, which starts the child again.
 	more = len(burst) < due.Waiting || due.Session
+	var own []compactor.Patch
 	c.do(func(*compactor.Compactor) {
 		c.append(burst)
 		for _, m := range burst {
-			c.accepted(m.ID, m.Seq)
+			own = append(own, c.accepted(m.ID, m.Seq))
 			if !strings.HasPrefix(m.ID, store.TaskID) {
 				c.arrivals.newest = m.ID
 			}
@@ -122,12 +121,12 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return more, nil
 	}
 	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
-		return true, c.answer(ctx, turn)
+		return true, c.answer(ctx, turn, nil)
 	}
 	if ok, tell := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authorsOf(burst), !turn.Optional, time.Now()); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
-	return more, c.answer(ctx, turn)
+	return more, c.answer(ctx, turn, compactor.Merge(own...))
 }
 
 // dequeue takes up waiting messages; if none wait, it writes nothing.
@@ -198,7 +197,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		} else if err != nil {
 			return err
 		}
-		if err := c.answer(ctx, turn); err != nil {
+		if err := c.answer(ctx, turn, nil); err != nil {
 			return err
 		}
 	}
@@ -225,45 +224,4 @@ func (c *conversation) remembered(id int64, kind, content string) {
 	if c.hub.o.Remembered != nil {
 		c.hub.o.Remembered(c.name, id, kind, content)
 	}
-}
-
-// maxPendingSettings limits the messages with their own settings that may wait in a conversation;
-// the settings of further ones are ignored.
-const maxPendingSettings = 100
-
-// noteSettings records the settings that messages bring, before their turn can begin.
-func (c *conversation) noteSettings(messages []Inbound) {
-	for _, m := range messages {
-		if len(m.Compaction) == 0 || !m.Addressed {
-			continue
-		}
-		c.inbox.post(func() {
-			if len(c.arrivals.own) < maxPendingSettings {
-				c.arrivals.own[m.ID] = m.Compaction
-			}
-		})
-	}
-}
-
-// dropSettings forgets the settings of messages that no turn will answer any more: they were not
-// stored, or were taken up earlier. nil receipts: none was stored.
-func (c *conversation) dropSettings(messages []Inbound, receipts []store.Receipt) {
-	for i, m := range messages {
-		if receipts == nil || !receipts[i].Fresh && receipts[i].Seq > 0 {
-			delete(c.arrivals.own, m.ID)
-		}
-	}
-}
-
-// useSettings applies the settings that came with the messages with these ids, for the turn that
-// answers them and the check after it; nil ids: none apply.
-func (c *conversation) useSettings(ids []string) {
-	c.do(func(*compactor.Compactor) {
-		var own []compactor.Patch
-		for _, id := range ids {
-			own = append(own, c.arrivals.own[id])
-			delete(c.arrivals.own, id)
-		}
-		c.policy.ofTurn(compactor.Merge(own...))
-	})
 }

@@ -74,7 +74,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
 	outcome.Context, outcome.Version = h.Context()
-	_, stored, err := r.conv.Turns().Answer(context.Background(), outcome)
+	stored, err := r.conv.Turns().Answer(context.Background(), outcome)
 	check.NoError(rt, err)
 	if !stored {
 		h.ContextNotStored()

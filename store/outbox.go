@@ -16,33 +16,27 @@ func (out Outbox) Post(ctx context.Context, o Outcome) error {
 		if err != nil || posted {
 			return err
 		}
-		_, err = out.c.post(tx, o)
-		return err
+		return out.c.post(tx, o)
 	})
 }
 
 // post queues the pieces of a reply.
-func (c *Conversation) post(tx *Tx, o Outcome) (posted []Piece, err error) {
+func (c *Conversation) post(tx *Tx, o Outcome) error {
 	if o.Reply == "" {
-		return nil, nil
+		return nil
 	}
 	to, err := toJSON(o.To)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for part, text := range o.Pieces {
-		added, err := tx.Exec(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+		_, err := tx.Exec(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), to, text, o.Failure, Now())
 		if err != nil {
-			return nil, fmt.Errorf("post part %d of reply %s: %w", part, o.Reply, err)
+			return fmt.Errorf("post part %d of reply %s: %w", part, o.Reply, err)
 		}
-		row, err := added.LastInsertId()
-		if err != nil {
-			return nil, err
-		}
-		posted = append(posted, Piece{Row: row, Reply: o.Reply, Part: part, Parts: len(o.Pieces), To: o.To, Text: text, Failure: o.Failure})
 	}
-	return posted, nil
+	return nil
 }
 
 // Unsent returns the pieces that still have to be sent, in sending order.

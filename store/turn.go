@@ -79,13 +79,12 @@ func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 // silent. The messages' seqs must increase, starting at the conversation's next one. ErrNotFound:
 // no such turn is waiting.
 func (turns Turns) Finish(ctx context.Context, o Outcome) error {
-	_, _, err := turns.Answer(ctx, o)
+	_, err := turns.Answer(ctx, o)
 	return err
 }
 
-// Answer is Finish, but returns the pieces of the reply as they are in the outbox, and whether
-// the turn's context was stored.
-func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, contextStored bool, err error) {
+// Answer is Finish, and reports whether the turn's context was stored.
+func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, err error) {
 	err = turns.c.store.Update(ctx, func(tx *Tx) error {
 		state := answered
 		if o.Failure || o.Reply == "" {
@@ -108,13 +107,12 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (posted []Piece, conte
 		if err := turns.c.addUsage(tx, o.Usage); err != nil {
 			return err
 		}
-		posted, err = turns.c.post(tx, o)
-		return err
+		return turns.c.post(tx, o)
 	})
 	if err != nil {
-		return nil, false, turns.c.Fail(fmt.Sprintf("finish turn %d", o.Turn), err)
+		return false, turns.c.Fail(fmt.Sprintf("finish turn %d", o.Turn), err)
 	}
-	return posted, contextStored, nil
+	return contextStored, nil
 }
 
 // append writes the messages of a turn, and the provider's last count.
