@@ -3,8 +3,8 @@ package channel
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,18 +76,17 @@ func (m Money) Budgets(used []store.Usage, now time.Time) []Budget {
 	return newBudgets(used).state(m, now)
 }
 
-// budgets tracks what was used today and this month, across all conversations.
+// budgets tracks what was used this month, across all conversations.
 type budgets struct {
-	mu     sync.Mutex                          // guards everything below
-	used   map[string]map[string]prices.Tokens // by model, by period: 2026-11-22 or 2026-11
-	logged map[string]int                      // the highest level logged, by setting and period
-	warned map[string]bool                     // whether owners were warned, by setting and period
-	closed bool                                // a budget was spent at the last check
+	mu     sync.Mutex     // guards everything below
+	used   []store.Usage  // of this month, one entry per day and model
+	logged map[string]int // the highest level logged, by setting and period
+	closed bool           // a budget was spent at the last check
 }
 
 // newBudgets starts with earlier usage, oldest first.
 func newBudgets(used []store.Usage) *budgets {
-	b := &budgets{used: make(map[string]map[string]prices.Tokens), logged: make(map[string]int), warned: make(map[string]bool)}
+	b := &budgets{logged: make(map[string]int)}
 	b.add(used...)
 	return b
 }
@@ -103,32 +102,29 @@ func (b *budgets) add(used ...store.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, u := range used {
-		for _, period := range []string{u.Day, monthOf(u.Day)} {
-			if b.used[period] == nil {
-				maps.DeleteFunc(b.used, func(old string, _ map[string]prices.Tokens) bool { return len(old) == len(period) })
-				b.used[period] = make(map[string]prices.Tokens)
-			}
-			sum := b.used[period][u.Model]
-			sum.Add(tokensOf(u))
-			b.used[period][u.Model] = sum
+		i := slices.IndexFunc(b.used, func(known store.Usage) bool { return known.Day == u.Day && known.Model == u.Model })
+		if i >= 0 {
+			b.used[i].AddAll(u)
+			continue
 		}
+		b.used = slices.DeleteFunc(b.used, func(old store.Usage) bool { return monthOf(old.Day) != monthOf(u.Day) })
+		b.used = append(b.used, u)
 	}
 }
 
-// costLocked returns what was spent in a period.
+// costLocked returns what was spent in a period: a day, or the month.
 func (b *budgets) costLocked(period string, list prices.List) (sum float64) {
-	for model, tokens := range b.used[period] {
-		price, _ := list.Of(model)
-		sum += price.Cost(tokens)
+	for _, u := range b.used {
+		if strings.HasPrefix(u.Day, period) {
+			price, _ := list.Of(u.Model)
+			sum += price.Cost(tokensOf(u))
+		}
 	}
 	return sum
 }
 
 // state returns the budgets that are set, with what is spent.
 func (b *budgets) state(m Money, now time.Time) (all []Budget) {
-	if m.PerDay <= 0 && m.PerMonth <= 0 {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	today := store.Day(now)
@@ -162,22 +158,6 @@ func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
 	open = b.closed && !closed
 	b.closed = closed
 	return news, open
-}
-
-// claim reports whether owners still need a warning about a budget; the caller then sends it, or
-// returns the claim with unclaim.
-func (b *budgets) claim(one Budget) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	claimed := b.warned[one.key()]
-	b.warned[one.key()] = true
-	return !claimed
-}
-
-func (b *budgets) unclaim(one Budget) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.warned, one.key())
 }
 
 // checkBudgets returns the spent budget, or the one that ends last if both are spent. It logs when
@@ -219,26 +199,22 @@ func (h *Hub) checkPrice(model string) {
 
 // afford returns why no money may be spent now; nil if some may.
 func (h *Hub) afford(now time.Time) error {
-	if b, spent := h.checkBudgets(now); spent {
-		return &budgetError{b, now}
+	b, spent := h.checkBudgets(now)
+	if !spent {
+		return nil
 	}
-	return nil
-}
-
-// budgetError says that a budget is spent.
-type budgetError struct {
-	budget Budget
-	now    time.Time
-}
-
-func (e *budgetError) Error() string { return e.budget.Setting + " is spent" }
-func (e *budgetError) Unwrap() error { return compactor.ErrSpent }
-
-// sentence returns the text for people.
-func (e *budgetError) sentence() string {
-	what, when := "for today", "in "+llm.InMinutes(e.budget.ends.Sub(e.now))+", when the next day begins"
-	if e.budget.Setting == budgetPerMonth {
-		what, when = "for this month", "from "+e.budget.ends.Format("2 January")+" on"
+	what, when := "for today", "in "+llm.InMinutes(b.ends.Sub(now))+", when the next day begins"
+	if b.Setting == budgetPerMonth {
+		what, when = "for this month", "from "+b.ends.Format("2 January")+" on"
 	}
-	return fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, e.budget.Setting)
+	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, b.Setting)}
 }
+
+// spentError says that a budget, or a conversation's calls for this hour, are spent.
+type spentError struct {
+	class    string // one of FailureClasses
+	sentence string // for people
+}
+
+func (e *spentError) Error() string { return "the limit is reached: " + e.class }
+func (e *spentError) Unwrap() error { return compactor.ErrSpent }

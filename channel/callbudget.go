@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"cairn/compactor"
 	"cairn/llm"
 )
 
@@ -23,9 +22,10 @@ const turnsShare = 4
 
 // callBudget tracks each conversation's calls in the last hour.
 type callBudget struct {
-	mu      sync.Mutex      // guards everything below
-	calls   recent          // by conversation
-	reached map[string]bool // the limit is reached and logged; by conversation
+	reached sync.Map // the conversations for which it is logged that the limit is reached
+
+	mu    sync.Mutex // guards calls
+	calls recent     // by conversation
 }
 
 // spend counts a call if there were fewer than most in the last hour; otherwise it returns how long
@@ -46,31 +46,6 @@ func (l *callBudget) count(name string, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.calls.within(time.Hour, name, now))
-}
-
-// noteReached records whether the limit is reached, and reports whether that changed.
-func (l *callBudget) noteReached(name string, reached bool) (news bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.reached == nil {
-		l.reached = make(map[string]bool)
-	}
-	news = l.reached[name] != reached
-	if delete(l.reached, name); reached {
-		l.reached[name] = true
-	}
-	return news
-}
-
-// spentError says that a conversation has used up its calls for this hour.
-type spentError struct{ wait time.Duration }
-
-func (e *spentError) Error() string { return "calls_per_hour is reached" }
-func (e *spentError) Unwrap() error { return compactor.ErrSpent }
-
-// sentence returns the text for people.
-func (e *spentError) sentence() string {
-	return fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(e.wait))
 }
 
 // callsLimit returns how many calls an hour may have, and how many of them may be for summaries; ok
@@ -98,17 +73,19 @@ func (c *conversation) spendOn(turn bool) error {
 	wait, ok := c.hub.calls.spend(c.account(), most, now)
 	if !ok {
 		c.reached(now)
-		return &spentError{wait}
+		return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
 	}
-	if c.hub.calls.count(c.account(), now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.account(), false) { // some slack, so that one expired call is not enough
-		c.log.Info("calls_available")
+	if c.hub.calls.count(c.account(), now) < max(summaries/2, 2) { // some slack, so that one expired call is not enough
+		if _, logged := c.hub.calls.reached.LoadAndDelete(c.account()); logged {
+			c.log.Info("calls_available")
+		}
 	}
 	return nil
 }
 
 // reached logs once per incident that the limit is reached.
 func (c *conversation) reached(now time.Time) {
-	if c.hub.calls.noteReached(c.account(), true) {
+	if _, logged := c.hub.calls.reached.LoadOrStore(c.account(), true); !logged {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
 			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.count(c.account(), now))
 	}
