@@ -19,7 +19,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	answer := Answer{Then: func(ctx context.Context) string {
 		select {
 		case e := <-outcome:
-			return c.outcomeWords(began, e, focus)
+			return c.translated(c.outcomeWords(began, e, focus))
 		case <-ctx.Done():
 			return c.sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")
 		}

@@ -139,10 +139,7 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 		slowest = max(slowest, time.Since(started))
 	}
 	r.waitForReplies()
-	done := answer.Text
-	if answer.Then != nil {
-		done = answer.Then(t.Context())
-	}
+	done := r.finished(answer)
 	took := time.Since(began)
 	check.HasPrefix(t, "answer", done, "Deleted: 3000 messages")
 	t.Logf("the slowest delivery took %v, the deletion %v", slowest, took)

@@ -255,4 +255,7 @@ func TestNoticesUseConversationLanguage(t *testing.T) {
 	check.Contains(t, "/compact", r.run("/compact"), "Es wurde nicht zusammengefasst: es gibt nichts, was alt genug wäre")
 	check.Contains(t, "/pause", r.run("/pause"), "Ich schweige hier bis /resume.")
 	check.Contains(t, "/tasks", r.run("/tasks"), "Es gibt keine Aufgaben.")
+	r.run("/resume")
+	r.sendNotes(20)
+	check.Contains(t, "the end of /compact", r.finished(r.runAsManager("/compact")), "Nachrichten zusammengefasst (#1 bis #")
 }

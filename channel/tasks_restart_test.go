@@ -198,7 +198,7 @@ func TestForgetMeReachesTasks(t *testing.T) {
 	r.waitForTask(1)
 	r.waitForReplies()
 	r.run("/forget me")
-	r.run("/forget me yes")
+	r.finished(r.runAsManager("/forget me yes"))
 	r.waitForReplies()
 	for _, line := range r.transcript() {
 		if strings.HasPrefix(line, "user:") && strings.Contains(line, "Rosebud") {
