@@ -36,7 +36,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	setting, value, _ := strings.Cut(args, " ")
 	key, value := strings.TrimPrefix(strings.ToLower(setting), settingsTable), strings.TrimSpace(value)
 	if key != "" && !slices.Contains(compactor.Keys(), key) {
-		unknown := (&compactor.FieldError{Key: key, Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
+		unknown := unknownSetting(key)
 		if !strings.HasSuffix(unknown, "?") {
 			unknown += "."
 		}
@@ -70,6 +70,10 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	return answer, nil
 }
 
+func unknownSetting(key string) string {
+	return (&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
+}
+
 // override sets a value for the conversation or removes it, if the resulting settings make a valid
 // policy; otherwise nothing changes.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
@@ -91,6 +95,9 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 // policy; otherwise nothing changes.
 func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
+		if !slices.Contains(compactor.Keys(), key) {
+			return errPeople(unknownSetting(key))
+		}
 		if slices.Contains(fileOnly, key) {
 			return errPeople(fmt.Sprintf("Only the bot's operator can set %s, in the settings file.", key))
 		}

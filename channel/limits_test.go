@@ -159,7 +159,7 @@ func TestSuggestionsCompleteWords(t *testing.T) {
 		r.run("/remember " + text)
 	}
 	for typed, want := range map[string]string{
-		"ho": "1", "hot": "1", "hotel": "1", "hotels": "1", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
+		"ho": "1", "hot": "1", "hotel": "1", "hotels": "", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
 	} {
 		choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "forget", typed)
 		var numbers []string

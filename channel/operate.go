@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/compactor"
@@ -259,11 +258,6 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
 		return err
-	}
-	for key := range values {
-		if !slices.Contains(compactor.Keys(), key) {
-			return errPeople((&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error())
-		}
 	}
 	agent, err := o.hub.agentOf(ctx, records)
 	if err != nil {
