@@ -212,22 +212,11 @@ func clip(word string) string {
 	if len(word) <= MaxTerm {
 		return word
 	}
-	n := MaxTerm
-	for n > 0 && !utf8.RuneStart(word[n]) {
-		n--
-	}
-	return word[:n]
+	return strings.ToValidUTF8(word[:MaxTerm], "")
 }
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
 func startsWithDigit(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
 
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
