@@ -39,6 +39,12 @@ func (r *rig) usageRows() (rows []string) {
 	return rows
 }
 
+// wantUsage fails unless there is one row, of today, with these numbers.
+func (r *rig) wantUsage(t *testing.T, want string) {
+	t.Helper()
+	check.EqualAll(t, "rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
+}
+
 // restartCounting restarts the bot as the program does: with the earlier usage.
 func (r *rig) restartCounting() {
 	r.t.Helper()
@@ -95,9 +101,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			return withBilledTokens(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
 		})
 		r.ask("hello")
-		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 50 0 0 1") {
-			t.Errorf("got rows %q", rows)
-		}
+		r.wantUsage(t, "turn scripted 1 50 0 0 1")
 	})
 	t.Run("a turn whose question is deleted", func(t *testing.T) {
 		var r *rig
@@ -106,9 +110,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			return withBilledTokens(llmtest.Say("late"), 70, 0, 0, 2), nil
 		})
 		r.ask("hello")
-		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 70 0 0 2") {
-			t.Errorf("got rows %q", rows)
-		}
+		r.wantUsage(t, "turn scripted 1 70 0 0 2")
 	})
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
@@ -125,9 +127,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		r.stop()
 		r.model.Func = echo
 		r.start()
-		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 90 0 0 2") {
-			t.Errorf("got rows %q", rows)
-		}
+		r.wantUsage(t, "turn scripted 1 90 0 0 2")
 	})
 }
 
@@ -157,7 +157,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 		if broken.Load() {
 			return withBilledTokens(llm.Response{}, 10, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
 		}
-		return withBilledTokens(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 1000, 0, 500, 20), nil
+		return withBilledTokens(summary(fmt.Sprint("Summary ", n, " of what they said, word by word.")), 1000, 0, 500, 20), nil
 	})
 	worker.Tokens = 6000
 	r.sendLongNotes(20)
@@ -188,11 +188,7 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 			return withBilledTokens(llmtest.Say("yes"), 10, 0, 0, 1), nil
 		}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
-		say := func() string {
-			r.ask("hello")
-			sent := r.connector.texts()
-			return sent[len(sent)-1]
-		}
+		say := func() string { return r.ask("hello") }
 		say()
 		time.Sleep(4*time.Hour + 59*time.Minute)
 		say()
