@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,9 +159,9 @@ func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
 	return news, open
 }
 
-// checkBudgets returns the spent budget, or the one that ends last if both are spent. It logs when
-// a budget is nearly spent, spent, and available again.
-func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
+// afford returns why no money may be spent now, nil if some may: a budget is spent, and if both are,
+// the one that ends last. It logs when a budget is nearly spent, spent, and available again.
+func (h *Hub) afford(now time.Time) error {
 	all := h.budget.state(h.rules.Load().Money, now)
 	news, open := h.budget.noteLevels(all)
 	for _, b := range news {
@@ -178,9 +177,14 @@ func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
 	}
 	all = slices.DeleteFunc(all, func(b Budget) bool { return b.level() != levelSpent })
 	if len(all) == 0 {
-		return Budget{}, false
+		return nil
 	}
-	return slices.MaxFunc(all, func(a, b Budget) int { return cmp.Compare(a.ends.Unix(), b.ends.Unix()) }), true
+	b := slices.MaxFunc(all, func(a, b Budget) int { return a.ends.Compare(b.ends) })
+	what, when := "for today", "in "+llm.InMinutes(b.ends.Sub(now))+", when the next day begins"
+	if b.Setting == budgetPerMonth {
+		what, when = "for this month", "from "+b.ends.Format("2 January")+" on"
+	}
+	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, b.Setting)}
 }
 
 // checkPrice warns, once per model, if a budget is set and the model's price is unknown.
@@ -195,19 +199,6 @@ func (h *Hub) checkPrice(model string) {
 	if _, logged := h.unpriced.LoadOrStore(model, true); !logged {
 		h.o.Log.Warn("model_without_price", "effect", "it counts as 0 for the budget", "hint", "set it under [prices]", "model", model)
 	}
-}
-
-// afford returns why no money may be spent now; nil if some may.
-func (h *Hub) afford(now time.Time) error {
-	b, spent := h.checkBudgets(now)
-	if !spent {
-		return nil
-	}
-	what, when := "for today", "in "+llm.InMinutes(b.ends.Sub(now))+", when the next day begins"
-	if b.Setting == budgetPerMonth {
-		what, when = "for this month", "from "+b.ends.Format("2 January")+" on"
-	}
-	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, b.Setting)}
 }
 
 // spentError says that a budget, or a conversation's calls for this hour, are spent.

@@ -30,8 +30,9 @@ type contextCall struct {
 	Topic      string         `json:"topic"`
 }
 
-// maxSelf limits the result of op "self", in tokens.
-const maxSelf = 300
+// selfSettings is the most settings that op "self" lists, and selfClip the most tokens of each: the
+// whole result takes at most about 300.
+const selfSettings, selfClip = 6, 25
 
 // toolset returns the tools the model may call: the conversation's memory tools, `context`, and
 // others, the tools of other programs. The first request and every Status count the same tools.
@@ -119,26 +120,16 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if err != nil {
 		return s, err
 	}
-	builtIn, left := compactor.DefaultPolicy(), 0
+	builtIn := compactor.DefaultPolicy()
 	for _, key := range compactor.Keys() {
-		if shown.policy.Value(key) == builtIn.Value(key) {
-			continue
-		}
-		s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(shown.line(key), 40)), settingsTable))
-		if s.long() {
-			s.Policy, left = s.Policy[:len(s.Policy)-1], left+1
+		if shown.policy.Value(key) != builtIn.Value(key) {
+			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(shown.line(key), selfClip)), settingsTable))
 		}
 	}
-	if left > 0 {
-		s.Policy = append(s.Policy, fmt.Sprintf("and %d more; /settings shows them", left))
+	if more := len(s.Policy) - selfSettings; more > 0 {
+		s.Policy = append(s.Policy[:selfSettings], fmt.Sprintf("and %d more; /settings shows them", more))
 	}
 	return s, nil
-}
-
-// long reports whether the answer exceeds its limit, leaving room for a last line of the policy.
-func (s self) long() bool {
-	text, _ := json.Marshal(s)
-	return tokens.Estimate(string(text)) > maxSelf-15
 }
 
 // request is what the model reads about a compaction it asked for.

@@ -54,7 +54,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 		o.Used(c.name, kind, model, e)
 	}
 	c.hub.budget.add(used)
-	c.hub.checkBudgets(now)
+	_ = c.hub.afford(now) // logs the budgets that this spent
 	c.hub.checkPrice(model)
 }
 
