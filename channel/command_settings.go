@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,12 +133,13 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 	return err
 }
 
-// shownSettings is a conversation's policy, and where its values are set.
+// shownSettings is a conversation's policy as people see it, and where its values are set.
 type shownSettings struct {
-	agent  Agent
-	policy compactor.Policy
-	set    map[string]store.Override // here or in the channel above
-	left   []*compactor.FieldError
+	agent   Agent
+	policy  compactor.Policy
+	follows bool                      // nothing sets prepare_threshold
+	set     map[string]store.Override // here or in the channel above
+	left    []*compactor.FieldError
 }
 
 func effective(ctx context.Context, records *store.Conversation, agent Agent) (s shownSettings, err error) {
@@ -153,31 +155,34 @@ func effective(ctx context.Context, records *store.Conversation, agent Agent) (s
 	for _, e := range s.left {
 		delete(s.set, e.Key)
 	}
+	s.follows = s.policy.PrepareThreshold < 0
+	s.policy = shownPolicy(s.policy)
 	return s, nil
+}
+
+// shownPolicy returns a policy with the share of the window in place of "follows
+// background_threshold", and without the folder of its prompt file, which is not for people in a chat.
+func shownPolicy(p compactor.Policy) compactor.Policy {
+	p.PrepareThreshold = math.Round(p.Prepare()*1e4) / 1e4
+	if p.PromptFile != "" {
+		p.PromptFile = filepath.Base(p.PromptFile)
+	}
+	return p
 }
 
 // line formats a setting for people: "compaction.keep_first = 0 (set here by Ada)".
 func (s shownSettings) line(key string) string {
-	value, origin := s.policy.Value(key), s.origin(key)
+	value := s.policy.Value(key)
 	switch key {
-	case "prepare_threshold":
-		if s.policy.PrepareThreshold < 0 {
-			value = fmt.Sprintf("%.4g", s.policy.Prepare())
-		}
-	case "prompt_file":
-		if value != "" { // its location is not for people in a chat
-			value = filepath.Base(value)
-		}
-		value = fmt.Sprintf("%q", value)
-	case "model", "strategy", "worker_reasoning", "focus", "notify":
+	case "model", "strategy", "worker_reasoning", "prompt_file", "focus", "notify":
 		value = fmt.Sprintf("%q", value)
 	}
-	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, origin)
+	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, s.origin(key))
 }
 
 // origin describes where a value is set.
 func (s shownSettings) origin(key string) string {
-	if key == "prepare_threshold" && s.policy.PrepareThreshold < 0 {
+	if key == "prepare_threshold" && s.follows {
 		return "follows background_threshold"
 	}
 	o, here := s.set[key]

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	completeTimeout  = 20 * time.Second // for one message
-	completeAtOnce   = 8                // messages
-	completeAttempts = 2
-	completeStarts   = 2 // then the bot gives up on a message: its content may kill the process
+	completeTimeout = 20 * time.Second // for one message
+	completeAtOnce  = 8                // messages
+	completeStarts  = 2                // then the bot gives up on a message: its content may kill the process
 )
 
 // complete has the connector fill in what the waiting messages lack. Each try is on disk before it
@@ -64,28 +63,22 @@ func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbo
 }
 
 func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
-	var err error
 	if m.Tries >= completeStarts {
 		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 		m.Incomplete = false
 		return m
 	}
-	for attempt := range completeAttempts {
-		if attempt > 0 {
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-				return m
-			}
+	full, err := c.ask(ctx, m)
+	if err != nil {
+		select {
+		case <-time.After(time.Second):
+			full, err = c.ask(ctx, m)
+		case <-ctx.Done():
+			return m
 		}
-		var full Inbound
-		full, err = c.ask(ctx, m)
-		if full.ID == m.ID && (err == nil || attempt == completeAttempts-1) {
-			m = full
-		}
-		if err == nil {
-			break
-		}
+	}
+	if full.ID == m.ID { // what the connector found out, even with an error
+		m = full
 	}
 	if err != nil && ctx.Err() == nil {
 		c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)

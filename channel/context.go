@@ -120,7 +120,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if err != nil {
 		return s, err
 	}
-	builtIn := compactor.DefaultPolicy()
+	builtIn := shownPolicy(compactor.DefaultPolicy())
 	for _, key := range compactor.Keys() {
 		if shown.policy.Value(key) != builtIn.Value(key) {
 			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(shown.line(key), selfClip)), settingsTable))

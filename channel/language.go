@@ -38,8 +38,18 @@ func (c *conversation) language() string {
 	if code := c.speaks.Load(); code != nil {
 		return *code
 	}
-	agent := c.hub.o.Agent(c.account())
-	return supported(agent.Language)
+	return supported(c.hub.o.Agent(c.account()).Language)
+}
+
+// languageOf returns the language of a conversation that may not be open.
+func (h *Hub) languageOf(name string) string {
+	h.mu.Lock()
+	c := h.open[name]
+	h.mu.Unlock()
+	if c != nil {
+		return c.language()
+	}
+	return supported(h.o.Agent(name).Language)
 }
 
 // supported returns code if there are prompts in that language, otherwise the default.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -237,14 +236,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 	}
 	for _, key := range compactor.Keys() {
 		o, set := shown.set[key]
-		s := Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)}
-		switch {
-		case key == "prepare_threshold":
-			s.Value = shown.policy.Prepare() // as a share of the window, like background_threshold
-		case key == "prompt_file" && s.Value != "":
-			s.Value = filepath.Base(shown.policy.PromptFile)
-		}
-		all = append(all, s)
+		all = append(all, Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)})
 	}
 	for _, e := range shown.left {
 		left = append(left, e.Error())

@@ -103,17 +103,6 @@ func Translated(language, text string) string {
 	return text
 }
 
-// languageOf returns the language of a conversation that may not be open.
-func (h *Hub) languageOf(name string) string {
-	h.mu.Lock()
-	c := h.open[name]
-	h.mu.Unlock()
-	if c != nil {
-		return c.language()
-	}
-	return supported(h.o.Agent(name).Language)
-}
-
 // translated translates a sentence into the language of the conversation.
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
