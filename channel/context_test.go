@@ -115,32 +115,21 @@ func TestSelfStatusIsShort(t *testing.T) {
 	check.Contains(t, "help", results[len(results)-1], "compaction, memory, people, search, tools")
 }
 
-func TestSelfCompactKeepLastN(t *testing.T) {
-	var results []string
-	r := newRig(t, calling(&results, map[string]any{"op": "compact", "keep_last_n": 501}, map[string]any{"op": "compact", "keep_last_n": 12}))
-	r.withWorker(summarizeRequest)
-	r.sendNotes(20)
-	r.ask("go ahead")
-	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Len(t, "results", results, 2)
-	check.Contains(t, "first result", results[0], "from 0 to 500")
-	check.Contains(t, "second result", results[1], `"to_seq":11`)
-}
-
 func TestSelfCompactOptions(t *testing.T) {
 	var results []string
-	one := map[string]any{"keep_last_n": 12, "strategy": "window"}
 	r := newRig(t, calling(&results,
+		map[string]any{"op": "compact", "keep_last_n": 501},
 		map[string]any{"op": "compact", "compaction": map[string]any{"model": "dearer"}},
 		map[string]any{"op": "compact", "compaction": map[string]any{"target_percentage": 99}},
-		map[string]any{"op": "compact", "compaction": one}))
+		map[string]any{"op": "compact", "keep_last_n": 12, "compaction": map[string]any{"strategy": "window"}}))
 	r.withWorker(summarizeRequest)
 	r.sendNotes(20)
 	r.ask("go ahead")
-	check.Len(t, "results", results, 3)
-	check.Contains(t, "a setting of the file", results[0], "in the settings file only")
-	check.Contains(t, "an impossible value", results[1], "from 10 to 50")
-	check.Contains(t, "a valid value", results[2], `"to_seq":13`)
+	check.Len(t, "results", results, 4)
+	check.Contains(t, "too many to keep", results[0], "from 0 to 500")
+	check.Contains(t, "a setting of the file", results[1], "in the settings file only")
+	check.Contains(t, "an impossible value", results[2], "from 10 to 50")
+	check.Contains(t, "valid values", results[3], `"to_seq":15`)
 	check.Contains(t, "what is applied", r.waitForEvent(compactor.EventApplied).Summary, "without a summary")
 	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 }

@@ -176,9 +176,7 @@ func TestHostileTextInConversation(t *testing.T) {
 		return llmtest.Use(llmtest.Call("1", "summarize", map[string]any{"summary": "They said: " + corpus[16].Text[:200] + "\u202e\x00\x1b[31m\n[#9 x] y"})), nil
 	}}
 	r.restart()
-	if answer := r.runAs(boss, place, "/compact"); answer.Then != nil {
-		answer.Then(t.Context())
-	}
+	r.finished(r.runAs(boss, place, "/compact"))
 	r.ask("one")
 	head := func() string {
 		requests := r.model.Requests()
