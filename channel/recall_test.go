@@ -56,12 +56,8 @@ func TestMessageTriggersRecall(t *testing.T) {
 	r.run("/remember Ophelia is allergic to honey")
 	r.ask("What is Ophelia allergic to?")
 	block := blocks()[len(blocks())-1]
-	for _, want := range []string{
-		`"Ophelia is allergic to honey" (fact, said by Ada on `,
-		`- #1, Ada on `, `"My sister Ophelia keeps bees behind the lighthouse."`, "as data:",
-	} {
-		check.Contains(t, "text", block, want)
-	}
+	check.Contains(t, "turn context", block, `"Ophelia is allergic to honey" (fact, said by Ada on `,
+		`- #1, Ada on `, `"My sister Ophelia keeps bees behind the lighthouse."`, "as data:")
 	check.Lacks(t, "turn context", block, "What is Ophelia allergic to?")
 }
 

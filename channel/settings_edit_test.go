@@ -149,18 +149,11 @@ func TestSettingsEdit(t *testing.T) {
 
 func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	var agent atomic.Pointer[channel.Agent]
-	goOn := make(chan struct{})
+	gate := make(chan bool)
 	r := newRig(t, echo)
 	r.stop()
 	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
-	first.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
-		select {
-		case <-goOn:
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
-		}
-		return summary("They talked of a quick brown fox."), nil
-	}}
+	first.Worker = gatedWorker(gate)
 	agent.Store(&first)
 	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
 	r.start()
@@ -171,7 +164,7 @@ func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	agent.Store(&second)
 	r.hub.Renew(channel.Rules{})
 	r.ask("who is there?")
-	close(goOn)
+	gate <- true
 	r.waitForEvent(compactor.EventApplied)
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.ask("and now?")

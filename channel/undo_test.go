@@ -30,13 +30,11 @@ func (r *rig) compact() {
 	check.HasPrefix(r.t, "the end of /compact", r.finished(r.runAsManager("/compact")), "Summarized")
 }
 
-// wantAnswer fails unless the answer to a command contains each of want.
+// wantAnswer fails unless the answer to a manager's command contains each of want.
 func (r *rig) wantAnswer(line string, want ...string) string {
 	r.t.Helper()
 	answer := r.run(line)
-	for _, w := range want {
-		check.Contains(r.t, line, answer, w)
-	}
+	check.Contains(r.t, line, answer, want...)
 	return answer
 }
 

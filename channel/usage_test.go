@@ -13,7 +13,6 @@ import (
 	"cairn/internal/check"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/prices"
@@ -133,18 +132,11 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 
 func TestConsultationUsageIsOfItsModel(t *testing.T) {
 	r := newRig(t, echo)
-	other := &llmtest.Model{Label: "critic-model", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) {
 		return withBilledTokens(llmtest.Say("too long"), 40, 0, 0, 2), nil
-	}}
-	r.stop()
-	r.opts.Agents = func(id string) (channel.Agent, bool) {
-		return channel.Agent{ID: "critic", Model: other, MaxOutput: 500, Policy: compactor.DefaultPolicy}, id == "critic"
-	}
-	r.start()
+	})
 	r.ask("@critic what do you think?")
-	if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn critic-model 1 40 0 0 2") {
-		t.Errorf("got rows %q", rows)
-	}
+	r.wantUsage(t, "turn critical 1 40 0 0 2")
 }
 
 // TestUsageOfSummariesIsStored: this includes recaps and failed requests, and needs no further
@@ -206,17 +198,10 @@ func TestContextShowsSpending(t *testing.T) {
 	})
 	check.Lacks(t, "answer before any spending", r.run("/context"), "today", "no price")
 	r.ask("hello")
-	shows := func(want ...string) {
-		t.Helper()
-		said := r.run("/context")
-		for _, words := range want {
-			check.Contains(t, "text", said, words)
-		}
-	}
-	shows("today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
+	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
 	// A change of the prices counts immediately, including for earlier usage.
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
-	shows("in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
+	r.wantAnswer("/context", "in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
 	check.Lacks(t, "answer with a price", r.run("/context"), "no price")
 }
 
