@@ -22,17 +22,18 @@ const longestWord = 4 * MaxTerm
 // Korean, yield every pair of neighbouring characters. Terms are not empty and at most MaxTerm
 // bytes long.
 func Terms(text string) []string {
-	var terms []string
-	cut(text, true, func(w Word, _ string) { terms = append(terms, w.Term) })
-	return terms
+	return terms(text, true)
 }
 
 // Content returns the terms of text without stop words such as "the", "is" and "what". It is empty
 // if text has no other words.
 func Content(text string) []string {
-	var terms []string
-	cut(text, false, func(w Word, _ string) { terms = append(terms, w.Term) })
-	return terms
+	return terms(text, false)
+}
+
+func terms(text string, stops bool) (all []string) {
+	cut(text, stops, func(w Word, _ string) { all = append(all, w.Term) })
+	return all
 }
 
 // Word is a term and the word it was made from.
