@@ -91,13 +91,8 @@ func TestCompactionNotices(t *testing.T) {
 				}
 			}
 			r.reopen()
-			last := ""
-			for i := range 20 {
-				m := r.inbound(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20)), false)
-				last = m.ID
-				r.deliverMessage(m)
-			}
-			r.waitForReplies()
+			r.sayTurns(20, 80)
+			last := fmt.Sprint("m", r.n)
 			if test.tokens == 0 {
 				r.run("/compact")
 			}
