@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -107,20 +108,13 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 		}
 	}
 	err := records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
-		others := compactor.Merge(set)
-		for key := range values {
-			delete(others, key)
-		}
-		_, left := others.Fit(file) // these are ignored at the moment, and must not block the change
+		others := maps.Clone(set)
+		maps.DeleteFunc(others, func(key, _ string) bool { _, changes := values[key]; return changes })
+		_, left := compactor.Patch(others).Fit(file) // these are ignored at the moment, and must not block the change
 		for _, e := range left {
-			delete(others, e.Key)
+			delete(set, e.Key)
 		}
-		for key := range values {
-			if value, here := set[key]; here {
-				others[key] = value
-			}
-		}
-		policy, wrong := others.Over(file)
+		policy, wrong := compactor.Patch(set).Over(file)
 		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
 			return errPeople("Nothing was changed. " + wrong[0].Error())
 		}

@@ -47,10 +47,8 @@ func suggestTasks(ctx context.Context, _ *Hub, records *store.Conversation, type
 // suggestTools offers the ids of [[tools]].
 func suggestTools(ctx context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	agent, err := h.agentOf(ctx, records)
-	if agent.Toolbox != nil {
-		for _, s := range agent.Toolbox.Servers() {
-			all = append(all, Choice{Label: s.ID, Value: s.ID})
-		}
+	for _, s := range agent.servers() {
+		all = append(all, Choice{Label: s.ID, Value: s.ID})
 	}
 	return choose(typed, all), err
 }
