@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/compactor"
@@ -77,15 +78,16 @@ func (m Money) Budgets(used []store.Usage, now time.Time) []Budget {
 
 // budgets tracks what was used this month, across all conversations.
 type budgets struct {
-	mu     sync.Mutex     // guards everything below
-	used   []store.Usage  // of this month, one entry per day and model
-	logged map[string]int // the highest level logged, by setting and period
-	closed bool           // a budget was spent at the last check
+	logged sync.Map    // the levels logged, by setting and period
+	closed atomic.Bool // a budget was spent at the last check
+
+	mu   sync.Mutex    // guards used
+	used []store.Usage // of this month, one entry per day and model
 }
 
 // newBudgets starts with earlier usage, oldest first.
 func newBudgets(used []store.Usage) *budgets {
-	b := &budgets{logged: make(map[string]int)}
+	b := new(budgets)
 	b.add(used...)
 	return b
 }
@@ -140,46 +142,32 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// noteLevels records the levels. It returns the budgets that reached a new level, and whether a
-// budget was spent before and none is now.
-func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	closed := false
-	for _, one := range all {
-		level := one.level()
-		if level > b.logged[one.key()] {
-			b.logged[one.key()] = level
-			news = append(news, one)
-		}
-		closed = closed || level == levelSpent
-	}
-	open = b.closed && !closed
-	b.closed = closed
-	return news, open
-}
-
 // afford returns why no money may be spent now, nil if some may: a budget is spent, and if both are,
 // the one that ends last. It logs when a budget is nearly spent, spent, and available again.
 func (h *Hub) afford(now time.Time) error {
-	all := h.budget.state(h.rules.Load().Money, now)
-	news, open := h.budget.noteLevels(all)
-	for _, b := range news {
-		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
-		if b.level() == levelSpent {
-			h.o.Log.Warn("budget_spent", append(attrs, "effect", "answers stop, and summaries are made without a model")...)
+	var spent []Budget
+	for _, b := range h.budget.state(h.rules.Load().Money, now) {
+		level := b.level()
+		if level == levelSpent {
+			spent = append(spent, b)
+		}
+		if _, logged := h.budget.logged.LoadOrStore(fmt.Sprint(b.key(), level), true); logged || level == levelFree {
 			continue
 		}
-		h.o.Log.Warn("budget_nearly_spent", attrs...)
+		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
+		if level == levelNearlySpent {
+			h.o.Log.Warn("budget_nearly_spent", attrs...)
+			continue
+		}
+		h.o.Log.Warn("budget_spent", append(attrs, "effect", "answers stop, and summaries are made without a model")...)
 	}
-	if open {
+	if h.budget.closed.Swap(len(spent) > 0) && len(spent) == 0 {
 		h.o.Log.Info("budget_available")
 	}
-	all = slices.DeleteFunc(all, func(b Budget) bool { return b.level() != levelSpent })
-	if len(all) == 0 {
+	if len(spent) == 0 {
 		return nil
 	}
-	b := slices.MaxFunc(all, func(a, b Budget) int { return a.ends.Compare(b.ends) })
+	b := slices.MaxFunc(spent, func(a, b Budget) int { return a.ends.Compare(b.ends) })
 	what, when := "for today", "in "+llm.InMinutes(b.ends.Sub(now))+", when the next day begins"
 	if b.Setting == budgetPerMonth {
 		what, when = "for this month", "from "+b.ends.Format("2 January")+" on"
