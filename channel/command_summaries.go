@@ -95,11 +95,11 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	now, err := c.status(ctx)
+	now, err := c.hub.Operator().Context(ctx, c.name)
 	if err != nil {
 		return Answer{}, err
 	}
-	if now.Usage, err = c.hub.Operator().spending(ctx, c.records, now.Model); err != nil {
+	if now.Usage, err = c.hub.Operator().Spending(ctx, c.name); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Text: c.spell(now.String()), Aligned: true}, nil

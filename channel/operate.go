@@ -74,11 +74,6 @@ func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 		return ReadContext(ctx, records, agent)
 	}
 	defer o.hub.release(c)
-	return c.status(ctx)
-}
-
-// status returns what /context shows, without model usage.
-func (c *conversation) status(ctx context.Context) (Context, error) {
 	agent, err := c.current(ctx)
 	if err != nil {
 		return Context{}, err
@@ -98,11 +93,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	if err != nil {
 		return nil, err
 	}
-	return o.spending(ctx, records, agent.Model.Name())
-}
-
-func (o Operator) spending(ctx context.Context, records *store.Conversation, model string) (*Spending, error) {
-	s, err := ReadSpending(ctx, records, model, o.hub.rules.Load().Money)
+	s, err := ReadSpending(ctx, records, agent.Model.Name(), o.hub.rules.Load().Money)
 	if err == nil {
 		s.Budgets = append(s.Budgets, o.Budgets()...)
 	}
