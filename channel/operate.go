@@ -58,7 +58,7 @@ func (o Operator) Fullest() (share float64) {
 // Context returns what /context shows, without model usage: the live state of an open conversation,
 // or the stored state of another one. ErrNotFound means that there is no such conversation.
 func (o Operator) Context(ctx context.Context, name string) (Context, error) {
-	records, err := o.hub.o.Store.Find(ctx, name)
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return Context{}, err
 	}
@@ -67,15 +67,10 @@ func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 		return Context{}, err
 	}
 	if c == nil {
-		agent, err := o.hub.agentOf(ctx, records)
-		if err != nil {
-			return Context{}, err
-		}
 		return ReadContext(ctx, records, agent)
 	}
 	defer o.hub.release(c)
-	agent, err := c.current(ctx)
-	if err != nil {
+	if agent, err = c.current(ctx); err != nil {
 		return Context{}, err
 	}
 	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent)
@@ -83,13 +78,19 @@ func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 	return now, nil
 }
 
-// Spending returns what a conversation's models were used for, and the budgets.
-func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) {
+// find returns the records of a conversation and the agent that answers in it.
+func (o Operator) find(ctx context.Context, name string) (*store.Conversation, Agent, error) {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, Agent{}, err
 	}
 	agent, err := o.hub.agentOf(ctx, records)
+	return records, agent, err
+}
+
+// Spending returns what a conversation's models were used for, and the budgets.
+func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) {
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -205,11 +206,7 @@ type Setting struct {
 // Settings returns the values a conversation is compacted by, and why values set here that conflict
 // with the settings file are ignored.
 func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
-	records, err := o.hub.o.Store.Find(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	agent, err := o.hub.agentOf(ctx, records)
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -238,11 +235,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 // Set sets values for a conversation, and removes those that are nil: all of them or, if the result
 // is no valid policy, none.
 func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
-	records, err := o.hub.o.Store.Find(ctx, name)
-	if err != nil {
-		return err
-	}
-	agent, err := o.hub.agentOf(ctx, records)
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return err
 	}
