@@ -126,14 +126,38 @@ func (h *Hub) refuse(name string, m Inbound) {
 	})
 }
 
-// recent records the latest times of events, by key.
+// recent records the latest times of events, by key. It is safe for concurrent use.
 type recent struct {
+	mu    sync.Mutex             // guards everything below
 	times map[string][]time.Time // oldest first
 	swept time.Time
 }
 
-// within returns the times of a key within the last span and forgets older ones.
-func (r *recent) within(span time.Duration, key string, now time.Time) []time.Time {
+// take counts an event of a key if there were fewer than most in the last span; otherwise it returns
+// how long to wait.
+func (r *recent) take(most int, span time.Duration, key string, now time.Time) (wait time.Duration, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	times := r.withinLocked(span, key, now)
+	if len(times) >= most {
+		return times[len(times)-most].Add(span).Sub(now), false
+	}
+	if r.times == nil {
+		r.times = make(map[string][]time.Time)
+	}
+	r.times[key] = append(times, now)
+	return 0, true
+}
+
+// count returns how many events of a key there were in the last span.
+func (r *recent) count(span time.Duration, key string, now time.Time) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.withinLocked(span, key, now))
+}
+
+// withinLocked returns the times of a key within the last span and forgets older ones.
+func (r *recent) withinLocked(span time.Duration, key string, now time.Time) []time.Time {
 	old := func(t time.Time) bool { return now.Sub(t) >= span }
 	if old(r.swept) {
 		r.swept = now
@@ -148,16 +172,8 @@ func (r *recent) within(span time.Duration, key string, now time.Time) []time.Ti
 	return times
 }
 
-func (r *recent) add(key string, now time.Time) {
-	if r.times == nil {
-		r.times = make(map[string][]time.Time)
-	}
-	r.times[key] = append(r.times[key], now)
-}
-
 // limiter counts each person's turns in the last minute.
 type limiter struct {
-	mu      sync.Mutex // guards everything below
 	turns   recent
 	notices recent // notices sent to people who had no turns left
 }
@@ -169,13 +185,9 @@ func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, 
 	if limit <= 0 || len(who) == 0 {
 		return true, false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	var spent []string
 	for _, id := range who {
-		if len(l.turns.within(time.Minute, id, now)) < limit {
-			l.turns.add(id, now)
-		} else {
+		if _, ok := l.turns.take(limit, time.Minute, id, now); !ok {
 			spent = append(spent, id)
 		}
 	}
@@ -183,10 +195,8 @@ func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, 
 		return ok, false
 	}
 	for _, id := range spent {
-		if len(l.notices.within(time.Minute, id, now)) == 0 {
-			l.notices.add(id, now)
-			tell = true
-		}
+		_, first := l.notices.take(1, time.Minute, id, now)
+		tell = tell || first
 	}
 	return ok, tell
 }

@@ -36,8 +36,8 @@ type Agent struct {
 	TaskTime     time.Duration           // a task expires after this long; 0: DefaultTaskTime
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
-	task   bool     // it works on a task and talks to no one
-	speaks detected // the language in use in a conversation; the zero value: as Language says
+	task   bool   // it works on a task and talks to no one
+	speaks string // code of the language in use in a conversation; "": as Language says
 }
 
 func (a Agent) system() string {

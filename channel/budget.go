@@ -1,11 +1,11 @@
 package channel
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/compactor"
@@ -76,18 +76,18 @@ func (m Money) Budgets(used []store.Usage, now time.Time) []Budget {
 	return newBudgets(used).state(m, now)
 }
 
-// budgets tracks what was used today and this month, across all conversations.
+// budgets tracks what was used this month, across all conversations.
 type budgets struct {
-	mu     sync.Mutex                          // guards everything below
-	used   map[string]map[string]prices.Tokens // by model, by period: 2026-11-22 or 2026-11
-	logged map[string]int                      // the highest level logged, by setting and period
-	warned map[string]bool                     // whether owners were warned, by setting and period
-	closed bool                                // a budget was spent at the last check
+	logged sync.Map    // the levels logged, by setting and period
+	closed atomic.Bool // a budget was spent at the last check
+
+	mu   sync.Mutex    // guards used
+	used []store.Usage // of this month, one entry per day and model
 }
 
 // newBudgets starts with earlier usage, oldest first.
 func newBudgets(used []store.Usage) *budgets {
-	b := &budgets{used: make(map[string]map[string]prices.Tokens), logged: make(map[string]int), warned: make(map[string]bool)}
+	b := new(budgets)
 	b.add(used...)
 	return b
 }
@@ -103,32 +103,29 @@ func (b *budgets) add(used ...store.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, u := range used {
-		for _, period := range []string{u.Day, monthOf(u.Day)} {
-			if b.used[period] == nil {
-				maps.DeleteFunc(b.used, func(old string, _ map[string]prices.Tokens) bool { return len(old) == len(period) })
-				b.used[period] = make(map[string]prices.Tokens)
-			}
-			sum := b.used[period][u.Model]
-			sum.Add(tokensOf(u))
-			b.used[period][u.Model] = sum
+		i := slices.IndexFunc(b.used, func(known store.Usage) bool { return known.Day == u.Day && known.Model == u.Model })
+		if i >= 0 {
+			b.used[i].AddAll(u)
+			continue
 		}
+		b.used = slices.DeleteFunc(b.used, func(old store.Usage) bool { return monthOf(old.Day) != monthOf(u.Day) })
+		b.used = append(b.used, u)
 	}
 }
 
-// costLocked returns what was spent in a period.
+// costLocked returns what was spent in a period: a day, or the month.
 func (b *budgets) costLocked(period string, list prices.List) (sum float64) {
-	for model, tokens := range b.used[period] {
-		price, _ := list.Of(model)
-		sum += price.Cost(tokens)
+	for _, u := range b.used {
+		if strings.HasPrefix(u.Day, period) {
+			price, _ := list.Of(u.Model)
+			sum += price.Cost(tokensOf(u))
+		}
 	}
 	return sum
 }
 
 // state returns the budgets that are set, with what is spent.
 func (b *budgets) state(m Money, now time.Time) (all []Budget) {
-	if m.PerDay <= 0 && m.PerMonth <= 0 {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	today := store.Day(now)
@@ -145,62 +142,37 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// noteLevels records the levels. It returns the budgets that reached a new level, and whether a
-// budget was spent before and none is now.
-func (b *budgets) noteLevels(all []Budget) (news []Budget, open bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	closed := false
-	for _, one := range all {
-		level := one.level()
-		if level > b.logged[one.key()] {
-			b.logged[one.key()] = level
-			news = append(news, one)
+// afford returns why no money may be spent now, nil if some may: a budget is spent, and if both are,
+// the one that ends last. It logs when a budget is nearly spent, spent, and available again.
+func (h *Hub) afford(now time.Time) error {
+	var spent []Budget
+	for _, b := range h.budget.state(h.rules.Load().Money, now) {
+		level := b.level()
+		if level == levelSpent {
+			spent = append(spent, b)
 		}
-		closed = closed || level == levelSpent
-	}
-	open = b.closed && !closed
-	b.closed = closed
-	return news, open
-}
-
-// claim reports whether owners still need a warning about a budget; the caller then sends it, or
-// returns the claim with unclaim.
-func (b *budgets) claim(one Budget) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	claimed := b.warned[one.key()]
-	b.warned[one.key()] = true
-	return !claimed
-}
-
-func (b *budgets) unclaim(one Budget) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.warned, one.key())
-}
-
-// checkBudgets returns the spent budget, or the one that ends last if both are spent. It logs when
-// a budget is nearly spent, spent, and available again.
-func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
-	all := h.budget.state(h.rules.Load().Money, now)
-	news, open := h.budget.noteLevels(all)
-	for _, b := range news {
-		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
-		if b.level() == levelSpent {
-			h.o.Log.Warn("budget_spent", append(attrs, "effect", "answers stop, and summaries are made without a model")...)
+		if _, logged := h.budget.logged.LoadOrStore(fmt.Sprint(b.key(), level), true); logged || level == levelFree {
 			continue
 		}
-		h.o.Log.Warn("budget_nearly_spent", attrs...)
+		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
+		if level == levelNearlySpent {
+			h.o.Log.Warn("budget_nearly_spent", attrs...)
+			continue
+		}
+		h.o.Log.Warn("budget_spent", append(attrs, "effect", "answers stop, and summaries are made without a model")...)
 	}
-	if open {
+	if h.budget.closed.Swap(len(spent) > 0) && len(spent) == 0 {
 		h.o.Log.Info("budget_available")
 	}
-	all = slices.DeleteFunc(all, func(b Budget) bool { return b.level() != levelSpent })
-	if len(all) == 0 {
-		return Budget{}, false
+	if len(spent) == 0 {
+		return nil
 	}
-	return slices.MaxFunc(all, func(a, b Budget) int { return cmp.Compare(a.ends.Unix(), b.ends.Unix()) }), true
+	b := slices.MaxFunc(spent, func(a, b Budget) int { return a.ends.Compare(b.ends) })
+	what, when := "for today", "in "+llm.InMinutes(b.ends.Sub(now))+", when the next day begins"
+	if b.Setting == budgetPerMonth {
+		what, when = "for this month", "from "+b.ends.Format("2 January")+" on"
+	}
+	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, b.Setting)}
 }
 
 // checkPrice warns, once per model, if a budget is set and the model's price is unknown.
@@ -217,28 +189,11 @@ func (h *Hub) checkPrice(model string) {
 	}
 }
 
-// afford returns why no money may be spent now; nil if some may.
-func (h *Hub) afford(now time.Time) error {
-	if b, spent := h.checkBudgets(now); spent {
-		return &budgetError{b, now}
-	}
-	return nil
+// spentError says that a budget, or a conversation's calls for this hour, are spent.
+type spentError struct {
+	class    string // one of FailureClasses
+	sentence string // for people
 }
 
-// budgetError says that a budget is spent.
-type budgetError struct {
-	budget Budget
-	now    time.Time
-}
-
-func (e *budgetError) Error() string { return e.budget.Setting + " is spent" }
-func (e *budgetError) Unwrap() error { return compactor.ErrSpent }
-
-// sentence returns the text for people.
-func (e *budgetError) sentence() string {
-	what, when := "for today", "in "+llm.InMinutes(e.budget.ends.Sub(e.now))+", when the next day begins"
-	if e.budget.Setting == budgetPerMonth {
-		what, when = "for this month", "from "+e.budget.ends.Format("2 January")+" on"
-	}
-	return fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, e.budget.Setting)
-}
+func (e *spentError) Error() string { return "the limit is reached: " + e.class }
+func (e *spentError) Unwrap() error { return compactor.ErrSpent }

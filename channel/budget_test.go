@@ -123,7 +123,7 @@ func TestExhaustedBudgetSummarizesWithoutModel(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
 	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return withBilledTokens(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 100, 0, 0, 0), nil
+		return withBilledTokens(summary(fmt.Sprint("Summary ", n, " of what they said, word by word.")), 100, 0, 0, 0), nil
 	})
 	worker.Tokens = 6000
 	r = r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 1000}})

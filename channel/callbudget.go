@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"cairn/compactor"
 	"cairn/llm"
 )
 
@@ -23,54 +22,8 @@ const turnsShare = 4
 
 // callBudget tracks each conversation's calls in the last hour.
 type callBudget struct {
-	mu      sync.Mutex      // guards everything below
-	calls   recent          // by conversation
-	reached map[string]bool // the limit is reached and logged; by conversation
-}
-
-// spend counts a call if there were fewer than most in the last hour; otherwise it returns how long
-// to wait.
-func (l *callBudget) spend(name string, most int, now time.Time) (wait time.Duration, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	calls := l.calls.within(time.Hour, name, now)
-	if len(calls) >= most {
-		return calls[len(calls)-most].Add(time.Hour).Sub(now), false
-	}
-	l.calls.add(name, now)
-	return 0, true
-}
-
-// count returns how many calls there were in the last hour.
-func (l *callBudget) count(name string, now time.Time) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.calls.within(time.Hour, name, now))
-}
-
-// noteReached records whether the limit is reached, and reports whether that changed.
-func (l *callBudget) noteReached(name string, reached bool) (news bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.reached == nil {
-		l.reached = make(map[string]bool)
-	}
-	news = l.reached[name] != reached
-	if delete(l.reached, name); reached {
-		l.reached[name] = true
-	}
-	return news
-}
-
-// spentError says that a conversation has used up its calls for this hour.
-type spentError struct{ wait time.Duration }
-
-func (e *spentError) Error() string { return "calls_per_hour is reached" }
-func (e *spentError) Unwrap() error { return compactor.ErrSpent }
-
-// sentence returns the text for people.
-func (e *spentError) sentence() string {
-	return fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(e.wait))
+	recent           // by conversation
+	reached sync.Map // the conversations for which it is logged that the limit is reached
 }
 
 // callsLimit returns how many calls an hour may have, and how many of them may be for summaries; ok
@@ -79,6 +32,9 @@ func (c *conversation) callsLimit() (turns, summaries int, ok bool) {
 	turns = c.hub.rules.Load().CallsPerHour
 	return turns, turns - turns/turnsShare, turns > 0
 }
+
+// calls returns how many calls there were in the last hour.
+func (c *conversation) calls() int { return c.hub.calls.count(time.Hour, c.account(), time.Now()) }
 
 // spendOn counts a call for a turn or for a summary.
 func (c *conversation) spendOn(turn bool) error {
@@ -94,37 +50,37 @@ func (c *conversation) spendOn(turn bool) error {
 	if !turn {
 		most = summaries
 	}
-	now := time.Now()
-	wait, ok := c.hub.calls.spend(c.account(), most, now)
+	wait, ok := c.hub.calls.take(most, time.Hour, c.account(), time.Now())
 	if !ok {
-		c.reached(now)
-		return &spentError{wait}
+		c.reached()
+		return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
 	}
-	if c.hub.calls.count(c.account(), now) < max(summaries/2, 2) && c.hub.calls.noteReached(c.account(), false) { // some slack, so that one expired call is not enough
-		c.log.Info("calls_available")
+	if c.calls() < max(summaries/2, 2) { // some slack, so that one expired call is not enough
+		if _, logged := c.hub.calls.reached.LoadAndDelete(c.account()); logged {
+			c.log.Info("calls_available")
+		}
 	}
 	return nil
 }
 
 // reached logs once per incident that the limit is reached.
-func (c *conversation) reached(now time.Time) {
-	if c.hub.calls.noteReached(c.account(), true) {
+func (c *conversation) reached() {
+	if _, logged := c.hub.calls.reached.LoadOrStore(c.account(), true); !logged {
 		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
-			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.count(c.account(), now))
+			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.calls())
 	}
 }
 
 // affordsSummary reports whether a summary may be made with a model.
 func (c *conversation) affordsSummary() bool {
-	_, summaries, limited := c.callsLimit()
-	now := time.Now()
-	if c.hub.afford(now) != nil {
+	if c.hub.afford(time.Now()) != nil {
 		return false
 	}
-	if !limited || c.hub.calls.count(c.account(), now) < summaries-min(3, summaries/4) { // room for more than the first call of a summary
+	_, summaries, limited := c.callsLimit()
+	if !limited || c.calls() < summaries-min(3, summaries/4) { // room for more than the first call of a summary
 		return true
 	}
-	c.reached(now)
+	c.reached()
 	return false
 }
 
@@ -134,7 +90,7 @@ func (c *conversation) callsWords() string {
 	if !limited {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d in the last hour", c.hub.calls.count(c.account(), time.Now()), most)
+	return fmt.Sprintf("%d of %d in the last hour", c.calls(), most)
 }
 
 // lastCall reports whether the next call of a turn is the last one allowed.
@@ -143,7 +99,7 @@ func (c *conversation) lastCall() bool {
 		return true
 	}
 	most, _, limited := c.callsLimit()
-	return limited && c.hub.calls.count(c.account(), time.Now()) >= most-1
+	return limited && c.calls() >= most-1
 }
 
 // spending returns the function called before each model call of a turn; its error stops the call.

@@ -105,7 +105,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		r := newRig(t, echo)
 		r.model.Tokens = 6000
 		worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said: the tea of the north pier.")})), nil
+			return summary(fmt.Sprint("Summary ", n, " of what they said: the tea of the north pier.")), nil
 		})
 		worker.Tokens = 6000
 		r = r.withRules(channel.Rules{CallsPerHour: 40})

@@ -19,7 +19,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	answer := Answer{Then: func(ctx context.Context) string {
 		select {
 		case e := <-outcome:
-			return c.outcomeWords(began, e, focus)
+			return c.translated(c.outcomeWords(began, e, focus))
 		case <-ctx.Done():
 			return c.sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")
 		}
@@ -76,24 +76,18 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 // appliedWords describes what was applied: the summary written now, and those that were ready
 // before the request and so could not have this focus.
 func appliedWords(e compactor.Event, focus string) string {
-	tokens := fmt.Sprintf(": %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
 	ready := slices.DeleteFunc(slices.Clone(e.Set), func(row compactor.Compaction) bool {
 		return row.Kind != compactor.Leaf || row.Trigger == compactor.OnManual
 	})
 	unfocused := slices.ContainsFunc(ready, func(row compactor.Compaction) bool { return row.Focus != focus })
-	applied := ""
+	text := fmt.Sprintf("Summarized %d messages (#%d to #%d)", e.Messages, e.From, e.To)
 	if n, messages := count(ready); n > 0 {
-		applied = fmt.Sprintf("pplied %s of %d messages (#%d to #%d) that were ready", summaries(n), messages, ready[0].From, ready[n-1].To)
+		applied := fmt.Sprintf("pplied %s of %d messages (#%d to #%d) that were ready", summaries(n), messages, ready[0].From, ready[n-1].To)
+		if text += ", and a" + applied; e.Trigger != compactor.OnManual {
+			text = "A" + applied
+		}
 	}
-	var text string
-	switch {
-	case e.Trigger != compactor.OnManual && applied != "":
-		text = "A" + applied + tokens
-	case applied != "":
-		text = fmt.Sprintf("Summarized %d messages (#%d to #%d), and a%s", e.Messages, e.From, e.To, applied) + tokens
-	default:
-		text = fmt.Sprintf("Summarized %d messages (#%d to #%d)", e.Messages, e.From, e.To) + tokens
-	}
+	text += fmt.Sprintf(": %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
 	switch {
 	case focus == "" || !unfocused:
 		return text

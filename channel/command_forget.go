@@ -64,50 +64,11 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	for _, records := range in {
 		names = append(names, records.Name())
 	}
-	return c.erasing(ctx, where, c.hub.eraseAll(who.ID, names), waiting)
-}
-
-// erasing waits a moment for the erasure to end, and reports the end later if it takes longer.
-func (c *conversation) erasing(ctx context.Context, where string, end *erasure, waiting int) (Answer, error) {
-	words := func() string {
-		if end.err != nil {
-			return "Not everything is deleted yet; I will continue on my own."
-		}
-		if end.messages+waiting+end.memories == 0 {
-			return fmt.Sprintf("I have nothing of yours %s.", where)
-		}
-		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
-			tracesWords(end.messages+waiting, end.memories), where)
-	}
-	soon, cancel := context.WithTimeout(ctx, commandWait)
-	defer cancel()
-	if c.await(soon, end.done) {
-		return Answer{Text: words()}, ctx.Err()
-	}
+	end := c.hub.eraseAll(who.ID, names)
 	return Answer{
-		Text: "I am deleting it. This takes a while; you do not have to wait.", Awaited: true,
-		Then: func(ctx context.Context) string {
-			if !c.await(ctx, end.done) {
-				return "Not everything is deleted yet; I will continue on my own."
-			}
-			return words()
-		},
-	}, ctx.Err()
-}
-
-// commandWait is how long a command waits for the work it started before it replies that it takes
-// longer.
-const commandWait = 2 * time.Second
-
-// await reports whether done closes before the context ends or the hub closes.
-func (c *conversation) await(ctx context.Context, done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	case <-ctx.Done():
-	case <-c.hub.ctx.Done():
-	}
-	return false
+		Text: "I am deleting it; you do not have to wait.", Awaited: true,
+		Then: func(ctx context.Context) string { return c.translated(end.words(ctx, where, waiting)) },
+	}, nil
 }
 
 // tracesWords describes how much there is to delete.
@@ -128,6 +89,25 @@ type erasure struct {
 	done               chan struct{}
 	messages, memories int
 	err                error
+}
+
+// words waits for the end of an erasure and describes it. waiting is how many messages were deleted
+// before it began.
+func (e *erasure) words(ctx context.Context, where string, waiting int) string {
+	unfinished := "Not everything is deleted yet; I will continue on my own."
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		return unfinished
+	}
+	switch {
+	case e.err != nil:
+		return unfinished
+	case e.messages+waiting+e.memories == 0:
+		return fmt.Sprintf("I have nothing of yours %s.", where)
+	}
+	return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
+		tracesWords(e.messages+waiting, e.memories), where)
 }
 
 // eraseAll deletes a person's traces from conversations, in the background and in small steps. The

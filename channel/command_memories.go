@@ -20,11 +20,29 @@ import (
 // memoriesShown is the most memories in a list; page:2 is the next list.
 const memoriesShown = 200
 
+// runMemories lists or searches memories; "pin 12", "unpin 12" and "restore 12" change one.
 func runMemories(ctx context.Context, c *conversation, who Person, query string) (Answer, error) {
-	if answer, done, err := c.decide(ctx, who, query); done || err != nil {
-		return answer, err
+	ms := memory.Of(c.records)
+	verb, number, _ := strings.Cut(query, " ")
+	change, changes := map[string]struct {
+		do   func(id int64) error
+		done string
+	}{
+		"pin":     {func(id int64) error { return ms.Pin(ctx, id, true) }, "Memory %d is pinned: it neither expires nor fades."},
+		"unpin":   {func(id int64) error { return ms.Pin(ctx, id, false) }, "Memory %d is no longer pinned."},
+		"restore": {func(id int64) error { return ms.Restore(ctx, id) }, "Memory %d is restored."},
+	}[strings.ToLower(verb)]
+	id, ok := numberOf(strings.TrimSpace(number))
+	if !changes || !ok {
+		return c.listMemories(ctx, who, query)
 	}
-	return c.listMemories(ctx, who, query)
+	if _, err := c.memoryFor(ctx, who, id); err != nil {
+		return Answer{}, err
+	}
+	if err := change.do(id); err != nil {
+		return Answer{}, c.notChanged(id, err)
+	}
+	return Answer{Text: fmt.Sprintf(change.done, id)}, nil
 }
 
 // listMemories lists the memories that match a query, with "kind:KIND" and "page:N" in it.
@@ -82,33 +100,6 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 		answer.Items = append(answer.Items, line)
 	}
 	return answer, nil
-}
-
-// decide handles the forms of /memories that change something: "pin 12", "unpin 12", "restore 12".
-// done is false for any other query, which is a search.
-func (c *conversation) decide(ctx context.Context, who Person, query string) (answer Answer, done bool, err error) {
-	what, number, _ := strings.Cut(query, " ")
-	id, ok := numberOf(strings.TrimSpace(number))
-	what = strings.ToLower(what)
-	if !ok || what != "pin" && what != "unpin" && what != "restore" {
-		return answer, false, nil
-	}
-	if _, err := c.memoryFor(ctx, who, id); err != nil {
-		return answer, true, err
-	}
-	if what == "restore" {
-		if err := memory.Of(c.records).Restore(ctx, id); err != nil {
-			return answer, true, c.notChanged(id, err)
-		}
-		return Answer{Text: fmt.Sprintf("Memory %d is restored.", id)}, true, nil
-	}
-	if err := memory.Of(c.records).Pin(ctx, id, what == "pin"); err != nil {
-		return answer, true, c.notChanged(id, err)
-	}
-	if what == "pin" {
-		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither expires nor fades.", id)}, true, nil
-	}
-	return Answer{Text: fmt.Sprintf("Memory %d is no longer pinned.", id)}, true, nil
 }
 
 // notChanged returns the error of a change of a memory in words for people, if they can do something

@@ -3,6 +3,8 @@ package channel
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +38,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	setting, value, _ := strings.Cut(args, " ")
 	key, value := strings.TrimPrefix(strings.ToLower(setting), settingsTable), strings.TrimSpace(value)
 	if key != "" && !slices.Contains(compactor.Keys(), key) {
-		unknown := (&compactor.FieldError{Key: key, Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
+		unknown := unknownSetting(key)
 		if !strings.HasSuffix(unknown, "?") {
 			unknown += "."
 		}
@@ -70,6 +72,10 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	return answer, nil
 }
 
+func unknownSetting(key string) string {
+	return (&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
+}
+
 // override sets a value for the conversation or removes it, if the resulting settings make a valid
 // policy; otherwise nothing changes.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
@@ -91,6 +97,9 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 // policy; otherwise nothing changes.
 func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
 	for key, value := range values {
+		if !slices.Contains(compactor.Keys(), key) {
+			return errPeople(unknownSetting(key))
+		}
 		if slices.Contains(fileOnly, key) {
 			return errPeople(fmt.Sprintf("Only the bot's operator can set %s, in the settings file.", key))
 		}
@@ -99,20 +108,13 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 		}
 	}
 	err := records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
-		others := compactor.Merge(set)
-		for key := range values {
-			delete(others, key)
-		}
-		_, left := others.Fit(file) // these are ignored at the moment, and must not block the change
+		others := maps.Clone(set)
+		maps.DeleteFunc(others, func(key, _ string) bool { _, changes := values[key]; return changes })
+		_, left := compactor.Patch(others).Fit(file) // these are ignored at the moment, and must not block the change
 		for _, e := range left {
-			delete(others, e.Key)
+			delete(set, e.Key)
 		}
-		for key := range values {
-			if value, here := set[key]; here {
-				others[key] = value
-			}
-		}
-		policy, wrong := others.Over(file)
+		policy, wrong := compactor.Patch(set).Over(file)
 		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
 			return errPeople("Nothing was changed. " + wrong[0].Error())
 		}
@@ -125,12 +127,13 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 	return err
 }
 
-// shownSettings is a conversation's policy, and where its values are set.
+// shownSettings is a conversation's policy as people see it, and where its values are set.
 type shownSettings struct {
-	agent  Agent
-	policy compactor.Policy
-	set    map[string]store.Override // here or in the channel above
-	left   []*compactor.FieldError
+	agent   Agent
+	policy  compactor.Policy
+	follows bool                      // nothing sets prepare_threshold
+	set     map[string]store.Override // here or in the channel above
+	left    []*compactor.FieldError
 }
 
 func effective(ctx context.Context, records *store.Conversation, agent Agent) (s shownSettings, err error) {
@@ -146,31 +149,34 @@ func effective(ctx context.Context, records *store.Conversation, agent Agent) (s
 	for _, e := range s.left {
 		delete(s.set, e.Key)
 	}
+	s.follows = s.policy.PrepareThreshold < 0
+	s.policy = shownPolicy(s.policy)
 	return s, nil
+}
+
+// shownPolicy returns a policy with the share of the window in place of "follows
+// background_threshold", and without the folder of its prompt file, which is not for people in a chat.
+func shownPolicy(p compactor.Policy) compactor.Policy {
+	p.PrepareThreshold = math.Round(p.Prepare()*1e4) / 1e4
+	if p.PromptFile != "" {
+		p.PromptFile = filepath.Base(p.PromptFile)
+	}
+	return p
 }
 
 // line formats a setting for people: "compaction.keep_first = 0 (set here by Ada)".
 func (s shownSettings) line(key string) string {
-	value, origin := s.policy.Value(key), s.origin(key)
+	value := s.policy.Value(key)
 	switch key {
-	case "prepare_threshold":
-		if s.policy.PrepareThreshold < 0 {
-			value = fmt.Sprintf("%.4g", s.policy.Prepare())
-		}
-	case "prompt_file":
-		if value != "" { // its location is not for people in a chat
-			value = filepath.Base(value)
-		}
-		value = fmt.Sprintf("%q", value)
-	case "model", "strategy", "worker_reasoning", "focus", "notify":
+	case "model", "strategy", "worker_reasoning", "prompt_file", "focus", "notify":
 		value = fmt.Sprintf("%q", value)
 	}
-	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, origin)
+	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, s.origin(key))
 }
 
 // origin describes where a value is set.
 func (s shownSettings) origin(key string) string {
-	if key == "prepare_threshold" && s.policy.PrepareThreshold < 0 {
+	if key == "prepare_threshold" && s.follows {
 		return "follows background_threshold"
 	}
 	o, here := s.set[key]

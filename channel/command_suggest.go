@@ -47,10 +47,8 @@ func suggestTasks(ctx context.Context, _ *Hub, records *store.Conversation, type
 // suggestTools offers the ids of [[tools]].
 func suggestTools(ctx context.Context, h *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
 	agent, err := h.agentOf(ctx, records)
-	if agent.Toolbox != nil {
-		for _, s := range agent.Toolbox.Servers() {
-			all = append(all, Choice{Label: s.ID, Value: s.ID})
-		}
+	for _, s := range agent.servers() {
+		all = append(all, Choice{Label: s.ID, Value: s.ID})
 	}
 	return choose(typed, all), err
 }
@@ -63,32 +61,19 @@ func suggestApprovals(_ context.Context, h *Hub, records *store.Conversation, ty
 	return choose(typed, all), nil
 }
 
-// suggestMemories offers memories whose number or words begin with what was typed.
-func suggestMemories(ctx context.Context, _ *Hub, records *store.Conversation, typed string) ([]Choice, error) {
-	query := typed
-	var started []memory.Memory // has words that begin with what was typed
+// suggestMemories offers memories whose number, or whose words, begin with what was typed.
+func suggestMemories(ctx context.Context, _ *Hub, records *store.Conversation, typed string) (all []Choice, err error) {
+	words, digits, most := typed, "", maxChoices
 	if _, err := strconv.Atoi(typed); err == nil {
-		query = "" // search for the number among the newest ones
-	} else if started, err = memory.Of(records).Completed(ctx, typed, maxChoices); err != nil {
-		return nil, err
+		words, digits, most = "", typed, memoriesShown // look for the number among the newest ones
 	}
-	found, _, err := memory.Of(records).List(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
-	if err != nil {
-		return nil, err
-	}
-	var choices []Choice
-	shown := map[int64]bool{}
-	for _, m := range append(started, found...) {
-		number := strconv.FormatInt(m.ID, 10)
-		if shown[m.ID] || m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
-			continue
-		}
-		shown[m.ID] = true
-		if choices = append(choices, Choice{Label: m.String(), Value: number}); len(choices) == maxChoices {
-			break
+	found, err := memory.Of(records).Completed(ctx, words, most)
+	for _, m := range found {
+		if number := strconv.FormatInt(m.ID, 10); strings.HasPrefix(number, digits) {
+			all = append(all, Choice{Label: m.String(), Value: number})
 		}
 	}
-	return choices, nil
+	return all[:min(len(all), maxChoices)], err
 }
 
 // suggestSettings offers the keys that contain what was typed.

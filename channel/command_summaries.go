@@ -34,18 +34,22 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	return answer, nil
 }
 
-// summaryLine describes a compaction in one line for people, numbered like a memory.
+// summaryLine describes a compaction in one line for people, and how to see what is behind it.
 func (c *conversation) summaryLine(row compactor.Compaction) string {
+	if row.ID == 0 {
+		return summaryWords(row) + ": not on disk yet"
+	}
+	return summaryWords(row) + c.sayf(": /expand %d", row.ID)
+}
+
+// summaryWords describes a compaction, numbered like a memory.
+func summaryWords(row compactor.Compaction) string {
 	by := string(row.By)
 	if row.Model != "" {
 		by += " (" + row.Model + ")"
 	}
-	expand := "not on disk yet"
-	if row.ID != 0 {
-		expand = c.sayf("/expand %d", row.ID)
-	}
-	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s: %s",
-		row.ID, row.Kind, row.Level, row.From, row.To, days(row.FromTime, row.ToTime), row.Messages, row.Tokens, by, expand)
+	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s",
+		row.ID, row.Kind, row.Level, row.From, row.To, days(row.FromTime, row.ToTime), row.Messages, row.Tokens, by)
 }
 
 // days formats a range of days, or a single day.
@@ -77,7 +81,7 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{Text: strings.TrimSuffix(c.summaryLine(e.Row), c.sayf(": /expand %d", id))}
+	answer := Answer{Text: summaryWords(e.Row)}
 	for _, child := range e.Children {
 		answer.Items = append(answer.Items, c.summaryLine(child))
 	}
@@ -91,11 +95,11 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	now, err := c.status(ctx)
+	now, err := c.hub.Operator().Context(ctx, c.name)
 	if err != nil {
 		return Answer{}, err
 	}
-	if now.Usage, err = c.hub.Operator().spending(ctx, c.records, now.Model); err != nil {
+	if now.Usage, err = c.hub.Operator().Spending(ctx, c.name); err != nil {
 		return Answer{}, err
 	}
 	return Answer{Text: c.spell(now.String()), Aligned: true}, nil

@@ -7,6 +7,14 @@ import (
 	"strings"
 )
 
+// servers returns the servers that offer tools.
+func (a Agent) servers() []ToolServer {
+	if a.Toolbox == nil {
+		return nil
+	}
+	return a.Toolbox.Servers()
+}
+
 // runTools lists the tools of other programs, or gives the conversation those of a server.
 func runTools(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	agent, err := c.current(ctx)
@@ -26,10 +34,7 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	if err != nil {
 		return Answer{}, err
 	}
-	var servers []ToolServer
-	if agent.Toolbox != nil {
-		servers = agent.Toolbox.Servers()
-	}
+	servers := agent.servers()
 	if len(servers) == 0 {
 		return Answer{Text: "There are no external tools: my settings file lists none."}, nil
 	}
@@ -57,7 +62,7 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	if err != nil {
 		return err
 	}
-	known := agent.Toolbox != nil && slices.ContainsFunc(agent.Toolbox.Servers(), func(s ToolServer) bool { return s.ID == id })
+	known := slices.ContainsFunc(agent.servers(), func(s ToolServer) bool { return s.ID == id })
 	added := slices.Index(rules.Added, id)
 	switch {
 	case verb == "add" && !known:

@@ -24,11 +24,19 @@ func gatedWorker(gate chan bool) *llmtest.Model {
 			if !good {
 				return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 			}
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("summary %d, of a quick brown fox", n)})), nil
+			return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}
 	}}
+}
+
+// askUntilRunning asks until a compaction is running.
+func (r *rig) askUntilRunning() {
+	r.t.Helper()
+	for i := 0; !r.running() && i < 200; i++ {
+		r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
+	}
 }
 
 func TestCompactDuringLevelCompaction(t *testing.T) {
@@ -44,15 +52,9 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 			r := newRig(t, echo)
 			r.model.Tokens = 6000
 			r.agent.Worker = gatedWorker(gate)
-			r.agent.Policy = func() compactor.Policy {
-				p := compactor.DefaultPolicy()
-				p.PrepareThreshold, p.MaxTurns = 0, 1
-				return p
-			}
+			r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
 			r.reopen()
-			for i := 0; !r.running() && i < 200; i++ {
-				r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
-			}
+			r.askUntilRunning()
 			answer := r.runAsManager("/compact the prices")
 			if !strings.HasPrefix(answer.Text, "Scheduled") || answer.Then == nil {
 				t.Fatalf("got answer %q", answer.Text)
@@ -65,15 +67,9 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 			}()
 			said := answer.Then(t.Context())
 			check.HasPrefix(t, "last words", said, test.want)
-			var own compactor.Event
-			r.connector.note(func() {
-				for _, e := range r.connector.events {
-					if e.Trigger == compactor.OnManual && (e.State == compactor.EventApplied || e.State == compactor.EventFailed) {
-						own = e
-					}
-				}
-			})
-			if !strings.Contains(said, fmt.Sprintf("#%d to #%d", own.From, own.To)) || own.From < 2 {
+			ended := append(r.eventsIn(compactor.EventApplied), r.eventsIn(compactor.EventFailed)...)
+			own := ended[len(ended)-1]
+			if !strings.Contains(said, fmt.Sprintf("#%d to #%d", own.From, own.To)) || own.Trigger != compactor.OnManual || own.From < 2 {
 				t.Errorf("got answer %q for %+v", said, own)
 			}
 		})
@@ -85,9 +81,7 @@ func TestScheduledCompactEndsAtShutdown(t *testing.T) {
 	r.model.Tokens = 6000
 	r.agent.Worker = gatedWorker(nil)
 	r.reopen()
-	for i := 0; !r.running() && i < 200; i++ {
-		r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
-	}
+	r.askUntilRunning()
 	answer := r.runAsManager("/compact")
 	if !strings.HasPrefix(answer.Text, "Scheduled") {
 		t.Fatalf("got answer %q", answer.Text)
@@ -118,26 +112,14 @@ func withPreparedSummaries(t *testing.T, spared *atomic.Bool) *rig {
 	return r
 }
 
-// preparedRows returns the waiting summaries in the list of /context.
-func (r *rig) preparedRows() (rows []compactor.Event) {
-	r.connector.note(func() {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventPrepared {
-				rows = append(rows, e)
-			}
-		}
-	})
-	return rows
-}
-
 // The answer to /compact describes what happened, including summaries that were ready and so made
 // without its focus; /undo reverts and names all of it.
 func TestCompactReportsAppliedSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := withPreparedSummaries(t, new(atomic.Bool))
-		ready := r.preparedRows()
-		if len(ready) < 2 || r.appliedSets() > 0 {
-			t.Fatalf("%d summaries are ready and %d were applied", len(ready), r.appliedSets())
+		ready, applied := r.eventsIn(compactor.EventPrepared), r.eventsIn(compactor.EventApplied)
+		if len(ready) < 2 || len(applied) > 0 {
+			t.Fatalf("%d summaries are ready and %d were applied", len(ready), len(applied))
 		}
 		messages, last := 0, ready[len(ready)-1].To
 		for _, e := range ready {
@@ -146,14 +128,11 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 		answer := r.runAsManager("/compact the prices")
 		check.Contains(t, "first answer", answer.Text, fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages))
 		said := answer.Then(t.Context())
-		own := r.preparedRows()[len(ready)]
-		for _, want := range []string{
+		own := r.eventsIn(compactor.EventPrepared)[len(ready)]
+		check.Contains(t, "answer", said,
 			fmt.Sprintf("Summarized %d messages (#%d to #%d)", own.Messages, last+1, own.To),
 			fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
-			fmt.Sprintf("only the summary of #%d to #%d has this focus", own.From, own.To),
-		} {
-			check.Contains(t, "answer", said, want)
-		}
+			fmt.Sprintf("only the summary of #%d to #%d has this focus", own.From, own.To))
 		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
 		r.wantAnswer("/context", fmt.Sprintf("undone: leaf of messages #1 to #%d", own.To))
 	})
@@ -165,21 +144,10 @@ func TestCompactAppliesOnlyPreparedSummaries(t *testing.T) {
 		var spared atomic.Bool
 		r := withPreparedSummaries(t, &spared)
 		spared.Store(true)
-		ready := r.preparedRows()
+		ready := r.eventsIn(compactor.EventPrepared)
 		said := r.runAsManager("/compact the prices").Text
 		check.HasPrefix(t, "answer", said, fmt.Sprintf("Applied %d summaries", len(ready)))
 		check.Contains(t, "answer", said, "none of them has this focus")
 		r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries", len(ready)))
 	})
-}
-
-func (r *rig) appliedSets() (n int) {
-	r.connector.note(func() {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventApplied {
-				n++
-			}
-		}
-	})
-	return n
 }

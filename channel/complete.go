@@ -13,51 +13,36 @@ import (
 )
 
 const (
-	completeTimeout  = 20 * time.Second // for one message
-	completeAtOnce   = 8                // messages
-	completeAttempts = 2
-	completeStarts   = 2 // then the bot gives up on a message: its content may kill the process
+	completeTimeout = 20 * time.Second // for one message
+	completeAtOnce  = 8                // messages
+	completeStarts  = 2                // then the bot gives up on a message: its content may kill the process
 )
 
-// complete has the connector fill in what the waiting messages lack.
+// complete has the connector fill in what the waiting messages lack. Each try is on disk before it
+// is made. A message that was tried before is tried alone, so that the next start knows which one
+// killed the process.
 func (c *conversation) complete(ctx context.Context) error {
 	for {
 		waiting, err := c.records.Inbox().Incomplete(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
-		full, err := c.completedWaiting(ctx, waiting)
-		if err != nil {
-			return err
-		}
-		for i, m := range full {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err := c.records.Inbox().Complete(ctx, waiting[i], m); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// completedWaiting is completed for messages of the inbox. Each try is on disk before it is made. A
-// message that was tried before is tried alone, so that the next start knows which one killed the
-// process.
-func (c *conversation) completedWaiting(ctx context.Context, waiting []Inbound) ([]Inbound, error) {
-	done := make([]Inbound, 0, len(waiting))
-	for len(waiting) > len(done) {
-		next := waiting[len(done):]
-		next = next[:min(len(next), completeAtOnce)]
+		next := waiting[:min(len(waiting), completeAtOnce)]
 		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
 			next = next[:max(i, 1)]
 		}
 		if err := c.records.Inbox().Try(ctx, next); err != nil {
-			return nil, err
+			return err
 		}
-		done = append(done, c.completed(ctx, next)...)
+		for i, m := range c.completed(ctx, next) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := c.records.Inbox().Complete(ctx, next[i], m); err != nil {
+				return err
+			}
+		}
 	}
-	return done, nil
 }
 
 // completed asks the connector about each message, several at once.
@@ -78,28 +63,22 @@ func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbo
 }
 
 func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
-	var err error
 	if m.Tries >= completeStarts {
 		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 		m.Incomplete = false
 		return m
 	}
-	for attempt := range completeAttempts {
-		if attempt > 0 {
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-				return m
-			}
+	full, err := c.ask(ctx, m)
+	if err != nil {
+		select {
+		case <-time.After(time.Second):
+			full, err = c.ask(ctx, m)
+		case <-ctx.Done():
+			return m
 		}
-		var full Inbound
-		full, err = c.ask(ctx, m)
-		if full.ID == m.ID && (err == nil || attempt == completeAttempts-1) {
-			m = full
-		}
-		if err == nil {
-			break
-		}
+	}
+	if full.ID == m.ID { // what the connector found out, even with an error
+		m = full
 	}
 	if err != nil && ctx.Err() == nil {
 		c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)

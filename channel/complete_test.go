@@ -105,27 +105,30 @@ func TestEditMakesWaitingMessageIncomplete(t *testing.T) {
 	check.Contains(t, "transcript", texts(r.transcript()), "@U7")
 }
 
-func TestIncompleteWithoutACompleter(t *testing.T) {
-	r := newRig(t, echo)
-	m := pastMessage("1", "one", 0, true)
+// sayIncomplete delivers a message that lacks something, and waits for its answer.
+func (r *rig) sayIncomplete(id, text string) {
+	r.t.Helper()
+	m := pastMessage(id, text, 0, true)
 	m.Incomplete = true
 	r.deliverMessage(m)
 	r.waitForReplies()
-	r.deliverMessage(pastMessage("2", "two", 0, true))
-	r.waitForReplies()
-	if len(r.connector.texts()) == 0 {
-		t.Error("the conversation is blocked")
-	}
 }
 
-func TestCompleterReturnsNothing(t *testing.T) {
-	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil }}
-	r := newRig(t, echo).throughConnector(p)
-	m := pastMessage("1", "one", 0, true)
-	m.Incomplete = true
-	r.deliverMessage(m)
-	r.waitForReplies()
-	check.Contains(t, "transcript", texts(r.transcript()), "user: one")
+func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
+	for claim, complete := range map[string]func(context.Context, channel.Inbound) (channel.Inbound, error){
+		"the connector completes nothing": nil,
+		"it returns nothing":              func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil },
+		"it panics":                       func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, echo)
+			if complete != nil {
+				r.throughConnector(&reader{complete: complete})
+			}
+			r.sayIncomplete("1", "one")
+			check.EqualAll(t, "the transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
+		})
+	}
 }
 
 func TestBadPictureDoesNotAffectNext(t *testing.T) {
@@ -147,10 +150,7 @@ func TestBadPictureDoesNotAffectNext(t *testing.T) {
 		return m, nil
 	}
 	for _, id := range []string{"1", "2"} {
-		m := pastMessage(id, "look", 0, true)
-		m.Incomplete = true
-		r.deliverMessage(m)
-		r.waitForReplies()
+		r.sayIncomplete(id, "look")
 	}
 	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
 	page := check.Must(conv.Transcript().Page(t.Context(), 1, 10))(t)
@@ -159,16 +159,6 @@ func TestBadPictureDoesNotAffectNext(t *testing.T) {
 			t.Error("the next picture was discarded")
 		}
 	}
-}
-
-func TestCompleterPanics(t *testing.T) {
-	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") }}
-	r := newRig(t, echo).throughConnector(p)
-	m := pastMessage("2", "two", 0, true)
-	m.Incomplete = true
-	r.deliverMessage(m)
-	r.becomesIdle(3 * time.Second)
-	check.Equal(t, "answers", len(r.connector.texts()), 1)
 }
 
 func TestRejectedToolsAreReported(t *testing.T) {

@@ -30,12 +30,13 @@ type contextCall struct {
 	Topic      string         `json:"topic"`
 }
 
-// maxSelf limits the result of op "self", in tokens.
-const maxSelf = 300
+// selfSettings is the most settings that op "self" lists, and selfClip the most tokens of each: the
+// whole result takes at most about 300.
+const selfSettings, selfClip = 6, 25
 
 // toolset returns the tools the model may call: the conversation's memory tools, `context`, and
 // others, the tools of other programs. The first request and every Status count the same tools.
-func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (any, error), others []llm.Tool) []llm.Tool {
+func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (string, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",
 		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
@@ -45,25 +46,17 @@ func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look f
 			if err := strictly(arguments, &w); err != nil {
 				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
-			answer, err := look(ctx, w)
-			if err != nil {
-				return "", err
-			}
-			if text, ok := answer.(string); ok {
-				return text, nil
-			}
-			text, err := json.Marshal(answer)
-			return string(text), err
+			return look(ctx, w)
 		},
 	}
 	return slices.Concat(memory.Of(records).Tools(o), []llm.Tool{own}, others)
 }
 
 // answerContextCall answers a call of the `context` tool.
-func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (any, error) {
+func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (string, error) {
 	switch w.Op {
 	case "self", "status": // "status" is its old name
-		return c.self(ctx)
+		return asJSON(c.self(ctx))
 	case "compact":
 		settings := map[string]any{}
 		maps.Copy(settings, w.Compaction)
@@ -72,10 +65,10 @@ func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (an
 		}
 		with, err := PatchOf(settings)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
-		return c.requested(began), err
+		return asJSON(requested(began), err)
 	case "help":
 		help := prompts.In(c.language()).Help
 		if text, known := help[w.Topic]; known {
@@ -83,7 +76,15 @@ func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (an
 		}
 		return "The topics are " + strings.Join(slices.Sorted(maps.Keys(help)), ", ") + ".", nil
 	}
-	return nil, errors.New(`op is "self", "compact" or "help"`)
+	return "", errors.New(`op is "self", "compact" or "help"`)
+}
+
+func asJSON(answer any, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(answer)
+	return string(text), err
 }
 
 // self is what the model reads about itself.
@@ -119,26 +120,16 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if err != nil {
 		return s, err
 	}
-	builtIn, left := compactor.DefaultPolicy(), 0
+	builtIn := shownPolicy(compactor.DefaultPolicy())
 	for _, key := range compactor.Keys() {
-		if shown.policy.Value(key) == builtIn.Value(key) {
-			continue
-		}
-		s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(shown.line(key), 40)), settingsTable))
-		if s.long() {
-			s.Policy, left = s.Policy[:len(s.Policy)-1], left+1
+		if shown.policy.Value(key) != builtIn.Value(key) {
+			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(shown.line(key), selfClip)), settingsTable))
 		}
 	}
-	if left > 0 {
-		s.Policy = append(s.Policy, fmt.Sprintf("and %d more; /settings shows them", left))
+	if more := len(s.Policy) - selfSettings; more > 0 {
+		s.Policy = append(s.Policy[:selfSettings], fmt.Sprintf("and %d more; /settings shows them", more))
 	}
 	return s, nil
-}
-
-// long reports whether the answer exceeds its limit, leaving room for a last line of the policy.
-func (s self) long() bool {
-	text, _ := json.Marshal(s)
-	return tokens.Estimate(string(text)) > maxSelf-15
 }
 
 // request is what the model reads about a compaction it asked for.
@@ -150,7 +141,7 @@ type request struct {
 	Note    string `json:"note,omitempty"`
 }
 
-func (c *conversation) requested(e compactor.Event) request {
+func requested(e compactor.Event) request {
 	if e.State == compactor.EventNoop {
 		return request{Reason: e.Error}
 	}

@@ -68,19 +68,11 @@ func (r *rig) sendNotes(n int) {
 	r.waitForReplies()
 }
 
-func summarizeRequest(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
-}
-
 func TestModelSeesWindowUsage(t *testing.T) {
 	var results []string
 	r := newRig(t, calling(&results, map[string]any{"op": "self"}))
 	r.withWorker(summarizeRequest)
-	r.agent.Policy = func() compactor.Policy {
-		p := compactor.DefaultPolicy()
-		p.BackgroundThreshold = 0.7
-		return p
-	}
+	r.setFilePolicy(func(p *compactor.Policy) { p.BackgroundThreshold = 0.7 })
 	r.reopen()
 	r.sendNotes(10)
 	r.ask("go ahead")
@@ -105,14 +97,12 @@ func TestSelfStatusIsShort(t *testing.T) {
 	r := newRig(t, calling(&results, calls...))
 	r.agent.ID, r.agent.Provider, r.agent.Reasoning = strings.Repeat("marvin", 10), "api.example.com", "high"
 	r.agent.Origin = func(key string) string { return "config.toml:120" }
-	r.agent.Policy = func() compactor.Policy { // nothing is at its default
-		p := compactor.DefaultPolicy()
+	r.setFilePolicy(func(p *compactor.Policy) { // nothing is at its default
 		p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = 0.5, 0.7, 0.9
 		p.KeepFirst, p.KeepLastN, p.TargetPct, p.FailureLimit, p.MaxMemories = 3, 9, 44, 7, 3
 		p.StackBudget, p.RollupFanIn, p.EarlierSessions, p.ToolResultsKept = 0.3, 3, 1, 9
 		p.Economy, p.ExtractMemories, p.Focus = !p.Economy, false, strings.Repeat("the garden and its pond ", 20)
-		return p
-	}
+	})
 	r.restart()
 	r.ask("go ahead")
 	check.Len(t, "results", results, len(calls))
@@ -125,37 +115,22 @@ func TestSelfStatusIsShort(t *testing.T) {
 	check.Contains(t, "help", results[len(results)-1], "compaction, memory, people, search, tools")
 }
 
-func TestSelfCompactKeepLastN(t *testing.T) {
-	var results []string
-	r := newRig(t, calling(&results, map[string]any{"op": "compact", "keep_last_n": 501}, map[string]any{"op": "compact", "keep_last_n": 12}))
-	r.withWorker(summarizeRequest)
-	r.sendNotes(20)
-	r.ask("go ahead")
-	check.NoError(t, r.hub.Drain(t.Context()))
-	check.Len(t, "results", results, 2)
-	check.Contains(t, "first result", results[0], "from 0 to 500")
-	check.Contains(t, "second result", results[1], `"to_seq":11`)
-}
-
 func TestSelfCompactOptions(t *testing.T) {
 	var results []string
-	one := map[string]any{"keep_last_n": 12, "strategy": "window"}
 	r := newRig(t, calling(&results,
+		map[string]any{"op": "compact", "keep_last_n": 501},
 		map[string]any{"op": "compact", "compaction": map[string]any{"model": "dearer"}},
 		map[string]any{"op": "compact", "compaction": map[string]any{"target_percentage": 99}},
-		map[string]any{"op": "compact", "compaction": one}))
+		map[string]any{"op": "compact", "keep_last_n": 12, "compaction": map[string]any{"strategy": "window"}}))
 	r.withWorker(summarizeRequest)
 	r.sendNotes(20)
 	r.ask("go ahead")
-	check.Len(t, "results", results, 3)
-	check.Contains(t, "a setting of the file", results[0], "in the settings file only")
-	check.Contains(t, "an impossible value", results[1], "from 10 to 50")
-	check.Contains(t, "a valid value", results[2], `"to_seq":13`)
-	r.connector.until(t, "the compaction", func() bool {
-		return slices.ContainsFunc(r.connector.events, func(e compactor.Event) bool {
-			return e.State == compactor.EventApplied && strings.Contains(e.Summary, "without a summary")
-		})
-	})
+	check.Len(t, "results", results, 4)
+	check.Contains(t, "too many to keep", results[0], "from 0 to 500")
+	check.Contains(t, "a setting of the file", results[1], "in the settings file only")
+	check.Contains(t, "an impossible value", results[2], "from 10 to 50")
+	check.Contains(t, "valid values", results[3], `"to_seq":15`)
+	check.Contains(t, "what is applied", r.waitForEvent(compactor.EventApplied).Summary, "without a summary")
 	check.Contains(t, "the setting", r.run("/settings compaction.strategy"), `"worker" (built in)`)
 }
 
@@ -169,14 +144,7 @@ func TestModelMayOnlyCompactItself(t *testing.T) {
 	r.sendNotes(20)
 	before := r.agent.Policy().Hash()
 	r.ask("go ahead")
-	r.connector.until(t, "what is applied", func() bool {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventApplied && e.Trigger == compactor.OnSelf {
-				return true
-			}
-		}
-		return false
-	})
+	check.Equal(t, "why it is applied", r.waitForEvent(compactor.EventApplied).Trigger, compactor.OnSelf)
 	check.Len(t, "results", results, 5)
 	check.Contains(t, "first answer", results[0], `"started":true`, `"from_seq":1`)
 	if !strings.Contains(results[1], `"started":false`) || !strings.Contains(results[1], "running already") && !strings.Contains(results[1], "just compacted") {
@@ -208,14 +176,7 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	}
 	r.sendNotes(20)
 	r.say("go ahead", true)
-	r.connector.until(t, "the failure", func() bool {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventFailed {
-				return true
-			}
-		}
-		return false
-	})
+	r.waitForEvent(compactor.EventFailed)
 	close(failed)
 	r.waitForReplies()
 	check.Len(t, "results", results, 2)
@@ -229,11 +190,7 @@ func TestWindowStatusStaysInPrompt(t *testing.T) {
 	r := newRig(t, calling(&results, map[string]any{"op": "self"}, map[string]any{"op": "self"}, map[string]any{"op": "self"}, map[string]any{"op": "self"},
 		map[string]any{"op": "self"}))
 	r.withWorker(summarizeRequest)
-	r.agent.Policy = func() compactor.Policy {
-		p := compactor.DefaultPolicy()
-		p.KeepLastN = 40
-		return p
-	}
+	r.setFilePolicy(func(p *compactor.Policy) { p.KeepLastN = 40 })
 	r.reopen()
 	r.sendNotes(50)
 	r.ask("go ahead")

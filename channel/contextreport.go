@@ -108,11 +108,8 @@ func (o Operator) Fill(ctx context.Context, name string) (model string, percent 
 		return "", 0, err
 	}
 	defer o.hub.release(c)
-	agent, err := c.current(ctx)
-	if err != nil {
-		return "", 0, err
-	}
-	return agent.Model.Name(), fillOf((*c.engineStatus.Load())()).UsedPct, nil
+	now, err := o.Context(ctx, name)
+	return now.Model, now.UsedPct, err
 }
 
 func newContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent Agent) Context {

@@ -14,6 +14,11 @@ const barWidth = 20
 // String shows it to people.
 func (c Context) String() string {
 	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-10s%s\n", label, text)
+		}
+	}
 	filled := min(c.Used*barWidth/max(c.Max, 1), barWidth)
 	fmt.Fprintf(&b, "[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", barWidth-filled), c.UsedPct)
 	if c.Used > c.Max {
@@ -22,30 +27,24 @@ func (c Context) String() string {
 	fmt.Fprintf(&b, "\nused      %d of %d tokens (window: %s)\n", c.Used, c.Max, c.Source)
 	fmt.Fprintf(&b, "of which  %d system prompt and tools, %d head, %d messages, %d reserved for the reply\n",
 		c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
-	fmt.Fprintf(&b, "model     %s\n", c.Model)
-	if c.Calls != "" {
-		fmt.Fprintf(&b, "calls     %s\n", c.Calls)
-	}
+	line("model", c.Model)
+	line("calls", c.Calls)
 	c.Usage.write(&b)
-	fmt.Fprintf(&b, "next      %s\n", c.Next)
-	fmt.Fprintf(&b, "messages  %d in total, %d of them verbatim%s\n", c.Messages, c.Verbatim, c.inPart())
-	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))
-	for i, t := range c.Tasks {
-		head := "          "
-		if i == 0 {
-			head = "tasks     "
-		}
-		fmt.Fprintf(&b, "%s%d by %s: %d messages, %d tokens so far\n", head, t.Number, t.Agent, t.Messages, t.Tokens)
+	line("next", c.Next)
+	inPart := ""
+	if c.InPart > 0 {
+		inPart = ", " + counted(c.InPart, "message", "messages") + " shown in part"
 	}
-	if c.Ready != "" {
-		fmt.Fprintf(&b, "ready     %s\n", c.Ready)
+	line("messages", fmt.Sprintf("%d in total, %d of them verbatim%s", c.Messages, c.Verbatim, inPart))
+	line("running", cmp.Or(c.Running, "nothing"))
+	label := "tasks"
+	for _, t := range c.Tasks {
+		line(label, fmt.Sprintf("%d by %s: %d messages, %d tokens so far", t.Number, t.Agent, t.Messages, t.Tokens))
+		label = ""
 	}
-	if c.Last != "" {
-		fmt.Fprintf(&b, "last      %s\n", c.Last)
-	}
-	if c.Paused != "" {
-		fmt.Fprintf(&b, "paused    %s\n", c.Paused)
-	}
+	line("ready", c.Ready)
+	line("last", c.Last)
+	line("paused", c.Paused)
 	c.Past.write(&b)
 	if len(c.Stack) == 0 {
 		b.WriteString("stack     empty")
@@ -56,13 +55,6 @@ func (c Context) String() string {
 		b.WriteString("\n" + s.line())
 	}
 	return b.String()
-}
-
-func (c Context) inPart() string {
-	if c.InPart == 0 {
-		return ""
-	}
-	return ", " + counted(c.InPart, "message", "messages") + " shown in part"
 }
 
 func (s StackEntry) line() string {

@@ -53,7 +53,7 @@ type clock struct {
 // published is the loop's state that any goroutine may read.
 type published struct {
 	engineStatus atomic.Pointer[func() compactor.Status]
-	detected     atomic.Pointer[detected] // language; nil until the conversation has been opened
+	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 }
 
 // service is who answers. It is replaced as a whole, while no turn runs.
@@ -66,8 +66,6 @@ type service struct {
 	window  *window
 	unfit   map[int64]bool // pictures the model refused, by file
 	inWords bool           // the model refused the form of tool calls, so they are sent as text
-
-	headChanged bool // summaries replaced messages since the language was detected
 }
 
 // arrival is what the loop knows about incoming messages.

@@ -139,10 +139,7 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 		slowest = max(slowest, time.Since(started))
 	}
 	r.waitForReplies()
-	done := answer.Text
-	if answer.Then != nil {
-		done = answer.Then(t.Context())
-	}
+	done := r.finished(answer)
 	took := time.Since(began)
 	check.HasPrefix(t, "answer", done, "Deleted: 3000 messages")
 	t.Logf("the slowest delivery took %v, the deletion %v", slowest, took)
@@ -164,9 +161,7 @@ func TestOptOut(t *testing.T) {
 	r := newRig(t, saves)
 	r.finished(r.runAs(ada, place, "/remember I like tea"))
 	got := r.finished(r.runAs(ada, place, "/optout"))
-	for _, want := range []string{"From now on nothing you say becomes a memory", "What I remember of you here (1 memory) stays until /forget me", "its summaries still contain what you said", "/optout off"} {
-		check.Contains(t, "answer", got, want)
-	}
+	check.Contains(t, "answer", got, "From now on nothing you say becomes a memory", "What I remember of you here (1 memory) stays until /forget me", "its summaries still contain what you said", "/optout off")
 	r.ask("remember that I like parrots")
 	check.Contains(t, "turn context", strings.Join(r.connector.texts(), "\n"), "wants to be in no memory")
 	check.Equal(t, "/remember", r.finished(r.runAs(ada, "test:server/elsewhere", "/remember I like parrots")), "You have opted out of my memories, so I cannot remember that. /optout off opts you in again.")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
@@ -29,24 +28,28 @@ const (
 )
 
 const (
-	sampleMessages = 50  // the most messages used to detect the language
+	sampleMessages = 20  // the most messages used to detect the language: each batch of messages does it anew
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
-
-// detected is the language of a conversation, by the settings or by what people write.
-type detected struct {
-	code  string // one of prompts.Languages
-	fixed bool   // the language stays until summaries replace messages; otherwise the next messages may determine it
-}
 
 // language returns the code of the language in which the bot speaks here, one of prompts.Languages.
 // Any goroutine may call it.
 func (c *conversation) language() string {
-	if s := c.detected.Load(); s != nil {
-		return s.code
+	if code := c.speaks.Load(); code != nil {
+		return *code
 	}
-	agent := c.hub.o.Agent(c.account())
-	return supported(agent.Language)
+	return supported(c.hub.o.Agent(c.account()).Language)
+}
+
+// languageOf returns the language of a conversation that may not be open.
+func (h *Hub) languageOf(name string) string {
+	h.mu.Lock()
+	c := h.open[name]
+	h.mu.Unlock()
+	if c != nil {
+		return c.language()
+	}
+	return supported(h.o.Agent(name).Language)
 }
 
 // supported returns code if there are prompts in that language, otherwise the default.
@@ -62,13 +65,13 @@ func supported(code string) string {
 // summaries cover, or, before any summary, the first messages, as soon as their language is clear.
 // So the language can only change when summaries replace messages, and then the provider's prompt
 // cache is invalid anyway.
-func languageIn(ctx context.Context, records *store.Conversation, setting string) (detected, error) {
+func languageIn(ctx context.Context, records *store.Conversation, setting string) (code string, err error) {
 	if setting != autoLanguage {
-		return detected{supported(setting), true}, nil
+		return supported(setting), nil
 	}
 	head, _, err := records.Compactions().Head(ctx)
 	if err != nil {
-		return detected{}, err
+		return "", err
 	}
 	covered := head.Start - 1
 	for _, row := range head.Stack {
@@ -77,20 +80,20 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	if covered > 0 {
 		said, _, err := records.Transcript().Earlier(ctx, covered+1, sampleMessages)
 		code, _ := words.Language(strings.Join(textsOf(said), "\n"))
-		return detected{supported(code), true}, err
+		return supported(code), err
 	}
 	said, err := records.Transcript().Page(ctx, 1, sampleMessages)
-	if err != nil {
-		return detected{}, err
+	if root := head.Inherited.Root; root != nil {
+		said = append([]chat.Message{*root}, said...)
 	}
 	sample := ""
-	for _, text := range slices.Concat(inheritedTexts(head.Inherited), textsOf(said)) {
+	for _, text := range textsOf(said) {
 		sample += text + "\n"
 		if code, sure := words.Language(sample); sure {
-			return detected{supported(code), true}, nil
+			return supported(code), err
 		}
 	}
-	return detected{DefaultLanguage, len(said) == sampleMessages}, nil
+	return DefaultLanguage, err
 }
 
 // spokenIn returns the agent with the language it uses in a conversation.
@@ -101,7 +104,7 @@ func (a Agent) spokenIn(ctx context.Context, records *store.Conversation) (Agent
 }
 
 // language returns the code of the language of the agent's prompts.
-func (a Agent) language() string { return cmp.Or(a.speaks.code, supported(a.Language)) }
+func (a Agent) language() string { return cmp.Or(a.speaks, supported(a.Language)) }
 
 // textsOf returns the texts of people among the messages, long ones shortened.
 func textsOf(messages []chat.Message) (texts []string) {
@@ -113,37 +116,16 @@ func textsOf(messages []chat.Message) (texts []string) {
 	return texts
 }
 
-// inheritedTexts returns the texts that a thread inherits from the channel above it.
-func inheritedTexts(in compactor.Inheritance) (texts []string) {
-	if in.Root != nil {
-		texts = textsOf([]chat.Message{*in.Root})
-	}
-	for _, row := range slices.Backward(in.Stack) {
-		if row.Kind != compactor.Placeholder {
-			return append(texts, tokens.Beginning(row.Text, sampleTokens))
-		}
-	}
-	return texts
-}
-
 // redetectLanguage reopens the conversation if its messages now show that it is in another language:
 // before its first answers, and after summaries have replaced messages. Only the child calls it,
 // between turns.
 func (c *conversation) redetectLanguage(ctx context.Context) error {
-	was, due := c.detected.Load(), false
-	c.do(func(*compactor.Compactor) { due = c.headChanged })
-	if was.fixed && !due {
+	if c.agent.Language != autoLanguage {
 		return nil
 	}
-	now, err := languageIn(ctx, c.records, c.agent.Language)
-	if err != nil {
-		return err
-	}
-	if now.code != was.code {
+	now, err := languageIn(ctx, c.records, autoLanguage)
+	if err == nil && now != c.agent.speaks {
 		_, err = c.load(ctx)
-		return err
 	}
-	c.detected.Store(&now)
-	c.do(func(*compactor.Compactor) { c.headChanged = false })
-	return nil
+	return err
 }

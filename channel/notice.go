@@ -151,25 +151,21 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 // warnOwner warns an owner who has just been answered that a budget is nearly spent: once per
 // period, in one conversation, even across restarts.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
-	for _, b := range c.hub.budget.state(c.hub.rules.Load().Money, time.Now()) {
-		if b.level() == levelFree || !c.hub.budget.claim(b) {
+	for _, b := range c.hub.Operator().Budgets() {
+		if b.level() == levelFree {
 			continue
 		}
-		byOwner, err := c.askedByOwner(ctx, turn)
-		if err == nil && byOwner {
-			err = c.postWarning(ctx, b)
-		}
-		if err != nil {
+		if err := c.warnOf(ctx, turn, b); err != nil {
 			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
-		}
-		if err != nil || !byOwner {
-			c.hub.budget.unclaim(b)
 		}
 	}
 }
 
-func (c *conversation) postWarning(ctx context.Context, b Budget) error {
-	id := "budget-" + b.key() // of the reply; a later process recognizes it by this id
+func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) error {
+	if byOwner, err := c.askedByOwner(ctx, turn); err != nil || !byOwner {
+		return err
+	}
+	id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
 	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
 		return err
 	}

@@ -78,7 +78,7 @@ func TestCompactionNotices(t *testing.T) {
 				if test.fails {
 					return llm.Response{}, errors.New("broken")
 				}
-				return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
+				return summary("They talked of a quick brown fox."), nil
 			}}
 			var mu sync.Mutex
 			applied := 0
@@ -91,13 +91,8 @@ func TestCompactionNotices(t *testing.T) {
 				}
 			}
 			r.reopen()
-			last := ""
-			for i := range 20 {
-				m := r.inbound(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20)), false)
-				last = m.ID
-				r.deliverMessage(m)
-			}
-			r.waitForReplies()
+			r.sayTurns(20, 80)
+			last := fmt.Sprint("m", r.n)
 			if test.tokens == 0 {
 				r.run("/compact")
 			}
@@ -200,13 +195,10 @@ func TestContextCommand(t *testing.T) {
 	}
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
-	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
-	if err != nil || answer.Then == nil {
-		t.Fatalf("/compact: %+v, %v", answer, err)
-	}
+	answer := r.runAsManager("/compact")
 	r.wantAnswer("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
 	close(release)
-	answer.Then(t.Context())
+	r.finished(answer)
 	if err := r.hub.Drain(t.Context()); err != nil { // it was applied, but may still be running
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		}
 		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, c.engineOptions(s.policy)); err == nil {
 			c.service = s
-			c.detected.Store(&s.agent.speaks)
+			c.speaks.Store(&s.agent.speaks)
 			c.publish()
 		}
 		return err
@@ -77,7 +77,6 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) {
 			c.publish()
-			c.headChanged = c.headChanged || e.State == compactor.EventApplied
 			c.happened(e, p.get().Notify)
 			if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
 				c.hub.threadsChanged(c.name)

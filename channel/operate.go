@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/compactor"
@@ -60,7 +58,7 @@ func (o Operator) Fullest() (share float64) {
 // Context returns what /context shows, without model usage: the live state of an open conversation,
 // or the stored state of another one. ErrNotFound means that there is no such conversation.
 func (o Operator) Context(ctx context.Context, name string) (Context, error) {
-	records, err := o.hub.o.Store.Find(ctx, name)
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return Context{}, err
 	}
@@ -69,20 +67,10 @@ func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 		return Context{}, err
 	}
 	if c == nil {
-		agent, err := o.hub.agentOf(ctx, records)
-		if err != nil {
-			return Context{}, err
-		}
 		return ReadContext(ctx, records, agent)
 	}
 	defer o.hub.release(c)
-	return c.status(ctx)
-}
-
-// status returns what /context shows, without model usage.
-func (c *conversation) status(ctx context.Context) (Context, error) {
-	agent, err := c.current(ctx)
-	if err != nil {
+	if agent, err = c.current(ctx); err != nil {
 		return Context{}, err
 	}
 	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent)
@@ -90,21 +78,23 @@ func (c *conversation) status(ctx context.Context) (Context, error) {
 	return now, nil
 }
 
-// Spending returns what a conversation's models were used for, and the budgets.
-func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) {
+// find returns the records of a conversation and the agent that answers in it.
+func (o Operator) find(ctx context.Context, name string) (*store.Conversation, Agent, error) {
 	records, err := o.hub.o.Store.Find(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, Agent{}, err
 	}
 	agent, err := o.hub.agentOf(ctx, records)
+	return records, agent, err
+}
+
+// Spending returns what a conversation's models were used for, and the budgets.
+func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) {
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return o.spending(ctx, records, agent.Model.Name())
-}
-
-func (o Operator) spending(ctx context.Context, records *store.Conversation, model string) (*Spending, error) {
-	s, err := ReadSpending(ctx, records, model, o.hub.rules.Load().Money)
+	s, err := ReadSpending(ctx, records, agent.Model.Name(), o.hub.rules.Load().Money)
 	if err == nil {
 		s.Budgets = append(s.Budgets, o.Budgets()...)
 	}
@@ -211,11 +201,7 @@ type Setting struct {
 // Settings returns the values a conversation is compacted by, and why values set here that conflict
 // with the settings file are ignored.
 func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
-	records, err := o.hub.o.Store.Find(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	agent, err := o.hub.agentOf(ctx, records)
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -233,14 +219,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 	}
 	for _, key := range compactor.Keys() {
 		o, set := shown.set[key]
-		s := Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)}
-		switch {
-		case key == "prepare_threshold":
-			s.Value = shown.policy.Prepare() // as a share of the window, like background_threshold
-		case key == "prompt_file" && s.Value != "":
-			s.Value = filepath.Base(shown.policy.PromptFile)
-		}
-		all = append(all, s)
+		all = append(all, Setting{Key: key, Value: values[key], Origin: shown.origin(key), Here: set && !o.Above, Settable: !slices.Contains(fileOnly, key)})
 	}
 	for _, e := range shown.left {
 		left = append(left, e.Error())
@@ -251,16 +230,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 // Set sets values for a conversation, and removes those that are nil: all of them or, if the result
 // is no valid policy, none.
 func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
-	records, err := o.hub.o.Store.Find(ctx, name)
-	if err != nil {
-		return err
-	}
-	for key := range values {
-		if !slices.Contains(compactor.Keys(), key) {
-			return errPeople((&compactor.FieldError{Key: strings.ToValidUTF8(key, "?"), Hint: compactor.DidYouMean(key, compactor.Keys())}).Error())
-		}
-	}
-	agent, err := o.hub.agentOf(ctx, records)
+	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -188,12 +188,9 @@ var (
 // it: what happened and what to do, and nothing internal.
 func failureOf(err error) (class, sentence string) {
 	var spent *spentError
-	var budget *budgetError
 	switch {
-	case errors.As(err, &budget):
-		return "budget", budget.sentence()
 	case errors.As(err, &spent):
-		return "calls_per_hour", spent.sentence()
+		return spent.class, spent.sentence
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):

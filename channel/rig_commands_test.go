@@ -3,10 +3,76 @@
 package channel_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 
 	"cairn/channel"
+	"cairn/compactor"
+	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
+
+// summary is the response of a worker that submits a summary.
+func summary(text string) llm.Response {
+	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text}))
+}
+
+// summarizeRequest is a worker that submits the same summary each time.
+func summarizeRequest(context.Context, int, llm.Request) (llm.Response, error) {
+	return summary("They talked word by word."), nil
+}
+
+// numberedSummaries is a worker that numbers its summaries.
+func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	return summary(fmt.Sprintf("They talked word by word, says summary %d.", n)), nil
+}
+
+// eventsIn returns the events of one state so far. It is called under the lock.
+func (d *connector) eventsIn(state compactor.EventState) (found []compactor.Event) {
+	for _, e := range d.events {
+		if e.State == state {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// eventsIn returns the events of one state so far.
+func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	return r.connector.eventsIn(state)
+}
+
+// waitForEvent waits for the first event of a state, and returns it.
+func (r *rig) waitForEvent(state compactor.EventState) (first compactor.Event) {
+	r.t.Helper()
+	r.connector.until(r.t, "an event that is "+string(state), func() bool {
+		found := r.connector.eventsIn(state)
+		if len(found) > 0 {
+			first = found[0]
+		}
+		return len(found) > 0
+	})
+	return first
+}
+
+// sayTurns sends n messages that no one answers, of this many words each.
+func (r *rig) sayTurns(n, words int) {
+	r.t.Helper()
+	for i := range n {
+		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", words/4)), false)
+	}
+	r.waitForReplies()
+}
+
+// suggest returns the suggestions that a manager gets.
+func (r *rig) suggest(command, typed string) []channel.Choice {
+	r.t.Helper()
+	return check.Must(r.hub.Suggest(r.t.Context(), place, channel.Person{ID: "u1", Manager: true}, command, typed))(r.t)
+}
 
 // runAs runs a command for a person.
 func (r *rig) runAs(who channel.Person, where, line string) channel.Answer {

@@ -3,7 +3,6 @@ package channel_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,19 +14,6 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
-
-func TestSettingsEditChangesRecapLimit(t *testing.T) {
-	r := newRig(t, echo)
-	r.sendNotes(5)
-	r.hub.Renew(channel.Rules{TurnsPerMinute: 1})
-	who := channel.Person{ID: "u7"}
-	for i := range 3 {
-		answer, _, err := r.hub.Run(t.Context(), place, who, "/recap")
-		if err != nil || (answer.Then != nil) != (i < 1) {
-			t.Errorf("recap %d: %+v, %v", i+1, answer, err)
-		}
-	}
-}
 
 // A compaction applied while a conversation is being reopened is visible once it is open again.
 func TestCompactionDuringSettingsEdit(t *testing.T) {
@@ -50,10 +36,7 @@ func TestCompactionDuringSettingsEdit(t *testing.T) {
 		}
 		return compactor.DefaultPolicy()
 	}
-	for i := range 20 {
-		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
-	}
-	r.waitForReplies()
+	r.sayTurns(20, 40)
 	renewing.Store(true)
 	r.hub.Renew(channel.Rules{})
 	r.waitForReplies()
@@ -72,8 +55,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 		return llmtest.Say("You talked about notes word by word."), ctx.Err()
 	})
 	r.sendNotes(5)
-	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u7"}, "/recap")
-	check.NoError(t, err)
+	answer := r.runAs(ada, place, "/recap")
 	recap := make(chan string)
 	go func() { recap <- answer.Then(t.Context()) }()
 	<-asked
@@ -124,10 +106,7 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 	}}
 	r.agent.Model = model
 	r.reopen()
-	for i := range 20 {
-		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
-	}
-	r.waitForReplies()
+	r.sayTurns(20, 40)
 	model.armed.Store(true)
 	r.hub.Renew(channel.Rules{})
 	r.waitForReplies()
@@ -165,42 +144,28 @@ func TestSettingsEdit(t *testing.T) {
 	m := r.inbound("let me in", true)
 	m.AuthorID = "u9"
 	check.Error(t, check.ErrorOf(r.hub.Deliver(t.Context(), place, m)), channel.ErrRefused)
-	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2"}, "/settings")
-	check.NoError(t, err)
-	check.Lacks(t, "answer", answer.Text, "manage")
+	check.Lacks(t, "answer", r.runAs(bo, place, "/settings").Text, "manage")
 }
 
 func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	var agent atomic.Pointer[channel.Agent]
-	goOn := make(chan struct{})
+	gate := make(chan bool)
 	r := newRig(t, echo)
 	r.stop()
 	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
-	first.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
-		select {
-		case <-goOn:
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
-		}
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
-	}}
+	first.Worker = gatedWorker(gate)
 	agent.Store(&first)
 	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
 	r.start()
-	for i := range 20 {
-		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
-	}
-	r.waitForReplies()
+	r.sayTurns(20, 40)
 	r.run("/compact")
 	second := first
 	second.Model = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("the second"), nil }}
 	agent.Store(&second)
 	r.hub.Renew(channel.Rules{})
 	r.ask("who is there?")
-	close(goOn)
-	r.connector.until(t, "the summary", func() bool {
-		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventApplied
-	})
+	gate <- true
+	r.waitForEvent(compactor.EventApplied)
 	check.NoError(t, r.hub.Drain(t.Context()))
 	r.ask("and now?")
 	check.EqualAll(t, "answer", r.connector.texts(), []string{"answer 1", "the second"})

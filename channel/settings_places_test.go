@@ -18,11 +18,7 @@ func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
 	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
 	run := func(where, id, line string) string {
 		t.Helper()
-		answer, handled, err := r.hub.Run(t.Context(), where, channel.Person{ID: id, Name: id, Manager: true}, line)
-		if err != nil || !handled {
-			t.Fatalf("%s: %v, %v", line, handled, err)
-		}
-		return answer.Text
+		return r.runAs(channel.Person{ID: id, Name: id, Manager: true}, where, line).Text
 	}
 	const direct = "test:@me/d1"
 	for _, key := range compactor.Keys() {
@@ -54,11 +50,7 @@ func TestThreadInheritsSettings(t *testing.T) {
 	const thread = place + "/t1"
 	in := func(line string) string {
 		t.Helper()
-		answer, handled, err := r.hub.Run(t.Context(), thread, channel.Person{ID: "u1", Name: "Bob", Manager: true}, line)
-		if err != nil || !handled {
-			t.Fatalf("%s: handled %v, %v", line, handled, err)
-		}
-		return answer.String()
+		return r.runAs(channel.Person{ID: "u1", Name: "Bob", Manager: true}, thread, line).String()
 	}
 	shows := func(want string) {
 		t.Helper()
@@ -87,21 +79,14 @@ func TestThreadInheritsSettings(t *testing.T) {
 
 // sayWith sends a message to the bot, with settings for the turn that answers it, and returns how
 // many compactions have been applied since the start.
-func (r *rig) sayWith(text string, settings channel.Patch) (applied int) {
+func (r *rig) sayWith(text string, settings channel.Patch) int {
 	r.t.Helper()
 	m := r.inbound(text, true)
 	m.Compaction = settings
 	check.Must(r.hub.Deliver(r.t.Context(), place, m))(r.t)
 	r.waitForReplies()
 	check.NoError(r.t, r.hub.Drain(r.t.Context()))
-	r.connector.note(func() {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventApplied {
-				applied++
-			}
-		}
-	})
-	return applied
+	return len(r.eventsIn(compactor.EventApplied))
 }
 
 func TestPerMessageSettings(t *testing.T) {

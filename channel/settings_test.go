@@ -113,13 +113,10 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 func TestSettingsRequireManager(t *testing.T) {
 	r := newRig(t, echo)
 	for _, line := range []string{"/settings", "/settings compaction.keep_first 0"} {
-		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2", Name: "Bo"}, line)
-		if err != nil || !handled || !strings.Contains(answer.Text, "for people who manage this place") {
-			t.Errorf("%s: %q, %v", line, answer, err)
-		}
+		check.Contains(t, line, r.runAs(bo, place, line).Text, "for people who manage this place")
 	}
 	check.Contains(t, "setting afterwards", r.run("/settings keep_first"), "= 1 (built in)")
-	choices := check.Must(r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"))(t)
+	choices := r.suggest("settings", "thresh")
 	check.Len(t, "suggestions", choices, 4)
 	check.Equal(t, "first suggestion", choices[0].Value, "compaction.background_threshold")
 }
@@ -128,7 +125,7 @@ func TestSettingsRequireManager(t *testing.T) {
 func TestSettingAppliesFromNextCheck(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
+			return summary("They talked of a quick brown fox."), nil
 		}
 		return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
 	})
@@ -142,20 +139,10 @@ func TestSettingAppliesFromNextCheck(t *testing.T) {
 		check.Must(r.hub.Deliver(t.Context(), other, r.inbound(text, false)))(t)
 	}
 	r.waitForReplies()
-	applied := func() (n int) {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventApplied {
-				n++
-			}
-		}
-		return n
-	}
 	r.run("/settings compaction.background_threshold 0.3")
-	r.connector.until(t, "a landing without another message", func() bool { return applied() > 0 })
+	r.waitForEvent(compactor.EventApplied) // without another message
 	check.Contains(t, "answer to /context", r.run("/context"), "last      leaf by extractive")
-	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
-	check.NoError(t, err)
-	check.Contains(t, "setting in the other conversation", answer.Text, "background at 80 %", "stack     empty")
+	check.Contains(t, "setting in the other conversation", r.runAs(boss, other, "/context").Text, "background at 80 %", "stack     empty")
 
 	t.Run("it survives a settings edit and a restart", func(t *testing.T) {
 		r.run("/pause")

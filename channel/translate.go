@@ -35,24 +35,16 @@ type translations struct {
 
 var verb = regexp.MustCompile(`%[dqs]`)
 
-// byLanguage are the sentences of each language but English; each file is read when its language is
-// first used.
-var byLanguage = func() map[string]func() translations {
-	all := map[string]func() translations{}
-	for _, language := range prompts.Languages {
-		if language != prompts.English {
-			all[language] = sync.OnceValue(func() translations { return readTranslations(language) })
-		}
-	}
-	return all
-}()
+// byLanguage reads the sentences of each language but English, when it is first used.
+var byLanguage sync.Map
 
 // translationsInto returns the sentences of a language; of English and of unknown ones there are none.
 func translationsInto(language string) translations {
-	if read, known := byLanguage[language]; known {
-		return read()
+	if language == prompts.English || !slices.Contains(prompts.Languages, language) {
+		return translations{}
 	}
-	return translations{}
+	read, _ := byLanguage.LoadOrStore(language, sync.OnceValue(func() translations { return readTranslations(language) }))
+	return read.(func() translations)()
 }
 
 // readTranslations reads the file of a language. It is embedded in the program; a broken one is a
@@ -103,28 +95,14 @@ func Translated(language, text string) string {
 	return text
 }
 
-// languageOf returns the language of a conversation that may not be open.
-func (h *Hub) languageOf(name string) string {
-	h.mu.Lock()
-	c := h.open[name]
-	h.mu.Unlock()
-	if c != nil {
-		return c.language()
-	}
-	return supported(h.o.Agent(name).Language)
-}
-
 // translated translates a sentence into the language of the conversation.
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
-// translatedFormat translates the format of a sentence into the language of the conversation, given
-// the args of the English format. Its verbs are adapted to the args they receive.
-func (c *conversation) translatedFormat(format string, args []any) string {
+// translatedFormat translates the format of a sentence into the language of the conversation. The
+// verbs of a translation are %s, here they become fit for any value.
+func (c *conversation) translatedFormat(format string) string {
 	there, ok := translationsInto(c.language()).whole[format]
-	if !ok {
-		return format
-	}
-	if verbs := verb.FindAllString(format, -1); len(verbs) != len(args) || strings.Contains(format, "%q") {
+	if !ok || strings.Contains(format, "%q") {
 		return format
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(there, "%s", "%v"), "]s", "]v")

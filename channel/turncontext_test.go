@@ -117,7 +117,7 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	turn("what is Ophelia allergic to?", false, llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "Ophelia"})), llmtest.Say("to honey"))
 	turn("it rains", true, llmtest.Say("NO_REPLY"))
 	r.say("nobody is asked this", false)
-	turn("@critic, is it true?", false)
+	turn("@critic, is it true?", false) // it has no turn context
 	turn("is Ophelia fine?", false, llmtest.Say("yes"))
 	r.restart()
 	turn("good", false, llmtest.Say("so it is"))
@@ -128,21 +128,6 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	if last := requests[len(requests)-1]; len(requests) != 7 || strings.Count(last, "Ophelia is allergic to honey") != 1 || strings.Count(last, "\ntime: ") != 6 {
 		t.Errorf("%d requests, the last one is %s", len(requests), last)
 	}
-}
-
-func TestConsultationHasNoTurnContext(t *testing.T) {
-	r := newRig(t, echo)
-	r.withCritic(echo)
-	for _, text := range []string{"hello", "@critic, is it?", "and you?"} {
-		r.ask(text)
-	}
-	requests := r.model.Requests()
-	contexts := 0
-	for _, m := range requests[len(requests)-1].Messages {
-		contexts += strings.Count(m.Text, "<now>\ntime: ")
-	}
-	check.Len(t, "requests to the agent", requests, 2)
-	check.Equal(t, "turn contexts in the request", contexts, 2)
 }
 
 func TestTurnContextWithoutRecallIsSmall(t *testing.T) {

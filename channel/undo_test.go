@@ -8,15 +8,10 @@ import (
 
 	"cairn/internal/check"
 
-	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
-
-func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": fmt.Sprintf("They talked word by word, says summary %d.", n)})), nil
-}
 
 // withWorker returns a rig whose worker summarizes well, with this many turns already held.
 func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Response, error), turns int) *rig {
@@ -32,22 +27,14 @@ func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Res
 // compact runs /compact and waits until its summary is applied.
 func (r *rig) compact() {
 	r.t.Helper()
-	answer, _, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/compact")
-	if err != nil || answer.Then == nil {
-		r.t.Fatalf("/compact: %+v, %v", answer, err)
-	}
-	if told := answer.Then(r.t.Context()); !strings.HasPrefix(told, "Summarized") {
-		r.t.Fatalf("/compact: %s", told)
-	}
+	check.HasPrefix(r.t, "the end of /compact", r.finished(r.runAsManager("/compact")), "Summarized")
 }
 
-// wantAnswer fails unless the answer to a command contains each of want.
+// wantAnswer fails unless the answer to a manager's command contains each of want.
 func (r *rig) wantAnswer(line string, want ...string) string {
 	r.t.Helper()
 	answer := r.run(line)
-	for _, w := range want {
-		check.Contains(r.t, line, answer, w)
-	}
+	check.Contains(r.t, line, answer, want...)
 	return answer
 }
 
@@ -55,12 +42,7 @@ func (r *rig) wantAnswer(line string, want ...string) string {
 func (r *rig) promptText() string {
 	r.t.Helper()
 	r.ask("and now?")
-	requests := r.model.Requests()
-	var b strings.Builder
-	for _, m := range requests[len(requests)-1].Messages {
-		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
-	}
-	return b.String()
+	return r.lastRequestText()
 }
 
 func TestUndo(t *testing.T) {
@@ -76,14 +58,9 @@ func TestUndo(t *testing.T) {
 	check.Contains(t, "prompt", view, "message-1 ")
 	check.Lacks(t, "prompt", view, "says summary")
 	r.wantAnswer("/undo", "nothing was summarized")
-	r.connector.until(t, "the event", func() bool {
-		for _, e := range r.connector.events {
-			if e.State == compactor.EventUndone {
-				return e.From == 1 && e.AfterTokens > e.BeforeTokens
-			}
-		}
-		return false
-	})
+	if e := r.waitForEvent(compactor.EventUndone); e.From != 1 || e.AfterTokens <= e.BeforeTokens {
+		t.Errorf("got event %+v", e)
+	}
 	r.compact()
 	r.restart()
 	r.wantAnswer("/undo", "Undone")
@@ -179,13 +156,10 @@ func TestSummariesAndExpand(t *testing.T) {
 	rest := r.wantAnswer("/expand 1 201", "message-100 ", "#236 ")
 	check.Lacks(t, "second page", rest, "message-118 ", "There is more", "message-99 ")
 	t.Run("never beyond the conversation", func(t *testing.T) {
-		answer, _, err := r.hub.Run(t.Context(), "test:server/other", channel.Person{ID: "u1"}, "/expand 1")
-		check.NoError(t, err)
-		check.Contains(t, "answer", answer.String(), "There is no summary 1")
+		check.Contains(t, "answer", r.runAs(ada, "test:server/other", "/expand 1").String(), "There is no summary 1")
 	})
 	t.Run("in pages", func(t *testing.T) {
-		answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1"}, "/expand 1")
-		check.NoError(t, err)
+		answer := r.runAs(ada, place, "/expand 1")
 		check.Equal(t, "pages", answer.Pages(), 21)
 		check.Contains(t, "page 1", answer.Page(1), "#11 ")
 	})

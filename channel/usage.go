@@ -24,23 +24,10 @@ type pendingUsage struct {
 	all []store.Usage
 }
 
-// entryLocked returns the entry of a day, a kind and a model.
-func (p *pendingUsage) entryLocked(day, kind, model string) *store.Usage {
-	for i := range p.all {
-		if u := &p.all[i]; u.Day == day && u.Kind == kind && u.Model == model {
-			return u
-		}
-	}
-	p.all = append(p.all, store.Usage{Day: day, Kind: kind, Model: model})
-	return &p.all[len(p.all)-1]
-}
-
 func (p *pendingUsage) add(all ...store.Usage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, u := range all {
-		p.entryLocked(u.Day, u.Kind, u.Model).AddAll(u)
-	}
+	p.all = append(p.all, all...)
 }
 
 // take returns the usage to write now. If the write fails, the caller must add it again.
@@ -67,7 +54,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 		o.Used(c.name, kind, model, e)
 	}
 	c.hub.budget.add(used)
-	c.hub.checkBudgets(now)
+	_ = c.hub.afford(now) // logs the budgets that this spent
 	c.hub.checkPrice(model)
 }
 

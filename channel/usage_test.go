@@ -13,7 +13,6 @@ import (
 	"cairn/internal/check"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/prices"
@@ -37,6 +36,12 @@ func (r *rig) usageRows() (rows []string) {
 		rows = append(rows, fmt.Sprint(u.Day, " ", u.Kind, " ", u.Model, " ", u.Requests, " ", u.Input, " ", u.Cached, " ", u.Written, " ", u.Output))
 	}
 	return rows
+}
+
+// wantUsage fails unless there is one row, of today, with these numbers.
+func (r *rig) wantUsage(t *testing.T, want string) {
+	t.Helper()
+	check.EqualAll(t, "rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
 }
 
 // restartCounting restarts the bot as the program does: with the earlier usage.
@@ -95,9 +100,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			return withBilledTokens(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
 		})
 		r.ask("hello")
-		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 50 0 0 1") {
-			t.Errorf("got rows %q", rows)
-		}
+		r.wantUsage(t, "turn scripted 1 50 0 0 1")
 	})
 	t.Run("a turn whose question is deleted", func(t *testing.T) {
 		var r *rig
@@ -106,9 +109,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 			return withBilledTokens(llmtest.Say("late"), 70, 0, 0, 2), nil
 		})
 		r.ask("hello")
-		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 70 0 0 2") {
-			t.Errorf("got rows %q", rows)
-		}
+		r.wantUsage(t, "turn scripted 1 70 0 0 2")
 	})
 	t.Run("a turn interrupted by shutdown", func(t *testing.T) {
 		asked := make(chan struct{})
@@ -125,26 +126,17 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 		r.stop()
 		r.model.Func = echo
 		r.start()
-		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 90 0 0 2") {
-			t.Errorf("got rows %q", rows)
-		}
+		r.wantUsage(t, "turn scripted 1 90 0 0 2")
 	})
 }
 
 func TestConsultationUsageIsOfItsModel(t *testing.T) {
 	r := newRig(t, echo)
-	other := &llmtest.Model{Label: "critic-model", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) {
 		return withBilledTokens(llmtest.Say("too long"), 40, 0, 0, 2), nil
-	}}
-	r.stop()
-	r.opts.Agents = func(id string) (channel.Agent, bool) {
-		return channel.Agent{ID: "critic", Model: other, MaxOutput: 500, Policy: compactor.DefaultPolicy}, id == "critic"
-	}
-	r.start()
+	})
 	r.ask("@critic what do you think?")
-	if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn critic-model 1 40 0 0 2") {
-		t.Errorf("got rows %q", rows)
-	}
+	r.wantUsage(t, "turn critical 1 40 0 0 2")
 }
 
 // TestUsageOfSummariesIsStored: this includes recaps and failed requests, and needs no further
@@ -157,7 +149,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 		if broken.Load() {
 			return withBilledTokens(llm.Response{}, 10, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
 		}
-		return withBilledTokens(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 1000, 0, 500, 20), nil
+		return withBilledTokens(summary(fmt.Sprint("Summary ", n, " of what they said, word by word.")), 1000, 0, 500, 20), nil
 	})
 	worker.Tokens = 6000
 	r.sendLongNotes(20)
@@ -188,11 +180,7 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 			return withBilledTokens(llmtest.Say("yes"), 10, 0, 0, 1), nil
 		}).withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
-		say := func() string {
-			r.ask("hello")
-			sent := r.connector.texts()
-			return sent[len(sent)-1]
-		}
+		say := func() string { return r.ask("hello") }
 		say()
 		time.Sleep(4*time.Hour + 59*time.Minute)
 		say()
@@ -210,17 +198,10 @@ func TestContextShowsSpending(t *testing.T) {
 	})
 	check.Lacks(t, "answer before any spending", r.run("/context"), "today", "no price")
 	r.ask("hello")
-	shows := func(want ...string) {
-		t.Helper()
-		said := r.run("/context")
-		for _, words := range want {
-			check.Contains(t, "text", said, words)
-		}
-	}
-	shows("today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
+	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
 	// A change of the prices counts immediately, including for earlier usage.
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
-	shows("in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
+	r.wantAnswer("/context", "in all    1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
 	check.Lacks(t, "answer with a price", r.run("/context"), "no price")
 }
 

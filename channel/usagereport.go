@@ -2,7 +2,6 @@ package channel
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"cairn/llm/prices"
@@ -21,22 +20,16 @@ type UsageReport struct {
 	NoPrice []string   `json:"no_price"` // models that count as 0
 }
 
-// UsageRow is the usage of a day, a conversation or a model.
+// UsageRow is the usage of a day, a conversation or a model: only that one is set.
 type UsageRow struct {
-	Key string `json:"-"` // a day, a conversation or a model
-	by  string
+	Day          string `json:"day,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+	Model        string `json:"model,omitempty"`
 	Expenses
 }
 
-// MarshalJSON names the key: {"day": "2026-11-22", "requests": …}.
-func (r UsageRow) MarshalJSON() ([]byte, error) {
-	text, err := json.Marshal(r.Expenses)
-	if err != nil {
-		return nil, err
-	}
-	key, err := json.Marshal(r.Key)
-	return slices.Concat([]byte(`{"`+r.by+`":`), key, []byte(","), text[1:]), err
-}
+// Key returns the value that the row is grouped by.
+func (r UsageRow) Key() string { return cmp.Or(r.Day, r.Conversation, r.Model) }
 
 // Expenses are the expense of all requests, and the part of it for summaries.
 type Expenses struct {
@@ -54,21 +47,21 @@ func (e *Expenses) add(u store.Usage, list prices.List) (priced bool) {
 // NewUsageReport adds up usage by one of UsageKeys; since is the first day it covers.
 func NewUsageReport(used []store.Usage, since, by string, list prices.List) UsageReport {
 	r := UsageReport{Since: since, By: by, Rows: []UsageRow{}, NoPrice: []string{}}
-	at := map[string]int{}
+	at := map[UsageRow]int{}
 	for _, u := range used {
-		key := map[string]string{"day": u.Day, "conversation": u.Conversation, "model": u.Model}[by]
-		if _, known := at[key]; !known {
-			at[key] = len(r.Rows)
-			r.Rows = append(r.Rows, UsageRow{Key: key, by: by})
+		row := map[string]UsageRow{"day": {Day: u.Day}, "conversation": {Conversation: u.Conversation}, "model": {Model: u.Model}}[by]
+		if _, known := at[row]; !known {
+			at[row] = len(r.Rows)
+			r.Rows = append(r.Rows, row)
 		}
-		r.Rows[at[key]].add(u, list)
+		r.Rows[at[row]].add(u, list)
 		if !r.Total.add(u, list) && !slices.Contains(r.NoPrice, u.Model) {
 			r.NoPrice = append(r.NoPrice, u.Model)
 		}
 	}
 	if by != "day" { // days are in order; otherwise the most expensive come first
 		slices.SortStableFunc(r.Rows, func(a, b UsageRow) int {
-			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Input, a.Input), cmp.Compare(a.Key, b.Key))
+			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Input, a.Input), cmp.Compare(a.Key(), b.Key()))
 		})
 	}
 	return r

@@ -140,6 +140,9 @@ func (s *Server) say(ctx context.Context, conversation string, m messageNew, set
 	who := channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 	if channel.IsCommand(text) {
 		answer, _, err := s.o.Hub.Run(ctx, conversation, who, text)
+		if answer.Awaited && answer.Then != nil {
+			return answer.Then(ctx), err
+		}
 		return strings.Join(append([]string{answer.Text}, answer.Items...), "\n"), err
 	}
 	if word := unknownCommand.FindStringSubmatch(text); word != nil { // otherwise it would be sent to the model, at a cost

@@ -35,6 +35,7 @@ func TestChat(t *testing.T) {
 		"//context": "",
 		"/pause":    "I am paused here",
 		"/resume":   "answering again",
+		"/recap":    "tea",
 	} {
 		status, got := r.post("/chat/general", url.Values{"id": {"id" + text}, "text": {text}})
 		check.Equal(t, text, status, 303)

@@ -15,13 +15,7 @@ import (
 )
 
 // usageRow is a row of the usage report. The field that it is grouped by is set.
-type usageRow struct {
-	Day, Conversation, Model string
-	channel.Expenses
-}
-
-// Key returns the value that the row is grouped by.
-func (r usageRow) Key() string { return cmp.Or(r.Day, r.Conversation, r.Model) }
+type usageRow struct{ channel.UsageRow }
 
 // TurnCost returns the cost without summaries.
 func (r usageRow) TurnCost() float64 { return r.Cost - r.Summaries.Cost }

@@ -108,10 +108,7 @@ func isYear(t dateToken) bool { return t.digits == 4 && t.number >= 1900 && t.nu
 func isDay(t dateToken) bool {
 	return t.digits > 0 && t.digits <= 2 && t.number >= 1 && t.number <= 31
 }
-
-func isMonth(t dateToken) bool {
-	return t.digits > 0 && t.digits <= 2 && t.number >= 1 && t.number <= 12
-}
+func isMonth(t dateToken) bool { return isDay(t) && t.number <= 12 }
 
 // readNumeric parses 2023-05-07, 2023/5/7, 2023年5月7日, 2023-05, 7.5.2023.
 func (d *dater) readNumeric() bool {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/internal/check"
-	"cairn/words/wordstest"
 )
 
 func TestDates(t *testing.T) {
@@ -52,13 +51,7 @@ func TestDates(t *testing.T) {
 }
 
 func FuzzDates(f *testing.F) {
-	for _, text := range hostile(64) {
-		f.Add(text)
-	}
-	f.Add("on the 31st of Feb 2023, 2023-02-31, 99.99.2023, in 1000 years ago, 2023年13月40日, last last week 7th")
-	for _, text := range wordstest.Texts() {
-		f.Add(text)
-	}
+	addSeeds(f, "on the 31st of Feb 2023, 2023-02-31, 99.99.2023, in 1000 years ago, 2023年13月40日, last last week 7th")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range Dates(text, time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)) {
 			if !s.From.Before(s.To) {
@@ -66,10 +59,4 @@ func FuzzDates(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestDatesSpeed(t *testing.T) {
-	for _, text := range hostile(1 << 17) {
-		Dates(text, time.Now())
-	}
 }

@@ -23,27 +23,16 @@ func Language(text string) (code string, sure bool) {
 	if other > latin {
 		return script, script != "" && other-latin >= lead
 	}
-	counts := countWords(text)
-	best, second := -1, 0
-	for i, n := range counts {
-		if best < 0 || n > counts[best] {
-			best = i
-		}
-	}
-	if counts[best] == 0 {
+	l, evidence, ahead := languageOf(text)
+	switch {
+	case evidence == 0:
 		return "", false
+	case l == nil:
+		code = "en"
+	default:
+		code = l.code
 	}
-	for i, n := range counts {
-		if i != best {
-			second = max(second, n)
-		}
-	}
-	code = "en"
-	if english := len(languages); best != english && counts[english] < counts[best] {
-		code = languages[best].code
-	}
-	ahead := counts[best] - second
-	return code, ahead >= lead || ahead >= smallLead && counts[best] >= leastForSmallLead
+	return code, ahead >= lead || ahead >= smallLead && evidence >= leastForSmallLead
 }
 
 // countScripts counts the words in Latin letters, as four letters each, and the letters of other

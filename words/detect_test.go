@@ -1,10 +1,6 @@
 package words
 
-import (
-	"testing"
-
-	"cairn/words/wordstest"
-)
+import "testing"
 
 func TestLanguage(t *testing.T) {
 	for _, test := range []struct {
@@ -36,9 +32,7 @@ func TestLanguage(t *testing.T) {
 }
 
 func FuzzLanguage(f *testing.F) {
-	for _, text := range wordstest.Texts() {
-		f.Add(text)
-	}
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		if code, sure := Language(text); sure && len(code) != 2 {
 			t.Errorf("%q: detected as certain %q", text, code)

@@ -109,14 +109,18 @@ var common = sync.OnceValue(func() map[string]uint32 {
 })
 
 // languageOf returns the language of a text, by its frequent words and its letters; nil: it is
-// English, or cannot be detected. known reports whether there is evidence for the result.
-func languageOf(text string) (l *language, known bool) {
+// English, or cannot be detected. evidence is what countWords counts for it, and ahead how much more
+// that is than for any other.
+func languageOf(text string) (l *language, evidence, ahead int) {
 	counts := countWords(text)
-	most := slices.Max(counts[:])
-	if most == 0 || counts[len(languages)] == most {
-		return nil, most > 0
+	best, english := slices.Index(counts[:], slices.Max(counts[:])), len(languages)
+	if counts[best] == counts[english] {
+		best = english
+	} else {
+		l = &languages[best]
 	}
-	return &languages[slices.Index(counts[:], most)], most > 1
+	evidence, counts[best] = counts[best], 0
+	return l, evidence, evidence - slices.Max(counts[:])
 }
 
 // countWords counts the evidence for each language, English last: two for a frequent word, one for
@@ -146,7 +150,7 @@ func countWords(text string) (counts [32]int) {
 // forms that Terms keeps apart share one. Each starts with the code of the language and a colon. It
 // is empty for English, and if the language cannot be detected.
 func Stems(text string) []string {
-	l, _ := languageOf(text)
+	l, _, _ := languageOf(text)
 	if l == nil {
 		return nil
 	}
@@ -164,9 +168,10 @@ func Stems(text string) []string {
 // words, they are those of each language that spoken returns.
 func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]string, error) {
 	var in []*language
-	if l, known := languageOf(text); known && l != nil {
+	switch l, evidence, _ := languageOf(text); {
+	case l != nil && evidence > 1:
 		in = append(in, l)
-	} else if !known {
+	case l != nil || evidence == 0:
 		codes, err := spoken()
 		if err != nil {
 			return nil, err

@@ -57,10 +57,7 @@ func TestStemsByLanguage(t *testing.T) {
 }
 
 func FuzzStems(f *testing.F) {
-	for _, text := range hostile(64) {
-		f.Add(text)
-	}
-	f.Add("Die Häuser sind aus Holz, l'amour n'est pas, kızlar, 'a'")
+	addSeeds(f, "Die Häuser sind aus Holz, l'amour n'est pas, kızlar, 'a'")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, stem := range Stems(text) {
 			code, word, cut := strings.Cut(stem, ":")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/lazy"
 )
 
 // Sentences returns the sentences of text in their order, trimmed and without empty ones; together
@@ -86,7 +88,7 @@ func abbreviated(sentence, word, rest string) bool {
 		r, _ := utf8.DecodeRuneInString(word)
 		return unicode.IsUpper(r) && word != "I" && strings.TrimSpace(sentence) != ""
 	}
-	return lettersWithPoints(word)
+	return lettersWithPoints().MatchString(word)
 }
 
 // goesOn reports whether the next word starts with a lower-case letter or a digit.
@@ -102,17 +104,8 @@ func goesOn(rest string) bool {
 	return false
 }
 
-// lettersWithPoints reports whether word is like U.S or e.g
-func lettersWithPoints(word string) bool {
-	letter := true // a letter is expected next
-	for _, r := range word {
-		if letter && !unicode.IsLetter(r) || !letter && r != '.' {
-			return false
-		}
-		letter = !letter
-	}
-	return !letter && strings.Contains(word, ".")
-}
+// lettersWithPoints matches words like U.S and e.g
+var lettersWithPoints = lazy.Pattern(`^\p{L}(?:\.\p{L})+$`)
 
 // neverLast are abbreviations that precede what they belong to.
 var neverLast = readSet(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev fig vol e.g i.e mt ft col capt lt sgt`)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"cairn/internal/check"
-	"cairn/words/wordstest"
 )
 
 func TestSentences(t *testing.T) {
@@ -36,13 +35,7 @@ func TestSentences(t *testing.T) {
 }
 
 func FuzzSentences(f *testing.F) {
-	for _, text := range hostile(64) {
-		f.Add(text)
-	}
-	f.Add("Dr. A. B. Smith, e.g. at 3.5 p.m. etc. “Yes!” 我喜欢猫。…\r\nx")
-	for _, text := range wordstest.Texts() {
-		f.Add(text)
-	}
+	addSeeds(f, "Dr. A. B. Smith, e.g. at 3.5 p.m. etc. “Yes!” 我喜欢猫。…\r\nx")
 	f.Fuzz(func(t *testing.T, text string) { checkSentences(t, text) })
 }
 

@@ -2,7 +2,10 @@
 
 package words
 
-import "unicode/utf8"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	shortestTypo = 4  // letters: a shorter word is one typo away from too many others
@@ -17,65 +20,43 @@ func Respell(word string) []string {
 	if len(letters) < shortestTypo || len(letters) > longestTypo {
 		return nil
 	}
-	alphabet := alphabetOf(letters)
+	alphabet := alphabetOf(word)
 	if alphabet == "" {
 		return nil
 	}
-	r := respeller{word: word, seen: map[string]bool{stem(word): true}}
+	seen := map[string]bool{stem(word): true}
+	var terms []string
+	add := func(parts ...[]rune) {
+		if term := stem(string(slices.Concat(parts...))); !seen[term] {
+			seen[term] = true
+			terms = append(terms, term)
+		}
+	}
 	n := len(letters)
 	for i := range n - 1 { // swapped
-		r.add(letters[:i], letters[i+1:i+2], letters[i:i+1], letters[i+2:])
+		add(letters[:i], letters[i+1:i+2], letters[i:i+1], letters[i+2:])
 	}
 	for i := range n { // one too many
-		r.add(letters[:i], letters[i+1:])
+		add(letters[:i], letters[i+1:])
 	}
 	for i := range n + 1 { // one missing
 		for _, letter := range alphabet {
-			r.add(letters[:i], []rune{letter}, letters[i:])
+			add(letters[:i], []rune{letter}, letters[i:])
 		}
 	}
 	for i := range n { // a wrong one
 		for _, letter := range alphabet {
-			r.add(letters[:i], []rune{letter}, letters[i+1:])
+			add(letters[:i], []rune{letter}, letters[i+1:])
 		}
 	}
-	return r.terms
+	return terms
 }
 
-// respeller collects the terms of spellings.
-type respeller struct {
-	word  string
-	seen  map[string]bool
-	terms []string
-	buf   []byte
-}
-
-func (r *respeller) add(parts ...[]rune) {
-	r.buf = r.buf[:0]
-	for _, part := range parts {
-		for _, letter := range part {
-			r.buf = utf8.AppendRune(r.buf, letter)
-		}
-	}
-	if term := stem(string(r.buf)); !r.seen[term] {
-		r.seen[term] = true
-		r.terms = append(r.terms, term)
-	}
-}
-
-// alphabetOf returns the alphabet that contains all letters; "" if none does.
-func alphabetOf(letters []rune) string {
-	const latin, cyrillic = "abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя"
-	for _, alphabet := range []struct {
-		from, to rune
-		letters  string
-	}{{'a', 'z', latin}, {'а', 'я', cyrillic}} {
-		all := true
-		for _, r := range letters {
-			all = all && alphabet.from <= r && r <= alphabet.to
-		}
-		if all {
-			return alphabet.letters
+// alphabetOf returns the alphabet that contains all letters of a word; "" if none does.
+func alphabetOf(word string) string {
+	for _, alphabet := range []string{"abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя"} {
+		if strings.Trim(word, alphabet) == "" {
+			return alphabet
 		}
 	}
 	return ""

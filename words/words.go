@@ -22,17 +22,18 @@ const longestWord = 4 * MaxTerm
 // Korean, yield every pair of neighbouring characters. Terms are not empty and at most MaxTerm
 // bytes long.
 func Terms(text string) []string {
-	var terms []string
-	cut(text, true, func(w Word, _ string) { terms = append(terms, w.Term) })
-	return terms
+	return terms(text, true)
 }
 
 // Content returns the terms of text without stop words such as "the", "is" and "what". It is empty
 // if text has no other words.
 func Content(text string) []string {
-	var terms []string
-	cut(text, false, func(w Word, _ string) { terms = append(terms, w.Term) })
-	return terms
+	return terms(text, false)
+}
+
+func terms(text string, stops bool) (all []string) {
+	cut(text, stops, func(w Word, _ string) { all = append(all, w.Term) })
+	return all
 }
 
 // Word is a term and the word it was made from.
@@ -212,22 +213,11 @@ func clip(word string) string {
 	if len(word) <= MaxTerm {
 		return word
 	}
-	n := MaxTerm
-	for n > 0 && !utf8.RuneStart(word[n]) {
-		n--
-	}
-	return word[:n]
+	return strings.ToValidUTF8(word[:MaxTerm], "")
 }
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
 func startsWithDigit(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
 
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -102,6 +103,16 @@ func hostile(n int) map[string]string {
 	}
 }
 
+// addSeeds adds the hostile texts, and further ones, to a fuzz target.
+func addSeeds(f *testing.F, further ...string) {
+	for _, text := range hostile(64) {
+		f.Add(text)
+	}
+	for _, text := range append(wordstest.Texts(), further...) {
+		f.Add(text)
+	}
+}
+
 func TestHostileTextIsFast(t *testing.T) {
 	for name, text := range hostile(1 << 17) {
 		t.Run(name, func(t *testing.T) {
@@ -111,19 +122,14 @@ func TestHostileTextIsFast(t *testing.T) {
 				}
 			}
 			Fold(text)
+			Dates(text, time.Now())
 			checkSentences(t, text)
 		})
 	}
 }
 
 func FuzzTerms(f *testing.F) {
-	for _, text := range hostile(64) {
-		f.Add(text)
-	}
-	f.Add("Clara's dog didn’t eat 1,200.50 コーヒー on 8.5.2023, O'Neil!")
-	for _, text := range wordstest.Texts() {
-		f.Add(text)
-	}
+	addSeeds(f, "Clara's dog didn’t eat 1,200.50 コーヒー on 8.5.2023, O'Neil!")
 	f.Fuzz(func(t *testing.T, text string) {
 		terms, content := Terms(text), Content(text)
 		for _, term := range terms {

@@ -69,7 +69,7 @@ func (r report) String() string {
 	}
 	lines := [][]string{{strings.ToUpper(r.By), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST", "SUMMARIES"}}
 	for _, row := range r.Rows {
-		lines = append(lines, columns(row.Key, row.Expenses))
+		lines = append(lines, columns(row.Key(), row.Expenses))
 	}
 	lines = append(lines, columns("total", r.Total))
 	right := slices.Repeat([]bool{true}, len(lines[0]))

@@ -26,14 +26,6 @@ type Tokens struct {
 	Output  int64 `json:"output_tokens"`
 }
 
-// Add adds other to t.
-func (t *Tokens) Add(other Tokens) {
-	t.Input += other.Input
-	t.Cached += other.Cached
-	t.Written += other.Written
-	t.Output += other.Output
-}
-
 // Uncached returns the input that was neither read from a cache nor written to one.
 func (t Tokens) Uncached() int64 { return max(t.Input-t.Cached-t.Written, 0) }
 
