@@ -4,7 +4,6 @@ package discord
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -65,7 +64,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 		return nil, nil
 	}
 	data, err := io.ReadAll(resp.Body)
-	if err != nil && !errors.Is(err, platform.ErrTooLong) {
+	if err != nil && !platform.TooLong(err) {
 		return nil, platform.WithoutURL(err)
 	}
 	return data, nil

@@ -94,7 +94,7 @@ func New(o Options) (*Discord, error) {
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	log := cmp.Or(o.Log, slog.Default()).With("connector", Name)
-	work := new(platform.Group)
+	work := platform.NewGroup()
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
 		queue:        platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
@@ -132,13 +132,8 @@ func (d *Discord) Connected() bool { return d.connected.Load() }
 // called only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	d.hub = hub
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if !d.work.Open(ctx) {
-		return errors.New("discord: Run was called before")
-	}
-	err := d.supervise(ctx)
-	cancel()
+	d.work.Open(ctx)
+	err := d.supervise(d.work.Context())
 	d.work.Close()
 	d.rest.client.CloseIdleConnections()
 	if err != nil {

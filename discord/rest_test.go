@@ -223,7 +223,7 @@ func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	t.Run("an answer", func(t *testing.T) {
 		var into json.RawMessage
 		err := d.rest.do(t.Context(), call{method: http.MethodGet, path: "/gateway", into: &into, once: true})
-		if !errors.Is(err, platform.ErrTooLong) {
+		if !platform.TooLong(err) {
 			t.Errorf("%d bytes, %v", len(into), err)
 		}
 	})

@@ -61,6 +61,26 @@ func TestAReplyThatBeginsBeforeTheConnectorRunsIsStreamed(t *testing.T) {
 	r.until("its end", func() bool { return len(r.sent(r.square)) == 0 })
 }
 
+func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	m := r.Say(r.square, r.ann.ID, "question")
+	r.open()
+	for i, text := range []string{"the first half", "the second ha"} { // streamed by an earlier process
+		check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, replyTarget(i, []string{m.ID}), nonce(text)), false))(t)
+	}
+	r.connector.started = time.Now().Add(time.Second)
+	sent := make(chan error, 1)
+	go func() {
+		_, err := r.connector.Reply(r.place(r.square), []string{m.ID}).Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "The answer.", To: []string{m.ID}})
+		sent <- err
+	}()
+	check.NoError(t, platform.Sleep(r.ctx, 50*time.Millisecond))
+	r.run()
+	check.NoError(t, <-sent)
+	check.EqualAll(t, "messages", r.contents(r.square), []string{"The answer."})
+}
+
 func TestAShortReplyIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()

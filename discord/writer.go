@@ -42,6 +42,9 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 
 // Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	if err := w.d.work.Wait(ctx); err != nil {
+		return "", err
+	}
 	id, err := w.deliver(ctx, piece)
 	if err != nil || piece.Part < piece.Parts-1 {
 		return id, err

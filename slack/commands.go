@@ -71,7 +71,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	}
 	name := "Cairn"
 	select {
-	case <-s.ready:
+	case <-s.tasks.Opened():
 		name = cmp.Or(s.self.name, name)
 	default: // not authenticated yet
 	}

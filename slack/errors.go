@@ -127,7 +127,7 @@ func explainAppError(err error) error {
 // stopIfSetupError ends Run if err is a setupError.
 func (s *Slack) stopIfSetupError(err error) {
 	if t, ok := errors.AsType[setupError](err); ok {
-		s.stop(t)
+		s.tasks.Cancel(t)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 
 // History returns a page of a conversation; see channel.Historian.
 func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
-	if err := s.waitReady(ctx); err != nil {
+	if err := s.tasks.Wait(ctx); err != nil {
 		return p, err
 	}
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // imported

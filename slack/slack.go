@@ -48,12 +48,8 @@ type Slack struct {
 	plain           atomic.Bool                 // the server does not support Markdown
 	connected       atomic.Bool                 // the latest socket got hello
 
-	ended atomic.Bool // Run has returned; replies may still be sent
-
-	ready chan struct{} // closed once the next three are set
-	self  self
-	hub   *channel.Hub
-	stop  context.CancelCauseFunc // ends Run
+	self self         // set before the group is opened, like the next
+	hub  *channel.Hub // set by Run
 
 	// Used only by the goroutine in Run.
 	recovered  bool      // conversations with unfinished work were resumed
@@ -97,7 +93,7 @@ func New(o Options) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
-	log, tasks := o.Log.With("connector", Name), new(platform.Group)
+	log, tasks := o.Log.With("connector", Name), platform.NewGroup()
 	s := &Slack{
 		o: o, log: log,
 		times: times{
@@ -108,7 +104,7 @@ func New(o Options) (*Slack, error) {
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
 		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0),
-		ready: make(chan struct{}), hello: make(chan struct{}, 1),
+		hello: make(chan struct{}, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
@@ -126,38 +122,24 @@ func (s *Slack) Connected() bool { return s.connected.Load() }
 // has to fix something; the error says what. All goroutines have ended when Run returns. It can be
 // called only once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
-	inner, stop := context.WithCancelCause(ctx)
 	defer func() {
-		stop(nil)
 		s.tasks.Close()
-		s.ended.Store(true)
 		s.api.close()
 	}()
-	err := s.authenticate(inner)
+	err := s.authenticate(ctx)
 	if err == nil {
-		s.hub, s.stop = hub, stop
-		close(s.ready)
-		s.tasks.Open(inner)
+		s.hub = hub
+		s.tasks.Open(ctx)
 		s.tasks.Start(s.backfillAll)
-		err = s.supervise(inner)
+		err = s.supervise(s.tasks.Context())
 	}
-	if broken, ok := errors.AsType[setupError](err); ok || errors.As(context.Cause(inner), &broken) {
+	if broken, ok := errors.AsType[setupError](err); ok || errors.As(context.Cause(s.tasks.Context()), &broken) {
 		return fmt.Errorf("slack: %w", broken)
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
-}
-
-// waitReady waits until the connector has authenticated. It returns ctx's error if ctx ends first.
-func (s *Slack) waitReady(ctx context.Context) error {
-	select {
-	case <-s.ready:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // place returns the place of a channel, or of a thread in it.

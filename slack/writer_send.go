@@ -16,10 +16,10 @@ import (
 // Send sends one piece and returns the ts of its first message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	w.Stop()
-	if w.s.ended.Load() {
-		defer w.s.api.close()
+	if w.s.tasks.Context().Err() != nil {
+		defer w.s.api.close() // Run closes them no more
 	}
-	if err := w.s.waitReady(ctx); err != nil {
+	if err := w.s.tasks.Wait(ctx); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)

@@ -99,7 +99,7 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
-	queue := platform.KeyedQueue[func()]{Group: &platform.Group{}, Do: platform.CallEach}
+	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup(), Do: platform.CallEach}
 	queue.Group.Open(context.WithoutCancel(ctx)) // the queued work ends by itself when ctx does
 	defer queue.Group.Close()
 	for line := range lines(ctx, p.in) {

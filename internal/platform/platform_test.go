@@ -51,20 +51,24 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-func TestGroup(t *testing.T) {
-	g := new(Group)
-	if g.Start(func(context.Context) { t.Error("it ran") }) || g.Context().Err() == nil {
-		t.Error("a group that is not open starts goroutines")
-	}
+func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
-	if !g.Open(ctx) || g.Open(ctx) {
-		t.Error("Open is wrong")
-	}
+	cancel()
+	return ctx
+}
+
+func TestGroup(t *testing.T) {
+	g := NewGroup()
 	ended := false
 	if !g.Start(func(ctx context.Context) { <-ctx.Done(); ended = true }) {
-		t.Error("an open group starts nothing")
+		t.Error("it starts nothing")
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	check.Error(t, g.Wait(canceled(t)), context.Canceled)
+	g.Open(ctx)
+	check.NoError(t, g.Wait(t.Context()))
 	cancel()
+	<-g.Context().Done()
 	if g.Start(func(context.Context) {}) {
 		t.Error("a goroutine starts after the context has ended")
 	}
@@ -99,8 +103,7 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 }
 
 func TestKeyedQueue(t *testing.T) {
-	group := new(Group)
-	group.Open(t.Context())
+	group := NewGroup()
 	q := &KeyedQueue[func()]{Group: group, Do: CallEach}
 	hold, begun := make(chan struct{}), make(chan struct{})
 	var done []int
