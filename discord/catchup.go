@@ -36,8 +36,7 @@ func (d *Discord) onReady(r readyData) error {
 		d.notFirstStart.Store(true)
 	}
 	d.hadSession = true
-	d.linkIncident.End()
-	d.connected.Store(true)
+	d.link.Established()
 	d.log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {

@@ -20,15 +20,8 @@ const (
 	opResume         = 6
 	opReconnect      = 7
 	opInvalidSession = 9
-	opHello          = 10
-	opHeartbeatAck   = 11
+	opHello          = 10 // 11, the answer to a heartbeat, needs no handling
 )
-
-var errSilent = errors.New("no message from the gateway in time")
-
-// grace is how long the gateway may be silent beyond its time, in case only this process was late
-// to read its messages.
-const grace = time.Second
 
 // connection is one WebSocket to the gateway. Only the goroutine in run uses it.
 type connection struct {
@@ -38,12 +31,10 @@ type connection struct {
 
 	established bool         // so heartbeats are sent
 	beat        *time.Ticker // when to send a heartbeat
-	silent      *time.Timer  // fires when the gateway has been silent for too long
-	inGrace     bool         // silent has fired, and the grace is running
 }
 
-func newConnection(s *session, ws *platform.Socket, until time.Time) *connection {
-	c := &connection{session: s, ws: ws, beat: time.NewTicker(time.Hour), silent: time.NewTimer(time.Until(until))}
+func newConnection(s *session, ws *platform.Socket) *connection {
+	c := &connection{session: s, ws: ws, beat: time.NewTicker(time.Hour)}
 	c.beat.Stop() // until the session is established
 	return c
 }
@@ -51,19 +42,12 @@ func newConnection(s *session, ws *platform.Socket, until time.Time) *connection
 // run handles the gateway's messages until the connection or ctx ends.
 func (c *connection) run(ctx context.Context) ending {
 	defer c.ws.Close() // without a close frame, so the session can be resumed
-	defer c.silent.Stop()
 	defer c.beat.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			c.ws.Goodbye() // so that people see the bot go offline at once
 			return ending{err: ctx.Err()}
-		case <-c.silent.C:
-			if c.inGrace {
-				return ending{err: errSilent}
-			}
-			c.inGrace = true
-			c.silent.Reset(grace)
 		case <-c.beat.C:
 			if err := c.heartbeat(); err != nil {
 				return ending{err: err}
@@ -102,7 +86,7 @@ func (c *connection) receive(p packet) ending {
 		}
 		if c.session.established && !c.established && c.interval > 0 {
 			c.established = true
-			c.noteAlive()
+			c.ws.Expect(c.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
 			c.beat.Reset(c.interval)
 			return ending{err: c.heartbeat()}
 		}
@@ -110,21 +94,12 @@ func (c *connection) receive(p packet) ending {
 		if c.interval > 0 { // otherwise IDENTIFY must be sent first
 			return ending{err: c.heartbeat()}
 		}
-	case opHeartbeatAck:
-		if c.established {
-			c.noteAlive()
-		}
 	case opReconnect:
 		return ending{err: errors.New("the gateway asked to reconnect")}
 	case opInvalidSession:
 		return ending{invalid: string(p.Data) != "true", err: errors.New("the gateway called the session invalid")}
 	}
 	return ending{}
-}
-
-func (c *connection) noteAlive() {
-	c.inGrace = false
-	c.silent.Reset(c.interval * 3 / 2)
 }
 
 // hello answers the first packet with IDENTIFY or RESUME.

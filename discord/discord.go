@@ -47,11 +47,10 @@ type Discord struct {
 	reactionRefused *platform.Cache // channels in which Discord refuses reactions
 	started         time.Time       // an earlier process may have started answering messages older than this
 
-	linkIncident  platform.Incident // the connection to the gateway
+	link          platform.Link     // to the gateway
 	storeIncident platform.Incident // messages that could not be stored
 
 	registered atomic.Bool // the commands are registered, or being registered
-	connected  atomic.Bool // to the gateway, with an established session
 
 	pauses pauses
 	hub    *channel.Hub // set by Run, before anything that uses it starts
@@ -99,7 +98,9 @@ func New(o Options) (*Discord, error) {
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
 		queue:        platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
 		commandLines: platform.NewCache(0), seen: platform.NewCache(seenAge), own: platform.NewCache(ownAge), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownAge), started: time.Now(), pauses: defaultPauses,
-		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
+		link: platform.Link{
+			Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"}, Steady: steadyAfter,
+		},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}
 	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
@@ -125,7 +126,7 @@ func root(base string) (string, error) {
 func (d *Discord) Name() string { return Name }
 
 // Connected reports whether the gateway connection is up.
-func (d *Discord) Connected() bool { return d.connected.Load() }
+func (d *Discord) Connected() bool { return d.link.Connected() }
 
 // Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person
 // has to fix something; the error says what. All goroutines have ended when Run returns. It can be

@@ -27,8 +27,7 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	case "READY":
 		return d.onReady(read[readyData](data))
 	case "RESUMED":
-		d.linkIncident.End()
-		d.connected.Store(true)
+		d.link.Established()
 	case "MESSAGE_CREATE":
 		d.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":

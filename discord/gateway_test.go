@@ -46,7 +46,7 @@ func TestABadBeginIsOvercome(t *testing.T) {
 			if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
 				t.Errorf("%d warnings of one incident:\n%s", n, r.log)
 			}
-			check.Contains(t, "the log", r.log.String(), "connection_recovered")
+			r.until("it is told", func() bool { return strings.Contains(r.log.String(), "connection_recovered") })
 		})
 	}
 }

@@ -47,14 +47,13 @@ const maxFailedResumes = 3
 // ended.
 func (s *session) connect(ctx context.Context) ending {
 	s.established, s.identified = false, time.Time{}
-	deadline := time.Now().Add(s.timeout)
 	ws, e := s.dial(ctx)
 	if !s.pathSlash && e.status >= 300 && e.status < 500 { // some servers require a path that ends in a slash
 		s.pathSlash = true
 		ws, e = s.dial(ctx)
 	}
 	if ws != nil {
-		e = newConnection(s, ws, deadline).run(ctx)
+		e = newConnection(s, ws).run(ctx)
 	}
 	if ctx.Err() != nil {
 		return ending{err: ctx.Err()}

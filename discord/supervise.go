@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 
 const (
 	maxPause    = 2 * time.Minute // between two connections, so that the 1000 new sessions a day suffice
-	stableAfter = time.Minute     // a connection that lasted this long resets the backoff
+	steadyAfter = time.Minute     // a connection that lasted this long resets the backoff
 )
 
 // fatalMessages say what to do about errors that do not go away by themselves, by the gateway's
@@ -32,10 +33,10 @@ var fatalMessages = map[int]string{
 // fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusUnauthorized {
-		return errors.New(fatalMessages[4004])
+		return platform.SetupError(fatalMessages[4004])
 	}
 	if end, ok := errors.AsType[ending](err); ok && fatalMessages[end.code] != "" {
-		return errors.New(fatalMessages[end.code])
+		return platform.SetupError(fatalMessages[end.code])
 	}
 	return nil
 }
@@ -50,32 +51,17 @@ type supervisor struct {
 // supervise keeps the connector connected until ctx is done. It returns only errors that a person
 // has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
-	pause := platform.Backoff{First: d.pauses.connect, Most: maxPause}
-	for s := (&supervisor{d: d}); ctx.Err() == nil; {
-		since := time.Now()
+	s := &supervisor{d: d}
+	d.link.Pause = platform.Backoff{First: d.pauses.connect, Most: maxPause}
+	return d.link.Keep(ctx, func(ctx context.Context) error {
 		err := s.connect(ctx)
-		d.connected.Store(false)
-		if ctx.Err() != nil {
-			break
-		}
-		if fatalErr := fatal(err); fatalErr != nil {
-			return fatalErr
-		}
-		if s.session != nil && s.session.established { // this happens every few hours
-			d.log.Debug("connection_lost", "error", err)
-		} else {
-			d.linkIncident.Begin(err)
-		}
-		if time.Since(since) > stableAfter {
-			pause.Reset()
-		}
-		wait := pause.Next()
+		return cmp.Or(fatal(err), err)
+	}, func(pause time.Duration, _ error) time.Duration {
 		if s.session != nil && s.session.established && s.session.id != "" {
-			wait = min(wait, d.pauses.resume) // people are waiting, and Discord counts only new sessions
+			return min(pause, d.pauses.resume) // people are waiting, and Discord counts only new sessions
 		}
-		_ = platform.Sleep(ctx, wait) // its error ends the loop
-	}
-	return nil
+		return pause
+	})
 }
 
 // connect resumes the session, or starts a new one. It returns the reason when the connection has

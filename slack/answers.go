@@ -59,7 +59,7 @@ func (p *webhookAnswerer) respond(ctx context.Context, m *slackgo.WebhookMessage
 			return err
 		}
 		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveTakenEffect(err)
-		if err := sleepAfter(ctx, err, p.s.times.backoff); err != nil {
+		if err := platform.Sleep(ctx, waitAfter(p.s.times.backoff, err)); err != nil {
 			return err
 		}
 	}

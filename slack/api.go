@@ -113,13 +113,13 @@ func sameHost(r *http.Request, via []*http.Request) error {
 func (a *api) close() { a.http.CloseIdleConnections() }
 
 // authenticate checks the tokens and learns who the bot is. It retries until Slack responds; the
-// error is ctx's or a setupError.
+// error is ctx's or a platform.SetupError.
 func (s *Slack) authenticate(ctx context.Context) error {
 	incident := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
 	pause := s.newBackoff()
 	for {
 		err := s.probe(ctx)
-		var broken setupError
+		var broken platform.SetupError
 		switch {
 		case err == nil:
 			incident.End()
@@ -130,7 +130,7 @@ func (s *Slack) authenticate(ctx context.Context) error {
 			return ctx.Err()
 		}
 		incident.Begin(err)
-		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
+		if err := platform.Sleep(ctx, waitAfter(pause.Next(), err)); err != nil {
 			return err
 		}
 	}
@@ -140,12 +140,12 @@ func (s *Slack) newBackoff() platform.Backoff {
 	return platform.Backoff{First: s.times.backoff, Most: time.Minute}
 }
 
-// sleepAfter waits for pause, or longer if err is a rate limit and Slack asks for it.
-func sleepAfter(ctx context.Context, err error, pause time.Duration) error {
+// waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
+func waitAfter(pause time.Duration, err error) time.Duration {
 	if asked, limited := rateLimit(err); limited {
-		pause = max(pause, asked)
+		return max(pause, asked)
 	}
-	return platform.Sleep(ctx, pause)
+	return pause
 }
 
 // probe makes one request with each token. slack-go itself would retry with an invalid one forever.
@@ -195,7 +195,7 @@ func (s *Slack) checkScopes(header http.Header) error {
 	}
 	slices.Sort(missing)
 	if slices.Contains(missing, "chat:write") {
-		return setupError("the app lacks the scope chat:write: " + clickScope)
+		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}
 	if len(missing) > 0 {
 		s.log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)

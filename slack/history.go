@@ -62,7 +62,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 }
 
 // historyError wraps an error of reading history, with channel.ErrGone if the history can never be
-// read. It stops the connector after a setupError.
+// read. It stops the connector after a platform.SetupError.
 func (s *Slack) historyError(err error) error {
 	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)

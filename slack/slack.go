@@ -46,7 +46,7 @@ type Slack struct {
 	listing         atomic.Pointer[listing]     // the latest
 	hello           chan struct{}               // has a token while backfillAll has not taken the listing
 	plain           atomic.Bool                 // the server does not support Markdown
-	connected       atomic.Bool                 // the latest socket got hello
+	link            platform.Link               // the sockets
 
 	self self         // set before the group is opened, like the next
 	hub  *channel.Hub // set by Run
@@ -69,7 +69,7 @@ type times struct {
 	edit     time.Duration // between two edits of a message; chat.update allows 50 a minute
 	status   time.Duration // after which a status is renewed; Slack removes it after 2 minutes
 	steady   time.Duration // after which a socket counts as working
-	silence  time.Duration // after which a socket counts as dead; Slack sends a PING about every 10 seconds
+	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
 	backoff  time.Duration // before the second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that are backfilled, after the first maxImmediate
 	list     time.Duration // before the second attempt to list the channels; it doubles
@@ -102,6 +102,7 @@ func New(o Options) (*Slack, error) {
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
+		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
 		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0),
 		hello: make(chan struct{}, 1),
@@ -116,7 +117,7 @@ func New(o Options) (*Slack, error) {
 func (s *Slack) Name() string { return Name }
 
 // Connected reports whether a socket is up.
-func (s *Slack) Connected() bool { return s.connected.Load() }
+func (s *Slack) Connected() bool { return s.link.Connected() }
 
 // Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person
 // has to fix something; the error says what. All goroutines have ended when Run returns. It can be
@@ -133,13 +134,10 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.tasks.Start(s.backfillAll)
 		err = s.supervise(s.tasks.Context())
 	}
-	if broken, ok := errors.AsType[setupError](err); ok || errors.As(context.Cause(s.tasks.Context()), &broken) {
+	if broken, ok := errors.AsType[platform.SetupError](err); ok || errors.As(context.Cause(s.tasks.Context()), &broken) {
 		return fmt.Errorf("slack: %w", broken)
 	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // place returns the place of a channel, or of a thread in it.
