@@ -132,18 +132,6 @@ func TestAMessageThatComesAfterItsDeletionIsNotStored(t *testing.T) {
 	r.stored(conversation(general), "user: later")
 }
 
-func TestAMessageThatComesAfterItsEditHasTheNewText(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	bob := r.w.AddUser("bob")
-	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "when?", Untold: true})
-	r.w.Edit(general, ts, mention+"when did <@"+bob+"> leave?")
-	r.eventually("the edit is acknowledged", r.acknowledged)
-	r.unknown(conversation(general))
-	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "when?", "ts": ts})
-	r.stored(conversation(general), "user: when did @bob leave?", "assistant: answer 1")
-}
-
 func TestEventsWithoutAnID(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)

@@ -38,10 +38,9 @@ type Slack struct {
 	finished        *platform.Cache             // final messages of the bot, by channel and ts
 	threads         *platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
 	deletions       *platform.Cache             // deleted messages, by channel and ts
-	edits           *platform.Cache             // new texts of messages edited lately, by channel and ts
 	refusals        *platform.Cache             // what Slack refuses where; see noteRefusal
 	pageCache       pageCache                   // histories longer than a page
-	unstored        sync.Map                    // conversations with a message that could not be stored; see backfillLater
+	overflowed      sync.Map                    // conversations whose queue was full, so that a backfill is queued
 	storeIncident   platform.Incident           // messages that could not be stored
 	listing         atomic.Pointer[listing]     // the latest
 	hello           chan struct{}               // has a token while backfillAll has not taken the listing
@@ -73,7 +72,7 @@ type times struct {
 	backoff  time.Duration // before the second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that are backfilled, after the first maxImmediate
 	list     time.Duration // before the second attempt to list the channels; it doubles
-	retry    time.Duration // before storing a message, or showing a reply, is tried again
+	retry    time.Duration // before showing a reply is tried again
 	hello    time.Duration // how long a new socket waits for hello
 	complete time.Duration // for looking up the names and files of one message
 }
@@ -104,7 +103,7 @@ func New(o Options) (*Slack, error) {
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0),
+		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), refusals: platform.NewCache(0),
 		hello: make(chan struct{}, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}

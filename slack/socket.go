@@ -124,7 +124,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	case socketmode.RequestTypeDisconnect:
 		return errReplaced
 	case socketmode.RequestTypeEventsAPI:
-		k.s.queueEvent(ctx, r.Payload, func() { k.acknowledge(r) })
+		k.s.queueEvent(r.Payload, func() { k.acknowledge(r) })
 	case socketmode.RequestTypeSlashCommands:
 		k.acknowledge(r)
 		k.s.queueSlashCommand(ctx, r.Payload)

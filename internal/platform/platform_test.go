@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/channel"
 	"cairn/internal/check"
 )
 
@@ -75,6 +76,38 @@ func TestGroup(t *testing.T) {
 	if g.Close(); !ended {
 		t.Error("Close does not wait")
 	}
+}
+
+func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log check.Buffer
+		incident := &Incident{Log: slog.New(slog.NewTextHandler(&log, nil)), Failed: "store_message_failed", Recovered: "store_message_recovered"}
+		full := errors.New("the disk is full")
+		for _, c := range []struct {
+			name   string
+			errs   []error
+			stored bool
+		}{
+			{"the third try", []error{full, full, nil}, true},
+			{"a refusal", []error{channel.ErrRefused}, true},
+			{"the end of the hub", []error{full, channel.ErrClosed}, false},
+			{"the end of its context", []error{full, context.Canceled}, false},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			tries := 0
+			got := Store(ctx, incident, func() error {
+				if tries++; errors.Is(c.errs[tries-1], context.Canceled) {
+					cancel()
+				}
+				return c.errs[tries-1]
+			})
+			cancel()
+			check.Equal(t, c.name+": stored", got, c.stored)
+			check.Equal(t, c.name+": tries", tries, len(c.errs))
+		}
+		check.Equal(t, "warnings of two incidents", strings.Count(log.String(), "level=WARN"), 2)
+		check.Equal(t, "lines that tell of the end of the first", strings.Count(log.String(), "store_message_recovered"), 1)
+	})
 }
 
 func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {

@@ -2,7 +2,11 @@ package platform
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
+
+	"cairn/channel"
 )
 
 const (
@@ -73,6 +77,25 @@ func (q *KeyedQueue[T]) next(key string) []T {
 	n := min(len(queue), maxBatch)
 	q.waiting[key] = queue[n:]
 	return queue[:n:n]
+}
+
+// Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
+// or the hub has ended. The queue of one channel waits meanwhile, so that order survives.
+func Store(ctx context.Context, incident *Incident, call func() error) (stored bool) {
+	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+		err := call()
+		stored = err == nil || errors.Is(err, channel.ErrRefused)
+		switch {
+		case err == nil:
+			incident.End()
+		case stored, errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
+			return true
+		default:
+			incident.Begin(err)
+		}
+		return stored
+	})
+	return stored
 }
 
 // Group owns the goroutines of a connector.
