@@ -20,16 +20,8 @@ const (
 	textUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
 )
 
-// answerBody is the JSON of a message that answers an interaction.
-type answerBody struct {
-	Content    string                       `json:"content"`
-	Flags      int                          `json:"flags,omitempty"`
-	Mentions   allowedMentions              `json:"allowed_mentions"`
-	Components []discordgo.MessageComponent `json:"components"` // never null
-}
-
-func textAnswer(text string) answerBody {
-	return answerBody{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
+func textAnswer(text string) post {
+	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
 }
 
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
@@ -100,7 +92,7 @@ func flagsOf(c channel.Command) int {
 }
 
 // editAnswer replaces the deferral, or the message whose button was pressed.
-func (d *Discord) editAnswer(ctx context.Context, i interaction, s answerBody) error {
+func (d *Discord) editAnswer(ctx context.Context, i interaction, s post) error {
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: s, ownToken: true})
 }
 

@@ -46,7 +46,7 @@ func (d *Discord) parseCustomID(id string) (line string, page int, ok bool) {
 }
 
 // page renders page n of a list, with buttons for the previous and the next one.
-func (d *Discord) page(line string, answer channel.Answer, n int) answerBody {
+func (d *Discord) page(line string, answer channel.Answer, n int) post {
 	n = min(max(n, 0), answer.Pages()-1)
 	s := textAnswer(messages.Fit(answer.Page(n)))
 	if answer.Pages() > 1 {

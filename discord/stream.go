@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +20,9 @@ const (
 
 // streamedPiece is the message that shows one part of the reply while it is written.
 type streamedPiece struct {
-	id       string   // empty: none
-	text     string   // content of the message
-	unsure   bool     // a message may have been posted, with an unknown id
-	attempts []string // texts that such a message may have
-}
-
-// mayBe reports whether a message has a text that was tried for the piece.
-func (p *streamedPiece) mayBe(m message) bool {
-	return slices.Contains(p.attempts, strings.TrimSpace(m.text()))
+	id     string // empty: none
+	text   string // content of the message
+	unsure bool   // a message may have been posted, with an unknown id
 }
 
 // piece returns the streamed piece of a part.
@@ -115,11 +108,7 @@ func (w *writer) writePart(ctx context.Context, part int, text string) error {
 	}
 	p := w.piece(part)
 	if p.id == "" {
-		if !p.unsure {
-			p.attempts = nil
-		}
-		p.attempts = append(p.attempts, strings.TrimSpace(text))
-		made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), true)
+		made, err := w.postPart(ctx, part, text, true)
 		p.unsure = err != nil && (p.unsure || !isRefusal(err))
 		if err != nil {
 			return err
@@ -145,6 +134,12 @@ func (w *writer) writePart(ctx context.Context, part int, text string) error {
 		p.text = "" // unknown
 	}
 	return err
+}
+
+// postPart posts the message that shows a part. If one was posted before, it returns that: they have
+// the same nonce.
+func (w *writer) postPart(ctx context.Context, part int, text string, once bool) (message, error) {
+	return w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
 }
 
 // noteEdit delays the next edit, after the reply was posted or edited.
