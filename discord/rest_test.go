@@ -3,10 +3,7 @@
 package discord
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -18,7 +15,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 )
 
 func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
@@ -198,33 +194,4 @@ func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
 		rest.client.CloseIdleConnections()
 		s.Close()
 	}
-}
-
-// TestWhatComesIsReadUpToItsLimit: a small body that is large when it is decompressed.
-func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
-	t.Parallel()
-	var megabyte bytes.Buffer // a stream may consist of many
-	z := gzip.NewWriter(&megabyte)
-	check.Must(z.Write(bytes.Repeat([]byte(" "), 1<<20)))(t)
-	check.NoError(t, z.Close())
-	small := bytes.Repeat(megabyte.Bytes(), platform.MaxAnswer>>20+1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(small) // the client hangs up
-	}))
-	defer server.Close()
-	d := &Discord{rest: newREST(server.URL, "token")}
-	defer d.rest.client.CloseIdleConnections()
-	t.Run("a file", func(t *testing.T) {
-		if data, err := d.fetch(t.Context(), server.URL+"/attachments/1/2/a.txt", platform.MaxText); len(data) != platform.MaxText || err != nil {
-			t.Errorf("%d bytes, %v", len(data), err)
-		}
-	})
-	t.Run("an answer", func(t *testing.T) {
-		var into json.RawMessage
-		err := d.rest.do(t.Context(), call{method: http.MethodGet, path: "/gateway", into: &into, once: true})
-		if !platform.TooLong(err) {
-			t.Errorf("%d bytes, %v", len(into), err)
-		}
-	})
 }

@@ -202,19 +202,6 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidBeforeTheBotCame(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.w.Burst(150, slacktest.Post{Channel: general, User: ann, Text: "earlier"})
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "what was that?"})
-	r.answered(general, "ok")
-	messages := r.messages(conversation(general))
-	if len(messages) != 102 || messages[0].Text != "earlier #51" || messages[99].Text != "earlier #150" || messages[0].Author != "ann" {
-		t.Errorf("%d messages, from %q", len(messages), messages[0].Text)
-	}
-}
-
 func TestHistoryOfAThread(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)

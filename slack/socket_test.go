@@ -234,21 +234,12 @@ func TestItWaitsForSlackAtTheStart(t *testing.T) {
 
 func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	t.Parallel()
-	for claim, steady := range map[string]time.Duration{
-		"and the hello comes soon":                                   300 * time.Millisecond,
-		"and the hello comes when a socket has proved itself before": time.Microsecond,
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r, general, ann := town(t, quick(), answerN)
-			r.hurry = func(t *times) { t.steady = steady }
-			r.begin()
-			r.w.SocketModeOff()
-			r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
-			r.w.SocketModeOn()
-			r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
-			r.ask(general, ann, 1)
-		})
-	}
+	r, general, ann := connectedRig(t, quick(), answerN)
+	r.w.SocketModeOff()
+	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
+	r.w.SocketModeOn()
+	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
+	r.ask(general, ann, 1)
 }
 
 func TestTheFirstConnectionIsTold(t *testing.T) {
