@@ -66,8 +66,8 @@ func (d *Discord) answerPrivately(ctx context.Context, i interaction, public boo
 // many messages as it needs.
 func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, answer channel.Answer) error {
 	answer = answer.Fenced()
-	if answer.Pages() > 1 {
-		return d.editAnswer(ctx, i, d.page(line, answer, 0))
+	if answer.Pages() > 1 && customID(line, answer.Pages()) != "" {
+		return d.editAnswer(ctx, i, page(line, answer, 0))
 	}
 	pieces := d.Split(answer.String())
 	if err := d.editAnswer(ctx, i, textAnswer(pieces[0])); err != nil {

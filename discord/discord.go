@@ -40,7 +40,6 @@ type Discord struct {
 	gaps            sync.Map        // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   atomic.Bool     // this process or an earlier one had a session or conversations
 	hadSession      bool            // this process had a session; used only by the goroutine in Run
-	commandLines    *platform.Cache // command lines too long for a button
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
 	nicks           *platform.Cache // by server and user; history does not contain them
@@ -96,8 +95,8 @@ func New(o Options) (*Discord, error) {
 	work := platform.NewGroup()
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
-		queue:        platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		commandLines: platform.NewCache(0), seen: platform.NewCache(seenAge), own: platform.NewCache(ownAge), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownAge), started: time.Now(), pauses: defaultPauses,
+		queue: platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
+		seen:  platform.NewCache(seenAge), own: platform.NewCache(ownAge), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownAge), started: time.Now(), pauses: defaultPauses,
 		link: platform.Link{
 			Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"}, Steady: steadyAfter,
 		},

@@ -32,7 +32,6 @@ type session struct {
 	id            string // empty: the gateway does not know the session yet, or no longer
 	sequence      int64  // of the last handled event
 	resumeURL     string // address at which the session is resumed; empty: gateway
-	pathSlash     bool   // the path of the address must end in a slash
 	failedResumes int    // consecutive connections that got past HELLO but were not established
 
 	established bool      // READY or RESUMED arrived on the latest connection
@@ -47,11 +46,8 @@ const maxFailedResumes = 3
 // ended.
 func (s *session) connect(ctx context.Context) ending {
 	s.established, s.identified = false, time.Time{}
-	ws, e := s.dial(ctx)
-	if !s.pathSlash && e.status >= 300 && e.status < 500 { // some servers require a path that ends in a slash
-		s.pathSlash = true
-		ws, e = s.dial(ctx)
-	}
+	ws, err := s.dial(ctx)
+	e := ending{err: err}
 	if ws != nil {
 		e = newConnection(s, ws).run(ctx)
 	}
@@ -62,7 +58,7 @@ func (s *session) connect(ctx context.Context) ending {
 	return e
 }
 
-func (s *session) dial(ctx context.Context) (*platform.Socket, ending) {
+func (s *session) dial(ctx context.Context) (*platform.Socket, error) {
 	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
 	switch {
 	case status != 0:
@@ -70,7 +66,7 @@ func (s *session) dial(ctx context.Context) (*platform.Socket, ending) {
 	case err != nil:
 		err = fmt.Errorf("connect to the gateway: %w", err)
 	}
-	return ws, ending{status: status, err: err}
+	return ws, err
 }
 
 // noteEnding updates the session from the way its connection ended.
@@ -100,7 +96,7 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 			ResumeURL string `json:"resume_gateway_url"`
 		}](data)
 		s.id, s.resumeURL = ready.ID, ready.ResumeURL
-		if !sameSite(s.resumeURL, s.gateway) { // the token must not go to another site
+		if siteOf(s.resumeURL) != siteOf(s.gateway) { // the token must not go to another site
 			s.resumeURL = ""
 		}
 		s.established, s.failedResumes = true, 0
@@ -117,9 +113,7 @@ func (s *session) address() string {
 	if err != nil {
 		return s.gateway
 	}
-	if (s.pathSlash || u.Path == "") && !strings.HasSuffix(u.Path, "/") {
-		u.Path += "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	q := u.Query()
 	q.Set("v", discordgo.APIVersion)
 	q.Set("encoding", "json")
@@ -127,29 +121,22 @@ func (s *session) address() string {
 	return u.String()
 }
 
-// sameSite reports whether two addresses have the same scheme, and the same host or domain.
-func sameSite(a, b string) bool {
-	u, err := url.Parse(a)
-	v, err2 := url.Parse(b)
-	if err != nil || err2 != nil || u.Scheme != v.Scheme {
-		return false
-	}
-	return u.Hostname() == v.Hostname() || domain(u.Hostname()) != "" && domain(u.Hostname()) == domain(v.Hostname())
-}
-
-// domain returns the last two labels of a host name; empty for an IP address or a single label.
-func domain(host string) string {
-	names := strings.Split(host, ".")
-	if len(names) < 2 || net.ParseIP(host) != nil {
+// siteOf returns the scheme and the domain of an address, i.e. the last two labels of its host.
+func siteOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
 		return ""
 	}
-	return strings.Join(names[len(names)-2:], ".")
+	host := u.Hostname()
+	if labels := strings.Split(host, "."); len(labels) > 2 && net.ParseIP(host) == nil {
+		host = strings.Join(labels[len(labels)-2:], ".")
+	}
+	return u.Scheme + "://" + host
 }
 
 // ending is the reason why a connection to the gateway ended.
 type ending struct {
 	code    int  // of the close frame; 0: none
-	status  int  // HTTP status if there was no WebSocket; 0: none
 	invalid bool // op 9: the session cannot be resumed
 	err     error
 }

@@ -71,7 +71,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		// It was deleted or its thread archived, so a new message may succeed.
 	}
 	p := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
-	p.Components = w.d.buttons(channel.Buttons(piece))
+	p.Components = buttons(channel.Buttons(piece))
 	made, err := w.d.create(ctx, w.channel, p, false)
 	if err != nil {
 		return "", err
