@@ -129,16 +129,6 @@ func TestOverlapped(t *testing.T) {
 	}
 }
 
-func TestAtTheVeryFirstStartNothingWasMissed(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before it was there"})
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
-	r.answered(r.w.DM(ann), "ok")
-	r.answered(general)
-}
-
 func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)

@@ -235,13 +235,3 @@ func TestWhoMayUseIt(t *testing.T) {
 		check.Contains(t, "the result", r.told(general, bob, 1).Shown(), "forgotten")
 	})
 }
-
-func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.w.Command(general, ann, "/cairn", "unpin 1")
-	check.Contains(t, "the result", r.told(general, ann, 1).Shown(), "for people who manage this place")
-	dm := r.w.DM(ann)
-	r.w.Command(dm, ann, "/cairn", "unpin 1")
-	check.Contains(t, "alone with the bot", r.told(dm, ann, 1).Shown(), "not pinned")
-}
