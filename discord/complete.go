@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	"cairn/channel"
@@ -24,15 +23,6 @@ func mediaType(f attachment) string {
 		return ""
 	}
 	return kind
-}
-
-// kindOf returns what people call this kind of file.
-func kindOf(f attachment) string {
-	switch kind, _, _ := strings.Cut(mediaType(f), "/"); kind {
-	case "image", "video", "audio":
-		return kind
-	}
-	return "file"
 }
 
 // Complete fetches the files of a message. A file that cannot be fetched stays described.

@@ -29,7 +29,6 @@ type writer struct {
 	// Used only by the goroutine that shows the text, until it has ended.
 	pieces  []streamedPiece // by part
 	adopted bool            // adopt has searched for the messages of an earlier process
-	next    time.Time       // when the reply may be edited again
 }
 
 // Reply returns the writer of one reply.

@@ -73,17 +73,14 @@ type messageAnswerer struct {
 	ts        string // ts of the answer
 }
 
-const answerType = "cairn_answer"
-
 // answer posts the answer. If the request fails but may have taken effect, it searches for the
 // message before it tries again.
 func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	if a.Private && !o.place.Direct() {
 		return o.answerPrivately(ctx, c, a)
 	}
-	options := append(o.messageOptions(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
-		EventType: answerType, EventPayload: map[string]any{"answers": o.commandTS},
-	}))
+	m := mark{reply: "command", answers: o.commandTS}
+	options := append(o.messageOptions(c, a), slackgo.MsgOptionMetadata(m.metadata()))
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
@@ -99,9 +96,9 @@ func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answe
 		if unknown != nil {
 			return err
 		}
-		for _, m := range own {
-			if m.Metadata.EventType == answerType && m.Metadata.EventPayload["answers"] == o.commandTS {
-				o.ts = m.Timestamp
+		for _, sent := range own {
+			if found, _ := markOf(sent); found == m {
+				o.ts = sent.Timestamp
 				return nil
 			}
 		}

@@ -119,15 +119,12 @@ func (s *Slack) authenticate(ctx context.Context) error {
 	pause := s.newBackoff()
 	for {
 		err := s.probe(ctx)
-		var broken platform.SetupError
-		switch {
-		case err == nil:
+		if err == nil {
 			incident.End()
 			return nil
-		case errors.As(err, &broken):
+		}
+		if _, broken := errors.AsType[platform.SetupError](err); broken || ctx.Err() != nil {
 			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
 		}
 		incident.Begin(err)
 		if err := platform.Sleep(ctx, waitAfter(pause.Next(), err)); err != nil {

@@ -36,13 +36,18 @@ func (s *Slack) queueSlashCommand(ctx context.Context, payload json.RawMessage) 
 		s.log.Debug("read_command_failed", "error", err)
 		return
 	}
-	if _, handled := s.handledCommands.First("command/"+p.Trigger+"/"+p.URL, ""); handled && p.Trigger+p.URL != "" {
+	if s.repeated("command", p.Trigger, p.URL) {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
 	s.commands.Add(queueKey(c), func() {
 		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, public: commandOf(c.line).Public})
 	})
+}
+
+// repeated reports whether a command or a press was handled before; without ids that is unknown.
+func (s *Slack) repeated(kind, a, b string) bool {
+	return s.handledCommands.Seen(kind+"/"+a+"/"+b) && a+b != ""
 }
 
 // queueKey returns the queue of a command, which is its channel. An urgent command has its own, so that
@@ -86,7 +91,7 @@ func commandOf(line string) channel.Command {
 // queueTextCommand queues a command that was written as a message: Slack has no slash commands in
 // threads. It arrives twice, as a message and as a mention.
 func (s *Slack) queueTextCommand(ctx context.Context, place channel.Place, in channel.Inbound) {
-	if _, handled := s.handledCommands.First("line/"+place.Channel+"/"+in.ID, ""); handled {
+	if s.repeated("line", place.Channel, in.ID) {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
@@ -121,7 +126,7 @@ func (s *Slack) queueButton(ctx context.Context, payload json.RawMessage) {
 	if !strings.HasPrefix(action.ActionID, actionPrefix) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
-	if _, handled := s.handledCommands.First("press/"+p.Trigger+"/"+p.URL, ""); handled && p.Trigger+p.URL != "" {
+	if s.repeated("press", p.Trigger, p.URL) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)

@@ -27,9 +27,6 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		w.place = w.conversation
 		id, err = w.deliver(ctx, piece)
 	}
-	if errors.Is(err, errSplitAgain) {
-		id, err = w.deliver(ctx, piece)
-	}
 	if piece.Part == piece.Parts-1 {
 		w.clear()
 	}
@@ -74,7 +71,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 	if w.s.plain.Load() || wasSplit(own, piece) {
 		return w.sendAll(ctx, pieces, piece, own)
 	}
-	if id, err = w.sendAll(ctx, unsplit, piece, own); tooLong(err) {
+	if id, err = w.sendAll(ctx, unsplit, piece, own); tooLong(err) || errors.Is(err, errSplitAgain) {
 		return w.sendAll(ctx, pieces, piece, own)
 	}
 	return id, err

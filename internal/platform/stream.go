@@ -22,6 +22,7 @@ type Stream struct {
 	running       sync.WaitGroup
 	text          atomic.Pointer[string] // the latest
 	changed       chan struct{}          // has a token while there is a text that is not shown yet
+	nextEdit      time.Time              // used by the goroutine that shows the text, until it has ended
 }
 
 // NewStream returns a stream that does nothing before Working or Show is called. The requests that
@@ -65,17 +66,24 @@ func (s *Stream) start(do func(ctx context.Context)) {
 	}
 }
 
-// Follow calls show with the latest text until the stream ends, each time a pause after the text
-// has changed. show returns the delay until the next call (0: after the next change); more is false
-// if further calls are pointless.
-func (s *Stream) Follow(pause func() time.Duration, show func(text string) (delay time.Duration, more bool)) {
+// NoteEdit allows no further edit for a pause.
+func (s *Stream) NoteEdit(pause time.Duration) { s.nextEdit = time.Now().Add(pause) }
+
+// UntilEdit returns how long to wait before the next edit.
+func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
+
+// Follow calls show with the latest text until the stream ends, after each change, but first after a
+// pause, and not before the next edit is allowed. show returns the delay until the next call (0:
+// after the next change); more is false if further calls are pointless.
+func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.Duration, more bool)) {
 	for {
 		select {
 		case <-s.changed:
 		case <-s.Live.Done():
 			return
 		}
-		for next := pause(); ; {
+		next := max(first, s.UntilEdit())
+		for first = 0; ; {
 			if Sleep(s.Live, next) != nil {
 				return
 			}

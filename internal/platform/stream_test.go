@@ -16,7 +16,7 @@ func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown
 	g, shown = NewGroup(), new([]string)
 	g.Open(t.Context())
 	s = NewStream(g, nil, func(context.Context) {
-		s.Follow(func() time.Duration { return time.Second }, func(text string) (time.Duration, bool) {
+		s.Follow(time.Second, func(text string) (time.Duration, bool) {
 			*shown = append(*shown, text)
 			if len(waits) == 0 {
 				return 0, true
