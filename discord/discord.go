@@ -22,11 +22,6 @@ import (
 // Name is the first part of the names of Discord conversations.
 const Name = "discord"
 
-const (
-	seenAge = 15 * time.Minute // at least; if Discord repeats an event, it does so within minutes
-	ownAge  = 24 * time.Hour   // at least; people reply to recent messages
-)
-
 // Discord is the connector. Its methods are safe for concurrent use.
 type Discord struct {
 	o               Options
@@ -96,7 +91,7 @@ func New(o Options) (*Discord, error) {
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
 		queue: platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		seen:  platform.NewCache(seenAge), own: platform.NewCache(ownAge), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownAge), started: time.Now(), pauses: defaultPauses,
+		seen:  platform.NewCache(), own: platform.NewCache(), nicks: platform.NewCache(), reactionRefused: platform.NewCache(), started: time.Now(), pauses: defaultPauses,
 		link: platform.Link{
 			Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"}, Steady: steadyAfter,
 		},

@@ -112,8 +112,8 @@ func sameHost(r *http.Request, via []*http.Request) error {
 
 func (a *api) close() { a.http.CloseIdleConnections() }
 
-// authenticate checks the tokens and learns who the bot is. It retries until Slack responds; the
-// error is ctx's or a platform.SetupError.
+// authenticate checks the tokens and learns who the bot is. It retries until Slack responds;
+// an error is a platform.SetupError, unless ctx has ended.
 func (s *Slack) authenticate(ctx context.Context) error {
 	incident := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
 	pause := s.newBackoff()

@@ -103,7 +103,7 @@ func New(o Options) (*Slack, error) {
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
 		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), refusals: platform.NewCache(0),
+		handledCommands: platform.NewCache(), authors: platform.NewCache(), replies: platform.NewCache(), finished: platform.NewCache(), threads: platform.NewCache(), deletions: platform.NewCache(), refusals: platform.NewCache(),
 		hello: make(chan struct{}, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}

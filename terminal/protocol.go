@@ -83,7 +83,7 @@ type protocol struct {
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User, answers: platform.NewCache(0)}
+	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User, answers: platform.NewCache()}
 }
 
 // shortName is a conversation's name in the lines.
