@@ -142,6 +142,20 @@ func TestErrorsNameNoSecrets(t *testing.T) {
 	}
 }
 
+// answering is the client of a server that always answers the same.
+func answering(t *testing.T, status int, body string) *rest {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://elsewhere.invalid/")
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	rest := newREST(s.URL, token)
+	t.Cleanup(rest.client.CloseIdleConnections)
+	return rest
+}
+
 func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -159,18 +173,11 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false},
 		"a redirect, to anywhere": {302, ``, false},
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-			w.Header().Set("Location", "http://elsewhere.invalid/")
-			w.WriteHeader(c.status)
-			_, _ = w.Write([]byte(c.body))
-		}))
-		rest := newREST(s.URL, token)
+		rest := answering(t, c.status, c.body)
 		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
 		if err == nil || errors.Is(err, channel.ErrGone) != c.gone {
 			t.Errorf("%s: %v", name, err)
 		}
-		rest.client.CloseIdleConnections()
-		s.Close()
 	}
 }
 
@@ -181,17 +188,10 @@ func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
 		`{"message":"You are being blocked from accessing our API temporarily due to exceeding global rate limits.","code":0}`: true,
 		`{"message":"You are being rate limited.","retry_after":60}`:                                                           false,
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "60")
-			w.WriteHeader(http.StatusTooManyRequests)
-			_, _ = w.Write([]byte(body))
-		}))
-		rest := newREST(s.URL, token)
+		rest := answering(t, http.StatusTooManyRequests, body)
 		if err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true}); rateLimitWait(err) != time.Minute {
 			t.Errorf("%s: got %v", body, err)
 		}
 		check.Equal(t, body+": another route waits", rest.limits.take("another", call{}, time.Now()) > 50*time.Second, all)
-		rest.client.CloseIdleConnections()
-		s.Close()
 	}
 }
