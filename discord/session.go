@@ -34,8 +34,12 @@ type session struct {
 	resumeURL     string // address at which the session is resumed; empty: gateway
 	failedResumes int    // consecutive connections that got past HELLO but were not established
 
-	established bool      // READY or RESUMED arrived on the latest connection
-	identified  time.Time // when the latest connection sent IDENTIFY or RESUME; zero: it has not
+	// Of the latest connection.
+	ws          *platform.Socket
+	interval    time.Duration // between heartbeats; 0 until HELLO arrives
+	beat        *time.Ticker  // when to send a heartbeat
+	established bool          // READY or RESUMED arrived
+	identified  time.Time     // when IDENTIFY or RESUME was sent; zero: it was not
 }
 
 // maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
@@ -44,33 +48,26 @@ const maxFailedResumes = 3
 
 // connect starts or resumes the session. It returns the reason when the connection or ctx has
 // ended.
-func (s *session) connect(ctx context.Context) ending {
-	s.established, s.identified = false, time.Time{}
-	ws, err := s.dial(ctx)
-	e := ending{err: err}
-	if ws != nil {
-		e = newConnection(s, ws).run(ctx)
-	}
-	if ctx.Err() != nil {
-		return ending{err: ctx.Err()}
-	}
-	s.noteEnding(e)
-	return e
-}
-
-func (s *session) dial(ctx context.Context) (*platform.Socket, error) {
+func (s *session) connect(ctx context.Context) error {
+	s.interval, s.established, s.identified = 0, false, time.Time{}
 	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
 	switch {
 	case status != 0:
 		err = fmt.Errorf("the gateway answered HTTP %d", status)
 	case err != nil:
 		err = fmt.Errorf("connect to the gateway: %w", err)
+	default:
+		err = s.run(ctx, ws)
 	}
-	return ws, err
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.noteEnd(err)
+	return err
 }
 
-// noteEnding updates the session from the way its connection ended.
-func (s *session) noteEnding(e ending) {
+// noteEnd updates the session from the way its connection ended.
+func (s *session) noteEnd(err error) {
 	switch {
 	case s.established:
 	case !s.identified.IsZero():
@@ -78,9 +75,18 @@ func (s *session) noteEnding(e ending) {
 	default: // the address from READY may not be reachable from here
 		s.resumeURL = ""
 	}
-	if e.invalid || e.code == 4007 || e.code == 4009 || s.failedResumes >= maxFailedResumes {
+	code := closeCode(err)
+	if code == 4007 || code == 4009 || errors.Is(err, errInvalid) || s.failedResumes >= maxFailedResumes {
 		s.id = ""
 	}
+}
+
+// closeCode returns the code with which the gateway closed a connection; 0 if it did not.
+func closeCode(err error) int {
+	if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
+		return closed.Code
+	}
+	return 0
 }
 
 // event passes an event to handle. A session must not be resumed unless its READY was handled.
@@ -132,27 +138,4 @@ func siteOf(address string) string {
 		host = strings.Join(labels[len(labels)-2:], ".")
 	}
 	return u.Scheme + "://" + host
-}
-
-// ending is the reason why a connection to the gateway ended.
-type ending struct {
-	code    int  // of the close frame; 0: none
-	invalid bool // op 9: the session cannot be resumed
-	err     error
-}
-
-func (e ending) Error() string {
-	if e.code != 0 {
-		return fmt.Sprintf("the gateway closed the connection with code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-// endingOf converts the error that ended reading from the WebSocket.
-func endingOf(err error) ending {
-	var closed *websocket.CloseError
-	if errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure { // the library's code for a missing close frame
-		return ending{code: closed.Code}
-	}
-	return ending{err: err}
 }

@@ -129,8 +129,8 @@ func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 				if len(g.came()) == len(c.want) {
 					break
 				}
-				if e := s.connect(t.Context()); e.code != 4000 && e.code != 0 {
-					t.Fatal(e)
+				if err := s.connect(t.Context()); closeCode(err) != 4000 && closeCode(err) != 0 {
+					t.Fatal(err)
 				}
 			}
 			check.EqualAll(t, "it came with", g.came(), c.want)
@@ -208,14 +208,14 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 	s := sessionWith(t, "ws"+strings.TrimPrefix(server.URL, "http"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ended := make(chan ending, 1)
+	ended := make(chan error, 1)
 	go func() { ended <- s.connect(ctx) }()
 	first := <-heartbeats
 	for range 5 {
 		check.Contains(t, "after IDENTIFY it sent", <-heartbeats, `"op":1}`)
 	}
 	cancel()
-	if e := <-ended; !strings.Contains(first, `"op":2}`) || !errors.Is(e.err, context.Canceled) || s.id == "" {
+	if e := <-ended; !strings.Contains(first, `"op":2}`) || !errors.Is(e, context.Canceled) || s.id == "" {
 		t.Errorf("it began with %s and ended with %v", first, e)
 	}
 	for range heartbeats {
@@ -226,8 +226,8 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, d := range []string{"null", `{"heartbeat_interval":0}`, `{"heartbeat_interval":-5}`, `{"heartbeat_interval":"x"}`, "7"} {
-		c := &connection{session: &session{}}
-		if e := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); e.err == nil {
+		c := &session{}
+		if err := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); err == nil {
 			t.Errorf("%s is taken", d)
 		}
 	}

@@ -35,8 +35,8 @@ func fatal(err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusUnauthorized {
 		return platform.SetupError(fatalMessages[4004])
 	}
-	if end, ok := errors.AsType[ending](err); ok && fatalMessages[end.code] != "" {
-		return platform.SetupError(fatalMessages[end.code])
+	if text := fatalMessages[closeCode(err)]; text != "" {
+		return platform.SetupError(text)
 	}
 	return nil
 }
