@@ -149,7 +149,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 		relevant = relevant && !gone
 		if relevant && platform.IsCommand(in) {
 			if n == 0 {
-				s.queueTextCommand(ctx, place, in)
+				s.onTextCommand(place, in)
 				return 1, nil
 			}
 			break

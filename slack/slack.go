@@ -29,7 +29,6 @@ type Slack struct {
 	files platform.Files
 
 	queue           platform.KeyedQueue[*event] // message events, by channel
-	commands        platform.KeyedQueue[func()] // commands, by channel
 	pendingAcks     pendingAcks                 // acknowledgements of queued events
 	tasks           *platform.Group             // all goroutines
 	handledCommands *platform.Cache             // commands and button presses already handled, by id
@@ -100,7 +99,7 @@ func New(o Options) (*Slack, error) {
 			backoff: time.Second, pages: 1200 * time.Millisecond, list: time.Minute, retry: 5 * time.Second,
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
-		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
+		api: newAPI(o), tasks: tasks,
 		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
 		handledCommands: platform.NewCache(), authors: platform.NewCache(), replies: platform.NewCache(), finished: platform.NewCache(), threads: platform.NewCache(), deletions: platform.NewCache(), refusals: platform.NewCache(),

@@ -127,10 +127,10 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 		k.s.queueEvent(r.Payload, func() { k.acknowledge(r) })
 	case socketmode.RequestTypeSlashCommands:
 		k.acknowledge(r)
-		k.s.queueSlashCommand(ctx, r.Payload)
+		k.s.onSlashCommand(r.Payload)
 	case socketmode.RequestTypeInteractive:
 		k.acknowledge(r)
-		k.s.queueButton(ctx, r.Payload)
+		k.s.onButton(r.Payload)
 	default:
 		k.acknowledge(r) // otherwise Slack would repeat it
 	}
