@@ -133,7 +133,6 @@ func (o *messageAnswerer) messageOptions(c command, a channel.Answer) []slackgo.
 }
 
 const (
-	maxSection   = 3_000        // characters of a section
 	maxBlocks    = 50           // of a message
 	maxBytes     = 12_000       // of its blocks; Slack documents no limit, but was seen to refuse some 13 000
 	maxValue     = 2_000        // characters of a button's value
@@ -162,7 +161,7 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 
 // sections renders a text as blocks, with room for one more; first is the text of the first one.
 func sections(text string) (first string, all []slackgo.Block) {
-	pieces := split(text, maxSection, plainCost)
+	pieces := section.Texts(text, "")
 	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
 		if strings.TrimSpace(piece) != "" {
 			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(piece), false, false), nil, nil))

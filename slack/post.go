@@ -93,7 +93,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 		}
 		refused = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err))
 	}
-	if refused && costOf(text, plainCost) > maxPlain {
+	if refused && plain.CostOf(text) > plain.Limit {
 		s.notePlain(err)
 		return "", errSplitAgain
 	}

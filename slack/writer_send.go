@@ -67,7 +67,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 		}
 		return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
 	}
-	unsplit, pieces := []string{piece.Text}, split(piece.Text, maxPlain, plainCost)
+	unsplit, pieces := []string{piece.Text}, plain.Texts(piece.Text, "")
 	if w.s.plain.Load() || wasSplit(own, piece) {
 		return w.sendAll(ctx, pieces, piece, own)
 	}
