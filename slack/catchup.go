@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -47,11 +46,8 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
-	if !s.recovered {
-		if err := s.hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
-			return err
-		}
-		s.recovered = true
+	if !s.greeted {
+		s.greeted = true
 		s.log.Info("connected", "as", s.self.name)
 	}
 	s.noteKnownThreads(gaps)

@@ -17,8 +17,6 @@ import (
 // Name is the first part of the names of Slack conversations.
 const Name = "slack"
 
-const prefix = Name + ":"
-
 // Slack is the connector. Its methods are safe for concurrent use.
 type Slack struct {
 	o     Options
@@ -50,7 +48,7 @@ type Slack struct {
 	hub  *channel.Hub // set by Run
 
 	// Used only by the goroutine in Run.
-	recovered  bool      // conversations with unfinished work were resumed
+	greeted    bool      // a socket got hello
 	lastRead   time.Time // when the last socket last received anything
 	firstHello time.Time // when a bot without earlier conversations first connected
 }
