@@ -39,8 +39,7 @@ type Slack struct {
 	pageCache       pageCache                   // histories longer than a page
 	overflowed      sync.Map                    // conversations whose queue was full, so that a backfill is queued
 	storeIncident   platform.Incident           // messages that could not be stored
-	listing         atomic.Pointer[listing]     // the latest
-	hello           chan struct{}               // has a token while backfillAll has not taken the listing
+	hello           chan *listing               // those that backfillAll has not taken, at most one
 	plain           atomic.Bool                 // the server does not support Markdown
 	link            platform.Link               // the sockets
 
@@ -101,7 +100,7 @@ func New(o Options) (*Slack, error) {
 		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
 		handledCommands: platform.NewCache(), authors: platform.NewCache(), replies: platform.NewCache(), finished: platform.NewCache(), threads: platform.NewCache(), deletions: platform.NewCache(), refusals: platform.NewCache(),
-		hello: make(chan struct{}, 1),
+		hello: make(chan *listing, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
