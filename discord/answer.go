@@ -133,9 +133,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, tokenTimeout)
-	defer cancel()
-	text := answer.Then(limited)
+	text := answer.Then(ctx)
 	if text == "" {
 		return nil
 	}

@@ -34,7 +34,8 @@ type Discord struct {
 	work            *platform.Group
 	gaps            sync.Map        // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   atomic.Bool     // this process or an earlier one had a session or conversations
-	hadSession      bool            // this process had a session; used only by the goroutine in Run
+	hadSession      bool            // this process had a session; used only by the goroutine in Run, like the next
+	lastIdentify    time.Time       // when the latest session began
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
 	nicks           *platform.Cache // by server and user; history does not contain them

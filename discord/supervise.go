@@ -41,49 +41,34 @@ func fatal(err error) error {
 	return nil
 }
 
-// supervisor keeps the connector connected, in one session after another.
-type supervisor struct {
-	d            *Discord
-	session      *session  // the latest; nil: none yet, or it could not be prepared
-	lastIdentify time.Time // when the latest session was identified
-}
-
 // supervise keeps the connector connected until ctx is done. It returns only errors that a person
 // has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
-	s := &supervisor{d: d}
+	var s *session // the latest; nil: none yet, or it could not be prepared
 	d.link.Pause = platform.Backoff{First: d.pauses.connect, Most: maxPause}
-	return d.link.Keep(ctx, func(ctx context.Context) error {
-		err := s.connect(ctx)
+	return d.link.Keep(ctx, func(ctx context.Context) (err error) {
+		begun := s == nil || s.id == ""
+		if begun {
+			s, err = d.newSession(ctx)
+		}
+		if err == nil {
+			err = s.connect(ctx)
+			if begun && !s.identified.IsZero() {
+				d.lastIdentify = s.identified
+			}
+		}
 		return cmp.Or(fatal(err), err)
 	}, func(pause time.Duration, _ error) time.Duration {
-		if s.session != nil && s.session.established && s.session.id != "" {
+		if s != nil && s.established && s.id != "" {
 			return min(pause, d.pauses.resume) // people are waiting, and Discord counts only new sessions
 		}
 		return pause
 	})
 }
 
-// connect resumes the session, or starts a new one. It returns the reason when the connection has
-// ended.
-func (s *supervisor) connect(ctx context.Context) (err error) {
-	if s.session != nil && s.session.id != "" {
-		return s.session.connect(ctx)
-	}
-	if s.session, err = s.newSession(ctx); err != nil {
-		return err
-	}
-	err = s.session.connect(ctx)
-	if at := s.session.identified; !at.IsZero() {
-		s.lastIdentify = at
-	}
-	return err
-}
-
 // newSession prepares a new session, after waiting until Discord accepts one (Discord, Gateway:
 // Rate Limiting; Session Start Limit).
-func (s *supervisor) newSession(ctx context.Context) (*session, error) {
-	d := s.d
+func (d *Discord) newSession(ctx context.Context) (*session, error) {
 	gateway, wait, err := d.findGateway(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +76,7 @@ func (s *supervisor) newSession(ctx context.Context) (*session, error) {
 	if wait > 0 {
 		d.log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
-	if err := platform.Sleep(ctx, max(wait, time.Until(s.lastIdentify.Add(d.pauses.identify)))); err != nil {
+	if err := platform.Sleep(ctx, max(wait, time.Until(d.lastIdentify.Add(d.pauses.identify)))); err != nil {
 		return nil, err
 	}
 	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages

@@ -51,18 +51,11 @@ func (p *webhookAnswerer) respond(ctx context.Context, m *slackgo.WebhookMessage
 	if p.public {
 		m.ResponseType = slackgo.ResponseTypeInChannel
 	}
-	for try := 1; ; try++ {
+	return p.s.retry(ctx, func() error {
 		err := platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
-		if _, limited := rateLimit(err); limited {
-			try--
-		} else if err == nil || try == editTries || ctx.Err() != nil {
-			return err
-		}
 		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveTakenEffect(err)
-		if err := platform.Sleep(ctx, waitAfter(p.s.times.backoff, err)); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // messageAnswerer answers with a message, which everyone sees unless the answer is private.
@@ -84,25 +77,27 @@ func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answe
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
-	for try := 1; ; try++ {
-		if _, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...); err == nil {
-			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
-			return nil
-		}
-		if try == editTries || !mayHaveTakenEffect(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
-			return err
-		}
-		own, unknown := o.s.messagesSince(ctx, o.place, o.commandTS)
-		if unknown != nil {
-			return err
-		}
-		for _, sent := range own {
-			if found, _ := markOf(sent); found == m {
-				o.ts = sent.Timestamp
-				return nil
+	tried := false
+	return o.s.retry(ctx, func() error {
+		if tried {
+			own, err := o.s.messagesSince(ctx, o.place, o.commandTS)
+			if err != nil {
+				return err
+			}
+			for _, sent := range own {
+				if found, _ := markOf(sent); found == m {
+					o.ts = sent.Timestamp
+					return nil
+				}
 			}
 		}
-	}
+		tried = true
+		_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
+		if err == nil {
+			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
+		}
+		return err
+	})
 }
 
 // answerPrivately posts an answer that only the sender sees. Such a message has no ts and cannot be
@@ -117,7 +112,7 @@ func (o *messageAnswerer) answerPrivately(ctx context.Context, c command, a chan
 }
 
 func (o *messageAnswerer) replace(ctx context.Context, c command, a channel.Answer) error {
-	return o.s.retryEdit(ctx, func() error {
+	return o.s.retry(ctx, func() error {
 		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.messageOptions(c, a)...)
 		return err
 	})
