@@ -77,8 +77,9 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 				s.noteEnd(err)
 				return
 			}
+			s.unwatch() // the time in which no one takes the message does not count
 			messages <- data
-			s.noteRead() // the time in which no one took the message does not count
+			s.noteRead()
 		}
 	}()
 	return s, 0, nil
@@ -109,6 +110,14 @@ func (s *Socket) noteRead() {
 	if s.silence > 0 {
 		s.suspected = false
 		s.watch.Reset(s.silence)
+	}
+}
+
+func (s *Socket) unwatch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silence > 0 {
+		s.watch.Stop()
 	}
 }
 

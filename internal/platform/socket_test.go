@@ -132,3 +132,23 @@ func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 		check.Equal(t, "the answer counts", time.Since(begun) >= 800*time.Millisecond, true)
 	})
 }
+
+func TestASocketWhoseMessagesAreNotTakenLives(t *testing.T) {
+	const all = readAhead + 10
+	address := serving(t, func(ws *websocket.Conn) {
+		for range all {
+			_ = ws.WriteJSON(strings.Repeat("news", 2000)) // more than a buffer
+		}
+		_, _, _ = ws.ReadMessage()
+	})
+	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	check.NoError(t, err)
+	defer s.Close()
+	s.Expect(200 * time.Millisecond)
+	time.Sleep(grace + 500*time.Millisecond) // as while a disk is slow
+	for i := range all {
+		if _, open := <-s.Messages; !open {
+			t.Fatalf("it ended after %d messages: %v", i, s.Err())
+		}
+	}
+}
