@@ -17,12 +17,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// errLost is returned when a socket ends because of Slack, the network or silence, errReplaced when
-// Slack asks for another one in its place.
-var (
-	errLost     = errors.New("the socket was lost")
-	errReplaced = fmt.Errorf("%w: Slack asks for another one", errLost)
-)
+// errReplaced is returned when a socket ends because Slack asks for another one in its place.
+var errReplaced = errors.New("Slack asks for another socket")
 
 // drainTime is how long a socket is read after Slack asked for another one, which takes it some 10
 // seconds to close.
@@ -61,7 +57,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 			return ctx.Err()
 		case message, ok := <-k.ws.Messages:
 			if !ok {
-				return fmt.Errorf("%w: %w", errLost, k.ws.Err())
+				return fmt.Errorf("the socket was lost: %w", k.ws.Err())
 			}
 			if err := k.receive(ctx, message); err != nil {
 				return err

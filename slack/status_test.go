@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,11 +54,12 @@ func without(t *testing.T, scope string) []string {
 func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	t.Parallel()
 	for claim, c := range map[string]struct {
-		thread, refused bool
-		reactions       []string
+		thread, direct, refused bool
+		reactions               []string
 	}{
 		"in a channel by a reaction, until the answer is there": {reactions: []string{workingEmoji}},
 		"in a thread by a status":                               {thread: true},
+		"in a direct message too":                               {direct: true},
 		"in a thread by a reaction where no status is taken":    {thread: true, refused: true, reactions: []string{workingEmoji}},
 	} {
 		t.Run(claim, func(t *testing.T) {
@@ -70,8 +72,11 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			if c.thread {
 				root = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 			}
+			if c.direct {
+				general = r.w.DM(ann)
+			}
 			ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
-			status := func() bool { return c.thread && r.w.Status(general, root) != "" }
+			status := func() bool { return r.w.Status(general, cmp.Or(root, ts)) != "" }
 			r.eventually("the sign", func() bool {
 				return slices.Equal(r.reactions(general, ts), c.reactions) && status() == (c.reactions == nil)
 			})
