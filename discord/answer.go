@@ -20,16 +20,8 @@ const (
 	textUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
 )
 
-// answerBody is the JSON of a message that answers an interaction.
-type answerBody struct {
-	Content    string                       `json:"content"`
-	Flags      int                          `json:"flags,omitempty"`
-	Mentions   allowedMentions              `json:"allowed_mentions"`
-	Components []discordgo.MessageComponent `json:"components"` // never null
-}
-
-func textAnswer(text string) answerBody {
-	return answerBody{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
+func textAnswer(text string) post {
+	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
 }
 
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
@@ -74,8 +66,8 @@ func (d *Discord) answerPrivately(ctx context.Context, i interaction, public boo
 // many messages as it needs.
 func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, answer channel.Answer) error {
 	answer = answer.Fenced()
-	if answer.Pages() > 1 {
-		return d.editAnswer(ctx, i, d.page(line, answer, 0))
+	if answer.Pages() > 1 && customID(line, answer.Pages()) != "" {
+		return d.editAnswer(ctx, i, page(line, answer, 0))
 	}
 	pieces := d.Split(answer.String())
 	if err := d.editAnswer(ctx, i, textAnswer(pieces[0])); err != nil {
@@ -100,7 +92,7 @@ func flagsOf(c channel.Command) int {
 }
 
 // editAnswer replaces the deferral, or the message whose button was pressed.
-func (d *Discord) editAnswer(ctx context.Context, i interaction, s answerBody) error {
+func (d *Discord) editAnswer(ctx context.Context, i interaction, s post) error {
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: s, ownToken: true})
 }
 
@@ -141,9 +133,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, tokenTimeout)
-	defer cancel()
-	text := answer.Then(limited)
+	text := answer.Then(ctx)
 	if text == "" {
 		return nil
 	}

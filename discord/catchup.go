@@ -19,13 +19,10 @@ func (d *Discord) onReady(r readyData) error {
 	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
 	defer cancel()
 	var all []channel.Gap
-	stored := false
-	d.retry(limited, func() (err error) {
+	if !d.store(limited, func() (err error) {
 		all, err = d.hub.Away(limited, Name, nil) // nil: Discord delivers events in order
-		stored = err == nil
 		return err
-	})
-	if !stored {
+	}) {
 		return errors.New("store the gaps of a new session: not possible in time")
 	}
 	d.gaps.Clear()
@@ -36,8 +33,7 @@ func (d *Discord) onReady(r readyData) error {
 		d.notFirstStart.Store(true)
 	}
 	d.hadSession = true
-	d.linkIncident.End()
-	d.connected.Store(true)
+	d.link.Established()
 	d.log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
@@ -102,7 +98,7 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	switch {
 	case !open:
 	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:
-		d.retry(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
+		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
 	default:
 		d.catchUp(ctx, name, after)
 	}
@@ -110,7 +106,7 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 
 func (d *Discord) catchUp(ctx context.Context, name, after string) {
 	after = cmp.Or(after, d.horizon())
-	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
+	d.store(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
 }
 
 // horizon returns the id after which unknown channels are read.

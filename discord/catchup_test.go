@@ -4,7 +4,6 @@ package discord
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -175,27 +174,6 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: nor here")
 	if said := r.heard(r.place(r.square), 3); said[1].Text != "no room" || !said[1].Addressed || said[2].Addressed {
 		t.Errorf("it heard %+v", said)
-	}
-}
-
-func TestADiskThatFailsIsToldOfOnceAndTriedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	d := r.newConnector()
-	tries := 0
-	d.retry(r.ctx, func() error {
-		if tries++; tries < 3 {
-			return errors.New("the disk is full")
-		}
-		return nil
-	})
-	check.Equal(t, "tries", tries, 3)
-	check.Equal(t, "warnings", strings.Count(r.log.String(), "level=WARN"), 1)
-	check.Equal(t, "lines that tell of the end", strings.Count(r.log.String(), "store_message_recovered"), 1)
-	for _, final := range []error{channel.ErrRefused, channel.ErrClosed} {
-		tries = 0
-		d.retry(r.ctx, func() error { tries++; return final })
-		check.Equal(t, "tries that end with "+final.Error(), tries, 1)
 	}
 }
 

@@ -4,7 +4,6 @@ package discord
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -187,23 +186,6 @@ func TestWhatSomebodyTypesIsCompleted(t *testing.T) {
 	}
 	look = r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "nothing like it", Focused: true})
 	r.until("the answer without choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
-}
-
-func TestTheEndOfWhatACommandBeganReplacesItsAnswer(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start().registered()
-	direct := r.Direct(r.ann.ID).ID
-	for i := range 12 {
-		r.Say(direct, r.ann.ID, fmt.Sprint("a message to be summed up, number ", i, " ", strings.Repeat("words and more words ", 40)))
-		r.answers(direct, i+1)
-	}
-	i := r.Slash(direct, r.ann.ID, "compact")
-	r.until("the end of the compaction", func() bool {
-		a := r.Interaction(i.ID).Answer
-		return a != nil && strings.HasPrefix(a.Content, "Summarized")
-	})
-	r.Say(direct, r.ann.ID, "/compact")
-	r.until("an answer to the written command", func() bool { return len(r.sent(direct)) == 13 })
 }
 
 func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {

@@ -4,12 +4,10 @@ package discord
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	"cairn/channel"
@@ -25,15 +23,6 @@ func mediaType(f attachment) string {
 		return ""
 	}
 	return kind
-}
-
-// kindOf returns what people call this kind of file.
-func kindOf(f attachment) string {
-	switch kind, _, _ := strings.Cut(mediaType(f), "/"); kind {
-	case "image", "video", "audio":
-		return kind
-	}
-	return "file"
 }
 
 // Complete fetches the files of a message. A file that cannot be fetched stays described.
@@ -65,7 +54,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 		return nil, nil
 	}
 	data, err := io.ReadAll(resp.Body)
-	if err != nil && !errors.Is(err, platform.ErrTooLong) {
+	if err != nil && !platform.TooLong(err) {
 		return nil, platform.WithoutURL(err)
 	}
 	return data, nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -20,64 +21,37 @@ const (
 	opResume         = 6
 	opReconnect      = 7
 	opInvalidSession = 9
-	opHello          = 10
-	opHeartbeatAck   = 11
+	opHello          = 10 // 11, the answer to a heartbeat, needs no handling
 )
 
-var errSilent = errors.New("no message from the gateway in time")
+// errInvalid is why a connection ends whose session cannot be resumed.
+var errInvalid = errors.New("the gateway called the session invalid")
 
-// grace is how long the gateway may be silent beyond its time, in case only this process was late
-// to read its messages.
-const grace = time.Second
-
-// connection is one WebSocket to the gateway. Only the goroutine in run uses it.
-type connection struct {
-	session  *session
-	ws       *platform.Socket
-	interval time.Duration // between heartbeats; 0 until HELLO arrives
-
-	established bool         // so heartbeats are sent
-	beat        *time.Ticker // when to send a heartbeat
-	silent      *time.Timer  // fires when the gateway has been silent for too long
-	inGrace     bool         // silent has fired, and the grace is running
-}
-
-func newConnection(s *session, ws *platform.Socket, until time.Time) *connection {
-	c := &connection{session: s, ws: ws, beat: time.NewTicker(time.Hour), silent: time.NewTimer(time.Until(until))}
-	c.beat.Stop() // until the session is established
-	return c
-}
-
-// run handles the gateway's messages until the connection or ctx ends.
-func (c *connection) run(ctx context.Context) ending {
-	defer c.ws.Close() // without a close frame, so the session can be resumed
-	defer c.silent.Stop()
-	defer c.beat.Stop()
+// run handles the gateway's messages until the connection or ctx ends, and returns the reason.
+func (s *session) run(ctx context.Context, ws *platform.Socket) error {
+	defer ws.Close() // without a close frame, so the session can be resumed
+	s.ws, s.beat = ws, time.NewTicker(time.Hour)
+	defer s.beat.Stop()
+	s.beat.Stop() // until the session is established
 	for {
 		select {
 		case <-ctx.Done():
-			c.ws.Goodbye() // so that people see the bot go offline at once
-			return ending{err: ctx.Err()}
-		case <-c.silent.C:
-			if c.inGrace {
-				return ending{err: errSilent}
+			ws.Goodbye() // so that people see the bot go offline at once
+			return ctx.Err()
+		case <-s.beat.C:
+			if err := s.heartbeat(); err != nil {
+				return err
 			}
-			c.inGrace = true
-			c.silent.Reset(grace)
-		case <-c.beat.C:
-			if err := c.heartbeat(); err != nil {
-				return ending{err: err}
-			}
-		case data, ok := <-c.ws.Messages:
+		case data, ok := <-ws.Messages:
 			if !ok {
-				return endingOf(c.ws.Err())
+				return fmt.Errorf("the connection to the gateway ended: %w", ws.Err())
 			}
 			var p packet
 			if decode(data, &p) != nil {
 				continue
 			}
-			if e := c.receive(p); e != (ending{}) {
-				return e
+			if err := s.receive(p); err != nil {
+				return err
 			}
 		}
 	}
@@ -91,45 +65,39 @@ type packet struct {
 	Name     string          `json:"t"`
 }
 
-// receive handles a packet. The result is not empty if the connection has to end.
-func (c *connection) receive(p packet) ending {
+// receive handles a packet. After an error the connection has to end.
+func (s *session) receive(p packet) error {
 	switch p.Op {
 	case opHello:
-		return ending{err: c.hello(p.Data)}
+		return s.hello(p.Data)
 	case opDispatch:
-		if err := c.session.event(p.Name, p.Sequence, p.Data); err != nil {
-			return ending{err: err}
+		before := s.established
+		if err := s.event(p.Name, p.Sequence, p.Data); err != nil {
+			return err
 		}
-		if c.session.established && !c.established && c.interval > 0 {
-			c.established = true
-			c.noteAlive()
-			c.beat.Reset(c.interval)
-			return ending{err: c.heartbeat()}
+		if s.established && !before && s.interval > 0 {
+			s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
+			s.beat.Reset(s.interval)
+			return s.heartbeat()
 		}
 	case opHeartbeat:
-		if c.interval > 0 { // otherwise IDENTIFY must be sent first
-			return ending{err: c.heartbeat()}
-		}
-	case opHeartbeatAck:
-		if c.established {
-			c.noteAlive()
+		if s.interval > 0 { // otherwise IDENTIFY must be sent first
+			return s.heartbeat()
 		}
 	case opReconnect:
-		return ending{err: errors.New("the gateway asked to reconnect")}
+		return errors.New("the gateway asked to reconnect")
 	case opInvalidSession:
-		return ending{invalid: string(p.Data) != "true", err: errors.New("the gateway called the session invalid")}
+		if string(p.Data) == "true" {
+			return errors.New("the gateway asked to resume the session")
+		}
+		return errInvalid
 	}
-	return ending{}
-}
-
-func (c *connection) noteAlive() {
-	c.inGrace = false
-	c.silent.Reset(c.interval * 3 / 2)
+	return nil
 }
 
 // hello answers the first packet with IDENTIFY or RESUME.
-func (c *connection) hello(data json.RawMessage) error {
-	if c.interval > 0 {
+func (s *session) hello(data json.RawMessage) error {
+	if s.interval > 0 {
 		return nil
 	}
 	hello := read[struct {
@@ -138,20 +106,19 @@ func (c *connection) hello(data json.RawMessage) error {
 	if hello.Interval < 1 {
 		return errors.New("the gateway's HELLO has no heartbeat interval")
 	}
-	c.interval = time.Duration(hello.Interval * float64(time.Millisecond))
-	s := c.session
+	s.interval = time.Duration(hello.Interval * float64(time.Millisecond))
 	s.identified = time.Now()
 	if s.id != "" {
-		return c.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence})
+		return s.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence})
 	}
-	return c.send(opIdentify, map[string]any{
+	return s.send(opIdentify, map[string]any{
 		"token": s.token, "intents": s.intents,
 		"properties": map[string]string{"os": runtime.GOOS, "browser": "cairn", "device": "cairn"},
 	})
 }
 
-func (c *connection) heartbeat() error { return c.send(opHeartbeat, c.session.sequence) }
+func (s *session) heartbeat() error { return s.send(opHeartbeat, s.sequence) }
 
-func (c *connection) send(op int, data any) error {
-	return c.ws.Write(map[string]any{"op": op, "d": data})
+func (s *session) send(op int, data any) error {
+	return s.ws.Write(map[string]any{"op": op, "d": data})
 }

@@ -22,11 +22,6 @@ import (
 // Name is the first part of the names of Discord conversations.
 const Name = "discord"
 
-const (
-	seenAge = 15 * time.Minute // at least; if Discord repeats an event, it does so within minutes
-	ownAge  = 24 * time.Hour   // at least; people reply to recent messages
-)
-
 // Discord is the connector. Its methods are safe for concurrent use.
 type Discord struct {
 	o               Options
@@ -39,19 +34,18 @@ type Discord struct {
 	work            *platform.Group
 	gaps            sync.Map        // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   atomic.Bool     // this process or an earlier one had a session or conversations
-	hadSession      bool            // this process had a session; used only by the goroutine in Run
-	commandLines    *platform.Cache // command lines too long for a button
+	hadSession      bool            // this process had a session; used only by the goroutine in Run, like the next
+	lastIdentify    time.Time       // when the latest session began
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
 	nicks           *platform.Cache // by server and user; history does not contain them
 	reactionRefused *platform.Cache // channels in which Discord refuses reactions
 	started         time.Time       // an earlier process may have started answering messages older than this
 
-	linkIncident  platform.Incident // the connection to the gateway
+	link          platform.Link     // to the gateway
 	storeIncident platform.Incident // messages that could not be stored
 
 	registered atomic.Bool // the commands are registered, or being registered
-	connected  atomic.Bool // to the gateway, with an established session
 
 	pauses pauses
 	hub    *channel.Hub // set by Run, before anything that uses it starts
@@ -94,12 +88,14 @@ func New(o Options) (*Discord, error) {
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	log := cmp.Or(o.Log, slog.Default()).With("connector", Name)
-	work := new(platform.Group)
+	work := platform.NewGroup()
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
-		queue:        platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		commandLines: platform.NewCache(0), seen: platform.NewCache(seenAge), own: platform.NewCache(ownAge), nicks: platform.NewCache(0), reactionRefused: platform.NewCache(ownAge), started: time.Now(), pauses: defaultPauses,
-		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
+		queue: platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
+		seen:  platform.NewCache(), own: platform.NewCache(), nicks: platform.NewCache(), reactionRefused: platform.NewCache(), started: time.Now(), pauses: defaultPauses,
+		link: platform.Link{
+			Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"}, Steady: steadyAfter,
+		},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}
 	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
@@ -125,20 +121,15 @@ func root(base string) (string, error) {
 func (d *Discord) Name() string { return Name }
 
 // Connected reports whether the gateway connection is up.
-func (d *Discord) Connected() bool { return d.connected.Load() }
+func (d *Discord) Connected() bool { return d.link.Connected() }
 
 // Run serves Discord until ctx is done, and then returns nil. It returns an error only if a person
 // has to fix something; the error says what. All goroutines have ended when Run returns. It can be
 // called only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	d.hub = hub
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if !d.work.Open(ctx) {
-		return errors.New("discord: Run was called before")
-	}
-	err := d.supervise(ctx)
-	cancel()
+	d.work.Open(ctx)
+	err := d.supervise(d.work.Context())
 	d.work.Close()
 	d.rest.client.CloseIdleConnections()
 	if err != nil {

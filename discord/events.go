@@ -27,8 +27,7 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	case "READY":
 		return d.onReady(read[readyData](data))
 	case "RESUMED":
-		d.linkIncident.End()
-		d.connected.Store(true)
+		d.link.Established()
 	case "MESSAGE_CREATE":
 		d.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":
@@ -158,7 +157,7 @@ func (d *Discord) deliver(m message) {
 		}
 		return
 	}
-	d.retry(ctx, func() error {
+	d.store(ctx, func() error {
 		_, err := d.hub.Deliver(ctx, name, in)
 		if err != nil {
 			d.hub.Undelivered(ctx, name, in, err)
@@ -171,7 +170,7 @@ func (d *Discord) deliver(m message) {
 func (d *Discord) backfill(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
+	d.store(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
 }
 
 // onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers
@@ -207,7 +206,7 @@ func (d *Discord) edit(m message) {
 		in.Time = t
 	}
 	name := p.conversation(m.ChannelID)
-	store := func() { d.retry(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
+	store := func() { d.store(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
 	if !in.Incomplete {
 		store()
 		return
@@ -229,25 +228,13 @@ func (d *Discord) onMessageDelete(e deletion) {
 	d.queue.Add(e.ChannelID, func() {
 		ctx := d.work.Context()
 		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation(e.ChannelID)
-		d.retry(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
+		d.store(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
 	})
 }
 
-// retry repeats a call to the hub until it succeeds, is refused, or ctx or the hub has ended. Only
-// the queue of one channel waits.
-func (d *Discord) retry(ctx context.Context, do func() error) {
-	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
-		err := do()
-		switch {
-		case err == nil:
-			d.storeIncident.End()
-			return true
-		case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
-			return true
-		}
-		d.storeIncident.Begin(err)
-		return false
-	})
+// store calls the hub until it has stored something.
+func (d *Discord) store(ctx context.Context, call func() error) bool {
+	return platform.Store(ctx, &d.storeIncident, call)
 }
 
 // locate looks up a place in the state cache or, since archived threads are not in the cache, over

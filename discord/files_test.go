@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
@@ -39,44 +38,6 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	}
 	if !strings.HasPrefix(files[3].Text, "xxx") || len(files[3].Text) > 1000 || files[3].Size != int64(len(huge)) || files[4].Kind != "audio" || files[4].Name != "song.mp3" {
 		t.Errorf("what is read in part, or only described: %+v", files[3:])
-	}
-}
-
-func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	r.opts.AttachmentTokens, r.opts.Pictures = 60, true
-	r.open()
-	files := []discordtest.File{
-		{Name: "a.txt", ContentType: "text/plain", Data: []byte(strings.Repeat("alpha ", 500))},
-		{Name: "b.txt", ContentType: "text/plain", Data: []byte(strings.Repeat("beta ", 500))},
-	}
-	for range platform.MaxPictures + 1 {
-		files = append(files, discordtest.File{Name: "p.png", ContentType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")})
-	}
-	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "x", Files: files})
-	var in channel.Inbound
-	page, err := r.connector.History(r.ctx, r.place(r.square), channel.Look{After: before(m.ID), Limit: 1})
-	said := page.Said
-	check.NoError(t, err)
-	in, err = r.connector.Complete(r.ctx, r.place(r.square), said[0])
-	if err != nil || in.Incomplete || !said[0].Incomplete {
-		t.Fatalf("%+v, %v", in, err)
-	}
-	pictures := 0
-	for _, a := range in.Attachments {
-		if len(a.Data) > 0 {
-			pictures++
-		}
-		if len(a.Text) > 600 {
-			t.Errorf("%s has %d characters, which is no half of 60 tokens", a.Name, len(a.Text))
-		}
-	}
-	if pictures != platform.MaxPictures || in.Attachments[0].Text == "" || in.Attachments[1].Text == "" {
-		t.Errorf("%d pictures: %+v", pictures, in.Attachments)
-	}
-	for _, q := range r.Requests("GET /attachments/*/*/*") {
-		check.Equal(t, "status", q.Status, 200)
 	}
 }
 

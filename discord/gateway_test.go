@@ -3,7 +3,6 @@
 package discord
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +45,7 @@ func TestABadBeginIsOvercome(t *testing.T) {
 			if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
 				t.Errorf("%d warnings of one incident:\n%s", n, r.log)
 			}
-			check.Contains(t, "the log", r.log.String(), "connection_recovered")
+			r.until("it is told", func() bool { return strings.Contains(r.log.String(), "connection_recovered") })
 		})
 	}
 }
@@ -148,17 +147,10 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Run("a token that is reset while it runs", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, discordtest.Options{})
-		r.open()
-		done := make(chan error, 1)
-		go func() { done <- r.connector.Run(r.ctx, r.hub) }()
-		r.until("the connector to be connected", func() bool { all := r.Connections(); return len(all) == 1 && all[0].Heartbeats > 0 })
+		r.start()
 		r.ResetToken()
-		select {
-		case err := <-done:
-			check.ErrorContains(t, "the error", err, "DISCORD_TOKEN")
-		case <-r.ctx.Done():
-			t.Error("it goes on with a token that is worth nothing")
-		}
+		check.ErrorContains(t, "the error", <-r.ended, "DISCORD_TOKEN")
+		r.leave = nil // it has ended
 	})
 }
 
@@ -199,20 +191,12 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 			r := newRig(t, discordtest.Options{})
 			prepare(r)
 			r.open()
-			ctx, cancel := context.WithCancel(r.ctx)
-			done := make(chan error, 1)
-			go func() { done <- r.connector.Run(ctx, r.hub) }()
+			r.run()
 			r.until("something to happen", func() bool { return len(r.Connections()) > 0 || len(r.Requests("")) > 1 })
 			if name == "half open" {
 				r.HalfOpen()
 			}
-			cancel()
-			select {
-			case err := <-done:
-				check.Error(t, err, nil)
-			case <-time.After(patience):
-				t.Fatal("Run does not end")
-			}
+			r.stop()
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/internal/platform"
 )
 
 // bot is a connector that knows a server, and was never opened.
@@ -164,6 +165,7 @@ func TestOptions(t *testing.T) {
 		if err != nil || d.rest.base != want || d.rest.token != "abc" {
 			t.Errorf("api_base %q became %+v, %v", base, d, err)
 		}
+		_ = d.rest.client.Transport.(platform.Bounded) // what a server answers is read up to a limit
 	}
 	for _, o := range []Options{{}, {Token: "two words"}, {Token: "x", APIBase: "localhost:8080"}, {Token: "x", APIBase: "ftp://h"}, {Token: "x", APIBase: "http://a:b@h"}} {
 		if _, err := New(o); err == nil {

@@ -13,7 +13,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 )
 
 func TestLongListsHavePages(t *testing.T) {
@@ -45,22 +44,28 @@ func TestLongListsHavePages(t *testing.T) {
 	}
 }
 
-func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
+func TestAListWhoseCommandIsTooLongForAButtonIsShownWhole(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
-	long := "/memories " + strings.Repeat("a long query ", 20)
-	id := r.connector.customID(long, 1)
-	if line, page, ok := r.connector.parseCustomID(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
-		t.Errorf("the button %q leads to %q, %d, %v", id, line, page, ok)
+	for i := range 12 {
+		_, _, err := r.hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID}, fmt.Sprint("/remember fact ", i))
+		check.NoError(t, err)
 	}
+	i := r.answered(r.Slash(r.square, r.ann.ID, "memories", with("query", strings.Repeat("fact ", 20))))
+	check.Len(t, "rows of buttons", i.Answer.Components, 0)
+	for n := range 12 {
+		check.Contains(t, "the list", i.Answer.Content, fmt.Sprint("fact ", n))
+	}
+}
+
+func TestAButtonThatIsNotKnownSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
 	s := textAnswer("a list")
-	s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
-		discordgo.Button{Style: discordgo.SecondaryButton, Label: "Next", CustomID: r.connector.customID(long, 1)},
-	}}}
+	s.Components = buttons([]channel.Button{{Label: "Next", Line: "#of an earlier version"}})
 	var made message
 	check.NoError(t, r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made}))
-	r.connector.commandLines = platform.NewCache(0) // as after a restart
-	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, id))
+	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, customID("#of an earlier version", 0)))
 	if i.Answer.Content != textExpired || !i.Ephemeral {
 		t.Errorf("it answered %+v", i.Answer)
 	}

@@ -21,15 +21,16 @@ import (
 	"cairn/internal/platform"
 )
 
-// post is the JSON of a new message, or of an edit.
+// post is the JSON of a new message, of an edit, or of the answer to an interaction.
 type post struct {
 	Content   string          `json:"content"`
 	Nonce     string          `json:"nonce,omitempty"`
 	Enforce   bool            `json:"enforce_nonce,omitempty"`
 	Mentions  allowedMentions `json:"allowed_mentions"`
 	Reference *replyTo        `json:"message_reference,omitempty"`
+	Flags     int             `json:"flags,omitempty"`
 
-	Components []discordgo.MessageComponent `json:"components,omitempty"`
+	Components []discordgo.MessageComponent `json:"components,omitzero"` // empty: those of the edited message go
 }
 
 // allowedMentions suppresses all notifications: by default Discord notifies everyone whom the model

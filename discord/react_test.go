@@ -17,7 +17,7 @@ import (
 
 // compacted is a channel with so much talk that /compact has something to do, in
 // which compactions are shown by a mark; and the newest message there.
-func (r *rig) compacted(notify string) (newest discordtest.Message) {
+func (r *rig) compacted() (newest discordtest.Message) {
 	r.t.Helper()
 	for i := range 12 {
 		r.Say(r.square, r.ann.ID, fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20)))
@@ -25,7 +25,7 @@ func (r *rig) compacted(notify string) (newest discordtest.Message) {
 	newest = r.ask(r.square, "hello")
 	r.answers(r.square, 1)
 	r.heard(r.place(r.square), 13)
-	r.tell("/settings compaction.notify " + notify)
+	r.tell("/settings compaction.notify reaction")
 	r.tell("/compact")
 	return newest
 }
@@ -70,7 +70,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{}).start()
 			r.Fail(fault...)
-			newest := r.compacted("reaction")
+			newest := r.compacted()
 			r.until("the mark", func() bool { return len(r.marks(newest.ID)) > 0 && len(r.Requests(reactions)) > len(fault) })
 			r.stop() // waits for what still asks
 			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summarizedReaction+"1" {
@@ -82,19 +82,11 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	}
 }
 
-func TestNoMarkWhereNobodyWantsOne(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.compacted("off")
-	r.stop()
-	check.Equal(t, "requests", len(r.Requests(reactions)), 0)
-}
-
 func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.Deny(r.square, discordgo.PermissionAddReactions)
-	newest := r.compacted("reaction")
+	newest := r.compacted()
 	r.until("the attempt", func() bool { return len(r.Requests(reactions)) > 0 })
 	for i := range 2 {
 		if err := r.connector.React(r.ctx, r.place(r.square), newest.ID); err != nil {

@@ -4,14 +4,12 @@ package discord
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
@@ -162,21 +160,6 @@ func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
 		t.Errorf("it heard %+v, want only what it may read", said)
 	}
 	check.Equal(t, "it asked for the privileged intent", r.Connections()[0].Intents&discordgo.IntentMessageContent, 0)
-}
-
-func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	for i := range 120 {
-		r.Say(r.square, r.ann.ID, fmt.Sprint("earlier ", i))
-	}
-	r.start()
-	r.converse("what was that?", 1)
-	said := r.heard(r.place(r.square), 101)
-	if len(said) != 101 || !slices.ContainsFunc(said, func(m chat.Message) bool { return m.Text == "earlier 20" }) ||
-		slices.ContainsFunc(said, func(m chat.Message) bool { return m.Text == "earlier 19" }) {
-		t.Errorf("it read %d messages, want the 100 before the question", len(said)-1)
-	}
 }
 
 func TestTheMapFollowsWhatChanges(t *testing.T) {

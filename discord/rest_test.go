@@ -3,10 +3,7 @@
 package discord
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -18,7 +15,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 )
 
 func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
@@ -146,6 +142,20 @@ func TestErrorsNameNoSecrets(t *testing.T) {
 	}
 }
 
+// answering is the client of a server that always answers the same.
+func answering(t *testing.T, status int, body string) *rest {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://elsewhere.invalid/")
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	rest := newREST(s.URL, token)
+	t.Cleanup(rest.client.CloseIdleConnections)
+	return rest
+}
+
 func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -163,18 +173,11 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false},
 		"a redirect, to anywhere": {302, ``, false},
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-			w.Header().Set("Location", "http://elsewhere.invalid/")
-			w.WriteHeader(c.status)
-			_, _ = w.Write([]byte(c.body))
-		}))
-		rest := newREST(s.URL, token)
+		rest := answering(t, c.status, c.body)
 		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
 		if err == nil || errors.Is(err, channel.ErrGone) != c.gone {
 			t.Errorf("%s: %v", name, err)
 		}
-		rest.client.CloseIdleConnections()
-		s.Close()
 	}
 }
 
@@ -185,46 +188,10 @@ func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
 		`{"message":"You are being blocked from accessing our API temporarily due to exceeding global rate limits.","code":0}`: true,
 		`{"message":"You are being rate limited.","retry_after":60}`:                                                           false,
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "60")
-			w.WriteHeader(http.StatusTooManyRequests)
-			_, _ = w.Write([]byte(body))
-		}))
-		rest := newREST(s.URL, token)
+		rest := answering(t, http.StatusTooManyRequests, body)
 		if err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true}); rateLimitWait(err) != time.Minute {
 			t.Errorf("%s: got %v", body, err)
 		}
 		check.Equal(t, body+": another route waits", rest.limits.take("another", call{}, time.Now()) > 50*time.Second, all)
-		rest.client.CloseIdleConnections()
-		s.Close()
 	}
-}
-
-// TestWhatComesIsReadUpToItsLimit: a small body that is large when it is decompressed.
-func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
-	t.Parallel()
-	var megabyte bytes.Buffer // a stream may consist of many
-	z := gzip.NewWriter(&megabyte)
-	check.Must(z.Write(bytes.Repeat([]byte(" "), 1<<20)))(t)
-	check.NoError(t, z.Close())
-	small := bytes.Repeat(megabyte.Bytes(), platform.MaxAnswer>>20+1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(small) // the client hangs up
-	}))
-	defer server.Close()
-	d := &Discord{rest: newREST(server.URL, "token")}
-	defer d.rest.client.CloseIdleConnections()
-	t.Run("a file", func(t *testing.T) {
-		if data, err := d.fetch(t.Context(), server.URL+"/attachments/1/2/a.txt", platform.MaxText); len(data) != platform.MaxText || err != nil {
-			t.Errorf("%d bytes, %v", len(data), err)
-		}
-	})
-	t.Run("an answer", func(t *testing.T) {
-		var into json.RawMessage
-		err := d.rest.do(t.Context(), call{method: http.MethodGet, path: "/gateway", into: &into, once: true})
-		if !errors.Is(err, platform.ErrTooLong) {
-			t.Errorf("%d bytes, %v", len(into), err)
-		}
-	})
 }

@@ -136,7 +136,7 @@ func (r *rig) newConnector() *Discord {
 	o.Token, o.APIBase = token, r.URL
 	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	d := check.Must(New(o))(r.t)
-	d.pauses.identify, d.pauses.connect = 0, 100*time.Millisecond
+	d.pauses.identify, d.pauses.connect, d.link.Steady = 0, 100*time.Millisecond, 300*time.Millisecond
 	for _, f := range r.tune {
 		f(d)
 	}

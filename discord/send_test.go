@@ -3,7 +3,6 @@
 package discord
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +19,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 // send has one piece sent by a fresh writer, as after a restart.
@@ -80,30 +77,6 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
 	if _, err := r.send(place, late); err != nil || len(r.Sent(r.square)) != 4 {
 		t.Errorf("a piece that had not arrived: %d messages, %v", len(r.Sent(r.square)), err)
-	}
-}
-
-// TestWhatAnEarlierProcessBeganIsFinished is the crash while a reply was streamed.
-func TestWhatAnEarlierProcessBeganIsFinished(t *testing.T) {
-	t.Parallel()
-	for name, streamed := range map[string]bool{"by the answer that is sent": false, "by the answer that is streamed anew": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{}, quick).start()
-			m := r.Say(r.square, r.ann.ID, "question")
-			to := []string{m.ID}
-			check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false))(t)
-			r.connector.started = time.Now().Add(time.Second) // a new process
-			w := r.connector.Reply(r.place(r.square), to)
-			if streamed {
-				w.Show("half an answer")
-				r.until("the edit", func() bool { return r.Sent(r.square)[0].Content == "half an answer" })
-			}
-			check.Must(w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}))(t)
-			if s := r.Sent(r.square); len(s) != 1 || s[0].Content != "a whole answer" {
-				t.Errorf("%d messages: %+v", len(s), s)
-			}
-		})
 	}
 }
 
@@ -248,22 +221,4 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		}
 		all.Wait()
 	})
-}
-
-func TestLongRepliesComeInPieces(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	long := strings.Repeat("A sentence of the answer. ", 250)
-	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(long), nil }
-	r.start()
-	r.ask(r.square, "tell me everything")
-	got := r.answers(r.square, 4)
-	if a, b := strings.Join(strings.Fields(strings.Join(got, " ")), " "), strings.TrimSpace(long); a != b {
-		t.Errorf("the pieces are not the text: %d and %d characters", len(a), len(b))
-	}
-	for i, m := range r.sent(r.square) {
-		if (m.MessageReference != nil) != (i == 0) {
-			t.Errorf("piece %d refers to %+v; only the first is to", i, m.MessageReference)
-		}
-	}
 }

@@ -32,11 +32,14 @@ type session struct {
 	id            string // empty: the gateway does not know the session yet, or no longer
 	sequence      int64  // of the last handled event
 	resumeURL     string // address at which the session is resumed; empty: gateway
-	pathSlash     bool   // the path of the address must end in a slash
 	failedResumes int    // consecutive connections that got past HELLO but were not established
 
-	established bool      // READY or RESUMED arrived on the latest connection
-	identified  time.Time // when the latest connection sent IDENTIFY or RESUME; zero: it has not
+	// Of the latest connection.
+	ws          *platform.Socket
+	interval    time.Duration // between heartbeats; 0 until HELLO arrives
+	beat        *time.Ticker  // when to send a heartbeat
+	established bool          // READY or RESUMED arrived
+	identified  time.Time     // when IDENTIFY or RESUME was sent; zero: it was not
 }
 
 // maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
@@ -45,37 +48,26 @@ const maxFailedResumes = 3
 
 // connect starts or resumes the session. It returns the reason when the connection or ctx has
 // ended.
-func (s *session) connect(ctx context.Context) ending {
-	s.established, s.identified = false, time.Time{}
-	deadline := time.Now().Add(s.timeout)
-	ws, e := s.dial(ctx)
-	if !s.pathSlash && e.status >= 300 && e.status < 500 { // some servers require a path that ends in a slash
-		s.pathSlash = true
-		ws, e = s.dial(ctx)
-	}
-	if ws != nil {
-		e = newConnection(s, ws, deadline).run(ctx)
-	}
-	if ctx.Err() != nil {
-		return ending{err: ctx.Err()}
-	}
-	s.noteEnding(e)
-	return e
-}
-
-func (s *session) dial(ctx context.Context) (*platform.Socket, ending) {
+func (s *session) connect(ctx context.Context) error {
+	s.interval, s.established, s.identified = 0, false, time.Time{}
 	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
 	switch {
 	case status != 0:
 		err = fmt.Errorf("the gateway answered HTTP %d", status)
 	case err != nil:
 		err = fmt.Errorf("connect to the gateway: %w", err)
+	default:
+		err = s.run(ctx, ws)
 	}
-	return ws, ending{status: status, err: err}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.noteEnd(err)
+	return err
 }
 
-// noteEnding updates the session from the way its connection ended.
-func (s *session) noteEnding(e ending) {
+// noteEnd updates the session from the way its connection ended.
+func (s *session) noteEnd(err error) {
 	switch {
 	case s.established:
 	case !s.identified.IsZero():
@@ -83,9 +75,18 @@ func (s *session) noteEnding(e ending) {
 	default: // the address from READY may not be reachable from here
 		s.resumeURL = ""
 	}
-	if e.invalid || e.code == 4007 || e.code == 4009 || s.failedResumes >= maxFailedResumes {
+	code := closeCode(err)
+	if code == 4007 || code == 4009 || errors.Is(err, errInvalid) || s.failedResumes >= maxFailedResumes {
 		s.id = ""
 	}
+}
+
+// closeCode returns the code with which the gateway closed a connection; 0 if it did not.
+func closeCode(err error) int {
+	if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
+		return closed.Code
+	}
+	return 0
 }
 
 // event passes an event to handle. A session must not be resumed unless its READY was handled.
@@ -101,7 +102,7 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 			ResumeURL string `json:"resume_gateway_url"`
 		}](data)
 		s.id, s.resumeURL = ready.ID, ready.ResumeURL
-		if !sameSite(s.resumeURL, s.gateway) { // the token must not go to another site
+		if siteOf(s.resumeURL) != siteOf(s.gateway) { // the token must not go to another site
 			s.resumeURL = ""
 		}
 		s.established, s.failedResumes = true, 0
@@ -118,9 +119,7 @@ func (s *session) address() string {
 	if err != nil {
 		return s.gateway
 	}
-	if (s.pathSlash || u.Path == "") && !strings.HasSuffix(u.Path, "/") {
-		u.Path += "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	q := u.Query()
 	q.Set("v", discordgo.APIVersion)
 	q.Set("encoding", "json")
@@ -128,45 +127,15 @@ func (s *session) address() string {
 	return u.String()
 }
 
-// sameSite reports whether two addresses have the same scheme, and the same host or domain.
-func sameSite(a, b string) bool {
-	u, err := url.Parse(a)
-	v, err2 := url.Parse(b)
-	if err != nil || err2 != nil || u.Scheme != v.Scheme {
-		return false
-	}
-	return u.Hostname() == v.Hostname() || domain(u.Hostname()) != "" && domain(u.Hostname()) == domain(v.Hostname())
-}
-
-// domain returns the last two labels of a host name; empty for an IP address or a single label.
-func domain(host string) string {
-	names := strings.Split(host, ".")
-	if len(names) < 2 || net.ParseIP(host) != nil {
+// siteOf returns the scheme and the domain of an address, i.e. the last two labels of its host.
+func siteOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
 		return ""
 	}
-	return strings.Join(names[len(names)-2:], ".")
-}
-
-// ending is the reason why a connection to the gateway ended.
-type ending struct {
-	code    int  // of the close frame; 0: none
-	status  int  // HTTP status if there was no WebSocket; 0: none
-	invalid bool // op 9: the session cannot be resumed
-	err     error
-}
-
-func (e ending) Error() string {
-	if e.code != 0 {
-		return fmt.Sprintf("the gateway closed the connection with code %d", e.code)
+	host := u.Hostname()
+	if labels := strings.Split(host, "."); len(labels) > 2 && net.ParseIP(host) == nil {
+		host = strings.Join(labels[len(labels)-2:], ".")
 	}
-	return e.err.Error()
-}
-
-// endingOf converts the error that ended reading from the WebSocket.
-func endingOf(err error) ending {
-	var closed *websocket.CloseError
-	if errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure { // the library's code for a missing close frame
-		return ending{code: closed.Code}
-	}
-	return ending{err: err}
+	return u.Scheme + "://" + host
 }

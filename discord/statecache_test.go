@@ -186,7 +186,7 @@ func FuzzEvent(f *testing.F) {
 		if who := i.person(); who.Manager && i.Member != nil && i.Member.Permissions == 0 {
 			t.Fatalf("%q manages: %+v", data, who)
 		}
-		if line, _, ok := d.parseCustomID(i.Data.CustomID); ok && !strings.Contains(i.Data.CustomID, line) {
+		if line, _, ok := parseCustomID(i.Data.CustomID); ok && !strings.Contains(i.Data.CustomID, line) {
 			t.Fatalf("the button %q runs %q", i.Data.CustomID, line)
 		}
 		_, _, _ = read[deletion](data), read[guildData](data), read[channelData](data)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +20,9 @@ const (
 
 // streamedPiece is the message that shows one part of the reply while it is written.
 type streamedPiece struct {
-	id       string   // empty: none
-	text     string   // content of the message
-	unsure   bool     // a message may have been posted, with an unknown id
-	attempts []string // texts that such a message may have
-}
-
-// mayBe reports whether a message has a text that was tried for the piece.
-func (p *streamedPiece) mayBe(m message) bool {
-	return slices.Contains(p.attempts, strings.TrimSpace(m.text()))
+	id     string // empty: none
+	text   string // content of the message
+	unsure bool   // a message may have been posted, with an unknown id
 }
 
 // piece returns the streamed piece of a part.
@@ -66,13 +59,7 @@ func (w *writer) typing(ctx context.Context) {
 
 // follow shows the text as it grows. It is best effort, because Send sends the final text.
 func (w *writer) follow(ctx context.Context) {
-	first := w.d.pauses.firstPost
-	pause := func() time.Duration {
-		minWait := first
-		first = 0
-		return max(time.Until(w.next), minWait)
-	}
-	w.Follow(pause, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
+	w.Follow(w.d.pauses.firstPost, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
 }
 
 // sendTyping sends a typing request. It returns false if typing cannot be shown here.
@@ -103,7 +90,7 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 		case err != nil:
 			return streamRetry, true
 		case part < len(pieces)-1:
-			return max(time.Until(w.next), time.Millisecond), true
+			return max(w.UntilEdit(), time.Millisecond), true
 		}
 	}
 	return 0, true
@@ -115,11 +102,7 @@ func (w *writer) writePart(ctx context.Context, part int, text string) error {
 	}
 	p := w.piece(part)
 	if p.id == "" {
-		if !p.unsure {
-			p.attempts = nil
-		}
-		p.attempts = append(p.attempts, strings.TrimSpace(text))
-		made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), true)
+		made, err := w.postPart(ctx, part, text, true)
 		p.unsure = err != nil && (p.unsure || !isRefusal(err))
 		if err != nil {
 			return err
@@ -128,14 +111,14 @@ func (w *writer) writePart(ctx context.Context, part int, text string) error {
 		if made.Content != nil { // it may be a message that was posted before
 			p.text = *made.Content
 		}
-		w.noteEdit()
+		w.NoteEdit(w.d.pauses.edit)
 		return nil
 	}
 	if sameText(text, p.text) { // the piece was just adopted
 		return nil
 	}
 	err := w.d.editMessage(ctx, w.channel, p.id, text, true)
-	w.noteEdit()
+	w.NoteEdit(w.d.pauses.edit)
 	switch {
 	case err == nil:
 		p.text = text
@@ -147,17 +130,20 @@ func (w *writer) writePart(ctx context.Context, part int, text string) error {
 	return err
 }
 
-// noteEdit delays the next edit, after the reply was posted or edited.
-func (w *writer) noteEdit() { w.next = time.Now().Add(w.d.pauses.edit) }
+// postPart posts the message that shows a part. If one was posted before, it returns that: they have
+// the same nonce.
+func (w *writer) postPart(ctx context.Context, part int, text string, once bool) (message, error) {
+	return w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
+}
 
 // ensureText edits an existing message unless it already has this text, and returns its id.
 func (w *writer) ensureText(ctx context.Context, m message, text string) (string, error) {
 	if m.Content != nil && sameText(*m.Content, text) {
 		return m.ID, nil
 	}
-	if err := platform.Sleep(ctx, time.Until(w.next)); err != nil {
+	if err := platform.Sleep(ctx, w.UntilEdit()); err != nil {
 		return "", err
 	}
-	defer w.noteEdit()
+	defer w.NoteEdit(w.d.pauses.edit)
 	return m.ID, w.d.editMessage(ctx, w.channel, m.ID, text, false)
 }

@@ -61,6 +61,26 @@ func TestAReplyThatBeginsBeforeTheConnectorRunsIsStreamed(t *testing.T) {
 	r.until("its end", func() bool { return len(r.sent(r.square)) == 0 })
 }
 
+func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	m := r.Say(r.square, r.ann.ID, "question")
+	r.open()
+	for i, text := range []string{"the first half", "the second ha"} { // streamed by an earlier process
+		check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, replyTarget(i, []string{m.ID}), nonce(text)), false))(t)
+	}
+	r.connector.started = time.Now().Add(time.Second)
+	sent := make(chan error, 1)
+	go func() {
+		_, err := r.connector.Reply(r.place(r.square), []string{m.ID}).Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "The answer.", To: []string{m.ID}})
+		sent <- err
+	}()
+	check.NoError(t, platform.Sleep(r.ctx, 50*time.Millisecond))
+	r.run()
+	check.NoError(t, <-sent)
+	check.EqualAll(t, "messages", r.contents(r.square), []string{"The answer."})
+}
+
 func TestAShortReplyIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
@@ -82,28 +102,27 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 		"a first message without an answer":      {{Route: "POST /channels/*/messages", Cut: true, Done: true}},
 		"an answer that breaks off in its body":  {{Route: "POST /channels/*/messages", CutBody: true}},
 		"a channel in which nobody sees it type": {{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}},
+		"a second message that came and failed":  {{Route: "POST /channels/*/messages", Status: 502, Done: true, Skip: 1}},
+		"a second message that did not come":     {{Route: "POST /channels/*/messages", Status: 502, Skip: 1}},
+		"a second message without an answer":     {{Route: "POST /channels/*/messages", Cut: true, Done: true, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
 			text := slowly(r, 40, 30*time.Millisecond)
+			if faults[0].Skip > 0 && strings.HasPrefix(faults[0].Route, "POST") {
+				text = slowly(r, 400, 3*time.Millisecond)
+			}
 			r.Fail(faults...)
-			r.ask(r.square, "tell me slowly")
-			r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[len(s)-1].Content == text })
+			m := r.ask(r.square, "tell me slowly")
+			r.shows(r.square, text)
 			r.idle(r.place(r.square))
-			check.Equal(t, "messages", len(r.Sent(r.square)), 1)
+			check.Equal(t, "messages", len(r.Sent(r.square)), len(r.connector.Split(text)))
+			for i, piece := range r.sent(r.square) { // only the first refers to the question
+				check.Equal(t, "it refers to the question", piece.MessageReference != nil && piece.MessageReference.MessageID == m.ID, i == 0)
+			}
 		})
 	}
-}
-
-func TestAStreamedMessageThatSomebodyDeletesIsPostedAnew(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	text := slowly(r, 40, 30*time.Millisecond)
-	r.ask(r.square, "tell me slowly")
-	r.until("the first words", func() bool { return len(r.Sent(r.square)) == 1 })
-	r.Delete(r.square, r.Sent(r.square)[0].ID)
-	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == text })
 }
 
 // wordsOf makes a text of so many words.
@@ -161,28 +180,6 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 					t.Errorf("piece %d is another message", i)
 				}
 			}
-		})
-	}
-}
-
-func TestAStreamedPieceThatMeetsAFaultStandsOnceAtLast(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]discordtest.Fault{
-		"came and failed":   {Route: "POST /channels/*/messages", Status: 502, Done: true, Skip: 1},
-		"did not come":      {Route: "POST /channels/*/messages", Status: 502, Skip: 1},
-		"came unheard":      {Route: "POST /channels/*/messages", Cut: true, Done: true, Skip: 1},
-		"came after a wait": {Route: "POST /channels/*/messages", Status: 429, RetryAfter: 300 * time.Millisecond, Skip: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, discordtest.Options{}, quick).start()
-			m := r.Say(r.square, r.ann.ID, "question")
-			r.Fail(fault)
-			w := r.connector.Reply(r.place(r.square), []string{m.ID})
-			w.Show(wordsOf(400))
-			r.until("the second piece is tried", func() bool { return len(r.Requests("POST /channels/"+r.square+"/messages")) > 1 })
-			r.sendAll(w, wordsOf(500), m.ID)
-			r.shows(r.square, wordsOf(500))
 		})
 	}
 }

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 
 const (
 	maxPause    = 2 * time.Minute // between two connections, so that the 1000 new sessions a day suffice
-	stableAfter = time.Minute     // a connection that lasted this long resets the backoff
+	steadyAfter = time.Minute     // a connection that lasted this long resets the backoff
 )
 
 // fatalMessages say what to do about errors that do not go away by themselves, by the gateway's
@@ -32,72 +33,42 @@ var fatalMessages = map[int]string{
 // fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusUnauthorized {
-		return errors.New(fatalMessages[4004])
+		return platform.SetupError(fatalMessages[4004])
 	}
-	if end, ok := errors.AsType[ending](err); ok && fatalMessages[end.code] != "" {
-		return errors.New(fatalMessages[end.code])
+	if text := fatalMessages[closeCode(err)]; text != "" {
+		return platform.SetupError(text)
 	}
 	return nil
-}
-
-// supervisor keeps the connector connected, in one session after another.
-type supervisor struct {
-	d            *Discord
-	session      *session  // the latest; nil: none yet, or it could not be prepared
-	lastIdentify time.Time // when the latest session was identified
 }
 
 // supervise keeps the connector connected until ctx is done. It returns only errors that a person
 // has to fix.
 func (d *Discord) supervise(ctx context.Context) error {
-	pause := platform.Backoff{First: d.pauses.connect, Most: maxPause}
-	for s := (&supervisor{d: d}); ctx.Err() == nil; {
-		since := time.Now()
-		err := s.connect(ctx)
-		d.connected.Store(false)
-		if ctx.Err() != nil {
-			break
+	var s *session // the latest; nil: none yet, or it could not be prepared
+	d.link.Pause = platform.Backoff{First: d.pauses.connect, Most: maxPause}
+	return d.link.Keep(ctx, func(ctx context.Context) (err error) {
+		begun := s == nil || s.id == ""
+		if begun {
+			s, err = d.newSession(ctx)
 		}
-		if fatalErr := fatal(err); fatalErr != nil {
-			return fatalErr
+		if err == nil {
+			err = s.connect(ctx)
+			if begun && !s.identified.IsZero() {
+				d.lastIdentify = s.identified
+			}
 		}
-		if s.session != nil && s.session.established { // this happens every few hours
-			d.log.Debug("connection_lost", "error", err)
-		} else {
-			d.linkIncident.Begin(err)
+		return cmp.Or(fatal(err), err)
+	}, func(pause time.Duration, _ error) time.Duration {
+		if s != nil && s.established && s.id != "" {
+			return min(pause, d.pauses.resume) // people are waiting, and Discord counts only new sessions
 		}
-		if time.Since(since) > stableAfter {
-			pause.Reset()
-		}
-		wait := pause.Next()
-		if s.session != nil && s.session.established && s.session.id != "" {
-			wait = min(wait, d.pauses.resume) // people are waiting, and Discord counts only new sessions
-		}
-		_ = platform.Sleep(ctx, wait) // its error ends the loop
-	}
-	return nil
-}
-
-// connect resumes the session, or starts a new one. It returns the reason when the connection has
-// ended.
-func (s *supervisor) connect(ctx context.Context) (err error) {
-	if s.session != nil && s.session.id != "" {
-		return s.session.connect(ctx)
-	}
-	if s.session, err = s.newSession(ctx); err != nil {
-		return err
-	}
-	err = s.session.connect(ctx)
-	if at := s.session.identified; !at.IsZero() {
-		s.lastIdentify = at
-	}
-	return err
+		return pause
+	})
 }
 
 // newSession prepares a new session, after waiting until Discord accepts one (Discord, Gateway:
 // Rate Limiting; Session Start Limit).
-func (s *supervisor) newSession(ctx context.Context) (*session, error) {
-	d := s.d
+func (d *Discord) newSession(ctx context.Context) (*session, error) {
 	gateway, wait, err := d.findGateway(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +76,7 @@ func (s *supervisor) newSession(ctx context.Context) (*session, error) {
 	if wait > 0 {
 		d.log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
-	if err := platform.Sleep(ctx, max(wait, time.Until(s.lastIdentify.Add(d.pauses.identify)))); err != nil {
+	if err := platform.Sleep(ctx, max(wait, time.Until(d.lastIdentify.Add(d.pauses.identify)))); err != nil {
 		return nil, err
 	}
 	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages

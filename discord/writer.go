@@ -29,7 +29,6 @@ type writer struct {
 	// Used only by the goroutine that shows the text, until it has ended.
 	pieces  []streamedPiece // by part
 	adopted bool            // adopt has searched for the messages of an earlier process
-	next    time.Time       // when the reply may be edited again
 }
 
 // Reply returns the writer of one reply.
@@ -42,6 +41,9 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 
 // Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	if err := w.d.work.Wait(ctx); err != nil {
+		return "", err
+	}
 	id, err := w.deliver(ctx, piece)
 	if err != nil || piece.Part < piece.Parts-1 {
 		return id, err
@@ -68,13 +70,13 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		// It was deleted or its thread archived, so a new message may succeed.
 	}
 	p := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
-	p.Components = w.d.buttons(channel.Buttons(piece))
+	p.Components = buttons(channel.Buttons(piece))
 	made, err := w.d.create(ctx, w.channel, p, false)
 	if err != nil {
 		return "", err
 	}
 	// What was streamed of this part and of later ones is above the new message, so it goes.
-	w.piece(piece.Part).unsure = false // existing has looked
+	w.piece(piece.Part).unsure = false // otherwise existing has found it
 	w.deleteStreamed(ctx, piece.Part)
 	w.pieces = w.pieces[:min(piece.Part, len(w.pieces))]
 	return w.ensureText(ctx, made, piece.Text)
@@ -97,18 +99,9 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, er
 		p = w.piece(piece.Part) // adopt may have moved the pieces
 	}
 	if p.id == "" && p.unsure {
-		return w.d.find(ctx, w.channel, piece.To, func(m message) bool { return w.mayBePart(m, piece.Part) })
+		return w.postPart(ctx, piece.Part, piece.Text, false)
 	}
 	return message{ID: p.id, Content: &p.text}, nil
-}
-
-// mayBePart reports whether a message may be the one posted for a part by a request that got no
-// response.
-func (w *writer) mayBePart(m message, part int) bool {
-	if part == 0 && len(w.to) > 0 {
-		return m.repliesTo(w.to)
-	}
-	return m.Reference == nil && w.piece(part).mayBe(m)
 }
 
 // Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer
@@ -126,8 +119,7 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 	for part := from; part < len(w.pieces); part++ {
 		p := w.pieces[part]
 		if p.id == "" && p.unsure {
-			// A second attempt at the answer may already have posted a message.
-			m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool { return w.mayBePart(m, part) && p.mayBe(m) })
+			m, err := w.postPart(ctx, part, "…", false) // to learn its id
 			errs, p.id = append(errs, err), m.ID
 		}
 		if p.id != "" {

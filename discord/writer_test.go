@@ -13,16 +13,6 @@ import (
 	"cairn/internal/platform"
 )
 
-func TestWhatIsNotSentIsTakenBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	w := r.connector.Reply(r.place(r.square), nil)
-	w.Show(wordsOf(400))
-	r.until("both pieces", func() bool { return len(r.sent(r.square)) == 2 })
-	w.Cancel()
-	r.until("it to be gone", func() bool { return len(r.sent(r.square)) == 0 })
-}
-
 func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()

@@ -51,18 +51,11 @@ func (p *webhookAnswerer) respond(ctx context.Context, m *slackgo.WebhookMessage
 	if p.public {
 		m.ResponseType = slackgo.ResponseTypeInChannel
 	}
-	for try := 1; ; try++ {
+	return p.s.retry(ctx, func() error {
 		err := platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
-		if _, limited := rateLimit(err); limited {
-			try--
-		} else if err == nil || try == editTries || ctx.Err() != nil {
-			return err
-		}
 		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveTakenEffect(err)
-		if err := sleepAfter(ctx, err, p.s.times.backoff); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // messageAnswerer answers with a message, which everyone sees unless the answer is private.
@@ -73,39 +66,38 @@ type messageAnswerer struct {
 	ts        string // ts of the answer
 }
 
-const answerType = "cairn_answer"
-
 // answer posts the answer. If the request fails but may have taken effect, it searches for the
 // message before it tries again.
 func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	if a.Private && !o.place.Direct() {
 		return o.answerPrivately(ctx, c, a)
 	}
-	options := append(o.messageOptions(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
-		EventType: answerType, EventPayload: map[string]any{"answers": o.commandTS},
-	}))
+	m := mark{reply: "command", answers: o.commandTS}
+	options := append(o.messageOptions(c, a), slackgo.MsgOptionMetadata(m.metadata()))
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
-	for try := 1; ; try++ {
-		if _, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...); err == nil {
-			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
-			return nil
-		}
-		if try == editTries || !mayHaveTakenEffect(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
-			return err
-		}
-		own, unknown := o.s.messagesSince(ctx, o.place, o.commandTS)
-		if unknown != nil {
-			return err
-		}
-		for _, m := range own {
-			if m.Metadata.EventType == answerType && m.Metadata.EventPayload["answers"] == o.commandTS {
-				o.ts = m.Timestamp
-				return nil
+	tried := false
+	return o.s.retry(ctx, func() error {
+		if tried {
+			own, err := o.s.messagesSince(ctx, o.place, o.commandTS)
+			if err != nil {
+				return err
+			}
+			for _, sent := range own {
+				if found, _ := markOf(sent); found == m {
+					o.ts = sent.Timestamp
+					return nil
+				}
 			}
 		}
-	}
+		tried = true
+		_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
+		if err == nil {
+			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
+		}
+		return err
+	})
 }
 
 // answerPrivately posts an answer that only the sender sees. Such a message has no ts and cannot be
@@ -120,7 +112,7 @@ func (o *messageAnswerer) answerPrivately(ctx context.Context, c command, a chan
 }
 
 func (o *messageAnswerer) replace(ctx context.Context, c command, a channel.Answer) error {
-	return o.s.retryEdit(ctx, func() error {
+	return o.s.retry(ctx, func() error {
 		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.messageOptions(c, a)...)
 		return err
 	})
@@ -136,7 +128,6 @@ func (o *messageAnswerer) messageOptions(c command, a channel.Answer) []slackgo.
 }
 
 const (
-	maxSection   = 3_000        // characters of a section
 	maxBlocks    = 50           // of a message
 	maxBytes     = 12_000       // of its blocks; Slack documents no limit, but was seen to refuse some 13 000
 	maxValue     = 2_000        // characters of a button's value
@@ -165,7 +156,7 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 
 // sections renders a text as blocks, with room for one more; first is the text of the first one.
 func sections(text string) (first string, all []slackgo.Block) {
-	pieces := split(text, maxSection, plainCost)
+	pieces := section.Texts(text, "")
 	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
 		if strings.TrimSpace(piece) != "" {
 			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escape(piece), false, false), nil, nil))

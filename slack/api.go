@@ -112,25 +112,22 @@ func sameHost(r *http.Request, via []*http.Request) error {
 
 func (a *api) close() { a.http.CloseIdleConnections() }
 
-// authenticate checks the tokens and learns who the bot is. It retries until Slack responds; the
-// error is ctx's or a setupError.
+// authenticate checks the tokens and learns who the bot is. It retries until Slack responds;
+// an error is a platform.SetupError, unless ctx has ended.
 func (s *Slack) authenticate(ctx context.Context) error {
 	incident := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
 	pause := s.newBackoff()
 	for {
 		err := s.probe(ctx)
-		var broken setupError
-		switch {
-		case err == nil:
+		if err == nil {
 			incident.End()
 			return nil
-		case errors.As(err, &broken):
+		}
+		if _, broken := errors.AsType[platform.SetupError](err); broken || ctx.Err() != nil {
 			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
 		}
 		incident.Begin(err)
-		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
+		if err := platform.Sleep(ctx, waitAfter(pause.Next(), err)); err != nil {
 			return err
 		}
 	}
@@ -140,12 +137,12 @@ func (s *Slack) newBackoff() platform.Backoff {
 	return platform.Backoff{First: s.times.backoff, Most: time.Minute}
 }
 
-// sleepAfter waits for pause, or longer if err is a rate limit and Slack asks for it.
-func sleepAfter(ctx context.Context, err error, pause time.Duration) error {
+// waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
+func waitAfter(pause time.Duration, err error) time.Duration {
 	if asked, limited := rateLimit(err); limited {
-		pause = max(pause, asked)
+		return max(pause, asked)
 	}
-	return platform.Sleep(ctx, pause)
+	return pause
 }
 
 // probe makes one request with each token. slack-go itself would retry with an invalid one forever.
@@ -195,7 +192,7 @@ func (s *Slack) checkScopes(header http.Header) error {
 	}
 	slices.Sort(missing)
 	if slices.Contains(missing, "chat:write") {
-		return setupError("the app lacks the scope chat:write: " + clickScope)
+		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}
 	if len(missing) > 0 {
 		s.log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)

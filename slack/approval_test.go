@@ -3,7 +3,6 @@ package slack
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
@@ -45,29 +44,6 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 		return strings.Contains(own[len(own)-1].Shown(), "The tool says: five") && strings.Contains(own[0].Shown(), "boss allowed the call of calc_add")
 	})
 	r.uncomplaining()
-}
-
-// TestAnUrgentCommandWaitsForNoOther: a turn waits for the button, and the answer to a command takes long.
-func TestAnUrgentCommandWaitsForNoOther(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, quick(), channeltest.Add)
-	r.tools = &channeltest.Box{Approve: channel.ApproveAlways}
-	r.w.Admin(ann)
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
-	r.eventually("the question", func() bool { return len(r.own(general)) > 0 })
-	r.w.Fail(slacktest.Fault{Method: "response_url", Delay: time.Hour})
-	r.w.Command(general, ann, "/cairn", "help")
-	r.eventually("it is answered, slowly", func() bool { return r.w.Seen("response_url") > 0 })
-	pressed := time.Now()
-	r.w.Press(general, r.own(general)[0].TS, ann, actionPrefix+"allow")
-	r.eventually("the answer", func() bool {
-		own := r.own(general)
-		return strings.Contains(own[len(own)-1].Shown(), "The tool says: five")
-	})
-	if took := time.Since(pressed); took > callTimeout/2 {
-		t.Errorf("the press took %v", took)
-	}
 }
 
 // TestAQuestionOfAnyLengthIsAsked: escaped arguments need several sections.

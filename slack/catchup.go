@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -47,11 +45,8 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
-	if !s.recovered {
-		if err := s.hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
-			return err
-		}
-		s.recovered = true
+	if !s.greeted {
+		s.greeted = true
 		s.log.Info("connected", "as", s.self.name)
 	}
 	s.noteKnownThreads(gaps)
@@ -59,36 +54,38 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.firstHello = time.Now()
 		return nil
 	}
-	s.newListing(gaps, time.Now())
+	l := s.newListing(gaps, time.Now())
 	select {
-	case s.hello <- struct{}{}:
-	default: // backfillAll has not yet taken the previous one
+	case untaken := <-s.hello:
+		l.since = earlier(l.since, untaken.since)
+	default:
 	}
+	s.hello <- l // there is room: only this goroutine adds to it
 	return nil
 }
 
-// listing is what the latest hello found: the conversations with a gap, and since when unknown
-// channels may have missed messages.
+// listing is what a hello found: the conversations with a gap, and since when unknown channels may
+// have missed messages.
 type listing struct {
 	gaps  []channel.Gap   // the most recently active conversation first
 	known map[string]bool // conversations, by name
 	since time.Time       // of the messages to read in unknown channels
-	done  atomic.Bool     // those were found
 }
 
-// newListing replaces the listing, and also covers the period of the old one if that has not
-// succeeded.
 func (s *Slack) newListing(gaps []channel.Gap, now time.Time) *listing {
 	l := &listing{gaps: gaps, known: make(map[string]bool), since: slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)}
-	if previous := s.listing.Load(); previous != nil && !previous.done.Load() && previous.since.Before(l.since) {
-		l.since = previous.since
-	}
 	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
 	for _, gap := range gaps {
 		l.known[gap.Conversation] = true
 	}
-	s.listing.Store(l)
 	return l
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // noteKnownThreads records which threads already have messages, so that their next reply does not
@@ -112,27 +109,31 @@ const (
 )
 
 // backfillAll backfills after each hello. A hello in the meantime takes effect afterwards, however
-// often sockets die. If the channels cannot be listed, it tries again later.
+// often sockets die. If the channels cannot be listed, it tries again later; a hello before that
+// also covers their period.
 func (s *Slack) backfillAll(ctx context.Context) {
 	incident := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
 	pace := rate.NewLimiter(rate.Every(s.times.pages), maxImmediate)
-	var l *listing
+	var l *listing // nil: all were backfilled
 	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
-		case <-s.hello:
-			l = s.listing.Load()
+		case next := <-s.hello:
+			if l != nil {
+				next.since = earlier(next.since, l.since)
+			}
+			l = next
 			pause.Reset()
 		}
 		again = nil
 		switch err := s.backfill(ctx, pace, l); {
 		case err == nil:
 			incident.End()
-			l.done.Store(true)
+			l = nil
 		case ctx.Err() == nil:
 			incident.Begin(err)
 			again = time.After(pause.Next())

@@ -129,16 +129,6 @@ func TestOverlapped(t *testing.T) {
 	}
 }
 
-func TestAtTheVeryFirstStartNothingWasMissed(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before it was there"})
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
-	r.answered(r.w.DM(ann), "ok")
-	r.answered(general)
-}
-
 func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
@@ -199,19 +189,6 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	}
 	if calls := len(r.w.Calls("conversations.history")); calls > 3+2+2 {
 		t.Errorf("%d pages for %d messages", calls, n)
-	}
-}
-
-func TestWhatWasSaidBeforeTheBotCame(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.w.Burst(150, slacktest.Post{Channel: general, User: ann, Text: "earlier"})
-	r.begin()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "what was that?"})
-	r.answered(general, "ok")
-	messages := r.messages(conversation(general))
-	if len(messages) != 102 || messages[0].Text != "earlier #51" || messages[99].Text != "earlier #150" || messages[0].Author != "ann" {
-		t.Errorf("%d messages, from %q", len(messages), messages[0].Text)
 	}
 }
 

@@ -21,9 +21,9 @@ type command struct {
 	page  int
 }
 
-// queueSlashCommand queues a slash command: "/cairn compact prices" is "/compact prices". Slack
+// onSlashCommand runs a slash command: "/cairn compact prices" is "/compact prices". Slack
 // does not repeat commands on purpose, but one may arrive twice.
-func (s *Slack) queueSlashCommand(ctx context.Context, payload json.RawMessage) {
+func (s *Slack) onSlashCommand(payload json.RawMessage) {
 	var p struct {
 		Channel  string `json:"channel_id"`
 		User     string `json:"user_id"`
@@ -36,22 +36,21 @@ func (s *Slack) queueSlashCommand(ctx context.Context, payload json.RawMessage) 
 		s.log.Debug("read_command_failed", "error", err)
 		return
 	}
-	if _, handled := s.handledCommands.First("command/"+p.Trigger+"/"+p.URL, ""); handled && p.Trigger+p.URL != "" {
+	if s.repeated("command", p.Trigger, p.URL) {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
-	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, public: commandOf(c.line).Public})
-	})
+	s.start(c, &webhookAnswerer{s: s, url: p.URL, public: commandOf(c.line).Public})
 }
 
-// queueKey returns the queue of a command, which is its channel. An urgent command has its own, so that
-// it does not wait for others.
-func queueKey(c command) string {
-	if known := commandOf(c.line); known.Urgent {
-		return c.place.Channel + "/" + known.Name
-	}
-	return c.place.Channel
+// repeated reports whether a command or a press was handled before; without ids that is unknown.
+func (s *Slack) repeated(kind, a, b string) bool {
+	return s.handledCommands.Seen(kind+"/"+a+"/"+b) && a+b != ""
+}
+
+// start runs a command in a goroutine of its own.
+func (s *Slack) start(c command, to answerer) {
+	s.tasks.Start(func(ctx context.Context) { s.run(ctx, c, to) })
 }
 
 // lineOf returns the command line for the text after /cairn; "/help" if it is empty.
@@ -71,7 +70,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	}
 	name := "Cairn"
 	select {
-	case <-s.ready:
+	case <-s.tasks.Opened():
 		name = cmp.Or(s.self.name, name)
 	default: // not authenticated yet
 	}
@@ -83,14 +82,14 @@ func commandOf(line string) channel.Command {
 	return c
 }
 
-// queueTextCommand queues a command that was written as a message: Slack has no slash commands in
+// onTextCommand runs a command that was written as a message: Slack has no slash commands in
 // threads. It arrives twice, as a message and as a mention.
-func (s *Slack) queueTextCommand(ctx context.Context, place channel.Place, in channel.Inbound) {
-	if _, handled := s.handledCommands.First("line/"+place.Channel+"/"+in.ID, ""); handled {
+func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
+	if s.repeated("line", place.Channel, in.ID) {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.commands.Add(queueKey(c), func() { s.run(ctx, c, &messageAnswerer{s: s, place: place, commandTS: in.ID}) })
+	s.start(c, &messageAnswerer{s: s, place: place, commandTS: in.ID})
 }
 
 // buttonValue is the value of a button, as JSON.
@@ -100,8 +99,8 @@ type buttonValue struct {
 	Thread string `json:"thread,omitempty"`
 }
 
-// queueButton queues the command of a button, for the person who pressed it.
-func (s *Slack) queueButton(ctx context.Context, payload json.RawMessage) {
+// onButton runs the command of a button, for the person who pressed it.
+func (s *Slack) onButton(payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`
 		User    struct{ ID, Name, Username string }
@@ -121,15 +120,13 @@ func (s *Slack) queueButton(ctx context.Context, payload json.RawMessage) {
 	if !strings.HasPrefix(action.ActionID, actionPrefix) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
-	if _, handled := s.handledCommands.First("press/"+p.Trigger+"/"+p.URL, ""); handled && p.Trigger+p.URL != "" {
+	if s.repeated("press", p.Trigger, p.URL) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &webhookAnswerer{s: s, url: p.URL, replaces: true})
-	})
+	s.start(c, &webhookAnswerer{s: s, url: p.URL, replaces: true})
 }
 
 // runTimeout is how long a command may take to answer. Work that it starts may take longer; see
@@ -161,17 +158,15 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	if answer.Then == nil {
 		return
 	}
-	s.tasks.Start(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, thenTimeout)
-		defer cancel()
-		text := answer.Then(ctx)
-		if text == "" || ctx.Err() != nil {
-			return
-		}
-		if err := to.replace(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
-			s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
-		}
-	})
+	ctx, cancelThen := context.WithTimeout(ctx, thenTimeout)
+	defer cancelThen()
+	text := answer.Then(ctx)
+	if text == "" || ctx.Err() != nil {
+		return
+	}
+	if err := to.replace(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
+		s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
+	}
 }
 
 // person returns the sender of a command with their name and rights: admins may manage everything,

@@ -156,6 +156,9 @@ func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
 			t.Errorf("all read %q", m.Shown())
 		}
 	}
+	dm := r.w.DM(ann) // alone with the bot everybody manages the place
+	r.w.Command(dm, ann, "/cairn", "unpin 1")
+	check.Contains(t, "the result", r.told(dm, ann, 1).Shown(), "not pinned")
 }
 
 func commandNames() (all []string) {

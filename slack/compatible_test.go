@@ -19,6 +19,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/platform"
 	"cairn/slack/slacktest"
 )
 
@@ -119,7 +120,7 @@ func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
 	general, ann := r.place()
 	r.begin()
 	r.ask(general, ann, 1)
-	check.Contains(t, "the log", r.logs.String(), "no hello came")
+	check.Contains(t, "the log", r.logs.String(), platform.ErrSilent.Error())
 }
 
 func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {

@@ -5,7 +5,6 @@ package slack
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -22,7 +21,7 @@ var unresolvedName = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
 // Complete adds what the event of a message leaves out: names, a quote of the message at the top of
 // its thread, and the contents of files.
 func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
-	if err := s.waitReady(ctx); err != nil {
+	if err := s.tasks.Wait(ctx); err != nil {
 		return m, err
 	}
 	limited, cancel := context.WithTimeout(ctx, s.times.complete)
@@ -90,7 +89,7 @@ func (s *Slack) authorOf(ctx context.Context, m slackgo.Msg) string {
 func (s *Slack) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	var into bytes.Buffer
 	err := s.api.read.GetFileContext(platform.AtMost(ctx, limit), address, &into)
-	if err != nil && !errors.Is(err, platform.ErrTooLong) {
+	if err != nil && !platform.TooLong(err) {
 		return nil, err
 	}
 	return into.Bytes(), nil

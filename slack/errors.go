@@ -11,12 +11,9 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/internal/platform"
 )
-
-// setupError is an error that only a person can fix; its text says how.
-type setupError string
-
-func (e setupError) Error() string { return string(e) }
 
 // Instructions for setup errors.
 const (
@@ -105,29 +102,29 @@ func missingScope(method string, err error) string {
 	return scopes[method]
 }
 
-// explainBotError returns a setupError if err is about the bot token.
+// explainBotError returns a platform.SetupError if err is about the bot token.
 func explainBotError(method string, err error) error {
 	switch code := codeOf(err); {
 	case code == "missing_scope":
-		return setupError(fmt.Sprintf("the app lacks the scope %s: %s", missingScope(method, err), clickScope))
+		return platform.SetupError(fmt.Sprintf("the app lacks the scope %s: %s", missingScope(method, err), clickScope))
 	case slices.Contains(invalidTokenCodes, code):
-		return setupError(fmt.Sprintf("Slack rejects the bot token (%s): %s", code, clickBotToken))
+		return platform.SetupError(fmt.Sprintf("Slack rejects the bot token (%s): %s", code, clickBotToken))
 	}
 	return err
 }
 
-// explainAppError returns a setupError if err is about the app-level token.
+// explainAppError returns a platform.SetupError if err is about the app-level token.
 func explainAppError(err error) error {
 	if code := codeOf(err); code == "missing_scope" || slices.Contains(invalidTokenCodes, code) {
-		return setupError(fmt.Sprintf("Slack rejects the app-level token (%s): %s", code, clickAppToken))
+		return platform.SetupError(fmt.Sprintf("Slack rejects the app-level token (%s): %s", code, clickAppToken))
 	}
 	return err
 }
 
-// stopIfSetupError ends Run if err is a setupError.
+// stopIfSetupError ends Run if err is a platform.SetupError.
 func (s *Slack) stopIfSetupError(err error) {
-	if t, ok := errors.AsType[setupError](err); ok {
-		s.stop(t)
+	if t, ok := errors.AsType[platform.SetupError](err); ok {
+		s.tasks.Cancel(t)
 	}
 }
 

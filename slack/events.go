@@ -1,12 +1,10 @@
-// Events are queued by channel and acknowledged when they are stored. Messages that cannot be
-// stored are read from history later.
+// Events are queued by channel and acknowledged when they are stored.
 
 package slack
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -19,7 +17,7 @@ import (
 
 // queueEvent queues an event. ack is called when the event is on disk, or there is nothing to
 // store. An event that is repeated while it is queued is not queued twice.
-func (s *Slack) queueEvent(ctx context.Context, payload json.RawMessage, ack func()) {
+func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	m, id, ok := readEvent(payload)
 	if !ok || m.Type != slackgo.TYPE_MESSAGE && m.Type != "app_mention" {
 		ack()
@@ -36,10 +34,17 @@ func (s *Slack) queueEvent(ctx context.Context, payload json.RawMessage, ack fun
 	if !s.pendingAcks.add(id, ack) {
 		return
 	}
-	if !s.queue.Offer(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
-		s.pendingAcks.take(id)
-		s.backfillLater(m) // without an acknowledgement: Slack repeats it, or it is read from history
+	e := &event{id: id, Message: m, members: membersOf(payload)}
+	if s.queue.Offer(m.Channel, e) {
+		return
 	}
+	name := s.placeOf(m.Channel, m.Msg).String()
+	if _, queued := s.overflowed.LoadOrStore(name, true); queued || isChange(m) {
+		s.pendingAcks.take(id) // without an acknowledgement, so Slack repeats it
+		return
+	}
+	e.backfill = name
+	s.queue.Add(m.Channel, e)
 }
 
 // pendingAcks contains the acknowledgements of queued events, by event id.
@@ -94,26 +99,21 @@ func (s *Slack) refuseEvent(m slackgo.Message) {
 
 // event is a queued event about a message.
 type event struct {
-	ctx context.Context // of the connector
-	id  string
+	id string
 	slackgo.Message
 
-	members members // of its channel
-
-	read     bool // the fields below are set
-	place    channel.Place
-	inbound  channel.Inbound
-	relevant bool
+	members  members // of its channel
+	backfill string  // the queue had no room for the message, nor for later ones of this conversation, so they are read from history
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.
 func (s *Slack) handle(batch []*event) {
+	ctx := s.tasks.Context()
 	for len(batch) > 0 {
-		n, err := s.handleFirst(batch)
-		for _, e := range batch[:n] {
-			done := s.handled(e, err)
-			for _, ack := range s.pendingAcks.take(e.id) {
-				if done {
+		n, store := s.next(ctx, batch)
+		if store == nil || platform.Store(ctx, &s.storeIncident, store) {
+			for _, e := range batch[:n] {
+				for _, ack := range s.pendingAcks.take(e.id) {
 					ack()
 				}
 			}
@@ -122,80 +122,68 @@ func (s *Slack) handle(batch []*event) {
 	}
 }
 
-// handleFirst handles the first event, and with it the messages of the same conversation that
-// follow: a burst would be acknowledged too late if each was stored alone. n is the number of
-// events handled.
-func (s *Slack) handleFirst(batch []*event) (n int, err error) {
+// next returns how to store the first event, and with it the messages of the same conversation that
+// follow: a burst would be acknowledged too late if each was stored alone. n is the number of these
+// events; store is nil if there is nothing to store.
+func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() error) {
 	first := batch[0]
-	switch first.SubType {
-	case slackgo.MsgSubTypeMessageChanged:
-		return 1, s.onMessageChanged(first.ctx, first.Message)
-	case slackgo.MsgSubTypeMessageDeleted:
-		return 1, s.onMessageDeleted(first.ctx, first.Message)
+	place := s.placeOf(first.Channel, first.Msg)
+	switch {
+	case first.backfill != "":
+		return 1, func() error {
+			s.overflowed.Delete(first.backfill)
+			return s.hub.CatchUp(ctx, first.backfill, withOverlap(first.Timestamp, ""))
+		}
+	case first.SubType == slackgo.MsgSubTypeMessageChanged:
+		return 1, s.edited(ctx, first.Message)
+	case first.SubType == slackgo.MsgSubTypeMessageDeleted:
+		return 1, s.deleted(ctx, first.Message)
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
-		if isChange(e.Message) {
+		if isChange(e.Message) || e.backfill != "" || s.placeOf(e.Channel, e.Msg) != place {
 			break
 		}
-		if !e.read {
-			e.place, e.inbound, e.relevant = s.inbound(e.Channel, e.Message)
-			e.inbound.Audience, e.inbound.Label = e.members.audience(e.place), s.label(e.place, e.inbound.Author)
-			if _, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp); gone {
-				e.relevant = false
+		_, in, relevant := s.inbound(e.Channel, e.Message)
+		_, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp)
+		relevant = relevant && !gone
+		if relevant && platform.IsCommand(in) {
+			if n == 0 {
+				s.onTextCommand(place, in)
+				return 1, nil
 			}
-			if text, edited := s.edits.Find(e.Channel + "/" + e.Timestamp); edited {
-				e.inbound.Text = text
-			}
-			e.read = true
-		}
-		if e.relevant && (e.place != first.place || platform.IsCommand(e.inbound)) {
 			break
 		}
-		if e.relevant {
-			messages = append(messages, e.inbound)
-		} else if n == 0 {
-			return 1, nil
+		if relevant {
+			in.Audience, in.Label = e.members.audience(place), s.label(place, in.Author)
+			messages = append(messages, in)
 		}
 		n++
 	}
-	if n == 0 {
-		s.queueTextCommand(first.ctx, first.place, first.inbound)
-		return 1, nil
+	if len(messages) == 0 {
+		return n, nil
 	}
-	return n, s.hub.DeliverAll(first.ctx, first.place.String(), messages)
-}
-
-// handled reports whether an event may be acknowledged, given the error of handling it. A message
-// that could not be stored is backfilled later.
-func (s *Slack) handled(e *event, err error) bool {
-	switch {
-	case err == nil:
-		if e.relevant && !platform.IsCommand(e.inbound) { // a message was stored
-			s.storeIncident.End()
+	return n, func() error {
+		err := s.hub.DeliverAll(ctx, place.String(), messages)
+		if err != nil {
+			for _, in := range messages {
+				s.hub.Undelivered(ctx, place.String(), in, err)
+			}
 		}
-		return true
-	case errors.Is(err, channel.ErrRefused):
-		return true
-	case e.ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
-		s.storeIncident.Begin(err)
-		s.backfillLater(e.Message)
-		s.hub.Undelivered(e.ctx, e.place.String(), e.inbound, err)
+		return err
 	}
-	return false
 }
 
-// onMessageChanged stores an edit, and caches it for a message that arrives later. It ignores the
-// bot's own edits and changes that affect neither text nor files, such as link previews.
-func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
+// edited returns how to store an edit; nil for the bot's own edits and for changes that affect
+// neither text nor files, such as link previews.
+func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() error) {
 	now, before := m.SubMessage, m.PreviousMessage
-	if now == nil || now.Timestamp == "" {
+	switch {
+	case now == nil || now.Timestamp == "":
 		return nil
-	}
-	if now.SubType == "tombstone" {
-		return s.delete(ctx, m.Channel, *now)
-	}
-	if before != nil && before.Text == now.Text && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil {
+	case now.SubType == "tombstone":
+		return s.deletion(ctx, m.Channel, *now)
+	case before != nil && before.Text == now.Text && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
 		return nil
 	}
 	place, in, relevant := s.inbound(m.Channel, slackgo.Message{Msg: *now})
@@ -217,8 +205,7 @@ func (s *Slack) onMessageChanged(ctx context.Context, m slackgo.Message) error {
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	in.Text = s.resolveNames(limited, in.Text)
-	s.edits.Set(m.Channel+"/"+in.ID, in.Text)
-	return s.hub.Edit(ctx, place.String(), in)
+	return func() error { return s.hub.Edit(ctx, place.String(), in) }
 }
 
 // sameFiles reports whether two versions of a message have the same files; a deleted one gets another mode.
@@ -226,44 +213,22 @@ func sameFiles(a, b []slackgo.File) bool {
 	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
 }
 
-// onMessageDeleted stores a deletion.
-func (s *Slack) onMessageDeleted(ctx context.Context, m slackgo.Message) error {
-	deleted := slackgo.Msg{Timestamp: m.DeletedTimestamp}
+// deleted returns how to store a deletion.
+func (s *Slack) deleted(ctx context.Context, m slackgo.Message) (store func() error) {
+	gone := slackgo.Msg{}
 	if m.PreviousMessage != nil {
-		deleted = *m.PreviousMessage
-		deleted.Timestamp = m.DeletedTimestamp
+		gone = *m.PreviousMessage
 	}
-	if deleted.Timestamp == "" {
+	if gone.Timestamp = m.DeletedTimestamp; gone.Timestamp == "" {
 		return nil
 	}
-	return s.delete(ctx, m.Channel, deleted)
+	return s.deletion(ctx, m.Channel, gone)
 }
 
-// delete stores a deletion and caches it, so that a late event does not bring the message back:
-// Slack does not guarantee the order, and repeats an unacknowledged message after minutes.
-func (s *Slack) delete(ctx context.Context, channelID string, m slackgo.Msg) error {
+// deletion caches a deletion, so that a late event does not bring the message back: Slack does not
+// guarantee the order.
+func (s *Slack) deletion(ctx context.Context, channelID string, m slackgo.Msg) (store func() error) {
 	s.deletions.Set(channelID+"/"+m.Timestamp, "")
-	return s.hub.Delete(ctx, s.placeOf(channelID, m).String(), m.Timestamp)
-}
-
-// backfillLater backfills the conversation of a message that could not be stored, as soon as that
-// is possible, in case Slack stops repeating the message.
-func (s *Slack) backfillLater(m slackgo.Message) {
-	if isChange(m) {
-		return
-	}
-	name, after := s.placeOf(m.Channel, m.Msg).String(), withOverlap(m.Timestamp, "")
-	if _, queued := s.unstored.LoadOrStore(name, true); queued {
-		return
-	}
-	s.tasks.Start(func(ctx context.Context) {
-		pause := platform.Backoff{First: s.times.retry, Most: s.times.retry}
-		for platform.Sleep(ctx, pause.Next()) == nil {
-			s.unstored.Delete(name) // a message that fails from now on needs another backfill
-			if s.hub.CatchUp(ctx, name, after) == nil {
-				return
-			}
-			s.unstored.Store(name, true)
-		}
-	})
+	name := s.placeOf(channelID, m).String()
+	return func() error { return s.hub.Delete(ctx, name, m.Timestamp) }
 }

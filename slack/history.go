@@ -23,7 +23,7 @@ const (
 
 // History returns a page of a conversation; see channel.Historian.
 func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
-	if err := s.waitReady(ctx); err != nil {
+	if err := s.tasks.Wait(ctx); err != nil {
 		return p, err
 	}
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // imported
@@ -62,7 +62,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 }
 
 // historyError wraps an error of reading history, with channel.ErrGone if the history can never be
-// read. It stops the connector after a setupError.
+// read. It stops the connector after a platform.SetupError.
 func (s *Slack) historyError(err error) error {
 	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)

@@ -15,6 +15,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // inbound converts a message. relevant is false for what the bot ignores: joins, topics, its own
@@ -172,14 +173,10 @@ func attachments(files []slackgo.File) []channel.Attachment {
 			all = append(all, channel.Attachment{Kind: "file", Caption: "no longer there"})
 			continue
 		}
-		a := channel.Attachment{
-			Kind: "file", Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: int64(f.Size),
+		all = append(all, channel.Attachment{
+			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: int64(f.Size),
 			URL: cmp.Or(f.URLPrivateDownload, f.URLPrivate), Caption: f.AltTxt,
-		}
-		if strings.HasPrefix(f.Mimetype, "image/") {
-			a.Kind = "image"
-		}
-		all = append(all, a)
+		})
 	}
 	return all
 }

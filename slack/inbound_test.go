@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
@@ -176,18 +175,6 @@ func TestFiles(t *testing.T) {
 		r.awaitAnswers(general, 2)
 		if a := r.messages(conversation(general))[2].Attachments[0]; a.Name != "b.txt" || a.Text != "" {
 			t.Errorf("%+v", a)
-		}
-	})
-	t.Run("long ones share the budget", func(t *testing.T) {
-		r.w.Heal()
-		long := slacktest.File{Name: "long.txt", Mimetype: "text/plain", Content: []byte(strings.Repeat("many words ", 10_000))}
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "and these", Files: []slacktest.File{long, long}})
-		r.awaitAnswers(general, 3)
-		m := r.messages(conversation(general))[4]
-		for _, a := range m.Attachments {
-			if tokens := chat.TokensOf(chat.Message{Text: a.Text}); a.Text == "" || tokens > 600 {
-				t.Errorf("%d tokens of a file", tokens)
-			}
 		}
 	})
 }

@@ -98,27 +98,16 @@ func TestChannelsAreListedAgainUntilThatWorks(t *testing.T) {
 	}
 }
 
-func TestAListingTakesOverWhatTheLastOneDidNotFind(t *testing.T) {
+func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 	now := time.Now()
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
-	for i, c := range []struct {
-		lastRead, firstHello, old time.Time
-		oldDone                   bool
-		want                      time.Time
-	}{
+	for i, c := range []struct{ lastRead, firstHello, want time.Time }{
 		{want: ago(60)},
 		{lastRead: ago(10), want: ago(11)},
 		{lastRead: ago(90), want: ago(60)},
 		{lastRead: ago(10), firstHello: ago(10), want: ago(10)},
-		{lastRead: ago(10), old: ago(70), want: ago(70)},
-		{lastRead: ago(10), old: ago(70), oldDone: true, want: ago(11)},
 	} {
 		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
-		if !c.old.IsZero() {
-			old := &listing{since: c.old}
-			old.done.Store(c.oldDone)
-			s.listing.Store(old)
-		}
 		check.Equal(t, fmt.Sprint("case ", i), s.newListing(nil, now).since, c.want)
 	}
 }

@@ -14,23 +14,24 @@ import (
 	"cairn/internal/platform"
 )
 
-// nameAge is how long a name is cached.
-const nameAge = time.Hour
-
 // names looks up the names of people and channels and caches them.
 type names struct {
 	api            *api
 	log            *slog.Logger
-	cache          *platform.Cache
+	cache          *platform.Cache   // by nameKey
 	deniedIncident platform.Incident // while a scope is missing
 }
 
 func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, cache: platform.NewCache(nameAge), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
+	return &names{api: a, log: log, cache: platform.NewCache(), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
+// nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
+// take another one.
+func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
+
 // find returns a cached name.
-func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(id) }
+func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(nameKey(id)) }
 
 // lookupTimeout is how long one lookup may take.
 const lookupTimeout = 5 * time.Second
@@ -63,7 +64,7 @@ func (n *names) lookup(ctx context.Context, id string) string {
 		return id
 	}
 	name = cmp.Or(name, id)
-	n.cache.Set(id, name)
+	n.cache.Set(nameKey(id), name)
 	return name
 }
 
@@ -97,6 +98,6 @@ func (n *names) isAdmin(ctx context.Context, id string) bool {
 		n.log.Debug("look_up_person_failed", "error", err)
 		return false
 	}
-	n.cache.Set(id, nameOf(u))
+	n.cache.Set(nameKey(id), nameOf(u))
 	return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner
 }

@@ -93,7 +93,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 		}
 		refused = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err))
 	}
-	if refused && costOf(text, plainCost) > maxPlain {
+	if refused && plain.CostOf(text) > plain.Limit {
 		s.notePlain(err)
 		return "", errSplitAgain
 	}
@@ -142,14 +142,19 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 	return ts, err
 }
 
-const editTries = 3
+const maxTries = 3 // of a request that may have taken effect
 
-// retryEdit calls edit again after an error after which it may have taken effect: editing twice
-// does no harm.
-func (s *Slack) retryEdit(ctx context.Context, edit func() error) error {
-	for try := 1; ; try++ {
-		err := edit()
-		if err == nil || try == editTries || !mayHaveTakenEffect(err) || platform.Sleep(ctx, s.times.backoff) != nil {
+// retry calls try again after a rate limit, and after an error after which it may have taken effect:
+// it must do no harm the second time.
+func (s *Slack) retry(ctx context.Context, try func() error) error {
+	for tries := 1; ; tries++ {
+		err := try()
+		if _, limited := rateLimit(err); limited {
+			tries--
+		} else if tries == maxTries || !mayHaveTakenEffect(err) {
+			return err
+		}
+		if platform.Sleep(ctx, waitAfter(s.times.backoff, err)) != nil {
 			return err
 		}
 	}
@@ -157,7 +162,7 @@ func (s *Slack) retryEdit(ctx context.Context, edit func() error) error {
 
 // edit replaces the text and the mark of one of the bot's messages.
 func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
-	return s.retryEdit(ctx, func() error {
+	return s.retry(ctx, func() error {
 		_, err := s.write(ctx, s.api.write, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
 		return err
 	})

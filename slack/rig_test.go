@@ -137,6 +137,7 @@ func (r *rig) launch() {
 		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent { return agent },
 	})
+	check.NoError(r.t, r.hub.Recover(context.Background(), func(string) bool { return true })) // as the program does
 	ctx, cancel := context.WithCancel(context.Background())
 	gone := make(chan struct{})
 	var ran error
@@ -262,5 +263,5 @@ func (r *rig) uncomplaining() {
 }
 
 func conversation(parts ...string) string {
-	return prefix + slacktest.TeamID + "/" + strings.Join(parts, "/")
+	return Name + ":" + slacktest.TeamID + "/" + strings.Join(parts, "/")
 }

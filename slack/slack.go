@@ -17,8 +17,6 @@ import (
 // Name is the first part of the names of Slack conversations.
 const Name = "slack"
 
-const prefix = Name + ":"
-
 // Slack is the connector. Its methods are safe for concurrent use.
 type Slack struct {
 	o     Options
@@ -29,7 +27,6 @@ type Slack struct {
 	files platform.Files
 
 	queue           platform.KeyedQueue[*event] // message events, by channel
-	commands        platform.KeyedQueue[func()] // commands, by channel
 	pendingAcks     pendingAcks                 // acknowledgements of queued events
 	tasks           *platform.Group             // all goroutines
 	handledCommands *platform.Cache             // commands and button presses already handled, by id
@@ -38,25 +35,19 @@ type Slack struct {
 	finished        *platform.Cache             // final messages of the bot, by channel and ts
 	threads         *platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
 	deletions       *platform.Cache             // deleted messages, by channel and ts
-	edits           *platform.Cache             // new texts of messages edited lately, by channel and ts
 	refusals        *platform.Cache             // what Slack refuses where; see noteRefusal
 	pageCache       pageCache                   // histories longer than a page
-	unstored        sync.Map                    // conversations with a message that could not be stored; see backfillLater
+	overflowed      sync.Map                    // conversations whose queue was full, so that a backfill is queued
 	storeIncident   platform.Incident           // messages that could not be stored
-	listing         atomic.Pointer[listing]     // the latest
-	hello           chan struct{}               // has a token while backfillAll has not taken the listing
+	hello           chan *listing               // those that backfillAll has not taken, at most one
 	plain           atomic.Bool                 // the server does not support Markdown
-	connected       atomic.Bool                 // the latest socket got hello
+	link            platform.Link               // the sockets
 
-	ended atomic.Bool // Run has returned; replies may still be sent
-
-	ready chan struct{} // closed once the next three are set
-	self  self
-	hub   *channel.Hub
-	stop  context.CancelCauseFunc // ends Run
+	self self         // set before the group is opened, like the next
+	hub  *channel.Hub // set by Run
 
 	// Used only by the goroutine in Run.
-	recovered  bool      // conversations with unfinished work were resumed
+	greeted    bool      // a socket got hello
 	lastRead   time.Time // when the last socket last received anything
 	firstHello time.Time // when a bot without earlier conversations first connected
 }
@@ -73,11 +64,11 @@ type times struct {
 	edit     time.Duration // between two edits of a message; chat.update allows 50 a minute
 	status   time.Duration // after which a status is renewed; Slack removes it after 2 minutes
 	steady   time.Duration // after which a socket counts as working
-	silence  time.Duration // after which a socket counts as dead; Slack sends a PING about every 10 seconds
+	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
 	backoff  time.Duration // before the second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that are backfilled, after the first maxImmediate
 	list     time.Duration // before the second attempt to list the channels; it doubles
-	retry    time.Duration // before storing a message, or showing a reply, is tried again
+	retry    time.Duration // before showing a reply is tried again
 	hello    time.Duration // how long a new socket waits for hello
 	complete time.Duration // for looking up the names and files of one message
 }
@@ -97,7 +88,7 @@ func New(o Options) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
-	log, tasks := o.Log.With("connector", Name), new(platform.Group)
+	log, tasks := o.Log.With("connector", Name), platform.NewGroup()
 	s := &Slack{
 		o: o, log: log,
 		times: times{
@@ -105,10 +96,11 @@ func New(o Options) (*Slack, error) {
 			backoff: time.Second, pages: 1200 * time.Millisecond, list: time.Minute, retry: 5 * time.Second,
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
-		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
+		api: newAPI(o), tasks: tasks,
+		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
 		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), deletions: platform.NewCache(0), edits: platform.NewCache(10 * time.Minute), refusals: platform.NewCache(0),
-		ready: make(chan struct{}), hello: make(chan struct{}, 1),
+		handledCommands: platform.NewCache(), authors: platform.NewCache(), replies: platform.NewCache(), finished: platform.NewCache(), threads: platform.NewCache(), deletions: platform.NewCache(), refusals: platform.NewCache(),
+		hello: make(chan *listing, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
@@ -120,44 +112,27 @@ func New(o Options) (*Slack, error) {
 func (s *Slack) Name() string { return Name }
 
 // Connected reports whether a socket is up.
-func (s *Slack) Connected() bool { return s.connected.Load() }
+func (s *Slack) Connected() bool { return s.link.Connected() }
 
 // Run serves Slack until ctx is done, and then returns nil. It returns an error only if a person
 // has to fix something; the error says what. All goroutines have ended when Run returns. It can be
 // called only once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
-	inner, stop := context.WithCancelCause(ctx)
 	defer func() {
-		stop(nil)
 		s.tasks.Close()
-		s.ended.Store(true)
 		s.api.close()
 	}()
-	err := s.authenticate(inner)
+	err := s.authenticate(ctx)
 	if err == nil {
-		s.hub, s.stop = hub, stop
-		close(s.ready)
-		s.tasks.Open(inner)
+		s.hub = hub
+		s.tasks.Open(ctx)
 		s.tasks.Start(s.backfillAll)
-		err = s.supervise(inner)
+		err = s.supervise(s.tasks.Context())
 	}
-	if broken, ok := errors.AsType[setupError](err); ok || errors.As(context.Cause(inner), &broken) {
+	if broken, ok := errors.AsType[platform.SetupError](err); ok || errors.As(context.Cause(s.tasks.Context()), &broken) {
 		return fmt.Errorf("slack: %w", broken)
 	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// waitReady waits until the connector has authenticated. It returns ctx's error if ctx ends first.
-func (s *Slack) waitReady(ctx context.Context) error {
-	select {
-	case <-s.ready:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }
 
 // place returns the place of a channel, or of a thread in it.

@@ -17,12 +17,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// errLost is returned when a socket ends because of Slack, the network or silence, errReplaced when
-// Slack asks for another one in its place.
-var (
-	errLost     = errors.New("the socket was lost")
-	errReplaced = fmt.Errorf("%w: Slack asks for another one", errLost)
-)
+// errReplaced is returned when a socket ends because Slack asks for another one in its place.
+var errReplaced = errors.New("Slack asks for another socket")
 
 // drainTime is how long a socket is read after Slack asked for another one, which takes it some 10
 // seconds to close.
@@ -31,64 +27,43 @@ const drainTime = 30 * time.Second
 // socket is one connection of Socket Mode, from dialing to its end. Apart from acknowledgements,
 // only the goroutine in run uses it.
 type socket struct {
-	s       *Slack
-	silence time.Duration // after which the socket counts as dead
-	ws      *platform.Socket
-	before  *socket // the one that it replaces; nil: none
+	s      *Slack
+	ws     *platform.Socket
+	before *socket // the one that it replaces; nil: none
 
-	started  time.Time
-	lastRead time.Time // when anything was last received; set when run returns
-	greeted  bool      // hello was received
-	silent   bool      // it ended because it received nothing for too long
-
+	greeted  bool        // hello was received
 	draining atomic.Bool // see drain
 }
 
-// run serves the socket until it ends, and returns the reason. It calls connected once the socket
-// has been up for a while.
-func (k *socket) run(ctx context.Context, connected func()) (err error) {
+// run serves the socket until it ends, and returns the reason.
+func (k *socket) run(ctx context.Context) (err error) {
 	if err := k.dial(ctx); err != nil {
 		return explainSocketError(err)
 	}
 	defer func() {
-		k.lastRead = k.ws.LastRead()
+		if k.greeted {
+			k.s.lastRead = k.ws.LastRead()
+		}
 		k.draining.Store(errors.Is(err, errReplaced))
 		if !k.draining.Load() || !k.s.tasks.Start(k.drain) {
 			k.ws.Close()
 		}
 	}()
-	watch := time.NewTicker(k.silence / 4)
-	defer watch.Stop()
-	steady := time.NewTimer(k.s.times.steady)
-	defer steady.Stop()
-	hello := time.NewTimer(k.s.times.hello)
-	defer hello.Stop()
+	ping := time.NewTicker(k.s.times.silence / 3) // a compatible server may send none itself
+	defer ping.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case message, ok := <-k.ws.Messages:
 			if !ok {
-				return fmt.Errorf("%w: %w", errLost, k.ws.Err())
+				return fmt.Errorf("the socket was lost: %w", k.ws.Err())
 			}
 			if err := k.receive(ctx, message); err != nil {
 				return err
 			}
-		case <-watch.C:
-			if k.greeted && time.Since(k.ws.LastRead()) > k.silence {
-				k.silent = true
-				return fmt.Errorf("%w: nothing was received for %v", errLost, k.silence)
-			}
-		case <-hello.C:
-			if !k.greeted {
-				return fmt.Errorf("%w: no hello came within %v", errLost, k.s.times.hello)
-			}
-		case <-steady.C:
-			if k.greeted {
-				connected()
-			} else { // hello is late, but connected must still be called
-				steady.Reset(k.s.times.steady)
-			}
+		case <-ping.C:
+			k.ws.Ping()
 		}
 	}
 }
@@ -122,7 +97,7 @@ func (k *socket) dial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, callTimeout) // as slack-go does
+	k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, k.s.times.hello) // as slack-go does
 	return err
 }
 
@@ -140,17 +115,18 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 			}
 		}
 		k.greeted = true
-		k.s.connected.Store(true)
+		k.ws.Expect(k.s.times.silence)
+		k.s.link.Established()
 	case socketmode.RequestTypeDisconnect:
 		return errReplaced
 	case socketmode.RequestTypeEventsAPI:
-		k.s.queueEvent(ctx, r.Payload, func() { k.acknowledge(r) })
+		k.s.queueEvent(r.Payload, func() { k.acknowledge(r) })
 	case socketmode.RequestTypeSlashCommands:
 		k.acknowledge(r)
-		k.s.queueSlashCommand(ctx, r.Payload)
+		k.s.onSlashCommand(r.Payload)
 	case socketmode.RequestTypeInteractive:
 		k.acknowledge(r)
-		k.s.queueButton(ctx, r.Payload)
+		k.s.onButton(r.Payload)
 	default:
 		k.acknowledge(r) // otherwise Slack would repeat it
 	}
@@ -174,52 +150,14 @@ func explainSocketError(err error) error {
 	return err
 }
 
-// nextSilence returns how long the next socket may be silent. Slack sends PINGs regularly, but a
-// compatible server may send none, so the limit doubles after each silent socket, up to 20 times
-// the minimum. It returns to the minimum after a socket that still received something after the
-// current limit.
-func (k *socket) nextSilence(current, minimum time.Duration) time.Duration {
-	switch {
-	case k.silent:
-		return min(2*current, 20*minimum)
-	case k.lastRead.Sub(k.started) > current:
-		return minimum
-	}
-	return current
-}
-
 // supervise keeps a socket open until ctx is done, or until an error that only a person can fix.
 func (s *Slack) supervise(ctx context.Context) error {
-	incident := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
-	silence := s.times.silence
-	pause := s.newBackoff()
+	s.link.Pause, s.link.Steady = s.newBackoff(), s.times.steady
 	var before *socket
-	for {
-		started := time.Now()
-		socket := &socket{s: s, silence: silence, before: before, started: started}
-		err := socket.run(ctx, incident.End)
-		socket.before, before = nil, socket
-		s.connected.Store(false)
-		if _, ok := errors.AsType[setupError](err); ok {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if socket.greeted {
-			s.lastRead = socket.lastRead
-		}
-		silence = socket.nextSilence(silence, s.times.silence)
-		if socket.greeted && time.Since(started) >= s.times.steady {
-			s.log.Debug("connection_lost", "error", err)
-			pause.Reset()
-			continue
-		}
-		if !socket.greeted || pause.Grown() { // a single lost socket is normal
-			incident.Begin(err)
-		}
-		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
-			return err
-		}
-	}
+	return s.link.Keep(ctx, func(ctx context.Context) error {
+		next := &socket{s: s, before: before}
+		before = next
+		defer func() { next.before = nil }()
+		return next.run(ctx)
+	}, waitAfter)
 }

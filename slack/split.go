@@ -8,18 +8,20 @@ import (
 	"cairn/internal/platform"
 )
 
-// Limits of one message, in UTF-16 units, which are at least as many as characters.
-const (
-	maxMarkdown = 12_000 // of markdown_text
-	maxPlain    = 4_000  // of text, as Slack recommends, and of an edit
+// Splitters for each way to send a text, with limits in UTF-16 units, which are at least as many as
+// characters.
+var (
+	markdown = platform.Splitter{Limit: 12_000, Cost: markdownCost} // markdown_text
+	plain    = platform.Splitter{Limit: 4_000, Cost: plainCost}     // text, as Slack recommends, and an edit
+	section  = platform.Splitter{Limit: 3_000, Cost: plainCost}     // a section
 )
 
 // Split splits a reply into messages that Slack accepts.
 func (s *Slack) Split(text string) []string {
 	if s.plain.Load() {
-		return split(text, maxPlain, plainCost)
+		return plain.Texts(text, "")
 	}
-	return split(text, maxMarkdown, markdownCost)
+	return markdown.Texts(text, "")
 }
 
 // markdownCost returns the maximum number of units that a character takes when it is sent:
@@ -56,11 +58,4 @@ func blockCost(r rune) int {
 		return 2
 	}
 	return utf8.RuneLen(r)
-}
-
-func costOf(text string, cost func(rune) int) int { return platform.Splitter{Cost: cost}.CostOf(text) }
-
-// split splits a text into at least one message, each of which costs at most limit.
-func split(text string, limit int, cost func(rune) int) []string {
-	return platform.Splitter{Limit: limit, Cost: cost}.Texts(text, "")
 }

@@ -20,7 +20,7 @@ func TestSplitCountsAsSlackDoes(t *testing.T) {
 		"those of two units count twice":    {strings.Repeat("🗿", 6001), 2},
 		"what is made harmless counts more": {strings.Repeat("@", 6001), 2},
 	} {
-		if got := split(c.text, maxMarkdown, markdownCost); len(got) != c.pieces || strings.Join(got, "") != c.text {
+		if got := markdown.Texts(c.text, ""); len(got) != c.pieces || strings.Join(got, "") != c.text {
 			t.Errorf("%s: %d pieces", claim, len(got))
 		}
 	}
@@ -32,8 +32,8 @@ func FuzzCost(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if sent := len([]rune(defuseMentions(text))); costOf(text, markdownCost) < sent {
-			t.Errorf("%d characters are sent for %d that were counted", sent, costOf(text, markdownCost))
+		if sent := len([]rune(defuseMentions(text))); markdown.CostOf(text) < sent {
+			t.Errorf("%d characters are sent for %d that were counted", sent, markdown.CostOf(text))
 		}
 	})
 }

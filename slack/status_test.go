@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,39 +53,38 @@ func without(t *testing.T, scope string) []string {
 
 func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	t.Parallel()
-	t.Run("in a channel by a reaction, until the answer is there", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		general, ann := r.place()
-		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.eventually("the reaction", func() bool { return slices.Equal(r.reactions(general, ts), []string{"eyes"}) })
-		letGo()
-		r.answered(general, "answer 1")
-		r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 })
-		check.Equal(t, "statuses", len(r.w.Calls(statusMethod)), 0)
-		r.uncomplaining()
-	})
-	t.Run("in a thread by a status", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		general, ann := r.place()
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
-		r.eventually("the status", func() bool { return r.w.Status(general, root) != "" })
-		letGo()
-		r.answered(general, "answer 1")
-		r.eventually("it is gone", func() bool { return r.w.Status(general, root) == "" })
-		check.Len(t, "reactions", r.reactions(general, ts), 0)
-	})
-	t.Run("in a thread by a reaction where no status is taken", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		general, ann := r.place()
-		r.w.Fail(slacktest.Fault{Method: statusMethod, Error: "missing_scope", Times: -1})
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
-		r.eventually("the reaction", func() bool { return len(r.reactions(general, ts)) == 1 })
-		letGo()
-		r.answered(general, "answer 1")
-		r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 })
-	})
+	for claim, c := range map[string]struct {
+		thread, direct, refused bool
+		reactions               []string
+	}{
+		"in a channel by a reaction, until the answer is there": {reactions: []string{workingEmoji}},
+		"in a thread by a status":                               {thread: true},
+		"in a direct message too":                               {direct: true},
+		"in a thread by a reaction where no status is taken":    {thread: true, refused: true, reactions: []string{workingEmoji}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r, letGo := thinking(t, nil, Options{})
+			general, ann := r.place()
+			if c.refused {
+				r.w.Fail(slacktest.Fault{Method: statusMethod, Error: "missing_scope", Times: -1})
+			}
+			root := ""
+			if c.thread {
+				root = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+			}
+			if c.direct {
+				general = r.w.DM(ann)
+			}
+			ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
+			status := func() bool { return r.w.Status(general, cmp.Or(root, ts)) != "" }
+			r.eventually("the sign", func() bool {
+				return slices.Equal(r.reactions(general, ts), c.reactions) && status() == (c.reactions == nil)
+			})
+			letGo()
+			r.answered(general, "answer 1")
+			r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 && !status() })
+		})
+	}
 	t.Run("not without the scope, of which the log has one line", func(t *testing.T) {
 		r, letGo := thinking(t, without(t, "reactions:write"), Options{})
 		general, ann := r.place()

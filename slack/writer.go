@@ -56,11 +56,9 @@ func (w *writer) Working() {
 
 // show shows the latest text, with pauses between edits, until the writer stops.
 func (w *writer) show(ctx context.Context) {
-	var next time.Time // when the next edit may be made
-	w.Follow(func() time.Duration { return time.Until(next) }, func(text string) (delay time.Duration, more bool) {
-		delay, more = w.showDraft(ctx, text)
-		next = time.Now().Add(w.s.times.edit)
-		return delay, more
+	w.Follow(0, func(text string) (delay time.Duration, more bool) {
+		defer w.NoteEdit(w.s.times.edit)
+		return w.showDraft(ctx, text)
 	})
 }
 

@@ -16,18 +16,15 @@ import (
 // Send sends one piece and returns the ts of its first message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	w.Stop()
-	if w.s.ended.Load() {
-		defer w.s.api.close()
+	if w.s.tasks.Context().Err() != nil {
+		defer w.s.api.close() // Run closes them no more
 	}
-	if err := w.s.waitReady(ctx); err != nil {
+	if err := w.s.tasks.Wait(ctx); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
 	if w.place != w.conversation && cannotReplyTo(err) { // e.g. the answered message was deleted
 		w.place = w.conversation
-		id, err = w.deliver(ctx, piece)
-	}
-	if errors.Is(err, errSplitAgain) {
 		id, err = w.deliver(ctx, piece)
 	}
 	if piece.Part == piece.Parts-1 {
@@ -70,11 +67,11 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 		}
 		return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
 	}
-	unsplit, pieces := []string{piece.Text}, split(piece.Text, maxPlain, plainCost)
+	unsplit, pieces := []string{piece.Text}, plain.Texts(piece.Text, "")
 	if w.s.plain.Load() || wasSplit(own, piece) {
 		return w.sendAll(ctx, pieces, piece, own)
 	}
-	if id, err = w.sendAll(ctx, unsplit, piece, own); tooLong(err) {
+	if id, err = w.sendAll(ctx, unsplit, piece, own); tooLong(err) || errors.Is(err, errSplitAgain) {
 		return w.sendAll(ctx, pieces, piece, own)
 	}
 	return id, err

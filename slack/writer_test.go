@@ -240,28 +240,14 @@ func TestWhereMarkdownIsRefused(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestStatus(t *testing.T) {
+func TestAStatusIsRenewedWhileItTakesLong(t *testing.T) {
 	t.Parallel()
-	t.Run("stands in direct messages until the reply", func(t *testing.T) {
-		r := idle(t)
-		_, ann := r.place()
-		dm := r.w.DM(ann)
-		ts := r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: "hello"})
-		r.begin()
-		w := r.connector.Reply(conversation(dm), []string{ts})
-		w.(*writer).Working()
-		r.eventually("it is shown", func() bool { return r.w.Status(dm, ts) != "" })
-		r.send(w, piece("done"))
-		r.eventually("it is gone", func() bool { return r.w.Status(dm, ts) == "" })
-	})
-	t.Run("is renewed while it takes long", func(t *testing.T) {
-		r := idle(t)
-		r.hurry = func(c *times) { c.status = 20 * time.Millisecond }
-		q := r.question(true)
-		r.begin()
-		w := r.connector.Reply(q.name, q.to)
-		w.(*writer).Working()
-		r.eventually("it is renewed", func() bool { return len(r.w.Calls(statusMethod)) > 3 })
-		w.Cancel()
-	})
+	r := idle(t)
+	r.hurry = func(c *times) { c.status = 20 * time.Millisecond }
+	q := r.question(true)
+	r.begin()
+	w := r.connector.Reply(q.name, q.to)
+	w.(*writer).Working()
+	r.eventually("it is renewed", func() bool { return len(r.w.Calls(statusMethod)) > 3 })
+	w.Cancel()
 }

@@ -83,7 +83,7 @@ type protocol struct {
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User, answers: platform.NewCache(0)}
+	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User, answers: platform.NewCache()}
 }
 
 // shortName is a conversation's name in the lines.
@@ -99,7 +99,7 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
-	queue := platform.KeyedQueue[func()]{Group: &platform.Group{}, Do: platform.CallEach}
+	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup(), Do: platform.CallEach}
 	queue.Group.Open(context.WithoutCancel(ctx)) // the queued work ends by itself when ctx does
 	defer queue.Group.Close()
 	for line := range lines(ctx, p.in) {

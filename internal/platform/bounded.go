@@ -3,7 +3,6 @@ package platform
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 )
@@ -13,8 +12,11 @@ import (
 // MaxAnswer is the default limit, in bytes, of a response body; AtMost sets another.
 const MaxAnswer = 32 << 20
 
-// ErrTooLong is returned by reads of a body that is longer than its limit.
-var ErrTooLong = errors.New("the answer is longer than its limit")
+// TooLong reports whether err is from reading a body that is longer than its limit.
+func TooLong(err error) bool {
+	_, tooLong := errors.AsType[*http.MaxBytesError](err)
+	return tooLong
+}
 
 // Bounded is a transport that limits the size of response bodies, after decompression.
 type Bounded struct{ http.RoundTripper }
@@ -28,7 +30,7 @@ func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !set {
 		limit = MaxAnswer
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: limit}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, limit)
 	return resp, nil
 }
 
@@ -44,24 +46,6 @@ type limitKey struct{}
 // AtMost returns a context for requests whose response bodies are limited to limit bytes.
 func AtMost(ctx context.Context, limit int) context.Context {
 	return context.WithValue(ctx, limitKey{}, int64(limit))
-}
-
-// boundedBody is a body that fails with ErrTooLong after left bytes.
-type boundedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // one extra byte reveals a longer body
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	if int64(n) > b.left {
-		n, err = int(b.left), ErrTooLong
-	}
-	b.left -= int64(n)
-	return n, err
 }
 
 // WithoutURL strips the URL from an error of net/http, because it may contain a token.

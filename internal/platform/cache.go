@@ -1,29 +1,20 @@
 package platform
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
 // maxGeneration is the maximum number of entries in a generation.
 const maxGeneration = 5000
 
 // Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two
-// generations: once the young one is full, or older than the cache's age, it becomes the old one, and
-// the previous old one is dropped. So the cache has at most 10 000 entries, always keeps the latest
-// 5 000 unless they expire, and an entry expires between once and twice the age after it was written.
+// generations: once the young one is full it becomes the old one, and the previous old one is
+// dropped. So the cache has at most 10 000 entries, and always keeps the latest 5 000.
 type Cache struct {
-	age time.Duration
-
 	mu         sync.Mutex // guards everything below
 	young, old map[string]string
-	since      time.Time // when young was created
 }
 
-// NewCache returns an empty cache. With age 0, entries do not expire.
-func NewCache(age time.Duration) *Cache {
-	return &Cache{age: age, young: make(map[string]string), since: time.Now()}
-}
+// NewCache returns an empty cache.
+func NewCache() *Cache { return &Cache{young: make(map[string]string)} }
 
 // First stores value for key unless key already has one. It returns the value that key now has, and
 // whether it existed before. A key that existed counts as written again.
@@ -59,7 +50,6 @@ func (c *Cache) Find(key string) (value string, ok bool) {
 }
 
 func (c *Cache) findLocked(key string) (value string, ok bool) {
-	c.expireLocked()
 	if value, ok = c.young[key]; !ok {
 		value, ok = c.old[key]
 	}
@@ -67,22 +57,8 @@ func (c *Cache) findLocked(key string) (value string, ok bool) {
 }
 
 func (c *Cache) setLocked(key, value string) {
-	if c.expireLocked(); len(c.young) >= maxGeneration {
-		c.rotateLocked()
+	if len(c.young) >= maxGeneration {
+		c.old, c.young = c.young, make(map[string]string)
 	}
 	c.young[key] = value
-}
-
-func (c *Cache) expireLocked() {
-	passed := time.Since(c.since)
-	if c.age == 0 || passed <= c.age {
-		return
-	}
-	if c.rotateLocked(); passed > 2*c.age {
-		c.old = nil
-	}
-}
-
-func (c *Cache) rotateLocked() {
-	c.old, c.young, c.since = c.young, make(map[string]string), time.Now()
 }

@@ -3,12 +3,10 @@ package platform
 import (
 	"strconv"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 func TestCacheKeepsTheFirstValue(t *testing.T) {
-	c := NewCache(0)
+	c := NewCache()
 	if v, before := c.First("a", "1"); v != "1" || before {
 		t.Errorf("First returned %q, %v", v, before)
 	}
@@ -28,7 +26,7 @@ func TestCacheKeepsTheFirstValue(t *testing.T) {
 }
 
 func TestCacheForgetsTheOldest(t *testing.T) {
-	c := NewCache(0)
+	c := NewCache()
 	const n = 3 * maxGeneration
 	for i := range n {
 		c.Set(strconv.Itoa(i), "")
@@ -42,27 +40,4 @@ func TestCacheForgetsTheOldest(t *testing.T) {
 	if kept := len(c.young) + len(c.old); kept > 2*maxGeneration {
 		t.Errorf("%d entries are kept", kept)
 	}
-}
-
-func TestCacheForgetsOldEntries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := NewCache(time.Hour)
-		c.Set("a", "")
-		time.Sleep(time.Hour)
-		c.Set("b", "")
-		if _, ok := c.Find("a"); !ok {
-			t.Error("an entry is gone before its age")
-		}
-		for range 2 {
-			time.Sleep(time.Hour + time.Second)
-			c.Set("c", "")
-		}
-		if _, ok := c.Find("a"); ok {
-			t.Error("an entry is kept for more than twice its age")
-		}
-		time.Sleep(2*time.Hour + time.Second)
-		if _, ok := c.Find("c"); ok {
-			t.Error("an entry is kept for more than twice its age where none is written after it")
-		}
-	})
 }

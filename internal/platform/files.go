@@ -42,6 +42,15 @@ type Files struct {
 	Fetch func(ctx context.Context, url string, limit int) ([]byte, error)
 }
 
+// KindOf returns what people call a file of a media type.
+func KindOf(mediaType string) string {
+	switch kind, _, _ := strings.Cut(mediaType, "/"); kind {
+	case "image", "video", "audio":
+		return kind
+	}
+	return "file"
+}
+
 // isText reports whether a file is text. It also checks the name: Discord reports TypeScript as
 // video.
 func isText(a channel.Attachment) bool {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/channel"
 	"cairn/internal/check"
 )
 
@@ -51,26 +52,62 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-func TestGroup(t *testing.T) {
-	g := new(Group)
-	if g.Start(func(context.Context) { t.Error("it ran") }) || g.Context().Err() == nil {
-		t.Error("a group that is not open starts goroutines")
-	}
+func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
-	if !g.Open(ctx) || g.Open(ctx) {
-		t.Error("Open is wrong")
-	}
+	cancel()
+	return ctx
+}
+
+func TestGroup(t *testing.T) {
+	g := NewGroup()
 	ended := false
 	if !g.Start(func(ctx context.Context) { <-ctx.Done(); ended = true }) {
-		t.Error("an open group starts nothing")
+		t.Error("it starts nothing")
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	check.Error(t, g.Wait(canceled(t)), context.Canceled)
+	g.Open(ctx)
+	check.NoError(t, g.Wait(t.Context()))
 	cancel()
+	<-g.Context().Done()
 	if g.Start(func(context.Context) {}) {
 		t.Error("a goroutine starts after the context has ended")
 	}
 	if g.Close(); !ended {
 		t.Error("Close does not wait")
 	}
+}
+
+func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log check.Buffer
+		incident := &Incident{Log: slog.New(slog.NewTextHandler(&log, nil)), Failed: "store_message_failed", Recovered: "store_message_recovered"}
+		full := errors.New("the disk is full")
+		for _, c := range []struct {
+			name   string
+			errs   []error
+			stored bool
+		}{
+			{"the third try", []error{full, full, nil}, true},
+			{"a refusal", []error{channel.ErrRefused}, true},
+			{"the end of the hub", []error{full, channel.ErrClosed}, false},
+			{"the end of its context", []error{full, context.Canceled}, false},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			tries := 0
+			got := Store(ctx, incident, func() error {
+				if tries++; errors.Is(c.errs[tries-1], context.Canceled) {
+					cancel()
+				}
+				return c.errs[tries-1]
+			})
+			cancel()
+			check.Equal(t, c.name+": stored", got, c.stored)
+			check.Equal(t, c.name+": tries", tries, len(c.errs))
+		}
+		check.Equal(t, "warnings of two incidents", strings.Count(log.String(), "level=WARN"), 2)
+		check.Equal(t, "lines that tell of the end of the first", strings.Count(log.String(), "store_message_recovered"), 1)
+	})
 }
 
 func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
@@ -99,8 +136,7 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 }
 
 func TestKeyedQueue(t *testing.T) {
-	group := new(Group)
-	group.Open(t.Context())
+	group := NewGroup()
 	q := &KeyedQueue[func()]{Group: group, Do: CallEach}
 	hold, begun := make(chan struct{}), make(chan struct{})
 	var done []int

@@ -2,8 +2,11 @@ package platform
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"sync"
+	"time"
+
+	"cairn/channel"
 )
 
 const (
@@ -29,7 +32,7 @@ func CallEach(batch []func()) {
 }
 
 // Add appends work to the queue of key. It never blocks, and returns false if the key has no
-// goroutine yet and the group is not open.
+// goroutine yet and the group's context has ended.
 func (q *KeyedQueue[T]) Add(key string, work T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,81 +79,84 @@ func (q *KeyedQueue[T]) next(key string) []T {
 	return queue[:n:n]
 }
 
-// Group owns the goroutines of a connector while it runs.
+// Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
+// or the hub has ended. The queue of one channel waits meanwhile, so that order survives.
+func Store(ctx context.Context, incident *Incident, call func() error) (stored bool) {
+	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+		err := call()
+		stored = err == nil || errors.Is(err, channel.ErrRefused)
+		switch {
+		case err == nil:
+			incident.End()
+		case stored, errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
+			return true
+		default:
+			incident.Begin(err)
+		}
+		return stored
+	})
+	return stored
+}
+
+// Group owns the goroutines of a connector.
 type Group struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	opened  chan struct{}
 	running sync.WaitGroup
 
-	mu      sync.Mutex // guards everything below, and makes sure that nothing starts after Close
-	ctx     context.Context
-	closed  bool
-	waiting []starting // started by Open
+	mu sync.Mutex // makes sure that nothing starts after Close
 }
 
-// starting is a goroutine of a stream that starts when the group is opened.
-type starting struct {
-	s  *Stream
-	do func(ctx context.Context)
+// NewGroup returns a group without goroutines.
+func NewGroup() *Group {
+	g := &Group{opened: make(chan struct{})}
+	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	return g
 }
 
-// Open allows goroutines to start and gives them ctx. It returns false if the group was opened
-// before.
-func (g *Group) Open(ctx context.Context) bool {
-	g.mu.Lock()
-	first, waiting := g.ctx == nil, g.waiting
-	if first {
-		g.ctx, g.waiting = ctx, nil
-	}
-	g.mu.Unlock()
-	if !first {
-		return false
-	}
-	for _, w := range waiting {
-		w.s.startNow(w.do)
-	}
-	return true
+// Open reports that the connector runs, once, and makes the context of the goroutines end with ctx.
+func (g *Group) Open(ctx context.Context) {
+	context.AfterFunc(ctx, func() { g.Cancel(ctx.Err()) })
+	close(g.opened)
 }
 
-// postpone queues a goroutine of a stream until Open; it returns false if the group has been
-// opened. It drops the entries of streams that have ended, because the group may never be opened.
-func (g *Group) postpone(s *Stream, do func(ctx context.Context)) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.ctx != nil {
-		return false
+// Opened is closed by Open.
+func (g *Group) Opened() <-chan struct{} { return g.opened }
+
+// Wait waits until the group is open. It returns ctx's error if ctx ends first.
+func (g *Group) Wait(ctx context.Context) error {
+	select {
+	case <-g.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	g.waiting = slices.DeleteFunc(g.waiting, func(w starting) bool { return w.s.Live.Err() != nil })
-	g.waiting = append(g.waiting, starting{s, do})
-	return true
 }
 
-// Start runs f in a goroutine. It returns false if the group is not open, or its context has ended.
+// Start runs f in a goroutine. It returns false if the group's context has ended.
 func (g *Group) Start(f func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ctx == nil || g.closed || g.ctx.Err() != nil {
+	if g.ctx.Err() != nil {
 		return false
 	}
-	ctx := g.ctx
-	g.running.Go(func() { f(ctx) })
+	g.running.Go(func() { f(g.ctx) })
 	return true
 }
 
-// Context returns the context of the goroutines, or a canceled one if the group is not opened yet.
-func (g *Group) Context() context.Context {
+// Context returns the context of the goroutines.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Cancel ends the context of the goroutines.
+func (g *Group) Cancel(cause error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ctx == nil {
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		return ended
-	}
-	return g.ctx
+	g.cancel(cause)
 }
 
-// Close lets no more goroutines start, and waits for the running ones.
+// Close ends the goroutines and waits for them.
 func (g *Group) Close() {
-	g.mu.Lock()
-	g.closed = true
-	g.mu.Unlock()
+	g.Cancel(nil)
 	g.running.Wait()
 }

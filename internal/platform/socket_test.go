@@ -108,3 +108,47 @@ func TestASocketThatIsRefused(t *testing.T) {
 		t.Errorf("where nobody is: HTTP %d, %v", status, err)
 	}
 }
+
+func TestASocketOnWhichNothingComesEnds(t *testing.T) {
+	read := func(ws *websocket.Conn) { _, _, _ = ws.ReadMessage() } // which answers PINGs
+	t.Run("before it is told what to expect", func(t *testing.T) {
+		s, _, err := Dial(t.Context(), serving(t, read), nil, 100*time.Millisecond)
+		check.NoError(t, err)
+		defer s.Close()
+		s.Ping()
+		<-s.Messages
+		check.Error(t, s.Err(), ErrSilent)
+	})
+	t.Run("and after, unless PINGs are answered", func(t *testing.T) {
+		s, _, err := Dial(t.Context(), serving(t, read), nil, time.Second)
+		check.NoError(t, err)
+		defer s.Close()
+		begun := time.Now()
+		s.Expect(500 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond)
+		s.Ping()
+		<-s.Messages
+		check.Error(t, s.Err(), ErrSilent)
+		check.Equal(t, "the answer counts", time.Since(begun) >= 800*time.Millisecond, true)
+	})
+}
+
+func TestASocketWhoseMessagesAreNotTakenLives(t *testing.T) {
+	const all = readAhead + 10
+	address := serving(t, func(ws *websocket.Conn) {
+		for range all {
+			_ = ws.WriteJSON(strings.Repeat("news", 2000)) // more than a buffer
+		}
+		_, _, _ = ws.ReadMessage()
+	})
+	s, _, err := Dial(t.Context(), address, nil, time.Second)
+	check.NoError(t, err)
+	defer s.Close()
+	s.Expect(200 * time.Millisecond)
+	time.Sleep(grace + 500*time.Millisecond) // as while a disk is slow
+	for i := range all {
+		if _, open := <-s.Messages; !open {
+			t.Fatalf("it ended after %d messages: %v", i, s.Err())
+		}
+	}
+}

@@ -5,24 +5,24 @@ package platform
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Stream shows a reply until it is sent: one goroutine shows that the bot is working, another shows
-// the latest text. They run in a group and wait until it is opened: a reply that an earlier process
-// started may resume before the connector runs.
+// the latest text. They wait until the group is opened: a reply that an earlier process started may
+// resume before the connector runs. One goroutine calls its methods, apart from Follow.
 type Stream struct {
 	Live context.Context // canceled when the stream ends; for work that may be abandoned
 
 	group         *Group
 	working, show func(ctx context.Context)
-	showing       bool // used only by the goroutine that calls Show
+	showing       bool
 	end           context.CancelFunc
 	running       sync.WaitGroup
-	changed       chan struct{} // has a token while there is a text that is not shown yet
-
-	mu   sync.Mutex // guards text, and makes sure that nothing starts after Stop
-	text string     // the latest
+	text          atomic.Pointer[string] // the latest
+	changed       chan struct{}          // has a token while there is a text that is not shown yet
+	nextEdit      time.Time              // used by the goroutine that shows the text, until it has ended
 }
 
 // NewStream returns a stream that does nothing before Working or Show is called. The requests that
@@ -30,7 +30,7 @@ type Stream struct {
 // after the reply is sent.
 func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
 	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
-	s.Live, s.end = context.WithCancel(context.Background())
+	s.Live, s.end = context.WithCancel(g.Context())
 	return s
 }
 
@@ -39,9 +39,7 @@ func (s *Stream) Working() { s.start(s.working) }
 
 // Show sets the latest text, and starts showing it.
 func (s *Stream) Show(text string) {
-	s.mu.Lock()
-	s.text = text
-	s.mu.Unlock()
+	s.text.Store(&text)
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -52,50 +50,44 @@ func (s *Stream) Show(text string) {
 	}
 }
 
-// start runs do in a goroutine of the stream, once the group is open.
+// start runs do in a goroutine of the stream.
 func (s *Stream) start(do func(ctx context.Context)) {
-	if !s.group.postpone(s, do) {
-		s.startNow(do)
-	}
-}
-
-func (s *Stream) startNow(do func(ctx context.Context)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.Live.Err() != nil {
 		return
 	}
 	s.running.Add(1)
 	if !s.group.Start(func(ctx context.Context) {
 		defer s.running.Done()
-		defer context.AfterFunc(ctx, s.end)()
-		do(ctx)
+		if s.group.Wait(s.Live) == nil {
+			do(ctx)
+		}
 	}) {
 		s.running.Done()
 	}
 }
 
-func (s *Stream) newest() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text
-}
+// NoteEdit allows no further edit for a pause.
+func (s *Stream) NoteEdit(pause time.Duration) { s.nextEdit = time.Now().Add(pause) }
 
-// Follow calls show with the latest text until the stream ends, each time a pause after the text
-// has changed. show returns the delay until the next call (0: after the next change); more is false
-// if further calls are pointless.
-func (s *Stream) Follow(pause func() time.Duration, show func(text string) (delay time.Duration, more bool)) {
+// UntilEdit returns how long to wait before the next edit.
+func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
+
+// Follow calls show with the latest text until the stream ends, after each change, but first after a
+// pause, and not before the next edit is allowed. show returns the delay until the next call (0:
+// after the next change); more is false if further calls are pointless.
+func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.Duration, more bool)) {
 	for {
 		select {
 		case <-s.changed:
 		case <-s.Live.Done():
 			return
 		}
-		for next := pause(); ; {
+		next := max(first, s.UntilEdit())
+		for first = 0; ; {
 			if Sleep(s.Live, next) != nil {
 				return
 			}
-			delay, more := show(s.newest())
+			delay, more := show(*s.text.Load())
 			if !more {
 				return
 			}
@@ -106,14 +98,9 @@ func (s *Stream) Follow(pause func() time.Duration, show func(text string) (dela
 	}
 }
 
-// End ends the stream without waiting for its requests.
-func (s *Stream) End() { s.end() }
-
 // Stop ends the stream and waits for its last request, which must not take effect after a later
 // one.
 func (s *Stream) Stop() {
-	s.mu.Lock()
 	s.end()
-	s.mu.Unlock()
 	s.running.Wait()
 }

@@ -13,10 +13,10 @@ import (
 // following is a stream in an open group, and the texts that it showed. Each is shown again after
 // the next of waits; a negative one means that there is no use in that.
 func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown *[]string) {
-	g, shown = &Group{}, new([]string)
+	g, shown = NewGroup(), new([]string)
 	g.Open(t.Context())
 	s = NewStream(g, nil, func(context.Context) {
-		s.Follow(func() time.Duration { return time.Second }, func(text string) (time.Duration, bool) {
+		s.Follow(time.Second, func(text string) (time.Duration, bool) {
 			*shown = append(*shown, text)
 			if len(waits) == 0 {
 				return 0, true
@@ -27,12 +27,6 @@ func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown
 		})
 	})
 	return s, g, shown
-}
-
-// waiting is a stream that shows that the bot is at work until it ends.
-func waiting(g *Group) (s *Stream) {
-	s = NewStream(g, func(context.Context) { <-s.Live.Done() }, nil)
-	return s
 }
 
 func TestAStreamShowsTheNewestText(t *testing.T) {
@@ -62,7 +56,7 @@ func TestAStreamShowsTheNewestText(t *testing.T) {
 
 func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := new(Group)
+		g := NewGroup()
 		var ran []string
 		begin := func(name string) *Stream {
 			s := NewStream(g, func(context.Context) { ran = append(ran, name) }, nil)
@@ -71,29 +65,13 @@ func TestAStreamThatBeginsBeforeItsGroup(t *testing.T) {
 		}
 		shown := begin("shown")
 		begin("sent before").Stop()
+		synctest.Wait()
+		check.Len(t, "what ran before", ran, 0)
 		g.Open(t.Context())
+		synctest.Wait()
 		g.Close()
 		shown.Stop()
 		check.Equal(t, "order", strings.Join(ran, ", "), "shown")
-	})
-	t.Run("is forgotten once it has ended", func(t *testing.T) {
-		g := new(Group)
-		for range 100 {
-			s := waiting(g)
-			s.Working()
-			s.Stop()
-		}
-		check.Equal(t, "streams that wait", len(g.waiting), 1)
-	})
-	t.Run("may end while the group opens", func(t *testing.T) {
-		for range 100 {
-			g := new(Group)
-			s := waiting(g)
-			s.Working()
-			go g.Open(t.Context())
-			s.Stop()
-			g.Close()
-		}
 	})
 }
 
@@ -101,20 +79,11 @@ func TestAStreamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, shown := following(t)
 		s.Show("a")
-		s.End()
+		g.Close() // as when the connector closes
 		time.Sleep(time.Hour)
 		check.Equal(t, "texts shown after the end", len(*shown), 0)
-		g.Close()
 		late := NewStream(g, func(context.Context) { t.Error("it runs in a closed group") }, nil)
 		late.Working()
 		late.Stop()
-	})
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		g := &Group{}
-		g.Open(ctx)
-		waiting(g).Working()
-		cancel() // as when the connector closes
-		g.Close()
 	})
 }

@@ -133,27 +133,6 @@ func TestHistoryHasPages(t *testing.T) {
 	s.Say(slacktest.Post{Channel: general, User: ann, Text: "reply", Thread: said[0]})
 	api := client(t, s)
 
-	t.Run("from the newest to the oldest, without replies", func(t *testing.T) {
-		var got []string
-		p := slack.GetConversationHistoryParameters{ChannelID: general}
-		for {
-			page := check.Must(api.GetConversationHistory(&p))(t)
-			if page.HasMore != (page.ResponseMetaData.NextCursor != "") {
-				t.Errorf("has_more is %v with the cursor %q", page.HasMore, page.ResponseMetaData.NextCursor)
-			}
-			for _, m := range page.Messages {
-				got = append(got, m.Timestamp)
-			}
-			if p.Cursor = page.ResponseMetaData.NextCursor; p.Cursor == "" {
-				break
-			}
-		}
-		if len(got) != 250 || got[0] != said[249] || got[249] != said[0] {
-			t.Errorf("%d messages", len(got))
-		}
-		check.Equal(t, "pages", len(s.Calls("conversations.history")), 3)
-	})
-
 	t.Run("between two timestamps, with them only if inclusive", func(t *testing.T) {
 		for inclusive, want := range map[bool]int{false: 2, true: 4} {
 			page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{
@@ -172,10 +151,14 @@ func TestHistoryHasPages(t *testing.T) {
 		}
 	})
 
-	t.Run("what is no timestamp is refused", func(t *testing.T) {
-		_, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, Oldest: "yesterday"})
-		check.Equal(t, "the refusal", code(err), "invalid_ts_oldest")
-	})
+	for refusal, p := range map[string]slack.GetConversationHistoryParameters{
+		"invalid_ts_oldest": {Oldest: "yesterday"},
+		"invalid_limit":     {Limit: 1000},
+	} {
+		p.ChannelID = general
+		_, err := api.GetConversationHistory(&p)
+		check.Equal(t, "the refusal", code(err), refusal)
+	}
 
 	t.Run("metadata is shown to who asks for it", func(t *testing.T) {
 		other := s.AddChannel("other", ann)
@@ -188,36 +171,5 @@ func TestHistoryHasPages(t *testing.T) {
 				t.Errorf("asked %v: %+v, %v", asked, page, err)
 			}
 		}
-	})
-}
-
-func TestThreadsHavePages(t *testing.T) {
-	s, general, ann := town(t, calm())
-	said := []string{s.Say(slacktest.Post{Channel: general, User: ann, Text: "message"})}
-	for i := range 3 {
-		s.Say(slacktest.Post{Channel: general, User: ann, Text: fmt.Sprint("reply ", i), Thread: said[0]})
-	}
-	api := client(t, s)
-	t.Run("a thread has its parent first", func(t *testing.T) {
-		found, _, _, err := api.GetConversationReplies(&slack.GetConversationRepliesParameters{ChannelID: general, Timestamp: said[0]})
-		if err != nil || len(found) != 4 || found[0].Timestamp != said[0] || found[0].ReplyCount != 3 || found[3].Text != "reply 2" {
-			t.Errorf("%+v, %v", found, err)
-		}
-	})
-
-	t.Run("a thread comes in pages too", func(t *testing.T) {
-		page, more, next, err := api.GetConversationReplies(&slack.GetConversationRepliesParameters{ChannelID: general, Timestamp: said[0], Limit: 3})
-		if err != nil || len(page) != 3 || !more || next == "" {
-			t.Fatalf("%+v, %v, %q, %v", page, more, next, err)
-		}
-		page, more, _, err = api.GetConversationReplies(&slack.GetConversationRepliesParameters{ChannelID: general, Timestamp: said[0], Limit: 3, Cursor: next})
-		if err != nil || len(page) != 1 || more || page[0].Text != "reply 2" {
-			t.Errorf("%+v, %v, %v", page, more, err)
-		}
-	})
-
-	t.Run("a limit beyond 999 is refused", func(t *testing.T) {
-		_, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, Limit: 1000})
-		check.Equal(t, "the refusal", code(err), "invalid_limit")
 	})
 }
