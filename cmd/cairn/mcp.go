@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
@@ -103,9 +102,7 @@ func (a *app) databaseAPI(log *slog.Logger) web.API {
 }
 
 func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
-	out := &lineWriter{to: a.out}
-	transport := &sdk.IOTransport{Reader: newMessageLines(a.in, out), Writer: out}
-	err := web.NewMCP(api, write, version()).Run(ctx, drainTransport{transport})
+	err := web.NewMCP(api, write, version()).Run(ctx, newStdioConn(ctx, a.in, a.out))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
