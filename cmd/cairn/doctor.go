@@ -38,7 +38,7 @@ is wrong.`,
 			return d.examine(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&d.json, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
@@ -48,7 +48,6 @@ const serverTimeout = 30 * time.Second
 // doctor is one run of the checks.
 type doctor struct {
 	app      *app
-	json     bool
 	failures int
 	printErr error                // standard output could not be written
 	failed   map[string]bool      // addresses of servers that do not answer
@@ -83,7 +82,7 @@ func (d *doctor) report(name string, err error, facts ...string) {
 
 func (d *doctor) print(c diagnosis) {
 	if d.printErr == nil {
-		d.printErr = d.app.show(d.app.out, c, d.json)
+		d.printErr = d.app.show(d.app.out, c)
 	}
 }
 

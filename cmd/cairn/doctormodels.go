@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/llm"
 )
 
@@ -24,10 +25,9 @@ const modelTimeout = 2 * time.Minute
 
 // models sends each model, once, the requests that turns and workers send.
 func (d *doctor) models(ctx context.Context) {
-	log := slog.New(slog.DiscardHandler)
-	b := &bot{app: d.app, log: log, models: newModelSet(log)}
-	b.models.notebook.Open(d.learnt, nil)
-	agents, err := b.agents(&d.app.settings)
+	models := newModelSet(slog.New(slog.DiscardHandler))
+	models.notebook.Open(d.learnt, nil)
+	agents, err := models.agents(&d.app.settings, func() *config.Settings { return &d.app.settings })
 	if err != nil {
 		d.report("model", err)
 		return

@@ -39,7 +39,7 @@ With --json, a memory is an object with the key "memory", a message one with the
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")
-	f.BoolVar(&l.json, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
@@ -47,7 +47,7 @@ With --json, a memory is an object with the key "memory", a message one with the
 type recallQuery struct {
 	channel, kind, since, asker string
 	limit                       int
-	explain, json               bool
+	explain                     bool
 }
 
 func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
@@ -90,15 +90,15 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		fmt.Fprintln(a.err, "nothing found")
 	}
 	for i, m := range memories {
-		if i == 0 && !l.json {
+		if i == 0 && !a.json {
 			fmt.Fprintln(a.out, "Remembered:")
 		}
-		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), m, m.Conversation != in}, l.json); err != nil {
+		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), m, m.Conversation != in}); err != nil {
 			return err
 		}
 	}
 	for i, m := range messages {
-		if i == 0 && !l.json {
+		if i == 0 && !a.json {
 			if len(memories) > 0 {
 				fmt.Fprintln(a.out)
 			}
@@ -107,7 +107,7 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		found := recalledMessage{score: l.score(m.Score, m.Parts), Message: chat.RecordOf(m.Message), Match: m.Passage(matchShown)}
 		m.Text, m.Attachments = found.Match, nil
 		found.line = chat.RecordOf(m.Message).String()
-		if err := a.show(a.out, found, l.json); err != nil {
+		if err := a.show(a.out, found); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func (b *bot) runUpkeep() {
 
 // upkeepOnce performs due upkeep. It logs one warning per incident.
 func (b *bot) upkeepOnce() {
-	err := b.store.Upkeep().Run(b.ctx, backupsOf(&b.current.Load().settings), time.Now())
+	err := b.store.Upkeep().Run(b.ctx, backupsOf(b.settings()), time.Now())
 	switch {
 	case b.ctx.Err() != nil: // the next start repeats what was interrupted
 	case err != nil:

@@ -61,7 +61,7 @@ func (w *webSide) close() {
 func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.first.Web.Hosts,
-		Settings: func() *config.Settings { return &b.current.Load().settings },
+		Settings: b.settings,
 		Log:      b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.first.Health == b.first.Web.Listen,
 		MCPWrites: b.first.Web.MCPWrites,
 	}
