@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/config"
 	"cairn/hooks"
 	"cairn/internal/observe"
@@ -30,7 +31,6 @@ type bot struct {
 	hub   *channel.Hub
 	store *store.Store
 	rules func(*config.Settings) channel.Rules
-	first *config.Settings // the settings at the start
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
@@ -51,7 +51,7 @@ type bot struct {
 // start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
 // the settings, now and after each edit.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (*bot, error) {
-	b := &bot{app: a, log: log, rules: rules, first: &a.settings, models: newModelSet(log)}
+	b := &bot{app: a, log: log, rules: rules, models: newModelSet(log)}
 	first, err := b.configured(a.settings)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,6 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	}
 	b.attachWeb(&o)
 	b.hooks = hooks.New(b.log, b.metrics.hook)
-	b.attachHooks(&o)
 	b.hooks.Update(b.current.Load().hooks)
 	b.hub = channel.New(o)
 	b.connectStart = time.Now()
@@ -137,7 +136,10 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 		CatchUp:    time.Duration(settings.CatchUp),
 		Workers:    settings.Workers,
 		Log:        b.log,
-		After:      b.metrics.compaction,
+		Before:     b.propose,
+		After:      b.compacted,
+		Remembered: b.remembered,
+		Replied:    b.replied,
 		Counted:    b.metrics.add,
 	}
 }
@@ -151,11 +153,26 @@ func (b *bot) attachWeb(o *channel.Options) {
 	}
 	o.Connectors = append(o.Connectors, web.chat)
 	o.Observer = observe.All{o.Observer, web.events}
-	o.Remembered, o.Asked, o.Task = web.events.Remembered, web.events.Asked, web.events.Task
-	o.After = func(conversation string, e channel.Event) {
-		b.metrics.compaction(conversation, e)
+	o.Asked, o.Task = web.events.Asked, web.events.Task
+}
+
+// compacted passes a step of a compaction to the metrics, the web server and the hooks.
+func (b *bot) compacted(conversation string, e channel.Event) {
+	b.metrics.compaction(e)
+	if web := b.app.webSide; web != nil {
 		web.events.Compaction(conversation, e)
 	}
+	if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
+		b.hooks.Tell(hooks.After, ended(conversation, e))
+	}
+}
+
+// remembered passes a new memory to the web server and the hooks.
+func (b *bot) remembered(conversation string, id int64, kind, content string) {
+	if web := b.app.webSide; web != nil {
+		web.events.Remembered(conversation, id, kind, content)
+	}
+	b.hooks.Tell(hooks.OnMemory, memoryEvent{conversation, id, kind, content})
 }
 
 // bothProviders says which provider is used if the environment names both.

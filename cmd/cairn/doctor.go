@@ -169,8 +169,8 @@ func (d *doctor) withRemedy(err error) error {
 }
 
 func (d *doctor) howToRestore() string {
-	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + d.app.backups().Dir
-	if made, err := d.app.backups().List(time.Now()); err == nil && len(made) > 0 {
+	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + backupsOf(&d.app.settings).Dir
+	if made, err := backupsOf(&d.app.settings).List(time.Now()); err == nil && len(made) > 0 {
 		file = shellQuoted(made[0]) + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
@@ -179,12 +179,12 @@ func (d *doctor) howToRestore() string {
 
 // backupFact returns the number of backups and the newest one.
 func (d *doctor) backupFact() string {
-	made, err := d.app.backups().List(time.Now())
+	made, err := backupsOf(&d.app.settings).List(time.Now())
 	switch {
 	case err != nil:
 		return "warning: " + err.Error()
 	case len(made) == 0:
-		return "no backups in " + d.app.backups().Dir + " yet"
+		return "no backups in " + backupsOf(&d.app.settings).Dir + " yet"
 	}
 	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
 }

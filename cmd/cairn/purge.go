@@ -142,7 +142,7 @@ func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
 	if err := a.show(a.out, plan); err != nil {
 		return err
 	}
-	return db.Upkeep().EraseFiles(ctx, a.backups())
+	return db.Upkeep().EraseFiles(ctx, backupsOf(&a.settings))
 }
 
 // plan finds what to delete; store.ErrNotFound if there is nothing.

@@ -69,7 +69,7 @@ func (b *bot) apply(s config.Settings, asked bool) error {
 	memory.In(b.store).Share(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")
-	if waiting := config.NeedRestart(config.ChangedKeys(b.first, &next.settings)); len(waiting) > 0 {
+	if waiting := config.NeedRestart(config.ChangedKeys(&b.app.settings, &next.settings)); len(waiting) > 0 {
 		b.log.Warn("settings_need_restart", "settings", waiting)
 	}
 	b.warn(&next.settings)

@@ -151,15 +151,9 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 
 // recordingOf reads the files into a recording.
 func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []simulate.Question, err error) {
-	if _, err := checkRecords(s.files); err != nil {
+	said, err := readRecords(s.files)
+	if err != nil {
 		return rec, nil, err
-	}
-	var said []channel.Inbound
-	for m, err := range records(s.files) {
-		if err != nil {
-			return rec, nil, err
-		}
-		said = append(said, m)
 	}
 	if len(said) == 0 {
 		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
@@ -250,14 +244,12 @@ func writeTo(out io.Writer, to, text string) error {
 
 // readQuestions reads a file of one question a line.
 func readQuestions(file string) (all []simulate.Question, err error) {
-	for l, err := range readLines[simulate.Question](file) {
-		if err == nil && strings.TrimSpace(l.value.Text) == "" {
-			err = l.wrong(errors.New(`"question" is missing`))
-		}
-		if err != nil {
-			return nil, err
+	lines, err := readLines[simulate.Question](file)
+	for _, l := range lines {
+		if strings.TrimSpace(l.value.Text) == "" {
+			return nil, l.wrong(errors.New(`"question" is missing`))
 		}
 		all = append(all, l.value)
 	}
-	return all, nil
+	return all, err
 }

@@ -14,9 +14,7 @@ import (
 // hour, so that none is missed.
 const upkeepEvery = 5 * time.Minute
 
-// backups returns the backup policy of the settings.
-func (a *app) backups() store.Backups { return backupsOf(&a.settings) }
-
+// backupsOf returns the backup policy of settings.
 func backupsOf(s *config.Settings) store.Backups {
 	dir := cmp.Or(s.Path(s.Backup.Dir), filepath.Join(s.DataDir, store.BackupsName))
 	return store.Backups{Every: time.Duration(s.Backup.Every), Keep: s.Backup.Keep, Dir: dir}
