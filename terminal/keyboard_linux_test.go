@@ -47,12 +47,9 @@ func (d display) wait(t *testing.T, text string) {
 
 func (d display) until(t *testing.T, what string, ok func(screen string) bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if ok(d.String()) {
-			return
-		}
+	if !check.Soon(func() bool { return ok(d.String()) }) {
+		t.Errorf("timed out waiting for %q; got\n%s", what, d)
 	}
-	t.Errorf("timed out waiting for %q; got\n%s", what, d)
 }
 
 func (k *keyboard) typed(t *testing.T, keys string) {

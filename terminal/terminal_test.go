@@ -25,12 +25,9 @@ type buffer struct{ check.Buffer }
 // wait returns once the buffer contains text.
 func (b *buffer) wait(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if strings.Contains(b.String(), text) {
-			return
-		}
+	if !check.Soon(func() bool { return strings.Contains(b.String(), text) }) {
+		t.Errorf("timed out waiting for %q; got %q", text, b)
 	}
-	t.Errorf("timed out waiting for %q; got %q", text, b)
 }
 
 // session is a terminal on its own hub, with a real store and a scripted model.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -111,10 +110,8 @@ func TestBrieflyLockedDatabase(t *testing.T) {
 		t.Error(words)
 	}
 	l.until(`"reply"`)
-	l.in.Close()
-	if _, code := l.rest(); code != 0 || l.errs.String() != "" {
-		t.Errorf("exit code %d, %s", code, l.errs)
-	}
+	l.end()
+	check.Equal(t, "the log", l.errs.String(), "")
 }
 
 // heard returns people's messages in a channel, from the transcript.
@@ -149,10 +146,7 @@ func TestReplyIsSentAfterDiskFailure(t *testing.T) {
 	mend()
 	line := l.until(`"reply"`)
 	check.Contains(t, "last reply", line[len(line)-1], "Here I am.")
-	l.in.Close()
-	rest, code := l.rest()
-	check.Equal(t, "the exit code", code, 0)
-	check.Lacks(t, "what it went on with", strings.Join(rest, ""), `"reply"`)
+	check.Lacks(t, "what it went on with", strings.Join(l.end(), ""), `"reply"`)
 	check.Equal(t, "stored copies of the answer", strings.Count(p.must("", "transcript", "--json"), "Here I am."), 1)
 }
 
@@ -180,8 +174,7 @@ func TestFailingDiskOnPlatforms(t *testing.T) {
 	p.until(r, "all is heard and answered", func() bool {
 		return f.count("SELECT count(*) FROM messages WHERE text IN ('two', 'three') OR text LIKE '% two' OR text LIKE '% three'") == 4 && f.waiting() == 0
 	})
-	r.signal(syscall.SIGTERM)
-	r.exits(143)
+	r.stop()
 	said := r.errs.String()
 	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
 		if n := strings.Count(said, warning); n != 1 {

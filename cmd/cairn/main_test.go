@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -179,27 +180,31 @@ type live struct {
 	in    io.WriteCloser
 	lines chan string
 	errs  *check.Buffer
+	ended chan struct{}
 }
 
+// start starts the program. It is killed when the test ends.
 func (p folder) start(args ...string) *live {
 	p.t.Helper()
-	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000), errs: &check.Buffer{}}
+	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000), errs: &check.Buffer{}, ended: make(chan struct{})}
 	l.cmd.Stderr = l.errs
 	in, errIn := l.cmd.StdinPipe()
 	out, errOut := l.cmd.StdoutPipe()
 	check.NoError(p.t, errors.Join(errIn, errOut, l.cmd.Start()))
 	l.in = in
 	go func() {
+		defer close(l.ended)
 		defer close(l.lines)
 		text := json.NewDecoder(out)
-		for {
-			var line json.RawMessage
-			if text.Decode(&line) != nil {
-				return
-			}
+		for line := (json.RawMessage{}); text.Decode(&line) == nil; line = nil {
 			l.lines <- string(line)
 		}
+		_ = l.cmd.Wait() // the exit code shows it
 	}()
+	p.t.Cleanup(func() {
+		_ = l.cmd.Process.Kill() // it may have ended
+		_, _ = l.rest()
+	})
 	return l
 }
 
@@ -233,7 +238,7 @@ func (l *live) rest() (lines []string, code int) {
 	for line := range l.lines {
 		lines = append(lines, line)
 	}
-	_ = l.cmd.Wait() // the exit code shows it
+	<-l.ended
 	return lines, l.cmd.ProcessState.ExitCode()
 }
 
@@ -246,13 +251,47 @@ func (l *live) end() (lines []string) {
 	return lines
 }
 
+// killed closes the input, waits for the end, which must be by SIGKILL, and returns the output.
+func (l *live) killed() (lines []string) {
+	l.t.Helper()
+	_ = l.in.Close() // a program that is not killed ends normally
+	lines, _ = l.rest()
+	if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+		l.t.Fatalf("the step was not reached: %v; output %q\n%s", l.cmd.ProcessState, lines, l.errs)
+	}
+	return lines
+}
+
+func (l *live) signal(s syscall.Signal) {
+	l.t.Helper()
+	check.NoError(l.t, l.cmd.Process.Signal(s))
+}
+
+// stop sends SIGTERM, and wants the program to end with its number.
+func (l *live) stop() {
+	l.t.Helper()
+	l.signal(syscall.SIGTERM)
+	l.exits(143)
+}
+
+// exits waits for the end, and wants an exit code.
+func (l *live) exits(want int) {
+	l.t.Helper()
+	select {
+	case <-l.ended:
+	case <-time.After(time.Minute):
+		l.t.Fatalf("the program does not end; output:\n%s", l.errs)
+	}
+	if code := l.cmd.ProcessState.ExitCode(); code != want {
+		l.t.Errorf("got exit code %d, want %d\n%s", code, want, l.errs)
+	}
+}
+
 // eventually waits until a condition holds. If it never does, the test ends and shows more.
 func eventually(t *testing.T, what string, more func() string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s:\n%s", what, more())
-		}
+	if !check.Soon(holds) {
+		t.Fatalf("timed out waiting until %s:\n%s", what, more())
 	}
 }
 

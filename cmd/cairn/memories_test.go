@@ -143,8 +143,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		p.must("", "memories", "purge", "6", "--yes")
 		exported := p.must("", "memories", "export")
 		p.fails(exitInUse, "", "memories", "import", p.write("beside.jsonl", exported))
-		l.in.Close()
-		l.rest()
+		l.end()
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -107,12 +106,7 @@ func (w *recorder) killed(s step, line string) {
 		defer w.kill.Store(nil)
 	}
 	l.say(line)
-	_ = l.in.Close() // an unkilled program ends normally
-	lines, _ := l.rest()
-	if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		w.t.Fatalf("the step was not reached: %v; output %q", l.cmd.ProcessState, lines)
-	}
-	w.hear(lines)
+	w.hear(l.killed())
 }
 
 // goOn sends these lines to a process, and ends it.
@@ -184,9 +178,5 @@ func (w *recorder) talk(n int) {
 		l.say(w.line(fmt.Sprintf("Story %d of the garden: %s", len(w.said), strings.Repeat("the roses grew and the gate was painted. ", 6))))
 		w.hear(l.until(`"reply"`))
 	}
-	_ = l.in.Close()
-	lines, code := l.rest()
-	if w.hear(lines); code != 0 {
-		w.t.Fatalf("exit code %d", code)
-	}
+	w.hear(l.end())
 }

@@ -190,10 +190,8 @@ func TestSettingsWatcherLeaksNothing(t *testing.T) {
 			s.told(taken, 1)
 		})
 	}
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+1; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("got %d goroutines, want %d", runtime.NumGoroutine(), before)
-		}
+	if !check.Soon(func() bool { return runtime.NumGoroutine() <= before+1 }) {
+		t.Fatalf("got %d goroutines, want %d", runtime.NumGoroutine(), before)
 	}
 }
 

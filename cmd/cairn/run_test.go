@@ -15,7 +15,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	p := newPlatforms(t)
 	f := p.folder("")
-	r := f.background("run")
+	r := f.start("run")
 	p.open(r)
 	p.sayOnDiscord("I prefer tea.")
 	p.wait(r, p.onDiscord, "#1")
@@ -33,8 +33,7 @@ func TestRun(t *testing.T) {
 		check.Contains(t, "output", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
 	})
 	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
-		r.signal(syscall.SIGTERM)
-		r.exits(143)
+		r.stop()
 		said := r.errs.String()
 		check.Contains(t, "output", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 		check.Lacks(t, "output", said, slacktest.BotToken, slacktest.AppToken)
@@ -50,10 +49,9 @@ func TestRunListsUnrestrictedCommands(t *testing.T) {
 		{"", ""},
 	} {
 		p := newPlatforms(t)
-		r := p.folder(test.settings).background("run")
+		r := p.folder(test.settings).start("run")
 		p.open(r)
-		r.signal(syscall.SIGTERM)
-		r.code()
+		r.stop()
 		if said := r.errs.String(); test.want == "" && strings.Contains(said, "for everybody") || !strings.Contains(said, test.want) {
 			t.Errorf("%q: got output\n%s", test.settings, said)
 		}
@@ -95,8 +93,8 @@ func TestRunWithRejectedTokens(t *testing.T) {
 	} {
 		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
 			p := newPlatforms(t)
-			r := p.folder("", test.env...).background("run")
-			check.Equal(t, "exit code", r.code(), exitFailed)
+			r := p.folder("", test.env...).start("run")
+			r.exits(exitFailed)
 			said := r.errs.String()
 			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
 			check.HasPrefix(t, "reason", reason, "cairn: ")
@@ -106,7 +104,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 	}
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
 		p := newPlatforms(t)
-		r := p.folder("", "DISCORD_TOKEN=hush").background("run")
+		r := p.folder("", "DISCORD_TOKEN=hush").start("run")
 		p.until(r, "the connector is closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
 		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
@@ -130,7 +128,7 @@ func TestStopDuringReply(t *testing.T) {
 	})
 	p := newPlatforms(t)
 	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-	r := f.background("run")
+	r := f.start("run")
 	p.open(r)
 	p.sayOnBoth("Where are you?")
 	p.until(r, "both know the bot", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
@@ -149,10 +147,9 @@ func TestStopDuringReply(t *testing.T) {
 		}
 	})
 	t.Run("the next start answers what came between, and nothing twice", func(t *testing.T) {
-		r := f.background("run")
+		r := f.start("run")
 		p.until(r, "all is answered", func() bool { return p.answers("Here I am.") == [2]int{3, 3} })
-		r.signal(syscall.SIGTERM)
-		r.exits(143)
+		r.stop()
 		check.Len(t, "Discord", p.onDiscord(), 3)
 		check.Len(t, "Slack", p.onSlack(), 3)
 	})
@@ -188,7 +185,7 @@ agent = "librarian"
 		check.Equal(t, "output", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
 	})
 	t.Run("on the platforms", func(t *testing.T) {
-		r := f.background("run")
+		r := f.start("run")
 		p.open(r)
 		p.sayOnDiscord("Who are you?")
 		p.wait(r, p.onDiscord, "I am a friend, says m.")

@@ -146,7 +146,7 @@ func TestSecondStopSignal(t *testing.T) {
 			})
 			p := newPlatforms(t)
 			f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-			r := f.background("run")
+			r := f.start("run")
 			p.open(r)
 			p.sayOnDiscord("Where are you?")
 			<-asked
@@ -160,7 +160,7 @@ func TestSecondStopSignal(t *testing.T) {
 				t.Errorf("got exit %v after %v", r.cmd.ProcessState, time.Since(start))
 			}
 			close(again)
-			r = f.background("run")
+			r = f.start("run")
 			p.until(r, "the answer", func() bool { return p.answers("Here I am.")[0] == 1 })
 			r.signal(test.signal)
 			r.exits(test.code)

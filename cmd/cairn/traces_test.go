@@ -124,10 +124,7 @@ func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
 	l.say(`{"text":"break","id":"y"}`)
 	l.until(`rejects my API key`)
 	started := time.Now()
-	check.NoError(t, l.in.Close())
-	if _, code := l.rest(); code != 0 {
-		t.Fatalf("exit code %d, %s", code, l.errs)
-	}
+	l.end()
 	return l.errs.String(), time.Since(started)
 }
 
