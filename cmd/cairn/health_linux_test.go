@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -80,10 +78,9 @@ func TestHealth(t *testing.T) {
 		ready(200, `{"part":"database","ok":true}`)
 	})
 	t.Run("a database that is moved away", func(t *testing.T) {
-		file := filepath.Join(f.dir, "data", "cairn.db")
-		check.NoError(t, os.Rename(file, file+".away"))
+		back := f.moveDatabase()
 		ready(503, `"database","ok":false,"why":"cannot be written: it was deleted, moved or replaced while the bot runs"`)
-		check.NoError(t, os.Rename(file+".away", file))
+		back()
 		ready(200, `{"part":"database","ok":true}`)
 	})
 	t.Run("a model that does not answer", func(t *testing.T) {

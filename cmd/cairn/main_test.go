@@ -126,7 +126,7 @@ func (p folder) run(input string, args ...string) result {
 func (p folder) needsProcess(args []string) bool {
 	settings, _ := os.ReadFile(filepath.Join(p.dir, "config.toml"))
 	return len(args) == 0 || len(p.env) > 0 || slices.Contains([]string{"run", "mcp"}, args[0]) ||
-		slices.Contains(args, "--config") || strings.Contains(string(settings), "time_zone")
+		strings.Contains(string(settings), "time_zone")
 }
 
 func (p folder) runHere(input string, args []string) result {

@@ -29,8 +29,7 @@ var failing = map[string]struct {
 // modelServer is a scripted server that lists two models.
 func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
-	s := llmtest.NewServer(script)
-	t.Cleanup(s.Close)
+	s := llmtest.Serve(t, script)
 	s.Tell("/v1/models", `{"data":[{"id":"test-model"},{"id":"mm"}]}`)
 	return s
 }

@@ -33,8 +33,7 @@ type recorder struct {
 
 func newRecorder(t *testing.T, p folder, settings ...string) *recorder {
 	w := &recorder{folder: p, accepted: map[string]bool{}, answers: map[string]map[string]bool{}}
-	w.server = llmtest.NewServer(w.model)
-	t.Cleanup(w.server.Close)
+	w.server = llmtest.Serve(t, w.model)
 	writeServerSettings(p, w.server, append([]string{"[agents.compaction]", "prepare_threshold = 0", "stack_budget = 0.02", "rollup_fan_in = 3"}, settings...)...)
 	return w
 }

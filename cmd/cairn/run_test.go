@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/config"
 	"cairn/internal/check"
 
 	"cairn/llm/llmtest"
@@ -42,24 +43,14 @@ func TestRun(t *testing.T) {
 }
 
 // A list from an earlier version lacks newer commands.
-func TestRunListsUnrestrictedCommands(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ settings, want string }{
-		{"restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n", `"commands":["pin","settings","unpin"]`},
-		{"", ""},
-	} {
-		p := newPlatforms(t)
-		r := p.folder(test.settings).start("run")
-		p.open(r)
-		r.stop()
-		if said := r.errs.String(); test.want == "" && strings.Contains(said, "for everybody") || !strings.Contains(said, test.want) {
-			t.Errorf("%q: got output\n%s", test.settings, said)
-		}
-	}
+func TestUnrestrictedCommandsAreListed(t *testing.T) {
+	s := check.Must(config.Parse("config.toml", []byte("restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n")))(t)
+	check.EqualAll(t, "commands", s.Unrestricted(), []string{"pin", "settings", "unpin"})
+	s = config.Default()
+	check.Len(t, "commands by default", s.Unrestricted(), 0)
 }
 
 func TestRunWithoutTokens(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		name string
 		env  []string
@@ -72,7 +63,11 @@ func TestRunWithoutTokens(t *testing.T) {
 		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: not an app-level token"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newFolder(t, test.env...).run("", "run")
+			for _, variable := range test.env {
+				name, value, _ := strings.Cut(variable, "=")
+				t.Setenv(name, value)
+			}
+			r := newFolder(t).runHere("", []string{"run"})
 			if r.code != exitUsage || !strings.HasPrefix(r.err, "cairn: ") || !strings.Contains(r.err, test.want) || r.out != "" || strings.Contains(r.err, "hush") {
 				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
 			}
