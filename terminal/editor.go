@@ -45,7 +45,7 @@ type editor struct {
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
 	e := &editor{
 		in: in, out: out, conversation: conversation, who: who, history: o.History,
-		color: !o.NoColor && os.Getenv("NO_COLOR") == "",
+		color: os.Getenv("NO_COLOR") == "",
 	}
 	e.spectator = spectator{e.note}
 	return e

@@ -30,7 +30,6 @@ type Options struct {
 	User     string // name of the person who talks
 	JSON     bool   // JSON Lines for input and output
 	History  string // file of the typed lines; empty: they are not stored
-	NoColor  bool   // no colours and styles, even on a terminal
 }
 
 // Terminal is the connector. It has three modes: a line editor if input and output are terminals,

@@ -53,16 +53,11 @@ func (e explanation) String() string {
 }
 
 func (e explainedAgent) table() string {
-	rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN"}}
+	rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN", "MEANS"}}
 	for _, row := range e.Rows {
-		rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin})
+		rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin, row.Means})
 	}
-	lines := strings.Split(strings.TrimSuffix(rows.aligned([]bool{false, true, true, false}), "\n"), "\n")
-	lines[0] += "  MEANS"
-	for i, row := range e.Rows {
-		lines[i+1] += "  " + row.Means
-	}
-	return strings.Join(lines, "\n")
+	return strings.TrimSuffix(rows.aligned([]bool{false, true, true, false, false}), "\n")
 }
 
 func (a *app) explainConfig(ctx context.Context, file, name string) error {

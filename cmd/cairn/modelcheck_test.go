@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"cairn/channel"
+	"cairn/config"
 	"cairn/internal/check"
 
 	"cairn/discord/discordtest"
@@ -144,6 +147,21 @@ func TestStartCheckIsQuiet(t *testing.T) {
 		check.Equal(t, "errors", r.err, "")
 		check.Equal(t, "exit code", r.code, 0)
 	})
+}
+
+func TestFailedModelIsReportedOnce(t *testing.T) {
+	server := modelServer(t, failing["a wrong key"].do)
+	t.Setenv(config.OpenAI.URL, server.URL)
+	s := config.Default()
+	b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
+	agents := check.Must(newModelSet(b.log).agents(&s, func() *config.Settings { return &s }))(t)
+	var said []string
+	b.checkModels(modelCheck{agents: func() map[string]channel.Agent { return agents }, say: func(line string) { said = append(said, line) }})
+	b.tasks.Wait()
+	b.check() // as after an edit
+	b.tasks.Wait()
+	check.Len(t, "lines", said, 1)
+	check.Contains(t, "the line", said[0], "does not answer")
 }
 
 func TestFailedTurnsLogRemedy(t *testing.T) {
