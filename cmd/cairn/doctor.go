@@ -94,13 +94,10 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.report("settings", nil, d.settingsFacts()...)
 	}
 	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.hooks, d.connectors} {
+		look(ctx)
 		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err
 		}
-		look(ctx)
-	}
-	if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
-		return err
 	}
 	if d.failures > 0 {
 		return fmt.Errorf("%s wrong, see above", counted(d.failures, "thing is", "things are"))

@@ -9,6 +9,8 @@ import (
 
 	"cairn/internal/check"
 
+	"golang.org/x/sys/unix"
+
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -20,7 +22,14 @@ import (
 // onScreen runs the program with a pseudo-terminal as its output, and returns the screen.
 func (p folder) onScreen(args ...string) string {
 	p.t.Helper()
+	return p.onScreenOf(&unix.Winsize{}, args...)
+}
+
+// onScreenOf is onScreen of a size.
+func (p folder) onScreenOf(size *unix.Winsize, args ...string) string {
+	p.t.Helper()
 	pty, tty := pseudoTerminal(p.t)
+	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, size))
 	var screen bytes.Buffer
 	read := make(chan struct{})
 	go func() {
@@ -33,7 +42,7 @@ func (p folder) onScreen(args ...string) string {
 	_ = tty.Close()
 	<-read
 	check.NoError(p.t, err)
-	return screen.String()
+	return strings.ReplaceAll(screen.String(), "\r\n", "\n")
 }
 
 func TestScreen(t *testing.T) {
@@ -60,10 +69,10 @@ func TestScreen(t *testing.T) {
 				t.Errorf("%s: %q", args, screen)
 			}
 		}
-		check.Contains(t, "output", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
+		check.Contains(t, "output", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\n       next\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
-		rows := parse[chat.Record](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n"))
+		rows := parse[chat.Record](t, p.onScreen("transcript", "--json"))
 		check.Len(t, "rows", rows, 5)
 		check.Equal(t, "first row", rows[0].Text, said)
 	})
