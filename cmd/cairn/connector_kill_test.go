@@ -77,7 +77,7 @@ const begin, end = "This is where we stand: ", "the gate is green."
 
 func (s connectorStep) die(t *testing.T, on side) {
 	killed := make(chan struct{})
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+	p, f, r := served(t, func(x *llmtest.Exchange) {
 		select {
 		case <-killed:
 		default:
@@ -89,10 +89,6 @@ func (s connectorStep) die(t *testing.T, on side) {
 		}
 		x.Say(begin, end)
 	})
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-	r := f.start("run")
-	p.open(r)
 	on.say(p, "Hello.")
 	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
 	r.stop()

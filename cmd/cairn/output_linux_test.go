@@ -1,12 +1,41 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+
+	"cairn/internal/check"
 
 	"charm.land/lipgloss/v2"
 	"golang.org/x/sys/unix"
 )
+
+// onScreen runs the program with a pseudo-terminal as its output, and returns the screen.
+func (p folder) onScreen(args ...string) string {
+	p.t.Helper()
+	return p.onScreenOf(&unix.Winsize{}, args...)
+}
+
+// onScreenOf is onScreen of a size.
+func (p folder) onScreenOf(size *unix.Winsize, args ...string) string {
+	p.t.Helper()
+	pty, tty := pseudoTerminal(p.t)
+	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, size))
+	var screen bytes.Buffer
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = screen.ReadFrom(pty) // fails when the other end is closed
+	}()
+	cmd := p.command(args...)
+	cmd.Stdout = tty
+	err := cmd.Run()
+	_ = tty.Close()
+	<-read
+	check.NoError(p.t, err)
+	return strings.ReplaceAll(screen.String(), "\r\n", "\n")
+}
 
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Parallel()

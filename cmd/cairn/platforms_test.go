@@ -49,12 +49,18 @@ func (p *platforms) folder(settings string, env ...string) folder {
 }
 
 // answering starts a program whose model gives everybody the same reply.
-func answering(t *testing.T, text string, args ...string) (p *platforms, f folder, r *live) {
+func answering(t *testing.T, text string) (p *platforms, f folder, r *live) {
 	t.Helper()
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say(text) })
+	return served(t, func(x *llmtest.Exchange) { x.Say(text) })
+}
+
+// served starts a program on both platforms, with a model.
+func served(t *testing.T, script func(x *llmtest.Exchange)) (p *platforms, f folder, r *live) {
+	t.Helper()
+	server := llmtest.Serve(t, script)
 	p = newPlatforms(t)
 	f = p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
-	r = f.start(append([]string{"run"}, args...)...)
+	r = f.start("run")
 	p.open(r)
 	return p, f, r
 }

@@ -113,7 +113,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 func TestStopDuringReply(t *testing.T) {
 	t.Parallel()
 	asked, written := make(chan struct{}, 10), make(chan struct{})
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+	p, f, r := served(t, func(x *llmtest.Exchange) {
 		x.Piece("Here ")
 		if last := x.Request.Messages[len(x.Request.Messages)-1]; strings.Contains(last.Text(), "Take your time") {
 			asked <- struct{}{}
@@ -121,10 +121,6 @@ func TestStopDuringReply(t *testing.T) {
 		}
 		x.Say("I am.")
 	})
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-	r := f.start("run")
-	p.open(r)
 	p.sayOnBoth("Where are you?")
 	p.until(r, "both know the bot", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
 
