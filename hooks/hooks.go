@@ -71,24 +71,26 @@ const (
 
 // Hooks calls hooks. It is safe for concurrent use.
 type Hooks struct {
-	log    *slog.Logger
-	count  func(hook, outcome string)
-	ctx    context.Context // of all calls
-	cancel context.CancelFunc
+	log     *slog.Logger
+	count   func(hook, outcome string)
+	ctx     context.Context // of all calls
+	cancel  context.CancelFunc
+	workers sync.WaitGroup // one for each hook, so that one that hangs does not delay others
 
 	mu       sync.Mutex // guards everything below
 	settings Settings
-	waiting  map[string][][]byte // queued events by hook, so that one that hangs does not delay others
-	working  map[string]bool
-	closed   bool
-	ended    *sync.Cond // signals that a hook has no more events
+	waiting  map[string]chan []byte // queued events by hook; nil after Close
 }
 
 // New returns hooks that call nothing yet. count receives the outcome of each call.
 func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
-	h := &Hooks{log: log, count: count, waiting: map[string][][]byte{}, working: map[string]bool{}}
-	h.ended = sync.NewCond(&h.mu)
+	h := &Hooks{log: log, count: count, waiting: map[string]chan []byte{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	for _, hook := range Names {
+		queue := make(chan []byte, maxWaiting)
+		h.waiting[hook] = queue
+		h.workers.Go(func() { h.work(hook, queue) })
+	}
 	return h
 }
 
@@ -115,39 +117,30 @@ func (h *Hooks) Tell(hook string, e Event) {
 	body, err := bodyOf(hook, e)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if waiting := len(h.waiting[hook]); err != nil || h.closed || waiting >= maxWaiting {
-		h.count(hook, Dropped)
-		h.log.Warn("hook_not_called", "hook", hook, "waiting", waiting, "error", err)
-		return
+	if err == nil {
+		select {
+		case h.waiting[hook] <- body:
+			return
+		default: // the queue is full, or closed
+		}
 	}
-	h.waiting[hook] = append(h.waiting[hook], body)
-	if !h.working[hook] {
-		h.working[hook] = true
-		go h.work(hook)
-	}
+	h.count(hook, Dropped)
+	h.log.Warn("hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", err)
 }
 
 // work calls a hook with its queued events, one after the other.
-func (h *Hooks) work(hook string) {
-	for {
-		h.mu.Lock()
-		waiting := h.waiting[hook]
-		if h.ctx.Err() != nil && len(waiting) > 0 { // the bot is stopping
-			for range waiting {
-				h.count(hook, Dropped)
-			}
-			h.log.Warn("hook_not_called", "hook", hook, "waiting", len(waiting), "error", "the bot ended")
-			waiting, h.waiting[hook] = nil, nil
+func (h *Hooks) work(hook string, queue <-chan []byte) {
+	dropped := 0
+	for body := range queue {
+		if h.ctx.Err() != nil { // the bot is stopping
+			h.count(hook, Dropped)
+			dropped++
+			continue
 		}
-		if len(waiting) == 0 {
-			delete(h.working, hook)
-			h.ended.Broadcast()
-			h.mu.Unlock()
-			return
-		}
-		h.waiting[hook] = waiting[1:]
-		h.mu.Unlock()
-		h.call(h.ctx, hook, waiting[0])
+		h.call(h.ctx, hook, body)
+	}
+	if dropped > 0 {
+		h.log.Warn("hook_not_called", "hook", hook, "waiting", dropped, "error", "the bot ended")
 	}
 }
 
@@ -167,12 +160,13 @@ func (h *Hooks) Ask(ctx context.Context, hook string, e Event) Verdict {
 // Close waits for queued events for at most the timeout of one call, and cancels the rest.
 func (h *Hooks) Close() {
 	h.mu.Lock()
-	h.closed = true
-	limit := time.AfterFunc(cmp.Or(h.settings.Timeout, DefaultTimeout), h.cancel)
-	for len(h.working) > 0 {
-		h.ended.Wait()
+	for _, queue := range h.waiting {
+		close(queue)
 	}
+	h.waiting = nil
+	limit := time.AfterFunc(cmp.Or(h.settings.Timeout, DefaultTimeout), h.cancel)
 	h.mu.Unlock()
+	h.workers.Wait()
 	limit.Stop()
 	h.cancel()
 }

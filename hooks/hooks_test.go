@@ -172,10 +172,8 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("Tell took %v", took)
 	}
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(f.String(), OnMemory+" "+OK); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the other hook is not called: %s", f)
-		}
+	if !check.Soon(func() bool { return strings.Contains(f.String(), OnMemory+" "+OK) }) {
+		t.Fatalf("the other hook is not called: %s", f)
 	}
 	if n := strings.Count(f.String(), OnReply+" "+Dropped); n < 9 {
 		t.Errorf("got %d dropped", n)
@@ -206,14 +204,11 @@ func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 	if err != nil || f.String() != Before+" "+Timeout {
 		t.Fatalf("%v, %s", err, f)
 	}
-	runs := func() bool { // and is no zombie
+	if !check.Soon(func() bool { // it has ended, or is a zombie
 		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
-		return err == nil && !strings.Contains(string(stat), ") Z ")
-	}
-	for end := time.Now().Add(10 * time.Second); runs(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("its child is still running")
-		}
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}) {
+		t.Fatal("its child is still running")
 	}
 }
 

@@ -40,8 +40,7 @@ type connection struct {
 	mu       sync.Mutex // guards everything below
 	session  *sdk.ClientSession
 	why      string // there is no session
-	offered  []offer
-	tools    []Tool // offered as tools; built once, because requests compare them
+	tools    []Tool // the allowed ones; nil: never read. Replaced only when they change, because requests compare them
 	refused  []string
 	incident llm.Incident
 }
@@ -155,7 +154,7 @@ func (c *connection) connect(ctx context.Context) error {
 
 // list reads the server's tools and stores the allowed ones.
 func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
-	offered, refused, problems, err := readOffers(ctx, session, c.Server)
+	tools, refused, problems, err := c.readAllowed(ctx, session)
 	if err != nil {
 		return fmt.Errorf("list the tools: %w", err)
 	}
@@ -163,11 +162,12 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 		c.log.Warn("tool_ignored", "problem", problem)
 	}
 	c.mu.Lock()
-	first, before := c.session == nil && c.offered == nil, c.offered
+	before := c.tools
+	first := before == nil
 	c.session, c.why, c.refused = session, "", refused
-	changed := first || !slices.EqualFunc(before, offered, offer.equal)
+	changed := first || !slices.EqualFunc(before, tools, sameTool)
 	if changed {
-		c.offered, c.tools = offered, c.bind(offered)
+		c.tools = tools
 	}
 	c.mu.Unlock()
 	if changed && c.notify != nil {
@@ -175,8 +175,8 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	}
 	c.first.Do(func() { close(c.tried) })
 	if first {
-		c.log.Info("tool_server_connected", "tools", names(offered), "refused", refused)
-	} else if what := changesOf(before, offered); len(what) > 0 {
+		c.log.Info("tool_server_connected", "tools", names(tools), "refused", refused)
+	} else if what := changesOf(before, tools); len(what) > 0 {
 		c.log.Warn("tools_changed", "changes", what, "refused", refused)
 	}
 	return nil
@@ -191,28 +191,28 @@ func (c *connection) allowed() []Tool {
 func (c *connection) status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Status{ID: c.ID, Connected: c.session != nil, Error: c.why, Tools: names(c.offered), Refused: c.refused}
-	if c.offered != nil {
+	s := Status{ID: c.ID, Connected: c.session != nil, Error: c.why, Tools: names(c.tools), Refused: c.refused}
+	if c.tools != nil {
 		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool { return slices.Contains(s.Tools, name) })
 	}
 	return s
 }
 
 // changesOf describes how a list of tools differs from the previous one.
-func changesOf(before, after []offer) (changes []string) {
-	old := map[string]offer{}
-	for _, o := range before {
-		old[o.name] = o
+func changesOf(before, after []Tool) (changes []string) {
+	old := map[string]Tool{}
+	for _, tool := range before {
+		old[tool.Original] = tool
 	}
-	for _, o := range after {
-		was, had := old[o.name]
+	for _, tool := range after {
+		was, had := old[tool.Original]
 		switch {
 		case !had:
-			changes = append(changes, o.name+" appeared")
-		case !o.equal(was):
-			changes = append(changes, o.name+" was redefined")
+			changes = append(changes, tool.Original+" appeared")
+		case !sameTool(tool, was):
+			changes = append(changes, tool.Original+" was redefined")
 		}
-		delete(old, o.name)
+		delete(old, tool.Original)
 	}
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		changes = append(changes, name+" is gone")

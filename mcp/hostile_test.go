@@ -178,10 +178,8 @@ func (s *suite) say(conversation, text string) {
 // connected waits until the server is connected, again after it died.
 func (s *suite) connected() {
 	s.Helper()
-	for end := time.Now().Add(20 * time.Second); !s.host.Status()[0].Connected; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.Fatalf("the server was not reconnected: %+v", s.host.Status())
-		}
+	if !check.Soon(s.host.connected) {
+		s.Fatalf("the server was not reconnected: %+v", s.host.Status())
 	}
 }
 
@@ -216,8 +214,7 @@ func (s *suite) check(tool string, requests []llm.Request) (unescaped, foreign i
 }
 
 func TestHostileServers(t *testing.T) {
-	exe, err := os.Executable()
-	check.NoError(t, err)
+	exe := check.Must(os.Executable())(t)
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()

@@ -7,7 +7,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -150,18 +149,4 @@ func (h *Host) Tried(ctx context.Context, ids []string) error {
 		}
 	}
 	return nil
-}
-
-// bind returns tools that call what a server offers.
-func (c *connection) bind(offered []offer) []Tool {
-	tools := make([]Tool, 0, len(offered))
-	for _, o := range offered {
-		tools = append(tools, Tool{Server: c.ID, Original: o.name, Tool: llm.Tool{
-			Name: ToolName(c.ID, o.name), Description: o.description, Parameters: o.schema,
-			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-				return c.call(ctx, o.name, arguments)
-			},
-		}})
-	}
-	return tools
 }

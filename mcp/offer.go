@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/internal/tokens"
+	"cairn/llm"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -23,48 +24,39 @@ const (
 	maxName        = 64   // characters, a limit of the providers
 )
 
-// offer is an allowed tool of a server.
-type offer struct {
-	name        string
-	description string
-	schema      json.RawMessage
+// sameTool reports whether a tool of a server was not redefined.
+func sameTool(a, b Tool) bool {
+	return a.Original == b.Original && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
 }
 
-func (o offer) equal(other offer) bool {
-	return o.name == other.name && o.description == other.description && bytes.Equal(o.schema, other.schema)
-}
-
-// readOffers reads a server's tools. It returns the allowed ones, sorted by name; the names of the
+// readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the
 // others; and problems of allowed tools that cannot be used.
-func readOffers(ctx context.Context, session *sdk.ClientSession, s Server) (offered []offer, refused, problems []string, err error) {
+func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession) (allowed []Tool, refused, problems []string, err error) {
+	allowed = []Tool{} // not nil: it was read
 	taken := map[string]bool{}
 	all, more, err := readTools(ctx, session)
 	if more {
 		problems = append(problems, fmt.Sprintf("the server's list has no end after %d tools: the rest is not read", len(all)))
 	}
-	for _, tool := range all {
-		if !slices.Contains(s.Allow, tool.Name) {
-			refused = append(refused, tokens.Clip(tool.Name, maxName))
+	for _, offered := range all {
+		if !slices.Contains(c.Allow, offered.Name) {
+			refused = append(refused, tokens.Clip(offered.Name, maxName))
 			continue
 		}
-		name := ToolName(s.ID, tool.Name)
-		o, problem := offerOf(tool)
-		if problem == "" && taken[name] {
-			problem = "another tool has the same name, " + name
+		tool, problem := c.toolOf(offered)
+		if problem == "" && taken[tool.Name] {
+			problem = "another tool has the same name, " + tool.Name
 		}
 		if problem != "" {
-			problems = append(problems, tool.Name+": "+problem)
+			problems = append(problems, offered.Name+": "+problem)
 			continue
 		}
-		taken[name] = true
-		offered = append(offered, o)
+		taken[tool.Name] = true
+		allowed = append(allowed, tool)
 	}
-	slices.SortFunc(offered, func(a, b offer) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(allowed, func(a, b Tool) int { return strings.Compare(a.Original, b.Original) })
 	slices.Sort(refused)
-	if offered == nil {
-		offered = []offer{} // read, but empty
-	}
-	return offered, refused, problems, err
+	return allowed, refused, problems, err
 }
 
 // readTools reads a server's list of tools within the limits; more reports that the list continues.
@@ -83,11 +75,11 @@ func readTools(ctx context.Context, session *sdk.ClientSession) (all []*sdk.Tool
 	return all[:min(len(all), maxOffered)], page.Cursor != "" || len(all) > maxOffered, nil
 }
 
-// offerOf validates a tool's definition and limits its size.
-func offerOf(tool *sdk.Tool) (o offer, problem string) {
-	object, _ := tool.InputSchema.(map[string]any)
+// toolOf validates a tool's definition and limits its size.
+func (c *connection) toolOf(offered *sdk.Tool) (tool Tool, problem string) {
+	object, _ := offered.InputSchema.(map[string]any)
 	if object["type"] != "object" {
-		return o, `its input schema is not of type "object"`
+		return tool, `its input schema is not of type "object"`
 	}
 	if object["properties"] == nil {
 		object["properties"] = map[string]any{} // OpenAI refuses a schema without
@@ -97,13 +89,18 @@ func offerOf(tool *sdk.Tool) (o offer, problem string) {
 	}
 	schema, err := json.Marshal(object) // keys are sorted, so equal schemas have equal text
 	if err != nil {
-		return o, "its input schema is no JSON"
+		return tool, "its input schema is no JSON"
 	}
 	if n := tokens.Estimate(string(schema)); n > maxSchema {
-		return o, fmt.Sprintf("its input schema takes %d tokens, and at most %d may", n, maxSchema)
+		return tool, fmt.Sprintf("its input schema takes %d tokens, and at most %d may", n, maxSchema)
 	}
-	description := strings.ToValidUTF8(strings.TrimSpace(tool.Description), "\uFFFD")
-	return offer{name: tool.Name, description: tokens.Clip(description, maxDescription), schema: schema}, ""
+	description := strings.ToValidUTF8(strings.TrimSpace(offered.Description), "\uFFFD")
+	return Tool{Server: c.ID, Original: offered.Name, Tool: llm.Tool{
+		Name: ToolName(c.ID, offered.Name), Description: tokens.Clip(description, maxDescription), Parameters: schema,
+		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			return c.call(ctx, offered.Name, arguments)
+		},
+	}}, ""
 }
 
 // ToolName returns the name by which models call a server's tool: "calc_add" for add of calc.
@@ -122,10 +119,11 @@ func ToolName(server, tool string) string {
 	return fmt.Sprintf("%s_%x", name[:maxName-9], sha256.Sum256([]byte(tool)))[:maxName]
 }
 
-func names(offered []offer) []string {
-	all := make([]string, 0, len(offered))
-	for _, o := range offered {
-		all = append(all, o.name)
+// names returns the tools' names on the server.
+func names(tools []Tool) []string {
+	all := make([]string, 0, len(tools))
+	for _, tool := range tools {
+		all = append(all, tool.Original)
 	}
 	return all
 }

@@ -85,12 +85,8 @@ func TestProgramThatDoesNotReadFailsOneCall(t *testing.T) {
 					t.Errorf("%s: got %v after %v", call[0], err, time.Since(began))
 				}
 			}
-			for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-				if got, err := h.run(t, "calc_hear", `{}`); got == "heard" {
-					break
-				} else if time.Now().After(end) {
-					t.Fatalf("it does not reconnect: %v\n%s", err, log)
-				}
+			if !check.Soon(func() bool { got, _ := h.run(t, "calc_hear", `{}`); return got == "heard" }) {
+				t.Fatalf("it does not reconnect:\n%s", log)
 			}
 		})
 	}
@@ -152,15 +148,10 @@ func TestChildProcessesEndWithProgram(t *testing.T) {
 	text, err := os.ReadFile(note)
 	check.NoError(t, err)
 	h.Close()
-	for end := time.Now().Add(10 * time.Second); running(strings.TrimSpace(string(text))); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("its child is still running")
-		}
+	if !check.Soon(func() bool { // it has ended, or is a zombie
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}) {
+		t.Fatal("its child is still running")
 	}
-}
-
-// running reports whether a process runs, and is no zombie.
-func running(pid string) bool {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
-	return err == nil && !strings.Contains(string(stat), ") Z ")
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestApprovalByYes(t *testing.T) {
-	k := sit(t, Options{NoColor: true}, scripted(channeltest.Add))
+	k := monochrome(t, scripted(channeltest.Add))
 	k.shows(t, "please add\r", "[y/n]")
 	k.shows(t, "no\r", "did not allow the")
 	k.screen.wait(t, "The tool says: Error")
@@ -20,7 +20,7 @@ func TestApprovalByYes(t *testing.T) {
 }
 
 func TestQuestionEndsWithItsTurn(t *testing.T) {
-	k := sit(t, Options{NoColor: true}, scripted(channeltest.Add))
+	k := monochrome(t, scripted(channeltest.Add))
 	k.shows(t, "please add\r", "[y/n]")
 	k.shows(t, "/stop\r", "Stopped.")
 	k.typed(t, "y\r") // a message, for which the model asks again

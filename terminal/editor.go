@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // editor shows an input line at the bottom of the terminal. Finished output is printed above it and
@@ -27,7 +28,7 @@ type editor struct {
 	history      string
 	color        bool
 	log          *slog.Logger
-	disk         disk
+	saving       *platform.Incident
 
 	mu            sync.Mutex   // guards everything below; Update must not take it
 	program       *tea.Program // nil: there is no screen, and rows are written directly
@@ -44,14 +45,14 @@ type editor struct {
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
 	e := &editor{
 		in: in, out: out, conversation: conversation, who: who, history: o.History,
-		color: !o.NoColor && os.Getenv("NO_COLOR") == "",
+		color: os.Getenv("NO_COLOR") == "",
 	}
 	e.spectator = spectator{e.note}
 	return e
 }
 
 func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	e.log = log
+	e.log, e.saving = log, saving(log)
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
 	defer cancel() // cancels slow commands
@@ -181,7 +182,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 	}
 	if line.command == "" {
 		e.wait(1)
-		if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, line.text)); err != nil {
+		if err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, line.text)); err != nil {
 			e.answered(1) // it will not be answered
 			return e.report(ctx, err)
 		}
@@ -225,6 +226,9 @@ func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
 }
 
 func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }
+
+// Attended returns true: a person is there.
+func (e *editor) Attended(string) bool { return true }
 
 func (e *editor) reply(_ string, to []string) channel.Writer {
 	return &stream{editor: e, answers: int64(len(to))}

@@ -13,7 +13,6 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/llm/openai"
 )
 
 // private are sequences of newer terminals, some of which the emulator misreads.
@@ -33,14 +32,13 @@ func TestEditorShowsReplies(t *testing.T) {
 	})
 	t.Run("text stands on the terminal before the server has sent the rest", func(t *testing.T) {
 		var k *keyboard
-		server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		model, end := served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight\nnine\n")
 			x.Say(" ten")
 		})
-		defer server.Close()
-		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+		defer end()
 		k = sit(t, Options{}, model)
 		k.typed(t, "count\r")
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
@@ -49,7 +47,7 @@ func TestEditorShowsReplies(t *testing.T) {
 	})
 	t.Run("what is not the reply comes after its last row", func(t *testing.T) {
 		var k *keyboard
-		server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		model, end := served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight")
@@ -59,24 +57,22 @@ func TestEditorShowsReplies(t *testing.T) {
 			inOrder(t, k.screen.String(), "nine", "a log line")
 			x.Say(" ten")
 		})
-		defer server.Close()
-		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
-		k = sit(t, Options{NoColor: true}, model)
+		defer end()
+		k = monochrome(t, model)
 		k.shows(t, "count\r", "nine ten")
 		inOrder(t, k.screen.String(), "One two", "nine ten", "· summarizing messages 1 to 9", "a log line")
 	})
 	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
 		var k *keyboard
-		server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		model, end := served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight")
 			k.typed(t, "\x03")
 			x.Wait(20 * time.Second)
 		})
-		defer server.Close()
-		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
-		k = sit(t, Options{NoColor: true}, model)
+		defer end()
+		k = monochrome(t, model)
 		k.shows(t, "count\r", "Stopped.")
 		inOrder(t, k.screen.String(), "One two", "nine", "Stopped.")
 	})
@@ -107,7 +103,7 @@ func TestEditorCommands(t *testing.T) {
 		k.screen.wait(t, "Made without a model")
 	})
 	t.Run("a slash shows the commands and their help, and Tab completes", func(t *testing.T) {
-		k := sit(t, Options{NoColor: true}, scripted(echo))
+		k := monochrome(t, scripted(echo))
 		k.shows(t, "/", "▸ /compact [focus]")
 		k.shows(t, "co", "  /context          show how full")
 		k.shows(t, "\x1b[B\t", "\n> /context")
@@ -116,7 +112,7 @@ func TestEditorCommands(t *testing.T) {
 	})
 	t.Run("an unknown command is refused and not sent; /quit leaves", func(t *testing.T) {
 		model := scripted(echo)
-		k := sit(t, Options{NoColor: true}, model)
+		k := monochrome(t, model)
 		k.shows(t, "/contxt\r", "did you\nmean /context?")
 		k.typed(t, "/quit\r")
 		if err := k.end(t); err != nil || len(model.Requests()) > 0 {
@@ -125,12 +121,11 @@ func TestEditorCommands(t *testing.T) {
 	})
 	t.Run("who waits sees for how long, for which model, and how full the window is", func(t *testing.T) {
 		var k *keyboard
-		server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		model, end := served(t, func(x *llmtest.Exchange) {
 			k.screen.until(t, "a sign of life", regexp.MustCompile(`· \d+ s · \S+ · window \d+ % full`).MatchString)
 			x.Say("here I am")
 		})
-		defer server.Close()
-		model := check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+		defer end()
 		k = sit(t, Options{}, model)
 		k.typed(t, "hello\r")
 		k.screen.until(t, "the answer, and no sign any more", func(screen string) bool {
@@ -163,7 +158,7 @@ func TestEditorKeys(t *testing.T) {
 		k.screen.until(t, "both lines", func(screen string) bool { return strings.HasSuffix(screen, "\n> one\n  two") })
 	})
 	t.Run("no row breaks within a word, inside a reply or outside of it", func(t *testing.T) {
-		k := sit(t, Options{NoColor: true}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
+		k := monochrome(t, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("Seventeen harbour lanterns illuminate windswept promontories."), nil
 		}))
 		k.shows(t, "hello\r", "Seventeen harbour lanterns illuminate\nwindswept promontories.")
@@ -180,7 +175,7 @@ func TestEditorKeys(t *testing.T) {
 		}
 	})
 	t.Run("a message that could not be written is told in a sentence, and the next may be sent", func(t *testing.T) {
-		k := sit(t, Options{NoColor: true}, scripted(echo))
+		k := monochrome(t, scripted(echo))
 		k.typed(t, "hi\r")
 		k.screen.wait(t, "you said hi\n") // the store was read at the start
 		k.lose(t)

@@ -21,7 +21,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add(`{"text":"a","time":null,"mention":null,"id":"\ud800"}`)
 	p := newProtocol(Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: "general", User: "Ada"})
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := p.parse(line{number: 1, text: strings.ToValidUTF8(text, "\ufffd")})
+		r, err := p.parse(Line{Number: 1, Text: strings.ToValidUTF8(text, "\ufffd")})
 		switch {
 		case err != nil && err.Error() == "":
 			t.Fatal("no words")

@@ -14,6 +14,8 @@ import (
 
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 // keyboard is the outer end of a pseudo-terminal: keys go in, and the screen's output comes out.
@@ -47,12 +49,9 @@ func (d display) wait(t *testing.T, text string) {
 
 func (d display) until(t *testing.T, what string, ok func(screen string) bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if ok(d.String()) {
-			return
-		}
+	if !check.Soon(func() bool { return ok(d.String()) }) {
+		t.Errorf("timed out waiting for %q; got\n%s", what, d)
 	}
-	t.Errorf("timed out waiting for %q; got\n%s", what, d)
 }
 
 func (k *keyboard) typed(t *testing.T, keys string) {
@@ -81,9 +80,28 @@ func (k *keyboard) end(t *testing.T) error {
 // sit opens a pseudo-terminal of 40 columns, and runs a terminal on it.
 func sit(t *testing.T, o Options, model llm.Model) *keyboard {
 	t.Helper()
+	t.Setenv("NO_COLOR", "")
+	return sitDown(t, o, model)
+}
+
+// monochrome is sit without colours and styles.
+func monochrome(t *testing.T, model llm.Model) *keyboard {
+	t.Helper()
+	t.Setenv("NO_COLOR", "1")
+	return sitDown(t, Options{}, model)
+}
+
+// served is a model on a server, which must end before the test looks for leaks.
+func served(t *testing.T, script func(x *llmtest.Exchange)) (model llm.Model, end func()) {
+	t.Helper()
+	server := llmtest.NewServer(script)
+	return check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t), server.Close
+}
+
+func sitDown(t *testing.T, o Options, model llm.Model) *keyboard {
+	t.Helper()
 	pty, tty := pseudoTerminal(t)
 	t.Setenv("TERM", "xterm")
-	t.Setenv("NO_COLOR", "")
 	k := &keyboard{pty: pty, raw: &buffer{}, screen: newDisplay(), ended: make(chan error, 1)}
 	o.In, o.Out, o.Err = tty, tty, tty
 	k.session = openWith(t, o, model)

@@ -15,19 +15,20 @@ import (
 // maxLine limits one line of input, in bytes.
 const maxLine = 4 << 20
 
-var errTooLong = errors.New("a line of more than 4 MB was left out: send it in parts")
+// ErrTooLong is the error of a line that is left out.
+var ErrTooLong = errors.New("a line of more than 4 MB was left out: send it in parts")
 
-// line is one line of input, or an error.
-type line struct {
-	number int // from 1
-	text   string
-	err    error // errTooLong concerns this line only; any other error ends the input
+// Line is one line of input, or an error.
+type Line struct {
+	Number int // from 1
+	Text   string
+	Err    error // ErrTooLong concerns this line only; any other error ends the input
 }
 
-// lines yields the lines of r until its end, or until ctx is done. Its goroutine may remain in a
+// Lines yields the lines of r until its end, or until ctx is done. Its goroutine may remain in a
 // read that cannot be interrupted; it ends after the next line.
-func lines(ctx context.Context, r io.Reader) iter.Seq[line] {
-	return func(yield func(line) bool) {
+func Lines(ctx context.Context, r io.Reader) iter.Seq[Line] {
+	return func(yield func(Line) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		read := readLines(ctx, r)
@@ -44,8 +45,8 @@ func lines(ctx context.Context, r io.Reader) iter.Seq[line] {
 	}
 }
 
-func readLines(ctx context.Context, r io.Reader) <-chan line {
-	out := make(chan line)
+func readLines(ctx context.Context, r io.Reader) <-chan Line {
+	out := make(chan Line)
 	go func() {
 		defer close(out)
 		in := bufio.NewReaderSize(r, 64<<10)
@@ -55,11 +56,11 @@ func readLines(ctx context.Context, r io.Reader) <-chan line {
 				return
 			}
 			select {
-			case out <- line{number: n, text: text, err: err}:
+			case out <- Line{n, text, err}:
 			case <-ctx.Done():
 				return
 			}
-			if err != nil && err != errTooLong {
+			if err != nil && err != ErrTooLong {
 				return
 			}
 		}
@@ -70,30 +71,22 @@ func readLines(ctx context.Context, r io.Reader) <-chan line {
 // readLine returns the next line without its newline, as valid UTF-8. The last line need not end
 // with a newline.
 func readLine(in *bufio.Reader) (string, error) {
-	text, long, err := ReadLine(in, maxLine)
-	switch {
-	case err == io.EOF && (len(text) > 0 || long):
-	case err == io.EOF:
-		return "", io.EOF
-	case err != nil:
-		return "", fmt.Errorf("read the input: %w", err)
-	}
-	if long {
-		return "", errTooLong
-	}
-	return strings.ToValidUTF8(string(bytes.TrimRight(text, "\r\n")), "\uFFFD"), nil
-}
-
-// ReadLine reads a line with its newline. Of one with more than most bytes it returns only the first
-// part.
-func ReadLine(in *bufio.Reader, most int) (line []byte, tooLong bool, err error) {
-	for {
+	var line []byte
+	for long := false; ; {
 		part, err := in.ReadSlice('\n')
-		if tooLong = tooLong || len(line)+len(part) > most; !tooLong {
+		if long = long || len(line)+len(part) > maxLine; !long {
 			line = append(line, part...)
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, tooLong, err
+		switch {
+		case err == bufio.ErrBufferFull:
+		case err != nil && err != io.EOF:
+			return "", fmt.Errorf("read the input: %w", err)
+		case long:
+			return "", ErrTooLong
+		case err == io.EOF && len(line) == 0:
+			return "", io.EOF
+		default:
+			return strings.ToValidUTF8(string(bytes.TrimRight(line, "\r\n")), "\uFFFD"), nil
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // plain writes replies to out and everything else to err. A reply is written when it is complete,
@@ -23,14 +24,14 @@ type plain struct {
 	conversation string
 	who          channel.Person
 	log          *slog.Logger
-	disk         disk
+	saving       *platform.Incident
 
 	mu  sync.Mutex // guards err, so that lines are not interleaved
 	err io.Writer
 }
 
 func (p *plain) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	p.log = log
+	p.log, p.saving = log, saving(log)
 	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
 }
 
@@ -41,15 +42,15 @@ func (p *plain) loop(ctx context.Context, hub *channel.Hub) error {
 	if err := hub.Idle(ctx, p.conversation); err != nil {
 		return err
 	}
-	for line := range lines(ctx, p.in) {
-		if line.err == errTooLong {
-			p.note("cairn: " + line.err.Error() + "\n")
+	for line := range Lines(ctx, p.in) {
+		if line.Err == ErrTooLong {
+			p.note("cairn: " + line.Err.Error() + "\n")
 			continue
 		}
-		if line.err != nil {
-			return line.err
+		if line.Err != nil {
+			return line.Err
 		}
-		typed, err := parseTyped(line.text)
+		typed, err := parseTyped(line.Text)
 		if err != nil {
 			p.note("cairn: " + err.Error())
 			continue
@@ -92,7 +93,7 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 		}
 		return p.out.write(completeLines(complete(ctx, answer)))
 	}
-	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, line.text)); err != nil {
+	if err := deliver(ctx, hub, p.saving, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
 	return hub.Idle(ctx, p.conversation)
@@ -121,6 +122,9 @@ func (p *plain) note(text string) {
 	defer p.mu.Unlock()
 	_, _ = io.WriteString(p.err, completeLines(text))
 }
+
+// Attended returns false: the next line is read only after the reply.
+func (p *plain) Attended(string) bool { return false }
 
 func (p *plain) reply(string, []string) channel.Writer { return plainReply{p} }
 

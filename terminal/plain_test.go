@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -95,7 +94,7 @@ func TestPlainEnds(t *testing.T) {
 		}
 		s.lose(t)
 		p := s.connector.mode.(*plain)
-		p.log = s.log
+		p.log, p.saving = s.log, saving(s.log)
 		check.Equal[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notSaved)
 		s.logged.wait(t, "database is closed")
 	})
@@ -124,13 +123,8 @@ func TestPipeAsksForNoApproval(t *testing.T) {
 }
 
 func TestUnacceptedMessages(t *testing.T) {
-	log := slog.New(slog.DiscardHandler)
-	full := fmt.Errorf("deliver message of terminal:general: %w", channel.ErrFull)
-	check.Equal[error](t, "a full disk", new(disk).deliveryError(t.Context(), log, full), diskFull)
-	check.Equal[error](t, "a disk that takes nothing", new(disk).deliveryError(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}), notSaved)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	check.Equal(t, "error of an ending run", new(disk).deliveryError(ctx, log, ctx.Err()), context.Canceled)
+	check.Equal(t, "a full disk", refusal(fmt.Errorf("deliver message of terminal:general: %w", channel.ErrFull)), diskFull)
+	check.Equal(t, "a disk that takes nothing", refusal(sqlite3.Error{Code: sqlite3.ErrReadonly}), notSaved)
 }
 
 func TestStatus(t *testing.T) {

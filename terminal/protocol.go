@@ -78,7 +78,7 @@ type protocol struct {
 	channel, user string          // of lines that do not set them
 	answers       *platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
 	log           *slog.Logger
-	disk          disk
+	saving        *platform.Incident
 	inputEnded    atomic.Bool // the input has ended
 }
 
@@ -90,7 +90,7 @@ func newProtocol(o Options) *protocol {
 func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
 func (p *protocol) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	p.log = log
+	p.log, p.saving = log, saving(log)
 	return p.out.run(ctx, func(ctx context.Context) error { return p.loop(ctx, hub) })
 }
 
@@ -102,13 +102,13 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup(), Do: platform.CallEach}
 	queue.Group.Open(context.WithoutCancel(ctx)) // the queued work ends by itself when ctx does
 	defer queue.Group.Close()
-	for line := range lines(ctx, p.in) {
-		if line.err != nil && line.err != errTooLong {
-			return line.err
+	for line := range Lines(ctx, p.in) {
+		if line.Err != nil && line.Err != ErrTooLong {
+			return line.Err
 		}
 		request, err := p.parse(line)
 		if err != nil {
-			p.refuse(request, fmt.Sprintf("line %d: %v", line.number, err))
+			p.refuse(request, fmt.Sprintf("line %d: %v", line.Number, err))
 			continue
 		}
 		if request.Text == "" {
@@ -118,7 +118,7 @@ func (p *protocol) loop(ctx context.Context, hub *channel.Hub) error {
 			p.command(ctx, hub, request)
 			continue
 		}
-		size := int64(len(line.text)) + 1<<10
+		size := int64(len(line.Text)) + 1<<10
 		if err := room.Acquire(ctx, size); err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 }
 
 func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {
-	if err := p.disk.deliver(ctx, hub, p.log, r.conversation, r.inbound()); err != nil {
+	if err := deliver(ctx, hub, p.saving, r.conversation, r.inbound()); err != nil {
 		p.fail(ctx, r, err)
 	}
 }
@@ -232,6 +232,9 @@ func (p *protocol) Used(conversation, kind, model string, e channel.Expense) {
 func (p *protocol) Task(conversation string, t channel.Task) {
 	_ = p.emit(taskLine{"task", shortName(conversation), t})
 }
+
+// Attended reports whether the sender can still answer a question.
+func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
 func (p *protocol) reply(conversation string, to []string) channel.Writer {
 	return protocolReply{p, shortName(conversation), append([]string{}, to...)}

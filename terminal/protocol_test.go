@@ -185,10 +185,10 @@ func TestProtocolFailures(t *testing.T) {
 	t.Run("a message that could not be written is told in a sentence, and the run goes on", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
 		p := s.connector.mode.(*protocol)
-		p.log = s.log
+		p.log, p.saving = s.log, saving(s.log)
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
-			r := check.Must(p.parse(line{number: 1, text: `{"id":"1","text":"` + text + `"}`}))(t)
+			r := check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t)
 			p.handle(t.Context(), s.hub, r)
 		}
 		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}

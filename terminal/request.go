@@ -49,14 +49,14 @@ func (r request) inbound() channel.Inbound {
 
 // parse parses a line. After an error, the request has the line's id and channel if they could be
 // parsed. An empty line is a request without text.
-func (p *protocol) parse(in line) (request, error) {
-	if in.err != nil {
-		return request{}, in.err
+func (p *protocol) parse(in Line) (request, error) {
+	if in.Err != nil {
+		return request{}, in.Err
 	}
-	if strings.TrimSpace(in.text) == "" {
+	if strings.TrimSpace(in.Text) == "" {
 		return request{}, nil
 	}
-	r, err := decode(in.text)
+	r, err := decode(in.Text)
 	if err == nil {
 		err = p.complete(&r)
 	}

@@ -44,7 +44,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 		k.shows(t, "hello\r", "Tides\n\nThe wall is high.\n\n• one\n• two")
 	})
 	t.Run("without colour nothing is dim", func(t *testing.T) {
-		k := sit(t, Options{NoColor: true}, scripted(echo))
+		k := monochrome(t, scripted(echo))
 		_, _ = k.connector.Notes().Write([]byte("a log line\n"))
 		k.screen.wait(t, "a log line")
 		check.Lacks(t, "the screen", k.raw.String(), "\x1b[2m")

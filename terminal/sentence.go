@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // sentence is an error that is shown to the person.
@@ -21,31 +21,28 @@ const (
 	notSaved = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
 )
 
-// disk tracks whether messages can be saved. The log gets one entry when saving starts to fail, and
-// one when it works again; every sender gets an error.
-type disk struct{ failing atomic.Bool }
+// saving returns the incident of messages that cannot be saved; every sender gets an error.
+func saving(log *slog.Logger) *platform.Incident {
+	return &platform.Incident{Log: log, Failed: "save_message_failed", Recovered: "writes_recovered"}
+}
 
 // deliver passes a message to the hub. The error is a sentence for the sender, or the context's
 // error if the run is ending.
-func (d *disk) deliver(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversation string, m channel.Inbound) error {
-	if _, err := hub.Deliver(ctx, conversation, m); err != nil {
-		return d.deliveryError(ctx, log, err)
-	}
-	if d.failing.CompareAndSwap(true, false) {
-		log.Info("writes_recovered")
-	}
-	return nil
-}
-
-// deliveryError logs why a message could not be saved, and returns a sentence for the sender; if
-// the run is ending, it returns err itself.
-func (d *disk) deliveryError(ctx context.Context, log *slog.Logger, err error) error {
-	if ctx.Err() != nil {
+func deliver(ctx context.Context, hub *channel.Hub, saving *platform.Incident, conversation string, m channel.Inbound) error {
+	_, err := hub.Deliver(ctx, conversation, m)
+	switch {
+	case err == nil:
+		saving.End()
+		return nil
+	case ctx.Err() != nil:
 		return err
 	}
-	if d.failing.CompareAndSwap(false, true) {
-		log.Error("save_message_failed", "error", err)
-	}
+	saving.Begin(err)
+	return refusal(err)
+}
+
+// refusal explains why a message could not be saved.
+func refusal(err error) sentence {
 	switch {
 	case errors.Is(err, channel.ErrReplaced):
 		return replaced
@@ -55,7 +52,8 @@ func (d *disk) deliveryError(ctx context.Context, log *slog.Logger, err error) e
 	return notSaved
 }
 
-// commandError is deliveryError for a command; answer says why it failed.
+// commandError logs why a command failed, and returns the answer, which says so, as a sentence; if
+// the run is ending, it returns err itself.
 func commandError(ctx context.Context, log *slog.Logger, answer channel.Answer, err error) error {
 	if ctx.Err() != nil {
 		return err

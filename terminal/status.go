@@ -19,6 +19,9 @@ func (s spectator) Compaction(_ string, event channel.Event) { s.note(status(eve
 // Remembered does nothing: it does not matter to people.
 func (s spectator) Remembered(string, int64, string, string) {}
 
+// Used does nothing: people use /usage.
+func (s spectator) Used(string, string, string, channel.Expense) {}
+
 // Task prints the start and the end of a task.
 func (s spectator) Task(_ string, t channel.Task) { s.note(taskStatus(t)) }
 

@@ -30,7 +30,6 @@ type Options struct {
 	User     string // name of the person who talks
 	JSON     bool   // JSON Lines for input and output
 	History  string // file of the typed lines; empty: they are not stored
-	NoColor  bool   // no colours and styles, even on a terminal
 }
 
 // Terminal is the connector. It has three modes: a line editor if input and output are terminals,
@@ -43,6 +42,8 @@ type Terminal struct {
 type mode interface {
 	channel.Observer
 	channel.TaskObserver
+	channel.UsageObserver
+	channel.Attended
 	run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
 	reply(conversation string, to []string) channel.Writer
 	note(text string)
@@ -53,6 +54,7 @@ var (
 	_ channel.Observer      = (*Terminal)(nil)
 	_ channel.TaskObserver  = (*Terminal)(nil)
 	_ channel.UsageObserver = (*Terminal)(nil)
+	_ channel.Attended      = (*Terminal)(nil)
 )
 
 // New returns the connector and starts nothing. It returns an error if the name of the channel or
@@ -83,25 +85,6 @@ func terminals(o Options) (in, out *os.File, ok bool) {
 	out, outOK := o.Out.(*os.File)
 	ok = inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb"
 	return in, out, ok
-}
-
-// Attended reports whether a person can answer a question before the reply: in a pipe the next line
-// is read only after the reply, and after the end of the input there is none.
-func (t *Terminal) Attended(string) bool {
-	switch f := t.mode.(type) {
-	case *plain:
-		return false
-	case *protocol:
-		return !f.inputEnded.Load()
-	}
-	return true
-}
-
-// Used reports the usage of a model request to programs; people use /usage.
-func (t *Terminal) Used(conversation, kind, model string, e channel.Expense) {
-	if p, ok := t.mode.(*protocol); ok {
-		p.Used(conversation, kind, model, e)
-	}
 }
 
 // Run handles the input until its end, waits for everything that is still running, and returns nil.

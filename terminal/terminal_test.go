@@ -25,12 +25,9 @@ type buffer struct{ check.Buffer }
 // wait returns once the buffer contains text.
 func (b *buffer) wait(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if strings.Contains(b.String(), text) {
-			return
-		}
+	if !check.Soon(func() bool { return strings.Contains(b.String(), text) }) {
+		t.Errorf("timed out waiting for %q; got %q", text, b)
 	}
-	t.Errorf("timed out waiting for %q; got %q", text, b)
 }
 
 // session is a terminal on its own hub, with a real store and a scripted model.
@@ -167,24 +164,24 @@ func TestNames(t *testing.T) {
 func TestReadLine(t *testing.T) {
 	long := strings.Repeat("x", maxLine)
 	input := "one\r\n\ntwo \xff\xfe\n" + long + "\n" + long + "y\nlast"
-	var got []line
-	for line := range lines(t.Context(), strings.NewReader(input)) {
+	var got []Line
+	for line := range Lines(t.Context(), strings.NewReader(input)) {
 		got = append(got, line)
 	}
-	want := []line{{1, "one", nil}, {2, "", nil}, {3, "two \uFFFD", nil}, {4, "", errTooLong}, {5, "", errTooLong}, {6, "last", nil}}
+	want := []Line{{1, "one", nil}, {2, "", nil}, {3, "two \uFFFD", nil}, {4, "", ErrTooLong}, {5, "", ErrTooLong}, {6, "last", nil}}
 	check.Len(t, "lines", got, len(want))
 	for i := range want {
-		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].number, want[i].number)
-		check.Equal(t, fmt.Sprintf("line %d: got[i].err", i+1), got[i].err, want[i].err)
-		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].text, want[i].text)
+		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].Number, want[i].Number)
+		check.Equal(t, fmt.Sprintf("line %d: error", i+1), got[i].Err, want[i].Err)
+		check.Equal(t, fmt.Sprintf("line %d", i+1), got[i].Text, want[i].Text)
 	}
 
 	t.Run("a reader that fails ends the lines with its error", func(t *testing.T) {
-		var last line
-		for line := range lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {
+		var last Line
+		for line := range Lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {
 			last = line
 		}
-		if last.err == nil || last.err == errTooLong {
+		if last.Err == nil || last.Err == ErrTooLong {
 			t.Errorf("got %v", last)
 		}
 	})

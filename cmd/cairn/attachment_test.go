@@ -24,12 +24,11 @@ func TestFileThatCrashesProgram(t *testing.T) {
 	for start := range 2 {
 		p.until(r, "the file is asked for", func() bool { return len(p.discord.Requests(files)) > start })
 		r.signal(syscall.SIGKILL)
-		r.code()
-		r = f.background("run")
+		<-r.ended
+		r = f.start("run")
 	}
 	p.wait(r, p.onDiscord, "Here I am.")
 	check.Equal(t, "requests for the file", len(p.discord.Requests(files)), 2)
 	check.Contains(t, fmt.Sprintf("the log lacks the failed download:\n%s", r.errs), r.errs.String(), "message_given_up")
-	r.signal(syscall.SIGTERM)
-	r.code()
+	r.stop()
 }

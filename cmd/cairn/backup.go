@@ -12,7 +12,6 @@ import (
 )
 
 func newBackup(a *app) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a verified copy of the database to FILE",
@@ -31,16 +30,15 @@ deleted later: protect it like the data folder.`,
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, copied{File: files[0], Copied: c}, asJSON)
+				return a.show(a.out, copied{File: files[0], Copied: c})
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 
 func newRestore(a *app) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace the database with a backup",
@@ -57,10 +55,10 @@ backup of an older cairn is brought up to date when the bot starts.`,
 			if err != nil {
 				return err
 			}
-			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, restored: true}, asJSON)
+			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, restored: true})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 

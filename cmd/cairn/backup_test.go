@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 
 	"cairn/internal/check"
@@ -42,8 +41,7 @@ func TestRestoredBotBackfills(t *testing.T) {
 		p.sayOnBoth(text)
 		p.until(r, text+" is answered", func() bool { return p.answers("Understood.") == [2]int{i + 1, i + 1} })
 	}
-	r.signal(syscall.SIGTERM)
-	r.code()
+	r.stop()
 	f.must("", "restore", "b.db")
 	channels := parse[struct{ Channel string }](t, f.must("", "channels", "--json"))
 	since := func() (n int) {
@@ -55,6 +53,6 @@ func TestRestoredBotBackfills(t *testing.T) {
 	if n := since(); len(channels) != 2 || n != 0 {
 		t.Fatalf("got messages since the backup in %d of the channels %v", n, channels)
 	}
-	again := f.background("run")
+	again := f.start("run")
 	p.until(again, "both channels have what came since", func() bool { return since() == 2 })
 }

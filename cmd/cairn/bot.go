@@ -31,7 +31,6 @@ type bot struct {
 	hub   *channel.Hub
 	store *store.Store
 	rules func(*config.Settings) channel.Rules
-	first *config.Settings // the settings at the start
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
@@ -52,14 +51,13 @@ type bot struct {
 // start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
 // the settings, now and after each edit.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (*bot, error) {
-	b := &bot{app: a, log: log, rules: rules, first: &a.settings, models: newModelSet(log)}
-	first := &runtimeConfig{settings: a.settings}
-	var err error
-	if first.agents, err = b.agents(&first.settings); err != nil {
+	b := &bot{app: a, log: log, rules: rules, models: newModelSet(log)}
+	first, err := b.configured(a.settings)
+	if err != nil {
 		return nil, err
 	}
 	b.current.Store(first)
-	b.metrics = newMetrics(func() prices.List { return b.current.Load().settings.Money().Prices })
+	b.metrics = newMetrics(func() prices.List { return b.settings().Money().Prices })
 	b.metrics.expect(first.agents)
 	if b.store, err = store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
@@ -102,22 +100,17 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	if err != nil {
 		return err
 	}
-	servers, wrongServers := settings.ToolServers()
-	called, wrongHooks := settings.HookSettings()
-	watch, traces, wrongTraces := b.app.observer(ctx, b.log, b.metrics)
-	if err := errors.Join(wrongServers, wrongHooks, wrongTraces); err != nil {
+	o := b.hubOptions(connectors)
+	o.Used = used
+	if o.Observer, b.traces, err = b.app.observer(ctx, b.log, b.metrics); err != nil {
 		return err
 	}
-	b.traces = traces
-	o := b.hubOptions(connectors)
-	o.Used, o.Observer = used, watch
 	b.attachWeb(&o)
 	b.hooks = hooks.New(b.log, b.metrics.hook)
-	b.attachHooks(&o)
-	b.hooks.Update(called)
+	b.hooks.Update(b.current.Load().hooks)
 	b.hub = channel.New(o)
 	b.connectStart = time.Now()
-	b.tools = mcp.Start(servers, version(), b.toolsChanged, b.log)
+	b.tools = mcp.Start(b.current.Load().servers, version(), b.toolsChanged, b.log)
 	return nil
 }
 
@@ -143,7 +136,10 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 		CatchUp:    time.Duration(settings.CatchUp),
 		Workers:    settings.Workers,
 		Log:        b.log,
-		After:      b.metrics.compaction,
+		Before:     b.propose,
+		After:      b.compacted,
+		Remembered: b.remembered,
+		Replied:    b.replied,
 		Counted:    b.metrics.add,
 	}
 }
@@ -157,11 +153,26 @@ func (b *bot) attachWeb(o *channel.Options) {
 	}
 	o.Connectors = append(o.Connectors, web.chat)
 	o.Observer = observe.All{o.Observer, web.events}
-	o.Remembered, o.Asked, o.Task = web.events.Remembered, web.events.Asked, web.events.Task
-	o.After = func(conversation string, e channel.Event) {
-		b.metrics.compaction(conversation, e)
+	o.Asked, o.Task = web.events.Asked, web.events.Task
+}
+
+// compacted passes a step of a compaction to the metrics, the web server and the hooks.
+func (b *bot) compacted(conversation string, e channel.Event) {
+	b.metrics.compaction(e)
+	if web := b.app.webSide; web != nil {
 		web.events.Compaction(conversation, e)
 	}
+	if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
+		b.hooks.Tell(hooks.After, ended(conversation, e))
+	}
+}
+
+// remembered passes a new memory to the web server and the hooks.
+func (b *bot) remembered(conversation string, id int64, kind, content string) {
+	if web := b.app.webSide; web != nil {
+		web.events.Remembered(conversation, id, kind, content)
+	}
+	b.hooks.Tell(hooks.OnMemory, memoryEvent{conversation, id, kind, content})
 }
 
 // bothProviders says which provider is used if the environment names both.
@@ -183,62 +194,4 @@ func (b *bot) close() error {
 	b.tools.Close()
 	b.closeTraces()
 	return errors.Join(err, b.store.Close())
-}
-
-// agents builds every agent of the settings. Each check of the window asks for the policy again, so
-// it follows the current settings.
-func (b *bot) agents(s *config.Settings) (map[string]channel.Agent, error) {
-	built := map[string]channel.Agent{}
-	for _, chosen := range s.Agents {
-		agent, err := b.models.agent(s, chosen)
-		if err != nil {
-			return nil, err
-		}
-		latest := func() (*config.Settings, config.Agent) {
-			if now := b.current.Load(); now != nil {
-				for _, other := range now.settings.Agents {
-					if other.ID == chosen.ID {
-						return &now.settings, other
-					}
-				}
-			}
-			return s, chosen
-		}
-		agent.Policy = func() compactor.Policy {
-			_, now := latest()
-			return now.Compaction
-		}
-		agent.Origin = func(key string) string {
-			settings, now := latest()
-			return settings.Origin(now.ID, key)
-		}
-		agent.WorkerPrompt = promptFile(func() string {
-			settings, now := latest()
-			return settings.Path(now.Compaction.PromptFile)
-		}, b.log)
-		built[chosen.ID] = agent
-	}
-	return built, nil
-}
-
-// promptFile returns a function that reads the agent's own prompt for the worker. It reads the file
-// on each call, so that an edit applies from the next job on. Settings have checked that the file
-// can be read; if that changes, it returns "", which selects the built-in prompt, and logs one
-// warning until the file is readable again.
-func promptFile(path func() string, log *slog.Logger) func() string {
-	var warned atomic.Bool
-	return func() string {
-		file := path()
-		if file == "" {
-			return ""
-		}
-		text, err := config.ReadPrompt(file)
-		switch {
-		case err == nil:
-			warned.Store(false)
-		case !warned.Swap(true):
-			log.Warn("read_prompt_file_failed", "error", err, "effect", "the built-in prompt is used")
-		}
-		return text
-	}
 }

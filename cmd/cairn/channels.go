@@ -8,12 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/chat"
 	"cairn/store"
 )
 
 func newChannels(a *app) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "channels [--json]",
 		Short: "List the conversations",
@@ -29,35 +27,35 @@ Slack. It works while the bot runs.`,
 				if err != nil {
 					return err
 				}
-				return a.showChannels(all, asJSON)
+				return a.showChannels(all)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
-func (a *app) showChannels(all []store.Listed, asJSON bool) error {
+func (a *app) showChannels(all []store.Listed) error {
 	if len(all) == 0 {
 		fmt.Fprintln(a.err, "no conversations yet")
 		return nil
 	}
-	var rows []fmt.Stringer
+	var rows []row
 	for _, l := range all {
 		rows = append(rows, channelRow(l))
 	}
-	return a.showTable("CHANNEL\tMESSAGES\tLAST\tNAME", rows, asJSON)
+	return a.showTable("CHANNEL MESSAGES LAST NAME", rows)
 }
 
 // channelRow is one line of the list.
 type channelRow store.Listed
 
-func (r channelRow) String() string {
+func (r channelRow) cells() []string {
 	last := "-"
 	if !r.Last.IsZero() {
 		last = moment(r.Last)
 	}
-	return fmt.Sprintf("%s\t%d\t%s\t%s", r.Channel, r.Messages, last, chat.OneLine(r.Name))
+	return []string{r.Channel, fmt.Sprint(r.Messages), last, r.Name}
 }
 
 // defaultTo is the help of --channel where defaultConversation chooses.

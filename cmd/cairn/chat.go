@@ -109,18 +109,14 @@ func (b *bot) checkInChat(connector *terminal.Terminal, name string) {
 	if err != nil {
 		return // connector.Run reports it
 	}
-	check := modelCheck{failed: b.warnOf, agents: func() map[string]channel.Agent {
+	check := modelCheck{agents: func() map[string]channel.Agent {
 		now := b.current.Load()
 		id := now.settings.AgentFor(conversation)
 		return map[string]channel.Agent{id: now.agents[id]}
 	}}
 	if isTerminal(b.app.err) {
-		say := func(line string) {
+		check.say = func(line string) {
 			fmt.Fprintln(connector.Notes(), terminal.Printable(b.app.secrets.mask(line)))
-		}
-		check.failed = func(m *located, err error) { say(failureLine(m, err)) }
-		check.chosen = func(m *located) {
-			say(fmt.Sprintf("%s answers, chosen from what %s offers; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
 		}
 	}
 	b.checkModels(check)

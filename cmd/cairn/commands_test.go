@@ -253,10 +253,4 @@ func TestImportMistakes(t *testing.T) {
 			p.fails(exitUsage, "channels of the terminal", "import", "--channel", name, p.write("a.jsonl", good))
 		}
 	})
-	t.Run("a file that cannot be read twice", func(t *testing.T) {
-		p := newFolder(t)
-		r := p.run(good, "import", "/dev/stdin")
-		check.Equal(t, "exit code", r.code, exitFailed)
-		check.Contains(t, "errors", r.err, "save it to a file first")
-	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -44,7 +43,7 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 	c.burst(260, each)
 	c.wait("every answer", 3*time.Minute, c.answeredAll)
 	c.wait("an applied summary", time.Minute, func() bool {
-		return bytes.Contains(c.logged(), []byte(`"state":"applied"`))
+		return strings.Contains(c.logged(), `"state":"applied"`)
 	})
 	kill()
 
@@ -187,7 +186,7 @@ func (c *community) inTrouble(n int) {
 	c.burst(150, n)
 	c.wait("a compaction in flight", time.Minute, func() bool {
 		text := c.logged()
-		return bytes.Count(text, []byte(`"state":"started"`)) > bytes.Count(text, []byte(`"state":"applied"`))+bytes.Count(text, []byte(`"state":"failed"`))
+		return strings.Count(text, `"state":"started"`) > strings.Count(text, `"state":"applied"`)+strings.Count(text, `"state":"failed"`)
 	})
 }
 

@@ -2,18 +2,14 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"cairn/internal/check"
 
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
@@ -38,7 +34,7 @@ type community struct {
 	spots   []spot
 	held    chan struct{} // closed when the question "hold" may be answered
 	folder  folder
-	log     *os.File
+	runs    []*live // one after the other
 
 	questions [][]string // by spot, in the order they were asked
 	said      []int      // messages by spot, in bursts
@@ -101,8 +97,7 @@ func newCommunity(t *testing.T) *community {
 	t.Cleanup(c.discord.Close)
 	c.slack = slacktest.New(slacktest.Options{AckWithin: 20 * time.Second, Redeliver: []time.Duration{0, time.Second, time.Second}})
 	t.Cleanup(c.slack.Close)
-	c.model = llmtest.NewServer(c.answer)
-	t.Cleanup(c.model.Close)
+	c.model = llmtest.Serve(t, c.answer)
 	c.people()
 	c.folder = newFolder(t, "DISCORD_TOKEN=token", "SLACK_BOT_TOKEN="+slacktest.BotToken, "SLACK_APP_TOKEN="+slacktest.AppToken,
 		"OPENAI_BASE_URL="+c.model.URL, "OPENAI_MODEL=m")
@@ -115,11 +110,6 @@ reply_in = "channel"
 id = "small"
 context_window = 8000
 `, c.discord.URL, c.slack.APIURL))
-	var err error
-	if c.log, err = os.Create(filepath.Join(c.folder.dir, "log")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.log.Close() })
 	return c
 }
 
@@ -182,33 +172,20 @@ func (c *community) people() {
 // run starts the program and returns a function that kills it.
 func (c *community) run() (kill func()) {
 	c.t.Helper()
-	cmd := c.folder.command("run", "--log-level", "debug")
-	cmd.Stdout, cmd.Stderr = c.log, c.log
-	check.NoError(c.t, cmd.Start())
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	var once sync.Once
-	kill = func() {
-		once.Do(func() {
-			_ = cmd.Process.Kill() // SIGKILL: nothing can be tidied up
-			<-ended
-		})
+	r := c.folder.start("run", "--log-level", "debug")
+	c.runs = append(c.runs, r)
+	return func() {
+		r.signal(syscall.SIGKILL) // nothing can be tidied up
+		<-r.ended
 	}
-	c.t.Cleanup(kill)
-	return kill
 }
 
 func (c *community) wait(what string, most time.Duration, holds func() bool) {
 	c.t.Helper()
-	deadline := time.Now().Add(most)
-	for !holds() {
+	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.fail("waited in vain for %s", what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
@@ -216,7 +193,7 @@ func (c *community) wait(what string, most time.Duration, holds func() bool) {
 func (c *community) fail(format string, args ...any) {
 	c.t.Helper()
 	var told []string
-	for line := range strings.Lines(string(c.logged())) {
+	for line := range strings.Lines(c.logged()) {
 		if !strings.Contains(line, `"DEBUG"`) {
 			told = append(told, line)
 		}
@@ -225,9 +202,10 @@ func (c *community) fail(format string, args ...any) {
 }
 
 // logged returns the program's log so far.
-func (c *community) logged() []byte {
-	c.t.Helper()
-	text := check.Must(os.ReadFile(c.log.Name()))(c.t)
+func (c *community) logged() (text string) {
+	for _, r := range c.runs {
+		text += r.errs.String()
+	}
 	return text
 }
 

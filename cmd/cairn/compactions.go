@@ -12,14 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/chat"
 	"cairn/store"
 )
 
 func newCompactions(a *app) *cobra.Command {
 	var channel, state, since string
 	var limit int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
 		Short: "List compactions: when, why, what they replaced, and what that freed",
@@ -54,7 +52,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 					}
 					f.Conversation = c.Name()
 				}
-				return a.showCompactions(cmd, db, f, asJSON)
+				return a.showCompactions(cmd, db, f)
 			})
 		},
 	}
@@ -63,21 +61,21 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 	flags.StringVar(&state, "state", "", "only those in this `STATE` (all)")
 	flags.StringVar(&since, "since", "", "only those since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
-func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.CompactionFilter, asJSON bool) error {
+func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.CompactionFilter) error {
 	all, total, err := db.Compactions(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
-	var rows []fmt.Stringer
+	var rows []row
 	several := slices.ContainsFunc(all, func(c store.ListedCompaction) bool { return c.Channel != all[0].Channel })
 	for _, one := range all {
 		rows = append(rows, compactionRow{one, several})
 	}
-	if err := a.showTable("ID\tTIME\tCHANNEL\tTRIGGER\tKIND\tSTATE\tSPAN\tBEFORE\tAFTER\tSEC\tBY\tERROR", rows, asJSON); err != nil {
+	if err := a.showTable("ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", rows); err != nil {
 		return err
 	}
 	if total == 0 {
@@ -94,7 +92,7 @@ type compactionRow struct {
 	named bool // whether the row names its channel
 }
 
-func (c compactionRow) String() string {
+func (c compactionRow) cells() []string {
 	channel := ""
 	if c.named {
 		channel = c.Channel
@@ -103,10 +101,10 @@ func (c compactionRow) String() string {
 	if c.Seconds > 0 {
 		seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
 	}
-	return strings.Join([]string{
+	return []string{
 		strconv.FormatInt(c.ID, 10), shortTime(c.Time, time.Now()), channel, c.Trigger, c.Kind, c.State,
-		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, chat.OneLine(cmp.Or(c.Model, c.By)), chat.OneLine(c.Error),
-	}, "\t")
+		fmt.Sprintf("#%d-%d", c.From, c.To), unlessZero(c.BeforeTokens), unlessZero(c.AfterTokens), seconds, cmp.Or(c.Model, c.By), c.Error,
+	}
 }
 
 // shortTime formats recent times without the year, and those older than 300 days without the time

@@ -15,7 +15,7 @@ func newConfig(a *app) *cobra.Command {
 }
 
 func newConfigCheck(a *app) *cobra.Command {
-	asJSON, explain, name := false, false, ""
+	explain, name := false, ""
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Show the mistakes in a settings file, or what it changes",
@@ -38,14 +38,14 @@ shows those of a channel, /settings included.`,
 				return wrongUse(cmd, errors.New("--channel needs --explain"))
 			}
 			if explain {
-				return a.explainConfig(cmd.Context(), file, name, asJSON)
+				return a.explainConfig(cmd.Context(), file, name)
 			}
-			return a.checkConfig(file, asJSON)
+			return a.checkConfig(file)
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "what the settings of compaction mean in tokens")
 	cmd.Flags().StringVar(&name, "channel", "", "with --explain: the settings of the channel `NAME`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 
@@ -74,14 +74,14 @@ func (v checkResult) String() string {
 	return strings.Join(lines, "\n")
 }
 
-func (a *app) checkConfig(file string, asJSON bool) error {
+func (a *app) checkConfig(file string) error {
 	s, err := config.Load(file)
 	v := checkResult{OK: err == nil, File: s.File, Changed: []config.Change{}, Faults: []config.Problem{}, Warnings: s.Warnings}
 	var wrong *config.Error
 	switch {
 	case err == nil:
 		v.Changed = s.Changed()
-	case errors.As(err, &wrong) && asJSON:
+	case errors.As(err, &wrong) && a.json:
 		v.Faults = wrong.Problems
 	default:
 		return usage(err)
@@ -89,5 +89,5 @@ func (a *app) checkConfig(file string, asJSON bool) error {
 	if err != nil {
 		err = usage(err)
 	}
-	return errors.Join(a.show(a.out, v, asJSON), err)
+	return errors.Join(a.show(a.out, v), err)
 }

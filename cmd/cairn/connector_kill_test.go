@@ -3,7 +3,6 @@ package main
 import (
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -78,7 +77,7 @@ const begin, end = "This is where we stand: ", "the gate is green."
 
 func (s connectorStep) die(t *testing.T, on side) {
 	killed := make(chan struct{})
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+	p, f, r := served(t, func(x *llmtest.Exchange) {
 		select {
 		case <-killed:
 		default:
@@ -90,25 +89,19 @@ func (s connectorStep) die(t *testing.T, on side) {
 		}
 		x.Say(begin, end)
 	})
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-	r := f.background("run")
-	p.open(r)
 	on.say(p, "Hello.")
 	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
-	r.signal(syscall.SIGTERM)
-	r.code()
+	r.stop()
 
 	s.killed(p, f, on)
 	close(killed)
 	p.slack.Heal()
 
-	r = f.background("run")
+	r = f.start("run")
 	p.until(r, "the answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end, begin + end}) })
 	on.say(p, "And now?")
 	p.until(r, "the next answer", func() bool { return len(on.shown(p)) > 2 && strings.HasSuffix(on.shown(p)[2], end) })
-	r.signal(syscall.SIGTERM)
-	r.exits(143)
+	r.stop()
 	if said := on.shown(p); !slices.Equal(said, []string{begin + end, begin + end, begin + end}) {
 		t.Errorf("got %q\n%s", said, r.errs)
 	}
@@ -133,7 +126,7 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 	if s.death != (killStep{}) {
 		f.env = append(slices.Clone(f.env), s.death.env(p.t))
 	}
-	r := f.background("run")
+	r := f.start("run")
 	p.until(r, "it has come back", p.again)
 	shown, posted := len(on.shown(p)), on.posted(p)
 	if s.stuck {
@@ -144,10 +137,7 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && on.posted(p) > posted })
 		_ = r.cmd.Process.Kill() // the exit code shows it
 	}
-	r.code()
-	if status := r.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		p.t.Fatalf("the step was not reached: %v\n%s", r.cmd.ProcessState, r.errs)
-	}
+	r.killed()
 }
 
 // again reports whether both connectors were opened a second time.

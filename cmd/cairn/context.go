@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 
 func newContext(a *app) *cobra.Command {
 	var name string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "context [--channel NAME] [--json]",
 		Short: "Show how full a channel's context window is",
@@ -26,24 +24,20 @@ messages behind it minus its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name) },
 	}
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 
-func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+func (a *app) context(cmd *cobra.Command, name string) error {
 	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
-		agents, err := a.agents(cmd.Context(), log, db)
+		agents, log, err := a.agents(cmd.Context(), db)
 		if err != nil {
 			return err
 		}
-		agent, err := agentsOf(agents, &a.settings).Of(cmd.Context(), conversation, log)
+		agent, err := agents.Of(cmd.Context(), conversation, log)
 		if err != nil {
 			return err
 		}
@@ -54,7 +48,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if report.Usage, err = a.spending(cmd.Context(), db, conversation, agent.Model.Name()); err != nil {
 			return err
 		}
-		return a.show(a.out, report, asJSON)
+		return a.show(a.out, report)
 	})
 }
 

@@ -38,7 +38,7 @@ is wrong.`,
 			return d.examine(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&d.json, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
@@ -48,7 +48,6 @@ const serverTimeout = 30 * time.Second
 // doctor is one run of the checks.
 type doctor struct {
 	app      *app
-	json     bool
 	failures int
 	printErr error                // standard output could not be written
 	failed   map[string]bool      // addresses of servers that do not answer
@@ -83,7 +82,7 @@ func (d *doctor) report(name string, err error, facts ...string) {
 
 func (d *doctor) print(c diagnosis) {
 	if d.printErr == nil {
-		d.printErr = d.app.show(d.app.out, c, d.json)
+		d.printErr = d.app.show(d.app.out, c)
 	}
 }
 
@@ -95,13 +94,10 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.report("settings", nil, d.settingsFacts()...)
 	}
 	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.hooks, d.connectors} {
+		look(ctx)
 		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err
 		}
-		look(ctx)
-	}
-	if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
-		return err
 	}
 	if d.failures > 0 {
 		return fmt.Errorf("%s wrong, see above", counted(d.failures, "thing is", "things are"))
@@ -170,8 +166,8 @@ func (d *doctor) withRemedy(err error) error {
 }
 
 func (d *doctor) howToRestore() string {
-	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + d.app.backups().Dir
-	if made, err := d.app.backups().List(time.Now()); err == nil && len(made) > 0 {
+	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + backupsOf(&d.app.settings).Dir
+	if made, err := backupsOf(&d.app.settings).List(time.Now()); err == nil && len(made) > 0 {
 		file = shellQuoted(made[0]) + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
@@ -180,12 +176,12 @@ func (d *doctor) howToRestore() string {
 
 // backupFact returns the number of backups and the newest one.
 func (d *doctor) backupFact() string {
-	made, err := d.app.backups().List(time.Now())
+	made, err := backupsOf(&d.app.settings).List(time.Now())
 	switch {
 	case err != nil:
 		return "warning: " + err.Error()
 	case len(made) == 0:
-		return "no backups in " + d.app.backups().Dir + " yet"
+		return "no backups in " + backupsOf(&d.app.settings).Dir + " yet"
 	}
 	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
 }

@@ -119,12 +119,11 @@ func doctored(t *testing.T, o discordtest.Options) (folder, *llmtest.Server) {
 	d.Guild("town", d.User("Ada"))
 	s := slacktest.New(slacktest.Options{})
 	t.Cleanup(s.Close)
-	model := llmtest.NewServer(func(x *llmtest.Exchange) {
+	model := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Piece("yes")
 		x.Finish("stop")
 		x.Done()
 	})
-	t.Cleanup(model.Close)
 	p := newFolder(t, "DISCORD_TOKEN=token", "SLACK_BOT_TOKEN="+slacktest.BotToken, "SLACK_APP_TOKEN="+slacktest.AppToken,
 		"OPENAI_BASE_URL="+model.URL, "OPENAI_MODEL=m")
 	p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n[slack]\napi_base = \""+s.APIURL+"\"\n")

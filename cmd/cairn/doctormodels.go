@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/llm"
 )
 
@@ -24,10 +25,9 @@ const modelTimeout = 2 * time.Minute
 
 // models sends each model, once, the requests that turns and workers send.
 func (d *doctor) models(ctx context.Context) {
-	log := slog.New(slog.DiscardHandler)
-	b := &bot{app: d.app, log: log, models: newModelSet(log)}
-	b.models.notebook.Open(d.learnt, nil)
-	agents, err := b.agents(&d.app.settings)
+	models := newModelSet(slog.New(slog.DiscardHandler))
+	models.notebook.Open(d.learnt, nil)
+	agents, err := models.agents(&d.app.settings, func() *config.Settings { return &d.app.settings })
 	if err != nil {
 		d.report("model", err)
 		return
@@ -37,36 +37,32 @@ func (d *doctor) models(ctx context.Context) {
 		agent := agents[id]
 		if !turns[agent.Model] && ctx.Err() == nil {
 			turns[agent.Model] = true
-			d.tryServer("model", agent.Model, func() { d.turn(ctx, agent) })
+			d.ask("model", agent.Model, func() error { return d.turn(ctx, agent) })
 		}
 		if agent.Worker != nil && !workers[agent.Worker] && ctx.Err() == nil {
 			workers[agent.Worker] = true
-			d.tryServer("worker", agent.Worker, func() { d.worker(ctx, agent) })
+			d.ask("worker", agent.Worker, func() error { return d.worker(ctx, agent) })
 		}
 	}
 }
 
-// tryServer calls try unless the model's server has just failed in a way that affects every
-// request: each attempt takes seconds, and one report is enough.
-func (d *doctor) tryServer(name string, m llm.Model, try func()) {
-	if remote, ok := m.(*located); ok && d.failed[remote.where.Address] {
+// ask calls try unless the model's server has just failed in a way that affects every model and key
+// of it: each attempt takes seconds, and one report is enough.
+func (d *doctor) ask(name string, m llm.Model, try func() error) {
+	remote, ok := m.(*located)
+	if ok && d.failed[remote.where.Address] {
 		d.report(name, nil, fmt.Sprintf("%s: not asked, its server failed, see above", m.Name()))
 		return
 	}
-	try()
-}
-
-// serverFailed records a failure that affects every model and key of a server.
-func (d *doctor) serverFailed(m llm.Model, err error) {
 	var e *llm.Error
-	remote, ok := m.(*located)
-	if ok && errors.As(err, &e) && (e.Temporary() || e.Kind == llm.KindWrongAddress) {
+	if err := try(); ok && errors.As(err, &e) && (e.Temporary() || e.Kind == llm.KindWrongAddress) {
 		d.failed[remote.where.Address] = true
 	}
 }
 
-// turn sends the agent's model the request of a turn and reports the result.
-func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
+// turn sends the agent's model the request of a turn, reports the result, and returns an error of the
+// request.
+func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*modelTimeout)
 	defer cancel()
 	window := agent.Model.Window(ctx)
@@ -74,15 +70,14 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 	probe, err := agent.Probe(ctx, true)
 	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
 	if err != nil {
-		d.serverFailed(agent.Model, err)
 		d.report("model", explained(name, err))
-		return
+		return err
 	}
 	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools(probe.Tools), window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if !remote {
 		d.report("model", nil, fact)
-		return
+		return nil
 	}
 	facts := []string{fact + fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)}
 	facts = append(facts, name+": "+d.cache(ctx, agent, m))
@@ -96,6 +91,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) {
 		facts = append(facts, name+": learnt from its server: "+learnt)
 	}
 	d.report("model", err, facts...)
+	return nil
 }
 
 // withTools says whether a model was asked with tools.
@@ -148,19 +144,19 @@ func greySquare() []byte {
 	return file.Bytes()
 }
 
-// worker lets the agent's summarizing model summarize two messages.
-func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
+// worker lets the agent's summarizing model summarize two messages, and is otherwise like turn.
+func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	start := time.Now()
 	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
-		d.serverFailed(agent.Worker, err)
 		d.report("worker", explained(name, err))
-		return
+		return err
 	}
 	d.report("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
+	return nil
 }
 
 // explained adds to an error the model, its server and how to fix the problem.

@@ -37,11 +37,21 @@ const exitHelp = `Exit codes:
   141  the reader of the output closed the pipe`
 
 // usageError is a mistake in the command line or the settings.
-type usageError struct{ error }
+type usageError struct {
+	err     error
+	command string // whose help tells more; empty: none does
+}
 
-func (e usageError) Unwrap() error { return e.error }
+func (e usageError) Error() string {
+	if e.command == "" {
+		return e.err.Error()
+	}
+	return e.err.Error() + "; `" + e.command + " --help` tells more"
+}
 
-func usage(err error) error { return usageError{err} }
+func (e usageError) Unwrap() error { return e.err }
+
+func usage(err error) error { return usageError{err: err} }
 
 func exitCode(err error) int {
 	var stopped signalled
@@ -118,17 +128,5 @@ func wrongUse(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	return usageError{&helpfulError{err, cmd.CommandPath()}}
+	return usageError{err, cmd.CommandPath()}
 }
-
-// helpfulError is an error that points to the help.
-type helpfulError struct {
-	err     error
-	command string
-}
-
-func (e *helpfulError) Error() string {
-	return e.err.Error() + "; `" + e.command + " --help` tells more"
-}
-
-func (e *helpfulError) Unwrap() error { return e.err }

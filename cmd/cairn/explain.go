@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,44 +53,35 @@ func (e explanation) String() string {
 }
 
 func (e explainedAgent) table() string {
-	rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN"}}
+	rows := table{{"SETTING", "TOKENS", "VALUE", "ORIGIN", "MEANS"}}
 	for _, row := range e.Rows {
-		rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin})
+		rows = append(rows, []string{row.Key, fmt.Sprint(row.Tokens), row.Value, row.Origin, row.Means})
 	}
-	lines := strings.Split(strings.TrimSuffix(rows.aligned([]bool{false, true, true, false}), "\n"), "\n")
-	lines[0] += "  MEANS"
-	for i, row := range e.Rows {
-		lines[i+1] += "  " + row.Means
-	}
-	return strings.Join(lines, "\n")
+	return strings.TrimSuffix(rows.aligned([]bool{false, true, true, false, false}), "\n")
 }
 
-func (a *app) explainConfig(ctx context.Context, file, name string, asJSON bool) error {
+func (a *app) explainConfig(ctx context.Context, file, name string) error {
 	a.config = file
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
 	if name != "" {
 		return a.withConversation(ctx, name, func(_ *store.Store, conversation *store.Conversation) error {
-			return a.explain(ctx, log, conversation, asJSON)
+			return a.explain(ctx, conversation)
 		})
 	}
 	if err := a.load(); err != nil {
 		return err
 	}
-	return a.explain(ctx, log, nil, asJSON)
+	return a.explain(ctx, nil)
 }
 
 // explain explains the settings of all agents, or of the one that answers in a conversation.
-func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *store.Conversation, asJSON bool) error {
-	agents, err := a.agents(ctx, log, nil)
+func (a *app) explain(ctx context.Context, conversation *store.Conversation) error {
+	agents, _, err := a.agents(ctx, nil)
 	if err != nil {
 		return err
 	}
 	all := explanation{}
 	for _, set := range a.settings.Agents {
-		agent := agents[set.ID]
+		agent, _ := agents.Named(set.ID)
 		policy, own, of := agent.Policy(), map[string]bool{}, ""
 		if conversation != nil {
 			if a.settings.AgentFor(conversation.Name()) != set.ID {
@@ -110,7 +100,7 @@ func (a *app) explain(ctx context.Context, log *slog.Logger, conversation *store
 		}
 		all = append(all, a.explainAgent(ctx, agent, policy, own, of))
 	}
-	return a.show(a.out, all, asJSON)
+	return a.show(a.out, all)
 }
 
 func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own map[string]bool, of string) explainedAgent {

@@ -67,8 +67,8 @@ func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *healt
 // startHealth starts the health server on the configured address, or none if there is no address.
 func (b *bot) startHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
 	h := b.newHealth(ctx, connectors)
-	address := b.first.Health
-	if address == "" || address == b.first.Web.Listen { // the web server serves it too
+	address := b.app.settings.Health
+	if address == "" || address == b.app.settings.Web.Listen { // the web server serves it too
 		return h, nil
 	}
 	if err := config.CheckHealth(address); err != nil { // it may come from a flag

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +17,7 @@ import (
 )
 
 // telling returns the address of a program's health checks.
-func (p *platforms) telling(r *running) (address string) {
+func (p *platforms) telling(r *live) (address string) {
 	p.t.Helper()
 	form := regexp.MustCompile(`"health":"([^"]+)"`)
 	p.until(r, "an address", func() bool {
@@ -52,7 +49,7 @@ func TestHealth(t *testing.T) {
 	})
 	p := newPlatforms(t)
 	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-key")
-	r := f.background("run", "--health", "127.0.0.1:0")
+	r := f.start("run", "--health", "127.0.0.1:0")
 	address := p.telling(r)
 	url := "http://" + address
 	ready := func(want int, words string) {
@@ -81,10 +78,9 @@ func TestHealth(t *testing.T) {
 		ready(200, `{"part":"database","ok":true}`)
 	})
 	t.Run("a database that is moved away", func(t *testing.T) {
-		file := filepath.Join(f.dir, "data", "cairn.db")
-		check.NoError(t, os.Rename(file, file+".away"))
+		back := f.moveDatabase()
 		ready(503, `"database","ok":false,"why":"cannot be written: it was deleted, moved or replaced while the bot runs"`)
-		check.NoError(t, os.Rename(file+".away", file))
+		back()
 		ready(200, `{"part":"database","ok":true}`)
 	})
 	t.Run("a model that does not answer", func(t *testing.T) {
@@ -107,8 +103,7 @@ func TestHealth(t *testing.T) {
 		p.discord.Close()
 		ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
 	})
-	r.signal(syscall.SIGTERM)
-	r.code()
+	r.stop()
 	res := f.run("", "health", "--health", address)
 	check.Equal(t, "exit code", res.code, exitFailed)
 	check.Contains(t, "errors of health", res.err, "nothing answers at "+address)

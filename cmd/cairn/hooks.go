@@ -59,34 +59,20 @@ type replyEvent struct {
 	Failure      bool     `json:"failure"` // the text reports a failure and is not the model's
 }
 
-// attachHooks connects the hooks to the hub's events.
-func (b *bot) attachHooks(o *channel.Options) {
-	o.Before = func(ctx context.Context, conversation string, p compactor.Proposal) (string, error) {
-		v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{
-			Conversation: conversation, Trigger: string(p.Trigger), Kind: string(p.Kind), From: p.From, To: p.To, Messages: p.Messages,
-			Tokens: p.Tokens, Used: p.BeforeTokens, Window: p.Window, Focus: p.Focus,
-		})
-		if v.Veto {
-			return "", errors.New(v.Reason)
-		}
-		return v.Focus, nil
+// propose asks the hook that is called before a compaction.
+func (b *bot) propose(ctx context.Context, conversation string, p compactor.Proposal) (focus string, err error) {
+	v := b.hooks.Ask(ctx, hooks.Before, proposedEvent{
+		Conversation: conversation, Trigger: string(p.Trigger), Kind: string(p.Kind), From: p.From, To: p.To, Messages: p.Messages,
+		Tokens: p.Tokens, Used: p.BeforeTokens, Window: p.Window, Focus: p.Focus,
+	})
+	if v.Veto {
+		return "", errors.New(v.Reason)
 	}
-	after, remembered := o.After, o.Remembered
-	o.After = func(conversation string, e channel.Event) {
-		after(conversation, e)
-		if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
-			b.hooks.Tell(hooks.After, ended(conversation, e))
-		}
-	}
-	o.Remembered = func(conversation string, id int64, kind, content string) {
-		if remembered != nil {
-			remembered(conversation, id, kind, content)
-		}
-		b.hooks.Tell(hooks.OnMemory, memoryEvent{conversation, id, kind, content})
-	}
-	o.Replied = func(conversation string, to []string, text string, failure bool) {
-		b.hooks.Tell(hooks.OnReply, replyEvent{conversation, to, text, failure})
-	}
+	return v.Focus, nil
+}
+
+func (b *bot) replied(conversation string, to []string, text string, failure bool) {
+	b.hooks.Tell(hooks.OnReply, replyEvent{conversation, to, text, failure})
 }
 
 func ended(conversation string, e channel.Event) endedEvent {

@@ -119,17 +119,3 @@ func TestHostileTextImportAndExport(t *testing.T) {
 	p.must("", "recall", "--channel", "hard", "a-megabyte")
 	p.must("", "doctor")
 }
-
-// TestPipedOutputIsEscaped: a pager may pass control characters to the terminal.
-func TestPipedOutputIsEscaped(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	p.must(`{"text":"look \u001b[2J\u0007 here \u009b2J and \u202e there"}`+"\n", "chat", "--json")
-	for _, args := range [][]string{{"transcript"}, {"transcript", "--json"}, {"recall", "look"}, {"recall", "--json", "look"}} {
-		out := p.must("", args...)
-		check.Contains(t, "prints", out, "look ")
-		if strings.ContainsFunc(strings.ReplaceAll(out, "\n", ""), func(r rune) bool { return unicode.IsControl(r) || r == '\u202e' }) {
-			t.Errorf("%v prints %q", args, out)
-		}
-	}
-}

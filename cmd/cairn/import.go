@@ -59,7 +59,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	total, err := checkRecords(files)
+	past, err := readRecords(files)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 
-	bar := &progress{total: total}
+	bar := &progress{total: len(past)}
 	if isTerminal(a.err) {
 		bar.out = a.err
 	}
-	imported, err := bot.hub.Import(ctx, conversation, records(files), bar.show)
+	imported, err := bot.hub.Import(ctx, conversation, each(past), bar.show)
 	bar.clear()
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, store.ErrLive)
@@ -90,21 +90,19 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)
 	}
 	if err != nil {
-		return fmt.Errorf("import into %s (%d of %d messages are imported, and the same command continues from there): %w", name, imported, total, err)
+		return fmt.Errorf("import into %s (%d of %d messages are imported, and the same command continues from there): %w", name, imported, len(past), err)
 	}
 	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s known already; %s applied\n", counted(imported, "message", "messages"), name,
-		counted(total-imported, "was", "were"), counted(int(connector.applied.Load()), "compaction", "compactions"))
+		counted(len(past)-imported, "was", "were"), counted(int(connector.applied.Load()), "compaction", "compactions"))
 	return err
 }
 
-// records yields the records of all files in order.
-func records(files []string) iter.Seq2[channel.Inbound, error] {
+// each yields messages without an error.
+func each(past []channel.Inbound) iter.Seq2[channel.Inbound, error] {
 	return func(yield func(channel.Inbound, error) bool) {
-		for _, file := range files {
-			for l, err := range readRecords(file) {
-				if !yield(l.value.message(), err) || err != nil {
-					return
-				}
+		for _, m := range past {
+			if !yield(m, nil) {
+				return
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 	"time"
@@ -26,44 +25,34 @@ type line[T any] struct {
 // wrong wraps err with the line's file and number.
 func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
 
-// readLines yields the objects of a regular file and skips blank lines. An error, which names the
-// file, comes last.
-func readLines[T any](path string) iter.Seq2[line[T], error] {
-	return func(yield func(line[T], error) bool) {
-		file, err := os.Open(path)
-		if err != nil {
-			yield(line[T]{}, fmt.Errorf("open the recorded lines: %w", err))
-			return
-		}
-		defer file.Close()
-		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			yield(line[T]{}, fmt.Errorf("%s cannot be read twice: save it to a file first", path))
-			return
-		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, maxRecord)
-		l := line[T]{file: path, number: 1}
-		for ; lines.Scan(); l.number++ {
-			text := lines.Bytes()
-			if l.number == 1 {
-				text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark that some editors write
-			}
-			if len(bytes.TrimSpace(text)) == 0 {
-				continue
-			}
-			l.value = *new(T)
-			if err := parseLine(text, &l.value); err != nil {
-				yield(l, l.wrong(err))
-				return
-			}
-			if !yield(l, nil) {
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			yield(l, l.wrong(err))
-		}
+// readLines returns the objects of a file, without blank lines. An error names the file.
+func readLines[T any](path string) (all []line[T], err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the recorded lines: %w", err)
 	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxRecord)
+	l := line[T]{file: path, number: 1}
+	for ; lines.Scan(); l.number++ {
+		text := lines.Bytes()
+		if l.number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark that some editors write
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		l.value = *new(T)
+		if err := parseLine(text, &l.value); err != nil {
+			return nil, l.wrong(err)
+		}
+		all = append(all, l)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, l.wrong(err)
+	}
+	return all, nil
 }
 
 // parseLine decodes a line that contains one JSON object. Unknown keys are ignored.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,7 +124,7 @@ func (p folder) run(input string, args ...string) result {
 func (p folder) needsProcess(args []string) bool {
 	settings, _ := os.ReadFile(filepath.Join(p.dir, "config.toml"))
 	return len(args) == 0 || len(p.env) > 0 || slices.Contains([]string{"run", "mcp"}, args[0]) ||
-		slices.Contains(args, "--config") || strings.Contains(string(settings), "time_zone")
+		strings.Contains(string(settings), "time_zone")
 }
 
 func (p folder) runHere(input string, args []string) result {
@@ -172,87 +171,11 @@ func (p folder) write(name, text string) string {
 	return name
 }
 
-// live is a running program whose lines are read as they come.
-type live struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	lines chan string
-	errs  *check.Buffer
-}
-
-func (p folder) start(args ...string) *live {
-	p.t.Helper()
-	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000), errs: &check.Buffer{}}
-	l.cmd.Stderr = l.errs
-	in, errIn := l.cmd.StdinPipe()
-	out, errOut := l.cmd.StdoutPipe()
-	check.NoError(p.t, errors.Join(errIn, errOut, l.cmd.Start()))
-	l.in = in
-	go func() {
-		defer close(l.lines)
-		text := json.NewDecoder(out)
-		for {
-			var line json.RawMessage
-			if text.Decode(&line) != nil {
-				return
-			}
-			l.lines <- string(line)
-		}
-	}()
-	return l
-}
-
-func (l *live) say(line string) {
-	l.t.Helper()
-	check.Must(io.WriteString(l.in, line+"\n"))(l.t)
-}
-
-// until returns the lines up to the first that contains text.
-func (l *live) until(text string) (lines []string) {
-	l.t.Helper()
-	patience := time.After(30 * time.Second)
-	for {
-		select {
-		case line, ok := <-l.lines:
-			if !ok {
-				l.t.Fatalf("the output ended before %s; got %q", text, lines)
-			}
-			lines = append(lines, line)
-			if strings.Contains(line, text) {
-				return lines
-			}
-		case <-patience:
-			l.t.Fatalf("timed out waiting for %s; got %q", text, lines)
-		}
-	}
-}
-
-// rest returns the remaining output until the program ends, and its exit code.
-func (l *live) rest() (lines []string, code int) {
-	for line := range l.lines {
-		lines = append(lines, line)
-	}
-	_ = l.cmd.Wait() // the exit code shows it
-	return lines, l.cmd.ProcessState.ExitCode()
-}
-
-// end ends the input, checks that the program exits with code 0, and returns the remaining output.
-func (l *live) end() (lines []string) {
-	l.t.Helper()
-	_ = l.in.Close()
-	lines, code := l.rest()
-	check.Equal(l.t, "exit code", code, 0)
-	return lines
-}
-
 // eventually waits until a condition holds. If it never does, the test ends and shows more.
 func eventually(t *testing.T, what string, more func() string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s:\n%s", what, more())
-		}
+	if !check.Soon(holds) {
+		t.Fatalf("timed out waiting until %s:\n%s", what, more())
 	}
 }
 

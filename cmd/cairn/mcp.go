@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
@@ -62,7 +61,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 			return err
 		}
 	}
-	api := a.databaseAPI(log)
+	api := a.databaseAPI()
 	if bot != nil {
 		api = web.BotFirst(bot, api, a.settings.Web.Listen)
 	}
@@ -78,7 +77,7 @@ func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	api, end, err := a.apiOver(ctx, db, log)
+	api, end, err := a.apiOver(ctx, db)
 	if err == nil {
 		err = errors.Join(a.serveMCP(ctx, api, true), end())
 	}
@@ -87,13 +86,13 @@ func (a *app) mcpAlone(ctx context.Context, log *slog.Logger) error {
 
 // databaseAPI reads from the database, possibly beside a running bot. It opens the database for
 // each call: a newer bot may have migrated it, and usage and learned facts change.
-func (a *app) databaseAPI(log *slog.Logger) web.API {
+func (a *app) databaseAPI() web.API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: true})
 		if err != nil {
 			return nil, fmt.Errorf("read the database: %w", err)
 		}
-		api, end, err := a.apiOver(ctx, db, log)
+		api, end, err := a.apiOver(ctx, db)
 		if err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
@@ -103,9 +102,7 @@ func (a *app) databaseAPI(log *slog.Logger) web.API {
 }
 
 func (a *app) serveMCP(ctx context.Context, api web.API, write bool) error {
-	out := &lineWriter{to: a.out}
-	transport := &sdk.IOTransport{Reader: newMessageLines(a.in, out), Writer: out}
-	err := web.NewMCP(api, write, version()).Run(ctx, drainTransport{transport})
+	err := web.NewMCP(api, write, version()).Run(ctx, newStdioConn(ctx, a.in, a.out))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -140,12 +137,11 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 }
 
 // apiOver returns the API of a process without connectors; end releases its resources.
-func (a *app) apiOver(ctx context.Context, db *store.Store, log *slog.Logger) (api web.API, end func() error, err error) {
-	answering, err := a.agents(ctx, log, db)
+func (a *app) apiOver(ctx context.Context, db *store.Store) (api web.API, end func() error, err error) {
+	agents, log, err := a.agents(ctx, db)
 	if err != nil {
 		return nil, nil, err
 	}
-	agents := agentsOf(answering, &a.settings)
 	used, err := db.Usage(ctx, channel.MonthStart(time.Now()))
 	if err != nil {
 		return nil, nil, err

@@ -84,8 +84,7 @@ func TestMCPOutlivesTheBot(t *testing.T) {
 	s := p.asks("--write")
 	check.Contains(t, "with a bot", answered(t, s, "memory_save", save("Bob plays the flute")), "Bob plays the flute")
 
-	_ = l.in.Close()
-	l.rest()
+	l.end()
 	for _, tool := range []string{"conversations", "memory_list", "usage", "simulate", "summaries"} {
 		arguments := map[string]any{}
 		if tool == "simulate" || tool == "summaries" {
@@ -101,8 +100,7 @@ func TestMCPOutlivesTheBot(t *testing.T) {
 	l = chat(`{"text":"/remember Cid plays the drums","id":"2"}`) // the client has not locked the data
 	check.Contains(t, "memories of the new bot", answered(t, s, "memory_list", nil), "Cid plays the drums")
 	check.Contains(t, "a change through the new bot", answered(t, s, "memory_save", save("Eve plays the harp")), "Eve plays the harp")
-	_ = l.in.Close()
-	l.rest()
+	l.end()
 }
 
 func TestMCPWritesThroughRunningBot(t *testing.T) {
@@ -135,7 +133,6 @@ func TestMCPWritesThroughRunningBot(t *testing.T) {
 			lines := l.until(`"reply"`)
 			check.Contains(t, "memories of the bot", lines[len(lines)-1], "Ada plays the cello")
 		}
-		_ = l.in.Close()
-		l.rest()
+		l.end()
 	}
 }

@@ -40,17 +40,17 @@ forgotten ones were forgotten on request. They stay until they are purged.`
 type selection struct {
 	channel, kind, state, about, since, until, sort string
 	limit, offset                                   int
-	json, csv                                       bool
+	csv                                             bool
 }
 
-func (s *selection) flags(cmd *cobra.Command) {
+func (s *selection) flags(a *app, cmd *cobra.Command) {
 	f := cmd.Flags()
 	s.filterFlags(cmd, "current")
 	f.StringVar(&s.sort, "sort", "", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
 	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
 	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
 	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
-	s.jsonFlag(cmd)
+	a.jsonFlag(cmd, "one JSON object per line")
 }
 
 func (s *selection) filterFlags(cmd *cobra.Command, state string) {
@@ -61,10 +61,6 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a day or a month counts whole: 2026-05-08, 2026-05, 7d (default: now)")
 	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id: who said it, where it is about nobody else (everybody)")
-}
-
-func (s *selection) jsonFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object per line")
 }
 
 // filter returns the selection as a filter of the store.
@@ -132,7 +128,7 @@ func newMemoriesList(a *app) *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
 	}
-	s.flags(cmd)
+	s.flags(a, cmd)
 	return cmd
 }
 
@@ -148,7 +144,7 @@ func newMemoriesSearch(a *app) *cobra.Command {
 			return a.listMemories(cmd, s, strings.Join(words, " "))
 		},
 	}
-	s.flags(cmd)
+	s.flags(a, cmd)
 	return cmd
 }
 
@@ -156,7 +152,7 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 	if s.limit < 1 || s.offset < 0 {
 		return wrongUse(cmd, fmt.Errorf("--limit must be at least 1 and --offset at least 0"))
 	}
-	if s.csv && s.json {
+	if s.csv && a.json {
 		return wrongUse(cmd, errors.New("--csv or --json: choose one"))
 	}
 	return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {

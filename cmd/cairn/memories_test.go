@@ -34,12 +34,14 @@ func filled(t *testing.T) folder {
 	return p
 }
 
+// listed returns the memories that `cairn memories list` lists.
+func (p folder) listed(args ...string) []kept {
+	p.t.Helper()
+	return parse[kept](p.t, p.must("", append([]string{"memories", "list", "--json"}, args...)...))
+}
+
 func TestMemoriesCommand(t *testing.T) {
 	p := filled(t)
-	list := func(args ...string) []kept {
-		t.Helper()
-		return parse[kept](t, p.must("", append([]string{"memories", "list", "--json"}, args...)...))
-	}
 	t.Run("lists are narrowed by channel, kind, state and time, and paged", func(t *testing.T) {
 		for _, c := range []struct {
 			args string
@@ -61,7 +63,7 @@ func TestMemoriesCommand(t *testing.T) {
 			{"--limit 3 --offset 3", 1},
 			{"--offset 9", 0},
 		} {
-			check.Len(t, c.args, list(strings.Fields(c.args)...), c.want)
+			check.Len(t, c.args, p.listed(strings.Fields(c.args)...), c.want)
 		}
 		if r := p.run("", "memories", "list", "--limit", "1"); !strings.Contains(r.err, "3 more") || !strings.HasSuffix(r.out, "  Ada    the garden has 9 beds  terminal:garden\n") {
 			t.Errorf("%q, %q", r.out, r.err)
@@ -89,10 +91,6 @@ func TestMemoriesCommand(t *testing.T) {
 
 func TestMemoriesChangeCommands(t *testing.T) {
 	p := filled(t)
-	list := func(args ...string) []kept {
-		t.Helper()
-		return parse[kept](t, p.must("", append([]string{"memories", "list", "--json"}, args...)...))
-	}
 	t.Run("forgotten, restored, pinned and unpinned they say so, and twice is told", func(t *testing.T) {
 		for _, c := range []struct {
 			do, state, again string
@@ -116,7 +114,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		}
 		p.must("", "memories", "forget", "2")
 		p.fails(exitFailed, "pin memory 2: it is forgotten", "memories", "pin", "2")
-		got := list("--state", "forgotten")
+		got := p.listed("--state", "forgotten")
 		check.Len(t, "forgotten memories", got, 1)
 		check.Equal(t, "id of the forgotten memory", got[0].ID, 2)
 		check.Contains(t, "output", p.must("", "memories", "list", "--state", "all"), "  forgotten\n")
@@ -132,7 +130,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		got := parse[kept](t, p.must("", "memories", "purge", "2", "--yes", "--json"))
 		check.Len(t, "output", got, 1)
 		check.Equal(t, "state", got[0].State, "purged")
-		check.Equal(t, "output", len(list("--state", "all")), 4)
+		check.Equal(t, "output", len(p.listed("--state", "all")), 4)
 	})
 	t.Run("beside a running bot all but import work", func(t *testing.T) {
 		l := p.start("chat", "--json")
@@ -143,8 +141,7 @@ func TestMemoriesChangeCommands(t *testing.T) {
 		p.must("", "memories", "purge", "6", "--yes")
 		exported := p.must("", "memories", "export")
 		p.fails(exitInUse, "", "memories", "import", p.write("beside.jsonl", exported))
-		l.in.Close()
-		l.rest()
+		l.end()
 	})
 }
 

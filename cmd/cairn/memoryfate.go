@@ -12,6 +12,7 @@ import (
 
 	"cairn/memory"
 	"cairn/store"
+	"cairn/terminal"
 )
 
 // stateChange is a command that changes a memory.
@@ -41,21 +42,21 @@ func pinned(is bool) func(memory.Memories, context.Context, int64) error {
 	return func(all memory.Memories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
 }
 
-// confirm asks the person at the terminal; without a terminal it returns an error.
-func (a *app) confirm(question string) error {
+// confirm asks the person at the terminal before what is deleted for good; without a terminal it
+// returns an error.
+func (a *app) confirm(what fmt.Stringer) error {
 	if !isTerminal(a.in) {
-		return usage(errors.New("this cannot be undone: say --yes"))
+		return usage(errors.New("nothing was deleted: there is no one to ask here, so say --yes"))
 	}
-	fmt.Fprint(a.err, question+" [y/N] ")
+	fmt.Fprint(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: ")
 	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of the input means no
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+	if strings.TrimSpace(answer) != "yes" {
 		return errors.New("nothing was deleted")
 	}
 	return nil
 }
 
 func newStateChange(a *app, f stateChange) *cobra.Command {
-	var s selection
 	var yes bool
 	cmd := &cobra.Command{
 		Use:     f.use + " ID",
@@ -67,7 +68,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, details memory.Details) error {
 				m := details.Memory
 				if f.permanent && !yes {
-					if err := a.confirm(fmt.Sprintf("Delete memory %d for good, %q?", m.ID, m.Content)); err != nil {
+					if err := a.confirm(m); err != nil {
 						return err
 					}
 				}
@@ -83,21 +84,21 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 				} else if m, _, err = memory.In(db).Get(cmd.Context(), m.ID); err != nil {
 					return err
 				}
-				if s.json {
-					return a.show(a.out, m, true)
-				}
-				return a.show(a.out, sentence(f.done+": "+m.Content), false)
+				return a.show(a.out, changedMemory{m, f.done})
 			})
 		},
 	}
-	s.jsonFlag(cmd)
+	a.jsonFlag(cmd, "one JSON object per line")
 	if f.permanent {
 		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	}
 	return cmd
 }
 
-// sentence is a line of output for people.
-type sentence string
+// changedMemory is a memory after its change, in the output.
+type changedMemory struct {
+	memory.Memory
+	done string
+}
 
-func (s sentence) String() string { return string(s) }
+func (m changedMemory) String() string { return m.done + ": " + m.Content }

@@ -144,12 +144,12 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 
 // readMemories reads a file of exported memories and checks all of them.
 func readMemories(file string) (all []memory.Exported, err error) {
-	var lines []line[memory.Exported]
-	for l, err := range readLines[memory.Exported](file) {
-		if err != nil {
-			return nil, err
-		}
-		all, lines = append(all, l.value), append(lines, l)
+	lines, err := readLines[memory.Exported](file)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lines {
+		all = append(all, l.value)
 	}
 	var bad *memory.ImportError
 	if err := memory.CheckExported(all); errors.As(err, &bad) {

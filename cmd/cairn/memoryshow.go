@@ -16,7 +16,6 @@ import (
 )
 
 func newMemoriesShow(a *app) *cobra.Command {
-	var s selection
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show a memory, the messages it came from, and what it superseded or was superseded by",
@@ -24,11 +23,11 @@ func newMemoriesShow(a *app) *cobra.Command {
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(_ *store.Store, m memory.Details) error {
-				return a.show(a.out, shownMemory{m}, s.json)
+				return a.show(a.out, shownMemory{m})
 			})
 		},
 	}
-	s.jsonFlag(cmd)
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 

@@ -33,13 +33,13 @@ A memory counts for the person it is about, or else for who said it.`,
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, memoryStats{stats, all}, s.json)
+				return a.show(a.out, memoryStats{stats, all})
 			})
 		},
 	}
 	s.filterFlags(cmd, "current")
 	cmd.Flags().BoolVar(&all, "all", false, "print all people, conversations and months, not the first ten")
-	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 

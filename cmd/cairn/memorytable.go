@@ -4,12 +4,10 @@ package main
 import (
 	"cmp"
 	"encoding/csv"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"cairn/chat"
 	"cairn/memory"
 	"cairn/terminal"
 )
@@ -19,11 +17,11 @@ func (a *app) showMemories(memories []memory.Memory, s selection) error {
 	if s.csv {
 		return a.memoriesAsCSV(memories)
 	}
-	var rows []fmt.Stringer
+	var rows []row
 	for _, m := range memories {
 		rows = append(rows, memoryCells{Memory: m, named: s.channel == ""})
 	}
-	return a.showTable("ID\tKIND\tSAID\tBY\tABOUT\tMEMORY\tCHANNEL\tNOTES", rows, s.json)
+	return a.showTable("ID KIND SAID BY ABOUT MEMORY CHANNEL NOTES", rows)
 }
 
 // memoryCells is a memory as a row of a table.
@@ -32,7 +30,7 @@ type memoryCells struct {
 	named bool // whether the row names its channel
 }
 
-func (m memoryCells) String() string {
+func (m memoryCells) cells() []string {
 	about, channel := "", ""
 	if m.About != m.Speaker {
 		about = m.About
@@ -40,11 +38,10 @@ func (m memoryCells) String() string {
 	if m.named {
 		channel = m.Conversation
 	}
-	cells := []string{
-		strconv.FormatInt(m.ID, 10), m.Kind, m.SaidAt.Local().Format(time.DateOnly), chat.OneLine(m.Speaker),
-		chat.OneLine(about), chat.OneLine(m.Content), channel, strings.Join(m.marks(), ", "),
+	return []string{
+		strconv.FormatInt(m.ID, 10), m.Kind, m.SaidAt.Local().Format(time.DateOnly), m.Speaker,
+		about, m.Content, channel, strings.Join(m.marks(), ", "),
 	}
-	return strings.Join(cells, "\t")
 }
 
 // marks lists what is unusual about a memory: pinned, or not active.

@@ -137,7 +137,7 @@ func (m *metrics) add(u store.Usage) {
 func (m *metrics) hook(name, outcome string) { m.hooks.WithLabelValues(name, outcome).Inc() }
 
 // compaction counts a step of a compaction.
-func (m *metrics) compaction(_ string, e channel.Event) {
+func (m *metrics) compaction(e channel.Event) {
 	m.compactions.WithLabelValues(string(e.State), string(e.Trigger)).Inc()
 }
 

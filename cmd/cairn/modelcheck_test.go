@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"cairn/channel"
+	"cairn/config"
 	"cairn/internal/check"
 
 	"cairn/discord/discordtest"
@@ -29,8 +32,7 @@ var failing = map[string]struct {
 // modelServer is a scripted server that lists two models.
 func modelServer(t *testing.T, script func(x *llmtest.Exchange)) *llmtest.Server {
 	t.Helper()
-	s := llmtest.NewServer(script)
-	t.Cleanup(s.Close)
+	s := llmtest.Serve(t, script)
 	s.Tell("/v1/models", `{"data":[{"id":"test-model"},{"id":"mm"}]}`)
 	return s
 }
@@ -82,8 +84,7 @@ func TestStartCheckReportsProblems(t *testing.T) {
 		l.until(`"reply"`)
 		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
 		waitForFile(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
-		l.in.Close()
-		l.rest()
+		l.end()
 	})
 }
 
@@ -96,8 +97,7 @@ func TestStartCheckIsQuiet(t *testing.T) {
 		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 		l := p.start("chat", "--json")
 		<-asked
-		l.in.Close()
-		l.rest()
+		l.end()
 		check.Lacks(t, "log", l.errs.String(), "answer")
 	})
 	t.Run("a model that a turn asked is not asked again", func(t *testing.T) {
@@ -108,8 +108,7 @@ func TestStartCheckIsQuiet(t *testing.T) {
 		l.say(`{"text":"hello"}`)
 		l.until(`"reply"`)
 		time.Sleep(checkDelay + 200*time.Millisecond)
-		l.in.Close()
-		l.rest()
+		l.end()
 		turned := false
 		for _, r := range server.Requests() { // where the machine is slow, the check comes before the turn
 			if check := r.MaxTokens > 0 && r.MaxTokens <= 16; check && turned {
@@ -137,9 +136,9 @@ func TestStartCheckIsQuiet(t *testing.T) {
 		l := p.start("chat", "--json")
 		<-asked
 		start := time.Now()
-		l.in.Close()
-		if _, code := l.rest(); code != 0 || time.Since(start) > 10*time.Second {
-			t.Errorf("exit code %d after %v; %s", code, time.Since(start), l.errs.String())
+		l.end()
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("it ended after %v; %s", took, l.errs)
 		}
 	})
 	t.Run("offline nothing is asked", func(t *testing.T) {
@@ -148,6 +147,21 @@ func TestStartCheckIsQuiet(t *testing.T) {
 		check.Equal(t, "errors", r.err, "")
 		check.Equal(t, "exit code", r.code, 0)
 	})
+}
+
+func TestFailedModelIsReportedOnce(t *testing.T) {
+	server := modelServer(t, failing["a wrong key"].do)
+	t.Setenv(config.OpenAI.URL, server.URL)
+	s := config.Default()
+	b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
+	agents := check.Must(newModelSet(b.log).agents(&s, func() *config.Settings { return &s }))(t)
+	var said []string
+	b.checkModels(modelCheck{agents: func() map[string]channel.Agent { return agents }, say: func(line string) { said = append(said, line) }})
+	b.tasks.Wait()
+	b.check() // as after an edit
+	b.tasks.Wait()
+	check.Len(t, "lines", said, 1)
+	check.Contains(t, "the line", said[0], "does not answer")
 }
 
 func TestFailedTurnsLogRemedy(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 )
 
 func newModels(a *app) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "models [--json]",
 		Short: "List the models that the configured servers offer",
@@ -33,9 +32,9 @@ does not say. Exit code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context(), asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
@@ -51,15 +50,15 @@ type offeredModel struct {
 	Default bool     `json:"default"`          // used if the settings name no model
 }
 
-func (m offeredModel) String() string { // a row of the table
+func (m offeredModel) cells() []string {
 	used := m.Used
 	if m.Default {
 		used = append([]string{"default"}, used...)
 	}
-	return strings.Join([]string{m.Model, m.Wire, unlessZero(m.Window), m.Tools, m.Images, m.Server, strings.Join(used, ", ")}, "\t")
+	return []string{m.Model, m.Wire, unlessZero(m.Window), m.Tools, m.Images, m.Server, strings.Join(used, ", ")}
 }
 
-func (a *app) models(ctx context.Context, asJSON bool) error {
+func (a *app) models(ctx context.Context) error {
 	if err := a.load(); err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func (a *app) models(ctx context.Context, asJSON bool) error {
 	if len(servers) == 0 {
 		return usage(errors.New("no server is named: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
 	}
-	var rows []fmt.Stringer
+	var rows []row
 	answered := 0
 	for _, at := range servers {
 		found, err := a.offered(ctx, at)
@@ -84,7 +83,7 @@ func (a *app) models(ctx context.Context, asJSON bool) error {
 	if answered == 0 {
 		return errors.New("no server listed its models, see above")
 	}
-	return a.showTable("MODEL\tWIRE\tWINDOW\tTOOLS\tVISION\tSERVER\tUSED", rows, asJSON)
+	return a.showTable("MODEL WIRE WINDOW TOOLS VISION SERVER USED", rows)
 }
 
 // listTimeout limits a request for a server's list.
@@ -92,7 +91,7 @@ const listTimeout = 30 * time.Second
 
 // offered returns the models that a server lists, followed by models that are used but not listed:
 // a server may serve models that it does not list.
-func (a *app) offered(ctx context.Context, at config.UsedServer) ([]fmt.Stringer, error) {
+func (a *app) offered(ctx context.Context, at config.UsedServer) ([]row, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(config.Target{Server: at.Server}, 0, compactor.AutoTTL)
@@ -110,16 +109,16 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) ([]fmt.Stringer
 			listed = append(listed, llm.Offered{ID: name})
 		}
 	}
-	var rows []fmt.Stringer
+	var rows []row
 	for _, o := range listed {
-		row := offeredModel{
+		m := offeredModel{
 			Model: model.prefix + o.ID, Server: config.ShownAddress(at.BaseURL), Wire: model.Wire(),
 			Window: o.Window, Tools: o.Tools, Images: o.Images, Used: at.Used[o.ID], Default: o.ID == chosen,
 		}
-		if row.Default {
-			row.Used = append(slices.Clone(row.Used), at.Used[""]...)
+		if m.Default {
+			m.Used = append(slices.Clone(m.Used), at.Used[""]...)
 		}
-		rows = append(rows, row)
+		rows = append(rows, m)
 	}
 	return rows, nil
 }

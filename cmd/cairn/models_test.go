@@ -124,7 +124,7 @@ func TestModelsLists(t *testing.T) {
 			"or/acme/small":     "or/acme/small\tchat\t\tno\tno\t" + router.URL + "\tsummaries of a",
 			"claude-sonnet-4-6": "claude-sonnet-4-6\tmessages\t1000000\tyes\t\t" + strings.TrimSuffix(claude.URL, "/v1") + "\tdefault",
 		} {
-			check.Equal(t, "output", got[name].String(), want)
+			check.Equal(t, "output", strings.Join(got[name].cells(), "\t"), want)
 		}
 		check.Equal(t, "listed models", len(got), 7)
 	})

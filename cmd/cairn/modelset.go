@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -77,6 +76,41 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	return agent, nil
 }
 
+// agents builds every agent of s. Each check of the window asks for the policy again, so it follows
+// the current settings.
+func (m *modelSet) agents(s *config.Settings, current func() *config.Settings) (map[string]channel.Agent, error) {
+	built := map[string]channel.Agent{}
+	for _, chosen := range s.Agents {
+		agent, err := m.agent(s, chosen)
+		if err != nil {
+			return nil, err
+		}
+		latest := func() (*config.Settings, config.Agent) {
+			now := current()
+			for _, other := range now.Agents {
+				if other.ID == chosen.ID {
+					return now, other
+				}
+			}
+			return s, chosen
+		}
+		agent.Policy = func() compactor.Policy {
+			_, now := latest()
+			return now.Compaction
+		}
+		agent.Origin = func(key string) string {
+			settings, now := latest()
+			return settings.Origin(now.ID, key)
+		}
+		agent.WorkerPrompt = promptFile(func() string {
+			settings, now := latest()
+			return settings.Path(now.Compaction.PromptFile)
+		}, m.log)
+		built[chosen.ID] = agent
+	}
+	return built, nil
+}
+
 // agentIn returns the agent that answers in a conversation, with the language set there.
 func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation string) channel.Agent {
 	agent := agents[s.AgentFor(conversation)]
@@ -84,26 +118,26 @@ func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation s
 	return agent
 }
 
-// agents builds the agents for a command that only reads. The learned facts about their models come
-// from db; nil: none.
-func (a *app) agents(ctx context.Context, log *slog.Logger, db *store.Store) (map[string]channel.Agent, error) {
-	b := &bot{log: log, models: newModelSet(log)} // it only builds the agents and does not run
+// agents returns the agents for a command that only reads, without MCP tools, and its log. The
+// learned facts about their models come from db; nil: none.
+func (a *app) agents(ctx context.Context, db *store.Store) (channel.Agents, *slog.Logger, error) {
+	log, err := a.logger(a.err, slog.LevelWarn)
+	if err != nil {
+		return channel.Agents{}, nil, err
+	}
+	models := newModelSet(log)
 	if db != nil {
 		known, err := db.Models().List(ctx)
 		if err != nil {
-			return nil, err
+			return channel.Agents{}, nil, err
 		}
-		b.models.notebook.Open(known, nil)
+		models.notebook.Open(known, nil)
 	}
-	return b.agents(&a.settings)
-}
-
-// agentsOf returns the agents without MCP tools, for commands that only read.
-func agentsOf(agents map[string]channel.Agent, s *config.Settings) channel.Agents {
+	agents, err := models.agents(&a.settings, func() *config.Settings { return &a.settings })
 	return channel.Agents{
-		In:    func(conversation string) channel.Agent { return agentIn(agents, s, conversation) },
+		In:    func(conversation string) channel.Agent { return agentIn(agents, &a.settings, conversation) },
 		Named: func(id string) (channel.Agent, bool) { agent, known := agents[id]; return agent, known },
-	}
+	}, log, err
 }
 
 // model returns the model that t describes. If ttl is set, providers that offer a choice keep their
@@ -160,11 +194,7 @@ type located struct {
 	prefix  string      // prefix of its name in the settings: "openrouter/"
 	unnamed bool        // no setting names it: it was chosen from the server's list
 	used    atomic.Bool // it has been sent a request
-	checked atomic.Bool // the start check has seen that it was used
-
-	mu      sync.Mutex // guards the fields below
-	offered []string   // listed by the server when the model was unknown
-	listed  time.Time
+	checked atomic.Bool // the start check is done with it
 }
 
 // Generate answers a request, see llm.Model.
@@ -195,24 +225,13 @@ func (l *located) locate(ctx context.Context, err error) error {
 const (
 	maxOthers     = 10 // most models that an error names
 	othersTimeout = 3 * time.Second
-	othersTTL     = time.Minute // how long a list is reused
 )
 
 // others returns models that the server lists, those with the most similar names first.
-func (l *located) others(ctx context.Context) []string {
-	l.mu.Lock()
-	fresh, names := time.Since(l.listed) < othersTTL, l.offered
-	if !fresh {
-		l.listed = time.Now()
-	}
-	l.mu.Unlock()
-	if fresh {
-		return names
-	}
+func (l *located) others(ctx context.Context) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, othersTimeout)
 	defer cancel()
 	offered, _ := l.provider.Models(ctx) // the original failure is reported; that the list is missing adds nothing
-	names = nil
 	for _, o := range offered {
 		names = append(names, o.ID)
 	}
@@ -220,8 +239,5 @@ func (l *located) others(ctx context.Context) []string {
 	for i := range names {
 		names[i] = l.prefix + names[i]
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.offered = names
 	return names
 }

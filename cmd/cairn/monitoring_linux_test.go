@@ -17,7 +17,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 )
@@ -153,18 +152,15 @@ func TestPrometheusAnswersEachQueryOfTheDashboard(t *testing.T) {
 	server := httptest.NewServer(metricsOf(t, s.bot))
 	defer server.Close()
 	ask := runPrometheus(t, prometheus, rules, strings.TrimPrefix(server.URL, "http://"))
-	for end := time.Now().Add(30 * time.Second); len(ask(`sum_over_time(up{job="cairn"}[1m]) >= 3`)) == 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("Prometheus scrapes nothing")
-		}
+	if !check.Soon(func() bool { return len(ask(`sum_over_time(up{job="cairn"}[1m]) >= 3`)) > 0 }) {
+		t.Fatal("Prometheus scrapes nothing")
 	}
 	inGrafana := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m", "$__interval", "1m", "24h", "1m")
 	for title, list := range all {
 		for _, query := range list {
-			for end := time.Now().Add(30 * time.Second); len(ask(inGrafana.Replace(query))) == 0 && !strings.HasSuffix(query, "> 0"); time.Sleep(50 * time.Millisecond) {
-				if time.Now().After(end) { // one scrape may fail: a busy machine takes longer than the interval
-					t.Fatalf("%s: got no result for %s", title, query)
-				}
+			// One scrape may fail: a busy machine takes longer than the interval.
+			if !check.Soon(func() bool { return len(ask(inGrafana.Replace(query))) > 0 || strings.HasSuffix(query, "> 0") }) {
+				t.Fatalf("%s: got no result for %s", title, query)
 			}
 		}
 	}
@@ -187,17 +183,14 @@ func runPrometheus(t *testing.T, program, rules, at string) (ask func(query stri
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	})
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if resp, err := http.Get("http://" + address + "/-/ready"); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				break
-			}
+	eventually(t, "Prometheus has started", out.String, func() bool {
+		resp, err := http.Get("http://" + address + "/-/ready")
+		if err != nil {
+			return false
 		}
-		if time.Now().After(end) {
-			t.Fatalf("Prometheus does not start:\n%s", out.String())
-		}
-	}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
 	return func(query string) []any {
 		t.Helper()
 		code, body := get(t, "http://"+address+"/api/v1/query?query="+url.QueryEscape(query))

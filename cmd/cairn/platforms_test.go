@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"cairn/internal/check"
 
 	"cairn/discord/discordtest"
 	"cairn/llm/llmtest"
@@ -53,13 +49,18 @@ func (p *platforms) folder(settings string, env ...string) folder {
 }
 
 // answering starts a program whose model gives everybody the same reply.
-func answering(t *testing.T, text string, args ...string) (p *platforms, f folder, r *running) {
+func answering(t *testing.T, text string) (p *platforms, f folder, r *live) {
 	t.Helper()
-	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say(text) })
-	t.Cleanup(server.Close)
+	return served(t, func(x *llmtest.Exchange) { x.Say(text) })
+}
+
+// served starts a program on both platforms, with a model.
+func served(t *testing.T, script func(x *llmtest.Exchange)) (p *platforms, f folder, r *live) {
+	t.Helper()
+	server := llmtest.Serve(t, script)
 	p = newPlatforms(t)
 	f = p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
-	r = f.background(append([]string{"run"}, args...)...)
+	r = f.start("run")
 	p.open(r)
 	return p, f, r
 }
@@ -99,12 +100,12 @@ func (p *platforms) onSlack() (texts []string) {
 }
 
 // wait waits until said returns a text that contains part.
-func (p *platforms) wait(r *running, said func() []string, part string) {
+func (p *platforms) wait(r *live, said func() []string, part string) {
 	p.t.Helper()
 	p.until(r, part, func() bool { return strings.Contains(strings.Join(said(), "\n"), part) })
 }
 
-func (p *platforms) until(r *running, what string, holds func() bool) {
+func (p *platforms) until(r *live, what string, holds func() bool) {
 	p.t.Helper()
 	for ; !holds(); time.Sleep(10 * time.Millisecond) {
 		if p.ctx.Err() != nil {
@@ -114,7 +115,7 @@ func (p *platforms) until(r *running, what string, holds func() bool) {
 }
 
 // open waits until the connectors are open: messages from now on are received at once.
-func (p *platforms) open(r *running) {
+func (p *platforms) open(r *live) {
 	p.t.Helper()
 	p.until(r, "both connectors are open", func() bool {
 		connections := p.discord.Connections()
@@ -132,53 +133,4 @@ func (p *platforms) answers(text string) (n [2]int) {
 		}
 	}
 	return n
-}
-
-// running is a program that runs until it is stopped.
-type running struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	errs  *check.Buffer
-	ended chan struct{}
-}
-
-func (p folder) background(args ...string) *running {
-	p.t.Helper()
-	r := &running{t: p.t, cmd: p.command(args...), errs: &check.Buffer{}, ended: make(chan struct{})}
-	r.cmd.Stderr = r.errs
-	check.NoError(p.t, r.cmd.Start())
-	go func() {
-		defer close(r.ended)
-		_ = r.cmd.Wait() // the exit code shows it
-	}()
-	p.t.Cleanup(func() {
-		_ = r.cmd.Process.Kill() // it may have ended
-		<-r.ended
-	})
-	return r
-}
-
-func (r *running) signal(s syscall.Signal) {
-	r.t.Helper()
-	check.NoError(r.t, r.cmd.Process.Signal(s))
-}
-
-// exits waits for the end, and wants an exit code.
-func (r *running) exits(want int) {
-	r.t.Helper()
-	if code := r.code(); code != want {
-		r.t.Errorf("got exit code %d, want %d\n%s", code, want, r.errs)
-	}
-}
-
-// code waits for the end and returns the exit code.
-func (r *running) code() int {
-	r.t.Helper()
-	select {
-	case <-r.ended:
-		return r.cmd.ProcessState.ExitCode()
-	case <-time.After(time.Minute):
-		r.t.Fatalf("the program does not end; output:\n%s", r.errs)
-		return 0
-	}
 }

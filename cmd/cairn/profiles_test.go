@@ -15,14 +15,13 @@ func TestCommonModels(t *testing.T) {
 	t.Parallel()
 	for _, name := range llmtest.Profiles() {
 		t.Run(name, func(t *testing.T) {
-			server := llmtest.NewServer(func(x *llmtest.Exchange) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 				if x.Request.Forced != "" {
 					x.Use("c1", "summarize", `{"summary":"Ada prefers green tea."}`)
 					return
 				}
 				x.Say("Here ", "I am.")
 			})
-			t.Cleanup(server.Close)
 			server.Behave(llmtest.ProfileOf(name))
 			env := []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=" + name}
 			if strings.HasPrefix(name, "claude-") {

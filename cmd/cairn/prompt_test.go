@@ -67,8 +67,7 @@ func TestPromptFile(t *testing.T) {
 func TestAgentModelIsFallbackForNamedWorker(t *testing.T) {
 	t.Setenv(config.OpenAI.Key, "sk-1")
 	s := check.Must(config.Load(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\"")))(t)
-	bot := &bot{log: slog.New(slog.DiscardHandler), models: newModelSet(slog.New(slog.DiscardHandler))}
-	agents := check.Must(bot.agents(&s))(t)
+	agents := check.Must(newModelSet(slog.New(slog.DiscardHandler)).agents(&s, nil))(t)
 	if a := agents["a"]; a.Worker != a.Model || a.Fallback != nil {
 		t.Error("fallback of a worker without its own model")
 	}

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +19,7 @@ import (
 // purge has the flags of the command.
 type purge struct {
 	user, channel, server string
-	yes, json, dryRun     bool
+	yes, dryRun           bool
 }
 
 func newPurge(a *app) *cobra.Command {
@@ -53,9 +52,6 @@ must be stopped. Nothing is deleted on the platform, and nothing is read from th
 			if given != 1 {
 				return wrongUse(cmd, errors.New("name one of --user, --channel and --server"))
 			}
-			if !p.dryRun && !p.yes && !isTerminal(a.in) {
-				return wrongUse(cmd, errors.New("nothing was deleted: there is no one to ask here, so say --yes, or --dry-run to see what would be deleted"))
-			}
 			return a.purge(cmd.Context(), p)
 		},
 	}
@@ -65,7 +61,7 @@ must be stopped. Nothing is deleted on the platform, and nothing is read from th
 	f.StringVar(&p.server, "server", "", "everything of one server, by `NAME`, as discord:ID; discord:@me is all direct messages")
 	f.BoolVar(&p.yes, "yes", false, "do not ask for confirmation")
 	f.BoolVar(&p.dryRun, "dry-run", false, "only show what would be deleted; the bot may run")
-	f.BoolVar(&p.json, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 
@@ -110,7 +106,7 @@ func (a *app) purge(ctx context.Context, p purge) error {
 			if err != nil {
 				return err
 			}
-			return a.show(a.out, plan, p.json)
+			return a.show(a.out, plan)
 		})
 	}
 	if err := a.load(); err != nil {
@@ -132,13 +128,8 @@ func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
 		return err
 	}
 	if !p.yes {
-		if err := a.show(a.err, plan, false); err != nil {
+		if err := a.confirm(plan); err != nil {
 			return err
-		}
-		fmt.Fprint(a.err, "This cannot be undone. Type yes to delete it: ")
-		answer, _ := bufio.NewReader(a.in).ReadString('\n')
-		if strings.TrimSpace(answer) != "yes" {
-			return errors.New("nothing was deleted")
 		}
 	}
 	if err := plan.delete(ctx, db); err != nil {
@@ -148,10 +139,10 @@ func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
 		return err
 	}
 	plan.Deleted = true
-	if err := a.show(a.out, plan, p.json); err != nil {
+	if err := a.show(a.out, plan); err != nil {
 		return err
 	}
-	return db.Upkeep().EraseFiles(ctx, a.backups())
+	return db.Upkeep().EraseFiles(ctx, backupsOf(&a.settings))
 }
 
 // plan finds what to delete; store.ErrNotFound if there is nothing.

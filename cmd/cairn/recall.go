@@ -39,7 +39,7 @@ With --json, a memory is an object with the key "memory", a message one with the
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")
-	f.BoolVar(&l.json, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
@@ -47,7 +47,7 @@ With --json, a memory is an object with the key "memory", a message one with the
 type recallQuery struct {
 	channel, kind, since, asker string
 	limit                       int
-	explain, json               bool
+	explain                     bool
 }
 
 func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
@@ -90,78 +90,57 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		fmt.Fprintln(a.err, "nothing found")
 	}
 	for i, m := range memories {
-		if i == 0 && !l.json {
+		if i == 0 && !a.json {
 			fmt.Fprintln(a.out, "Remembered:")
 		}
-		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), m, m.Conversation != in}, l.json); err != nil {
+		text := m.String()
+		if m.Conversation != in {
+			text += " from " + m.Conversation
+		}
+		if err := a.show(a.out, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text + l.explained(m.Score, m.Parts)}); err != nil {
 			return err
 		}
 	}
 	for i, m := range messages {
-		if i == 0 && !l.json {
+		if i == 0 && !a.json {
 			if len(memories) > 0 {
 				fmt.Fprintln(a.out)
 			}
 			fmt.Fprintln(a.out, "Said:")
 		}
-		found := recalledMessage{score: l.score(m.Score, m.Parts), Message: chat.RecordOf(m.Message), Match: m.Passage(matchShown)}
-		m.Text, m.Attachments = found.Match, nil
-		found.line = chat.RecordOf(m.Message).String()
-		if err := a.show(a.out, found, l.json); err != nil {
+		whole, match := chat.RecordOf(m.Message), m.Passage(matchShown)
+		m.Text, m.Attachments = match, nil
+		text := chat.RecordOf(m.Message).String()
+		if err := a.show(a.out, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: text + l.explained(m.Score, m.Parts)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// score returns the part of a score that is printed.
-func (l recallQuery) score(total float64, parts []memory.Part) score {
-	return score{Score: total, Parts: parts, shown: l.explain}
-}
-
-// score is how well a result matches; higher is better, within one answer.
-type score struct {
-	Score float64       `json:"score"`
-	Parts []memory.Part `json:"parts"`
-	shown bool
-}
-
-// String returns a line to print below a result; empty unless --explain is set.
-func (s score) String() string {
-	if !s.shown {
-		return ""
-	}
-	var parts []string
-	for _, p := range s.Parts {
-		parts = append(parts, fmt.Sprintf("%s %+.2f", p.Name, p.Value))
-	}
-	return fmt.Sprintf("\n       score %.2f: %s", s.Score, strings.Join(parts, ", "))
-}
-
-// recalledMemory is a memory in the results.
-type recalledMemory struct {
-	score
-	Memory memory.Memory `json:"memory"`
-	named  bool          // whether its channel is printed
-}
-
-func (m recalledMemory) String() string {
-	from := ""
-	if m.named {
-		from = " from " + m.Memory.Conversation
-	}
-	return m.Memory.String() + from + m.score.String()
-}
-
 // matchShown is how many characters of a message or a file are printed.
 const matchShown = 600
 
-// recalledMessage is a message in the results, with the part of it that matched.
-type recalledMessage struct {
-	score
-	Message chat.Record `json:"message"`
-	Match   string      `json:"match"`
-	line    string      // the message with Match in place of its text
+// recalled is a memory or a message in the results.
+type recalled struct {
+	Score   float64        `json:"score"` // higher is better, within one answer
+	Parts   []memory.Part  `json:"parts"`
+	Memory  *memory.Memory `json:"memory,omitempty"`
+	Message *chat.Record   `json:"message,omitempty"`
+	Match   *string        `json:"match,omitempty"` // the part of the message that matches
+	text    string
 }
 
-func (m recalledMessage) String() string { return m.line + m.score.String() }
+func (r recalled) String() string { return r.text }
+
+// explained returns a line to print below a result; empty unless --explain is set.
+func (l recallQuery) explained(score float64, all []memory.Part) string {
+	if !l.explain {
+		return ""
+	}
+	var parts []string
+	for _, p := range all {
+		parts = append(parts, fmt.Sprintf("%s %+.2f", p.Name, p.Value))
+	}
+	return fmt.Sprintf("\n       score %.2f: %s", score, strings.Join(parts, ", "))
+}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,8 +33,7 @@ type recorder struct {
 
 func newRecorder(t *testing.T, p folder, settings ...string) *recorder {
 	w := &recorder{folder: p, accepted: map[string]bool{}, answers: map[string]map[string]bool{}}
-	w.server = llmtest.NewServer(w.model)
-	t.Cleanup(w.server.Close)
+	w.server = llmtest.Serve(t, w.model)
 	writeServerSettings(p, w.server, append([]string{"[agents.compaction]", "prepare_threshold = 0", "stack_budget = 0.02", "rollup_fan_in = 3"}, settings...)...)
 	return w
 }
@@ -107,12 +105,7 @@ func (w *recorder) killed(s step, line string) {
 		defer w.kill.Store(nil)
 	}
 	l.say(line)
-	_ = l.in.Close() // an unkilled program ends normally
-	lines, _ := l.rest()
-	if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		w.t.Fatalf("the step was not reached: %v; output %q", l.cmd.ProcessState, lines)
-	}
-	w.hear(lines)
+	w.hear(l.killed())
 }
 
 // goOn sends these lines to a process, and ends it.
@@ -184,9 +177,5 @@ func (w *recorder) talk(n int) {
 		l.say(w.line(fmt.Sprintf("Story %d of the garden: %s", len(w.said), strings.Repeat("the roses grew and the gate was painted. ", 6))))
 		w.hear(l.until(`"reply"`))
 	}
-	_ = l.in.Close()
-	lines, code := l.rest()
-	if w.hear(lines); code != 0 {
-		w.t.Fatalf("exit code %d", code)
-	}
+	w.hear(l.end())
 }

@@ -2,10 +2,9 @@
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"iter"
+	"reflect"
 	"strings"
 	"time"
 
@@ -13,55 +12,29 @@ import (
 	"cairn/chat"
 )
 
-// checkRecords reads all files and counts their messages, so that nothing is imported if there is
-// any mistake. A message may occur more than once. Because each file is read twice, it cannot be a
-// pipe.
-func checkRecords(files []string) (total int, err error) {
-	type place struct {
-		at      string
-		content [sha256.Size]byte
-	}
-	seen := map[string]place{} // by id
+// readRecords returns the messages of all files, in order. A message may occur more than once.
+func readRecords(files []string) (all []channel.Inbound, err error) {
+	first := map[string]line[record]{} // by id
 	for _, file := range files {
-		for l, err := range readRecords(file) {
-			if err != nil {
-				return 0, err
+		lines, err := readLines[record](file)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			if err := l.value.check(); err != nil {
+				return nil, l.wrong(err)
 			}
-			content := fingerprint(l.value)
-			earlier, again := seen[l.value.ID]
-			if again && earlier.content != content {
-				return 0, l.wrong(fmt.Errorf("the id %q names another message in %s: an id names one message of a channel", l.value.ID, earlier.at))
+			earlier, again := first[l.value.ID]
+			switch {
+			case !again:
+				first[l.value.ID] = l
+			case !earlier.value.same(l.value):
+				return nil, l.wrong(fmt.Errorf("the id %q names another message in %s:%d: an id names one message of a channel", l.value.ID, earlier.file, earlier.number))
 			}
-			if !again {
-				seen[l.value.ID] = place{fmt.Sprintf("%s:%d", file, l.number), content}
-			}
-			total++
+			all = append(all, l.value.message())
 		}
 	}
-	return total, nil
-}
-
-// fingerprint identifies the content of a record; the same moment in another time zone is equal.
-func fingerprint(r record) [sha256.Size]byte {
-	r.Time = r.Time.UTC()
-	return sha256.Sum256(fmt.Appendf(nil, "%#v", r))
-}
-
-// readRecords yields the messages of a file. An error, which names file and line, comes last.
-func readRecords(path string) iter.Seq2[line[record], error] {
-	return func(yield func(line[record], error) bool) {
-		for l, err := range readLines[record](path) {
-			if err == nil {
-				err = l.value.check()
-				if err != nil {
-					err = l.wrong(err)
-				}
-			}
-			if !yield(l, err) || err != nil {
-				return
-			}
-		}
-	}
+	return all, nil
 }
 
 // record is one recorded message. Unknown keys are ignored: exports contain more than an import
@@ -87,6 +60,12 @@ func (r record) check() error {
 		return errors.New(`"text" is missing, and there are no attachments`)
 	}
 	return nil
+}
+
+// same reports whether two records are equal; the same moment in another time zone is.
+func (r record) same(other record) bool {
+	r.Time, other.Time = r.Time.UTC(), other.Time.UTC()
+	return reflect.DeepEqual(r, other)
 }
 
 func (r record) message() channel.Inbound {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 
 	"cairn/internal/check"
@@ -64,7 +63,7 @@ func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	})
 	p := newPlatforms(t)
 	f := p.folder("", "OPENAI_BASE_URL="+strings.Replace(server.URL, "http://", "http://ada:"+password+"@", 1), "OPENAI_MODEL=m", "OPENAI_API_KEY="+key)
-	r := f.background("run", "--log-level", "debug")
+	r := f.start("run", "--log-level", "debug")
 	p.open(r)
 	p.sayOnDiscord("my keys are " + strings.Join(pasted, " ") + " and the eagle has landed")
 	p.sayOnSlack("mine too: " + strings.Join(pasted, " "))
@@ -73,8 +72,7 @@ func TestLogHasNoSecretsOrMessages(t *testing.T) {
 	p.sayOnSlack("now break")
 	p.wait(r, p.onSlack, "rejects my API key")
 	p.until(r, "the failure is logged", func() bool { return strings.Contains(r.errs.String(), "turn_failed") })
-	r.signal(syscall.SIGTERM)
-	r.code()
+	r.stop()
 	said := r.errs.String()
 	check.Lacks(t, "the output", said,
 		append(pasted, key, password, "token\"", slacktest.BotToken, slacktest.AppToken, "eagle", "cuckoo", "mine too")...)

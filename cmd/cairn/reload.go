@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"os/signal"
@@ -10,14 +11,31 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/hooks"
+	"cairn/mcp"
 	"cairn/memory"
 )
 
-// runtimeConfig is an immutable version of the settings with the agents built from it.
+// runtimeConfig is an immutable version of the settings with what is built from it.
 type runtimeConfig struct {
 	settings config.Settings
 	agents   map[string]channel.Agent // by id
+	servers  []mcp.Server
+	hooks    hooks.Settings
 }
+
+// configured builds what settings describe.
+func (b *bot) configured(s config.Settings) (*runtimeConfig, error) {
+	c := &runtimeConfig{settings: s}
+	var errs [3]error
+	c.agents, errs[0] = b.models.agents(&c.settings, b.settings)
+	c.servers, errs[1] = s.ToolServers()
+	c.hooks, errs[2] = s.HookSettings()
+	return c, errors.Join(errs[:]...)
+}
+
+// settings returns the current settings.
+func (b *bot) settings() *config.Settings { return &b.current.Load().settings }
 
 // watchSettings applies edits of the settings file until the bot is closed. If hup is true, SIGHUP
 // rereads the file, with the keys and prompts that it names.
@@ -26,7 +44,7 @@ func (b *bot) watchSettings(hup bool) {
 	if hup {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	watcher := config.Watcher{File: b.app.config, Log: b.log, Apply: b.apply, Current: func() *config.Settings { return &b.current.Load().settings }}
+	watcher := config.Watcher{File: b.app.config, Log: b.log, Apply: b.apply, Current: b.settings}
 	b.tasks.Go(func() {
 		defer signal.Stop(signals)
 		watcher.Run(b.ctx, signals)
@@ -34,32 +52,24 @@ func (b *bot) watchSettings(hup bool) {
 }
 
 // apply puts edited settings into force in one step, or changes nothing.
-func (b *bot) apply(s config.Settings, asked bool) (err error) {
-	now, next := b.current.Load(), &runtimeConfig{settings: b.app.withFlags(s)}
-	b.app.secrets.learn(next.settings.Secrets()...)
-	if next.agents, err = b.agents(&next.settings); err != nil {
-		return err
-	}
-	servers, err := next.settings.ToolServers()
+func (b *bot) apply(s config.Settings, asked bool) error {
+	b.app.secrets.learn(s.Secrets()...)
+	next, err := b.configured(b.app.withFlags(s))
 	if err != nil {
 		return err
 	}
-	hooked, err := next.settings.HookSettings()
-	if err != nil {
-		return err
-	}
-	changed := config.ChangedKeys(&now.settings, &next.settings)
+	changed := config.ChangedKeys(b.settings(), &next.settings)
 	if len(changed) == 0 && !asked {
 		return nil
 	}
 	b.current.Store(next)
 	b.metrics.expect(next.agents)
-	b.tools.Update(servers)
-	b.hooks.Update(hooked)
+	b.tools.Update(next.servers)
+	b.hooks.Update(next.hooks)
 	memory.In(b.store).Share(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")
-	if waiting := config.NeedRestart(config.ChangedKeys(b.first, &next.settings)); len(waiting) > 0 {
+	if waiting := config.NeedRestart(config.ChangedKeys(&b.app.settings, &next.settings)); len(waiting) > 0 {
 		b.log.Warn("settings_need_restart", "settings", waiting)
 	}
 	b.warn(&next.settings)

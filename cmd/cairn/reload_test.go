@@ -30,17 +30,22 @@ type runningBot struct {
 
 func startBot(t *testing.T, text string) *runningBot {
 	t.Helper()
+	t.Chdir(t.TempDir()) // for the data folder
+	check.NoError(t, os.WriteFile("config.toml", []byte(text), 0o600))
+	return startBotHere(t, "config.toml")
+}
+
+// startBotHere starts a bot in the working folder, with --config unless it is empty.
+func startBotHere(t *testing.T, file string) *runningBot {
+	t.Helper()
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
-	s := &runningBot{t: t, file: writeSettings(t, text), log: &check.Buffer{}}
-	t.Chdir(filepath.Dir(s.file)) // for the data folder
-	a := &app{config: s.file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	s := &runningBot{t: t, file: "config.toml", log: &check.Buffer{}}
+	a := &app{config: file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
 	connector := check.Must(newImportConnector())(t)
 	s.bot = check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
-	t.Cleanup(func() {
-		check.NoError(t, s.close())
-	})
+	t.Cleanup(func() { check.NoError(t, s.close()) })
 	s.watchSettings(true)
 	return s
 }
@@ -57,11 +62,6 @@ func (s *runningBot) edit(text string) {
 func (s *runningBot) told(what string, n int) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("the log has %q %d times", what, n), s.log.String, func() bool { return strings.Count(s.log.String(), what) >= n })
-}
-
-func (s *runningBot) policy(conversation string) compactor.Policy {
-	now := s.current.Load()
-	return now.agents[now.settings.AgentFor(conversation)].Policy()
 }
 
 // settle is the time that the watcher waits for the end of an edit.
@@ -143,21 +143,11 @@ func TestSettingsEditsApply(t *testing.T) {
 }
 
 func TestSettingsFileCreatedLater(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	t.Setenv("OPENAI_API_KEY", "")
-	t.Setenv("OPENAI_BASE_URL", "")
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	check.NoError(t, a.load())
-	connector := check.Must(newImportConnector())(t)
-	log := &check.Buffer{}
-	b := check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector))(t)
-	defer b.close()
-	b.watchSettings(false)
-	s := &runningBot{bot: b, t: t, file: "config.toml", log: log}
+	t.Chdir(t.TempDir())
+	s := startBotHere(t, "")
 	s.edit("[defaults.compaction]\nkeep_first = 0\n")
 	s.told(taken, 1)
-	check.Equal(t, "keep_first", s.policy("terminal:x").KeepFirst, 0)
+	check.Equal(t, "keep_first", s.settings().Agents[0].Compaction.KeepFirst, 0)
 }
 
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
@@ -190,10 +180,8 @@ func TestSettingsWatcherLeaksNothing(t *testing.T) {
 			s.told(taken, 1)
 		})
 	}
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+1; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("got %d goroutines, want %d", runtime.NumGoroutine(), before)
-		}
+	if !check.Soon(func() bool { return runtime.NumGoroutine() <= before+1 }) {
+		t.Fatalf("got %d goroutines, want %d", runtime.NumGoroutine(), before)
 	}
 }
 

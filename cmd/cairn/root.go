@@ -2,10 +2,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +29,7 @@ type app struct {
 	out, err io.Writer
 
 	config, data, logLevel, health, web string
+	json                                bool
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
@@ -258,36 +257,4 @@ func (a *app) logger(w io.Writer, fallback slog.Level) (*slog.Logger, error) {
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// show writes v to w, which leads to standard output, as one line: JSON for programs, String for
-// people. Stored text may come from strangers, and a pipe may end at a terminal, so no control
-// character is printed; JSON has them as escapes.
-func (a *app) show(w io.Writer, v fmt.Stringer, asJSON bool) error {
-	if !asJSON {
-		_, err := fmt.Fprintln(w, terminal.Printable(v.String()))
-		return err
-	}
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, escapedControls(line.String()))
-	return err
-}
-
-// escapedControls returns a line of JSON in which every character that terminal.Printable would
-// drop is escaped.
-func escapedControls(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if s := string(r); terminal.Printable(s) == "" {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteString(s)
-		}
-	}
-	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/config"
 	"cairn/internal/check"
 
 	"cairn/llm/llmtest"
@@ -15,7 +16,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	p := newPlatforms(t)
 	f := p.folder("")
-	r := f.background("run")
+	r := f.start("run")
 	p.open(r)
 	p.sayOnDiscord("I prefer tea.")
 	p.wait(r, p.onDiscord, "#1")
@@ -33,8 +34,7 @@ func TestRun(t *testing.T) {
 		check.Contains(t, "output", f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab), "I prefer coffee.")
 	})
 	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
-		r.signal(syscall.SIGTERM)
-		r.exits(143)
+		r.stop()
 		said := r.errs.String()
 		check.Contains(t, "output", said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`)
 		check.Lacks(t, "output", said, slacktest.BotToken, slacktest.AppToken)
@@ -43,25 +43,14 @@ func TestRun(t *testing.T) {
 }
 
 // A list from an earlier version lacks newer commands.
-func TestRunListsUnrestrictedCommands(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ settings, want string }{
-		{"restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n", `"commands":["pin","settings","unpin"]`},
-		{"", ""},
-	} {
-		p := newPlatforms(t)
-		r := p.folder(test.settings).background("run")
-		p.open(r)
-		r.signal(syscall.SIGTERM)
-		r.code()
-		if said := r.errs.String(); test.want == "" && strings.Contains(said, "for everybody") || !strings.Contains(said, test.want) {
-			t.Errorf("%q: got output\n%s", test.settings, said)
-		}
-	}
+func TestUnrestrictedCommandsAreListed(t *testing.T) {
+	s := check.Must(config.Parse("config.toml", []byte("restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n")))(t)
+	check.EqualAll(t, "commands", s.Unrestricted(), []string{"pin", "settings", "unpin"})
+	s = config.Default()
+	check.Len(t, "commands by default", s.Unrestricted(), 0)
 }
 
 func TestRunWithoutTokens(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		name string
 		env  []string
@@ -74,7 +63,11 @@ func TestRunWithoutTokens(t *testing.T) {
 		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: not an app-level token"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newFolder(t, test.env...).run("", "run")
+			for _, variable := range test.env {
+				name, value, _ := strings.Cut(variable, "=")
+				t.Setenv(name, value)
+			}
+			r := newFolder(t).runHere("", []string{"run"})
 			if r.code != exitUsage || !strings.HasPrefix(r.err, "cairn: ") || !strings.Contains(r.err, test.want) || r.out != "" || strings.Contains(r.err, "hush") {
 				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
 			}
@@ -95,8 +88,8 @@ func TestRunWithRejectedTokens(t *testing.T) {
 	} {
 		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
 			p := newPlatforms(t)
-			r := p.folder("", test.env...).background("run")
-			check.Equal(t, "exit code", r.code(), exitFailed)
+			r := p.folder("", test.env...).start("run")
+			r.exits(exitFailed)
 			said := r.errs.String()
 			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
 			check.HasPrefix(t, "reason", reason, "cairn: ")
@@ -106,7 +99,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 	}
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
 		p := newPlatforms(t)
-		r := p.folder("", "DISCORD_TOKEN=hush").background("run")
+		r := p.folder("", "DISCORD_TOKEN=hush").start("run")
 		p.until(r, "the connector is closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
 		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
@@ -120,7 +113,7 @@ func TestRunWithRejectedTokens(t *testing.T) {
 func TestStopDuringReply(t *testing.T) {
 	t.Parallel()
 	asked, written := make(chan struct{}, 10), make(chan struct{})
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+	p, f, r := served(t, func(x *llmtest.Exchange) {
 		x.Piece("Here ")
 		if last := x.Request.Messages[len(x.Request.Messages)-1]; strings.Contains(last.Text(), "Take your time") {
 			asked <- struct{}{}
@@ -128,10 +121,6 @@ func TestStopDuringReply(t *testing.T) {
 		}
 		x.Say("I am.")
 	})
-	p := newPlatforms(t)
-	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-	r := f.background("run")
-	p.open(r)
 	p.sayOnBoth("Where are you?")
 	p.until(r, "both know the bot", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
 
@@ -149,10 +138,9 @@ func TestStopDuringReply(t *testing.T) {
 		}
 	})
 	t.Run("the next start answers what came between, and nothing twice", func(t *testing.T) {
-		r := f.background("run")
+		r := f.start("run")
 		p.until(r, "all is answered", func() bool { return p.answers("Here I am.") == [2]int{3, 3} })
-		r.signal(syscall.SIGTERM)
-		r.exits(143)
+		r.stop()
 		check.Len(t, "Discord", p.onDiscord(), 3)
 		check.Len(t, "Slack", p.onSlack(), 3)
 	})
@@ -188,7 +176,7 @@ agent = "librarian"
 		check.Equal(t, "output", f.must("Who are you?\n", "chat"), "I am a friend, says m.\n")
 	})
 	t.Run("on the platforms", func(t *testing.T) {
-		r := f.background("run")
+		r := f.start("run")
 		p.open(r)
 		p.sayOnDiscord("Who are you?")
 		p.wait(r, p.onDiscord, "I am a friend, says m.")

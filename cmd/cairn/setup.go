@@ -74,7 +74,7 @@ type setup struct {
 // the terminal.
 type source struct{ flag, variable string }
 
-// secretFile is a secret to write, and the name of its file.
+// secretFile is a secret to write, or the settings, and the name of its file.
 type secretFile struct{ name, value string }
 
 // errAborted ends a setup at the person's request.
@@ -188,12 +188,7 @@ func (s *setup) start(cmd *cobra.Command) error {
 	if s.platform != "terminal" {
 		command = "run"
 	}
-	full := "cairn " + command
-	for _, flag := range [][2]string{{"--config", s.app.config}, {"--data", s.app.data}} {
-		if flag[1] != "" {
-			full += " " + flag[0] + " " + flag[1]
-		}
-	}
+	full := "cairn " + command + s.app.sameFolder()
 	if s.noRun {
 		s.say("Start the bot with `%s`. %s", full, s.hello)
 		return nil

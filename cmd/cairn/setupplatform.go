@@ -40,15 +40,11 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 		s.say("\n1. On https://discord.com/developers/applications press New Application\n   and name your bot.\n" +
 			"2. Under Bot press Reset Token, and copy the token.")
 	}
-	var token string
 	var app discord.Application
-	err := s.retry(ctx, func(ctx context.Context) (err error) {
-		if token, err = s.secret(ctx, s.discordToken, "The token (hidden): "); err != nil {
-			return err
-		}
+	token, err := s.token(ctx, s.discordToken, "The token (hidden): ", func(ctx context.Context, token string) (err error) {
 		app, err = s.discordApplication(ctx, token)
 		return err
-	}, func() { s.discordToken = source{} })
+	})
 	if err != nil {
 		return err
 	}
@@ -65,6 +61,19 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	}
 	s.hello = fmt.Sprintf("In a Discord channel that it can see, write: @%s hello", app.Bot)
 	return nil
+}
+
+// token reads a token and checks it with its platform; at a terminal it asks again until it is good.
+func (s *setup) token(ctx context.Context, from source, prompt string, check func(ctx context.Context, token string) error) (token string, err error) {
+	err = s.retry(ctx, func(ctx context.Context) (err error) {
+		if token, err = s.secret(ctx, from, prompt); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, serverTimeout)
+		defer cancel()
+		return check(ctx, token)
+	}, func() { from = source{} })
+	return token, err
 }
 
 // discordApplication asks Discord which application a token belongs to.
@@ -127,16 +136,11 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 		s.say("\n1. Create the app with this link: choose the workspace and confirm.\n\n  %s\n\n"+
 			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot\n   User OAuth Token.", slack.CreateURL())
 	}
-	var bot, app, name, workspace string
-	err := s.retry(ctx, func(ctx context.Context) (err error) {
-		if bot, err = s.secret(ctx, s.slackBot, "The token xoxb-… (hidden): "); err != nil {
-			return err
-		}
-		limited, cancel := context.WithTimeout(ctx, serverTimeout)
-		defer cancel()
-		name, workspace, err = slack.CheckBotToken(limited, bot, s.apiBase)
+	var name, workspace string
+	bot, err := s.token(ctx, s.slackBot, "The token xoxb-… (hidden): ", func(ctx context.Context, token string) (err error) {
+		name, workspace, err = slack.CheckBotToken(ctx, token, s.apiBase)
 		return err
-	}, func() { s.slackBot = source{} })
+	})
 	if err != nil {
 		return err
 	}
@@ -144,14 +148,9 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 	if s.slackApp.flag == "" && s.ask != nil {
 		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes,\n   add connections:write, and copy the token.")
 	}
-	err = s.retry(ctx, func(ctx context.Context) (err error) {
-		if app, err = s.secret(ctx, s.slackApp, "The token xapp-… (hidden): "); err != nil {
-			return err
-		}
-		limited, cancel := context.WithTimeout(ctx, serverTimeout)
-		defer cancel()
-		return slack.CheckAppToken(limited, app, s.apiBase)
-	}, func() { s.slackApp = source{} })
+	app, err := s.token(ctx, s.slackApp, "The token xapp-… (hidden): ", func(ctx context.Context, token string) error {
+		return slack.CheckAppToken(ctx, token, s.apiBase)
+	})
 	if err != nil {
 		return err
 	}

@@ -5,15 +5,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/BurntSushi/toml"
-
-	"cairn/config"
 )
 
 // secretsFolder is a folder beside the settings file.
@@ -48,8 +45,8 @@ type slackTable struct {
 const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
 	"# Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
 
-// write writes the secrets and then the settings, and returns the names of the files. After an
-// error it restores the previous state.
+// write writes the secrets and the settings, and returns the names of the files. None is replaced
+// before all are on the disk.
 func (s *setup) write(target string) (written []string, err error) {
 	if s.app.data != "" {
 		if s.file.DataDir, err = filepath.Abs(s.app.data); err != nil {
@@ -62,81 +59,51 @@ func (s *setup) write(target string) (written []string, err error) {
 	if err := enc.Encode(s.file); err != nil {
 		return nil, err
 	}
-	var u undo
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("nothing was written: %w", err), u.all())
-		}
-	}()
+	files := []secretFile{{target, text.String()}}
 	folder := filepath.Join(filepath.Dir(target), secretsFolder)
+	if len(s.secrets) > 0 {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, fmt.Errorf("nothing was written: %w", err)
+		}
+	}
 	for _, secret := range s.secrets {
-		if err := u.makeFolder(folder); err != nil {
+		files = append(files, secretFile{filepath.Join(folder, secret.name), secret.value + "\n"})
+	}
+	staged := make([]string, len(files))
+	for i, file := range files {
+		staged[i], err = stage(file)
+		defer func() { _ = os.Remove(staged[i]) }() // a no-op once it is renamed
+		if err != nil {
+			return nil, fmt.Errorf("nothing was written: %w", err)
+		}
+		written = append(written, file.name)
+	}
+	for i, file := range slices.Backward(files) { // the secrets before the settings that name them
+		if err := s.replace(file.name, staged[i]); err != nil {
 			return nil, err
 		}
-		path := filepath.Join(folder, secret.name)
-		if err := u.replace(path, []byte(secret.value+"\n")); err != nil {
-			return nil, err
-		}
-		written = append(written, path)
 	}
-	if _, err := config.Parse(target, text.Bytes()); err != nil {
-		return nil, err
-	}
-	if err := u.replace(target, text.Bytes()); err != nil {
-		return nil, err
-	}
-	s.replaced = u.replaced
-	return append([]string{target}, written...), nil
+	return written, nil
 }
 
-// undo reverts what was written.
-type undo struct {
-	steps    []func() error
-	replaced []string // backup names of the files that were replaced
-}
-
-func (u *undo) all() error {
-	var failed []error
-	for _, step := range slices.Backward(u.steps) {
-		failed = append(failed, step())
-	}
-	return errors.Join(failed...)
-}
-
-func (u *undo) makeFolder(path string) error {
-	err := os.Mkdir(path, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err == nil {
-		u.steps = append(u.steps, func() error { return os.Remove(path) })
-	}
-	return err
-}
-
-// replace writes a file that only its owner may read. An existing file is kept under a name with
-// the time.
-func (u *undo) replace(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".cairn-setup-*") // created with mode 0600
+// stage writes a file under another name beside it; only its owner may read it.
+func stage(f secretFile) (name string, err error) {
+	file, err := os.CreateTemp(filepath.Dir(f.name), ".cairn-setup-*") // created with mode 0600
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // a no-op once it is renamed
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
+	_, err = file.WriteString(f.value)
+	return file.Name(), errors.Join(err, file.Sync(), file.Close())
+}
+
+// replace puts a staged file in place. An existing file is kept under a name with the time.
+func (s *setup) replace(path, staged string) error {
 	if _, err := os.Lstat(path); err == nil {
 		before := path + time.Now().Format(".20060102T150405.000")
 		if err := os.Rename(path, before); err != nil {
 			return err
 		}
-		u.steps = append(u.steps, func() error { return os.Rename(before, path) })
-		u.replaced = append(u.replaced, before)
+		s.replaced = append(s.replaced, before)
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	u.steps = append(u.steps, func() error { return os.Remove(path) })
-	return nil
+	return os.Rename(staged, path)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +24,6 @@ type simulation struct {
 	files        []string
 	channel, bot string
 	variants     []simulate.Variant
-	json         bool
 	html, svg    string
 }
 
@@ -57,7 +55,7 @@ NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
   cairn simulate --channel garden --json | jq '.variants[0].levels'`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			s.files = files
-			if err := s.check(); err != nil {
+			if err := s.check(a.json); err != nil {
 				return wrongUse(cmd, err)
 			}
 			return a.simulate(cmd.Context(), s)
@@ -67,7 +65,7 @@ NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` whose messages in files are the bot's")
 	cmd.Flags().Func("set", "`KEY=VALUE` of the variant that the last --vs began, or of the first one", s.set)
 	cmd.Flags().BoolFunc("vs", "begin a variant", s.begin)
-	cmd.Flags().BoolVar(&s.json, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
 	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
 	return cmd
@@ -98,13 +96,13 @@ func (s *simulation) begin(text string) error {
 // maxVariants limits a comparison: a table has no room for more.
 const maxVariants = 8
 
-func (s simulation) check() error {
+func (s simulation) check(asJSON bool) error {
 	switch {
 	case len(s.files) > 0 && s.channel != "":
 		return errors.New("give either files or --channel")
 	case len(s.files) == 0 && s.bot != "":
 		return errors.New("--bot is for files: in a channel of the database it is known who the bot is")
-	case s.html == "-" && s.svg == "-" && !s.json:
+	case s.html == "-" && s.svg == "-" && !asJSON:
 		return errors.New("only one of --html - and --svg - can go to standard output: give the other a FILE, or add --json")
 	case len(s.variants) > maxVariants:
 		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
@@ -113,10 +111,6 @@ func (s simulation) check() error {
 }
 
 func (a *app) simulate(ctx context.Context, s simulation) error {
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
 	if len(s.files) > 0 {
 		if err := a.load(); err != nil {
 			return err
@@ -125,10 +119,12 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		if err != nil {
 			return err
 		}
-		o, err := a.simulationOptions(ctx, log, "terminal:simulate", nil, nil)
+		agents, _, err := a.agents(ctx, nil)
 		if err != nil {
 			return err
 		}
+		agent := agents.In("terminal:simulate")
+		o := simulate.OptionsOf(ctx, agent, agent.Policy(), a.settings.Money().Prices)
 		o.Questions = questions
 		return a.runSimulation(ctx, s, rec, o)
 	}
@@ -137,45 +133,27 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		if err != nil {
 			return err
 		}
-		o, err := a.simulationOptions(ctx, log, conversation.Name(), db, conversation)
+		agents, log, err := a.agents(ctx, db)
 		if err != nil {
 			return err
 		}
-		return a.runSimulation(ctx, s, rec, o)
+		agent, err := agents.Of(ctx, conversation, log)
+		if err != nil {
+			return err
+		}
+		policy, err := agent.PolicyOf(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		return a.runSimulation(ctx, s, rec, simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices))
 	})
-}
-
-// simulationOptions returns the options of the agent that answers in a conversation. Without a
-// store, it uses only what the settings say about its model.
-func (a *app) simulationOptions(ctx context.Context, log *slog.Logger, name string, db *store.Store, conversation *store.Conversation) (o simulate.Options, err error) {
-	agents, err := a.agents(ctx, log, db)
-	if err != nil {
-		return o, err
-	}
-	agent := agentIn(agents, &a.settings, name)
-	policy := agent.Policy()
-	if conversation != nil {
-		if agent, err = agentsOf(agents, &a.settings).Of(ctx, conversation, log); err != nil {
-			return o, err
-		}
-		if policy, err = agent.PolicyOf(ctx, conversation); err != nil {
-			return o, err
-		}
-	}
-	return simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices), nil
 }
 
 // recordingOf reads the files into a recording.
 func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []simulate.Question, err error) {
-	if _, err := checkRecords(s.files); err != nil {
+	said, err := readRecords(s.files)
+	if err != nil {
 		return rec, nil, err
-	}
-	var said []channel.Inbound
-	for m, err := range records(s.files) {
-		if err != nil {
-			return rec, nil, err
-		}
-		said = append(said, m)
 	}
 	if len(said) == 0 {
 		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
@@ -240,16 +218,16 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 		if err != nil {
 			return err
 		}
-		if out.to == "-" && s.json {
+		if out.to == "-" && a.json {
 			*out.in = text
 		} else if err := writeTo(a.out, out.to, text); err != nil {
 			return err
 		}
 	}
-	if !s.json && (s.svg == "-" || s.html == "-") {
+	if !a.json && (s.svg == "-" || s.html == "-") {
 		return nil
 	}
-	return a.show(a.out, shown, s.json)
+	return a.show(a.out, shown)
 }
 
 // writeTo writes a text to a file, or to standard output.
@@ -266,14 +244,12 @@ func writeTo(out io.Writer, to, text string) error {
 
 // readQuestions reads a file of one question a line.
 func readQuestions(file string) (all []simulate.Question, err error) {
-	for l, err := range readLines[simulate.Question](file) {
-		if err == nil && strings.TrimSpace(l.value.Text) == "" {
-			err = l.wrong(errors.New(`"question" is missing`))
-		}
-		if err != nil {
-			return nil, err
+	lines, err := readLines[simulate.Question](file)
+	for _, l := range lines {
+		if strings.TrimSpace(l.value.Text) == "" {
+			return nil, l.wrong(errors.New(`"question" is missing`))
 		}
 		all = append(all, l.value)
 	}
-	return all, nil
+	return all, err
 }

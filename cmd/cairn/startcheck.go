@@ -18,8 +18,7 @@ const checkDelay = time.Second
 // modelCheck configures which models are checked, and where the results go.
 type modelCheck struct {
 	agents func() map[string]channel.Agent // the agents whose models are checked, in the current settings
-	failed func(m *located, err error)
-	chosen func(m *located) // called with a model that no setting names; may be nil
+	say    func(line string)               // to the person at the terminal; nil: only problems, to the log
 }
 
 // checkModels sends each model one short request in the background, except those that have already
@@ -36,43 +35,34 @@ func (b *bot) checkOnce(c modelCheck) {
 		case <-b.ctx.Done():
 			return
 		}
-		asked, agents := map[llm.Model]bool{}, c.agents()
+		agents := c.agents()
 		for _, id := range slices.Sorted(maps.Keys(agents)) {
 			agent := agents[id]
 			for _, model := range []llm.Model{agent.Model, agent.Worker} {
-				m, remote := model.(*located)
-				if !remote || asked[m] {
-					continue
+				if m, remote := model.(*located); remote && !m.checked.Swap(true) {
+					agent.Model = m
+					b.checkModel(c, agent, m)
 				}
-				asked[m] = true
-				agent.Model = m
-				b.checkModel(c, agent, m)
 			}
 		}
 	})
 }
 
-// checkModel sends m the request that a turn of agent would send.
+// checkModel sends m the request that a turn of agent would send, unless it has served one.
 func (b *bot) checkModel(c modelCheck, agent channel.Agent, m *located) {
-	if m.used.Load() && m.checked.Load() {
-		return
-	}
+	var err error
 	if !m.used.Load() {
-		if _, err := agent.Probe(b.ctx, false); err != nil {
-			if b.ctx.Err() == nil {
-				c.failed(m, err)
-			}
-			return
-		}
+		_, err = agent.Probe(b.ctx, false)
 	}
-	if !m.checked.Swap(true) && m.unnamed && c.chosen != nil && b.ctx.Err() == nil {
-		c.chosen(m)
+	switch {
+	case b.ctx.Err() != nil:
+	case err != nil && c.say != nil:
+		c.say(failureLine(m, err))
+	case err != nil:
+		b.log.Warn("model_check_failed", llm.LogAttrs(err)...)
+	case c.say != nil && m.unnamed:
+		c.say(fmt.Sprintf("%s answers, chosen from what %s offers; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
 	}
-}
-
-// warnOf logs that a model does not answer.
-func (b *bot) warnOf(_ *located, err error) {
-	b.log.Warn("model_check_failed", llm.LogAttrs(err)...)
 }
 
 // failureLine describes a failure in one line, for the person who runs the program.

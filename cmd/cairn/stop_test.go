@@ -133,7 +133,7 @@ func TestSecondStopSignal(t *testing.T) {
 		t.Run(test.signal.String()+": the second one ends it at once, and the next start answers, once", func(t *testing.T) {
 			t.Parallel()
 			asked, again := make(chan struct{}, 10), make(chan struct{})
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+			p, f, r := served(t, func(x *llmtest.Exchange) {
 				select {
 				case <-again:
 					x.Say("Here I am.")
@@ -144,10 +144,6 @@ func TestSecondStopSignal(t *testing.T) {
 					x.Wait(time.Minute) // until the client is gone
 				}
 			})
-			p := newPlatforms(t)
-			f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
-			r := f.background("run")
-			p.open(r)
 			p.sayOnDiscord("Where are you?")
 			<-asked
 			r.signal(test.signal)
@@ -160,7 +156,7 @@ func TestSecondStopSignal(t *testing.T) {
 				t.Errorf("got exit %v after %v", r.cmd.ProcessState, time.Since(start))
 			}
 			close(again)
-			r = f.background("run")
+			r = f.start("run")
 			p.until(r, "the answer", func() bool { return p.answers("Here I am.")[0] == 1 })
 			r.signal(test.signal)
 			r.exits(test.code)

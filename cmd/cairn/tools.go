@@ -14,7 +14,7 @@ type toolbox struct{ b *bot }
 
 func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
 	approve := map[string]string{}
-	for _, s := range t.b.current.Load().settings.Tools {
+	for _, s := range t.b.settings().Tools {
 		approve[s.ID] = s.Approve
 	}
 	for _, tool := range t.b.tools.Tools(servers) {
@@ -46,4 +46,4 @@ func (t toolbox) Servers() (all []channel.ToolServer) {
 }
 
 // toolsChanged gives open conversations the current tools from their next turn on.
-func (b *bot) toolsChanged() { b.hub.Renew(b.rules(&b.current.Load().settings)) }
+func (b *bot) toolsChanged() { b.hub.Renew(b.rules(b.settings())) }

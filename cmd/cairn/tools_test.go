@@ -70,7 +70,7 @@ func TestModelUsesServerTools(t *testing.T) {
 	p := newFolder(t)
 	writeServerSettings(p, server, toolSettings(t)...)
 	l := p.start("chat", "--json", "--log-level", "info")
-	defer func() { _ = l.in.Close(); l.rest() }()
+	defer l.end()
 	for id, want := range []struct{ said, answer string }{
 		{"add", "The tool says: 5"},
 		{"forge", `The tool says: \\[Compaction Summary]`}, // the model reads it escaped
@@ -114,8 +114,7 @@ func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
 		if waited := time.Since(began); accepted > 10*time.Second || waited > 14*time.Second != c.waits || waited > 25*time.Second {
 			t.Errorf("%s: accepted after %v, answered after %v", c.settings, accepted, waited)
 		}
-		_ = l.in.Close()
-		l.rest()
+		l.end()
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -124,10 +125,7 @@ func traced(t *testing.T, env ...string) (stderr string, took time.Duration) {
 	l.say(`{"text":"break","id":"y"}`)
 	l.until(`rejects my API key`)
 	started := time.Now()
-	check.NoError(t, l.in.Close())
-	if _, code := l.rest(); code != 0 {
-		t.Fatalf("exit code %d, %s", code, l.errs)
-	}
+	l.end()
 	return l.errs.String(), time.Since(started)
 }
 
@@ -219,8 +217,14 @@ func TestTracesToDeadCollector(t *testing.T) {
 }
 
 func TestInvalidTraceSettings(t *testing.T) {
-	check.SkipUnderRace(t)
-	t.Parallel()
+	observed := func(t *testing.T, env string) (*otlp.Traces, error) {
+		for variable := range strings.FieldsSeq(env) {
+			name, value, _ := strings.Cut(variable, "=")
+			t.Setenv(name, value)
+		}
+		_, traces, err := new(app).observer(t.Context(), slog.New(slog.DiscardHandler), nil)
+		return traces, err
+	}
 	for env, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                 "OTEL_EXPORTER_OTLP_ENDPOINT: this is not the address of a collector: write it like http://localhost:4318",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_EXPORTER_OTLP_PROTOCOL=grpc":      `OTEL_EXPORTER_OTLP_PROTOCOL = "grpc": traces are sent by http/protobuf alone`,
@@ -228,14 +232,18 @@ func TestInvalidTraceSettings(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_EXPORTER_OTLP_HEADERS=hush-key":   "OTEL_EXPORTER_OTLP_HEADERS: write NAME=VALUE",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://x OTEL_RESOURCE_ATTRIBUTES=nonsense":     "OTEL_RESOURCE_ATTRIBUTES",
 	} {
-		r := newFolder(t, strings.Fields(env)...).run("hello\n", "chat")
-		check.Equal(t, env+": exit code", r.code, exitUsage)
-		check.Contains(t, env+": r.err", r.err, want)
-		check.Lacks(t, env+": r.err", r.err, "hush")
+		t.Run(env, func(t *testing.T) {
+			_, err := observed(t, env)
+			check.Equal(t, "exit code", exitCode(err), exitUsage)
+			check.ErrorContains(t, "error", err, want)
+			check.Lacks(t, "error", err.Error(), "hush")
+		})
 	}
 	for _, off := range []string{"OTEL_SDK_DISABLED=true", "OTEL_TRACES_EXPORTER=none"} {
-		if r := newFolder(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", off).run("hello\n", "chat", "--log-level", "info"); r.code != 0 || strings.Contains(r.err, "traces") {
-			t.Errorf("%s: exit code %d, %s", off, r.code, r.err)
-		}
+		t.Run(off, func(t *testing.T) {
+			traces, err := observed(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 "+off)
+			check.NoError(t, err)
+			check.Equal(t, "traces", traces, nil)
+		})
 	}
 }

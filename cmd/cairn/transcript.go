@@ -17,7 +17,6 @@ const page = 500
 
 func newTranscript(a *app) *cobra.Command {
 	var name string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "transcript [--channel NAME] [--json]",
 		Short: "Print every message of a channel",
@@ -28,14 +27,14 @@ an object with the key "compacted". It reads the database and may run beside the
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name) },
 	}
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	a.jsonFlag(cmd, "one JSON object per line")
 	return cmd
 }
 
-func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
+func (a *app) transcript(cmd *cobra.Command, name string) error {
 	return a.withConversation(cmd.Context(), name, func(db *store.Store, conversation *store.Conversation) error {
 		out := bufio.NewWriter(a.out)
 		applied, _, err := db.Compactions(cmd.Context(), store.CompactionFilter{Conversation: conversation.Name(), Applied: true})
@@ -45,7 +44,7 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 		steps := store.StepsOf(applied)
 		before := func(seq int64) error { // prints the compactions applied before the message with this seq
 			for len(steps) > 0 && steps[0].Next <= seq {
-				if err := a.show(out, appliedLineOf(steps[0]), asJSON); err != nil {
+				if err := a.show(out, appliedLineOf(steps[0])); err != nil {
 					return err
 				}
 				steps = steps[1:]
@@ -63,10 +62,10 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 					return err
 				}
 				r := chat.RecordOf(m)
-				if r.Empty() && !asJSON {
+				if r.Empty() && !a.json {
 					continue
 				}
-				if err := a.show(out, r, asJSON); err != nil {
+				if err := a.show(out, r); err != nil {
 					return err
 				}
 			}

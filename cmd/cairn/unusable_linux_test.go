@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,20 +89,5 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 	if code, out := run("backup", backup); code != 0 || !strings.HasPrefix(out, "Backed up to "+backup+", checked: ") {
 		t.Errorf("exit code %d, %s", code, out)
-	}
-}
-
-// A killed bot leaves no lock, and a running one is named.
-func TestLockAfterKill(t *testing.T) {
-	t.Parallel()
-	p := newFolder(t)
-	l := p.start("chat", "--json")
-	l.say(`{"text":"hello"}`)
-	l.until(`"reply"`)
-	p.fails(exitInUse, "process "+strconv.Itoa(l.cmd.Process.Pid)+" holds data/cairn.lock", "chat")
-	check.NoError(t, l.cmd.Process.Kill())
-	l.rest()
-	if out := p.must("and now?\n", "chat"); out == "" {
-		t.Error("got no answer")
 	}
 }

@@ -14,9 +14,7 @@ import (
 // hour, so that none is missed.
 const upkeepEvery = 5 * time.Minute
 
-// backups returns the backup policy of the settings.
-func (a *app) backups() store.Backups { return backupsOf(&a.settings) }
-
+// backupsOf returns the backup policy of settings.
 func backupsOf(s *config.Settings) store.Backups {
 	dir := cmp.Or(s.Path(s.Backup.Dir), filepath.Join(s.DataDir, store.BackupsName))
 	return store.Backups{Every: time.Duration(s.Backup.Every), Keep: s.Backup.Keep, Dir: dir}
@@ -38,7 +36,7 @@ func (b *bot) runUpkeep() {
 
 // upkeepOnce performs due upkeep. It logs one warning per incident.
 func (b *bot) upkeepOnce() {
-	err := b.store.Upkeep().Run(b.ctx, backupsOf(&b.current.Load().settings), time.Now())
+	err := b.store.Upkeep().Run(b.ctx, backupsOf(b.settings()), time.Now())
 	switch {
 	case b.ctx.Err() != nil: // the next start repeats what was interrupted
 	case err != nil:

@@ -31,8 +31,7 @@ func (p folder) chatUntil(happened func() bool) {
 	l.say(`{"text":"hello"}`)
 	l.until(`"reply"`)
 	eventually(p.t, "it has happened", l.errs.String, happened)
-	l.in.Close()
-	l.rest()
+	l.end()
 }
 
 func TestUpkeep(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 
 func newUsage(a *app) *cobra.Command {
 	var since, by string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
 		Short: "Show what models were used for, and what it cost",
@@ -46,13 +45,13 @@ runs.`,
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)}, asJSON)
+				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
 	cmd.Flags().StringVar(&by, "by", "day", "one row for each `KEY`: day, conversation or model")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	a.jsonFlag(cmd, "one JSON object")
 	return cmd
 }
 

@@ -18,14 +18,12 @@ import (
 // counting is a server that counts 1000 prompt tokens, 400 of them cached and 100 written to the
 // cache, and 10 of the answer; it also writes summaries.
 func counting(t *testing.T) *llmtest.Server {
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+	return llmtest.Serve(t, func(x *llmtest.Exchange) {
 		x.Piece("Fine.")
 		x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
 		x.Chunk(`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":400,"cache_write_tokens":100}}}`)
 		x.Done()
 	})
-	t.Cleanup(server.Close)
-	return server
 }
 
 func TestUsageCommand(t *testing.T) {

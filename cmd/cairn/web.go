@@ -60,12 +60,12 @@ func (w *webSide) close() {
 // newWeb builds the web server of a bot.
 func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	o := web.Options{
-		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.first.Web.Hosts,
-		Settings: func() *config.Settings { return &b.current.Load().settings },
-		Log:      b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.first.Health == b.first.Web.Listen,
-		MCPWrites: b.first.Web.MCPWrites,
+		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,
+		Settings: b.settings,
+		Log:      b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
+		MCPWrites: b.app.settings.Web.MCPWrites,
 	}
-	if b.first.Web.Debug {
+	if b.app.settings.Web.Debug {
 		o.Debug = debugHandler()
 	}
 	return web.New(o)

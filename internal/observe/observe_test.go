@@ -66,12 +66,3 @@ func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {
 		t.Error("there is a step")
 	}
 }
-
-func BenchmarkUnobserved(b *testing.B) {
-	ctx := b.Context()
-	for b.Loop() {
-		_, step := observe.Begin(ctx, observe.Turn)
-		step.Text()
-		step.End()
-	}
-}

@@ -25,6 +25,7 @@ type client struct {
 	to      string // with the path
 	headers http.Header
 	http    http.Client
+	sent    func(err error)
 }
 
 var _ otlptrace.Client = (*client)(nil)
@@ -35,13 +36,14 @@ const (
 	maxAnswer   = 64 << 10         // bytes of an answer that are read
 )
 
-// newClient returns a client for the settings in the environment, see Endpoint.
-func newClient() (*client, error) {
+// newClient returns a client for the settings in the environment, see Endpoint. It calls sent with
+// the outcome of each attempt.
+func newClient(sent func(err error)) (*client, error) {
 	to, err := endpoint()
 	if err != nil {
 		return nil, err
 	}
-	c := &client{to: to.String(), headers: http.Header{}}
+	c := &client{to: to.String(), headers: http.Header{}, sent: sent}
 	c.http.Timeout = sendTimeout
 	if name, value := variable("TIMEOUT"); value != "" {
 		millis, err := strconv.Atoi(value)
@@ -86,8 +88,14 @@ func (c *client) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces posts spans, once.
+// UploadTraces posts spans, once. It reports a failure to sent alone: OpenTelemetry would print it to
+// standard error.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	c.sent(c.post(ctx, spans))
+	return nil
+}
+
+func (c *client) post(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans}) // the same bytes as ExportTraceServiceRequest
 	if err != nil {
 		return fmt.Errorf("encode traces: %w", err)

@@ -73,7 +73,7 @@ func endpoint() (*url.URL, error) {
 
 // Open returns Traces that send to Endpoint, which must not be "". It does not connect yet.
 func Open(ctx context.Context, o Options) (*Traces, error) {
-	to, err := newClient()
+	to, err := newClient(o.Sent)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Sent)) // it would print to standard error
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(reportingExporter{otlptrace.NewUnstarted(to), o.Sent}), sdk.WithResource(about))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(otlptrace.NewUnstarted(to)), sdk.WithResource(about))
 	return &Traces{provider: provider, tracer: provider.Tracer("cairn"), class: o.Class, sent: o.Sent}, nil
 }
 
@@ -94,18 +94,6 @@ func (t *Traces) Close(ctx context.Context) {
 	if err := t.provider.Shutdown(ctx); err != nil {
 		t.sent(fmt.Errorf("send the last traces: %w", err))
 	}
-}
-
-// reportingExporter reports the outcome of each export. OpenTelemetry would print failures to standard error.
-type reportingExporter struct {
-	sdk.SpanExporter
-	sent func(err error)
-}
-
-// ExportSpans sends a batch.
-func (e reportingExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	e.sent(e.SpanExporter.ExportSpans(ctx, spans))
-	return nil
 }
 
 // Begin starts a span.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,26 +16,8 @@ import (
 	"cairn/store"
 )
 
-// onScreen runs the program with a pseudo-terminal as its output, and returns the screen.
-func (p folder) onScreen(args ...string) string {
-	p.t.Helper()
-	pty, tty := pseudoTerminal(p.t)
-	var screen bytes.Buffer
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		_, _ = screen.ReadFrom(pty) // fails when the other end is closed
-	}()
-	cmd := p.command(args...)
-	cmd.Stdout = tty
-	err := cmd.Run()
-	_ = tty.Close()
-	<-read
-	check.NoError(p.t, err)
-	return screen.String()
-}
-
-func TestScreen(t *testing.T) {
+// TestOutputOfHostileText: a pager may pass control characters to the terminal, too.
+func TestOutputOfHostileText(t *testing.T) {
 	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
@@ -54,16 +35,18 @@ func TestScreen(t *testing.T) {
 	check.NoError(t, db.Close())
 
 	t.Run("what a stranger wrote cannot change a terminal", func(t *testing.T) {
-		for _, args := range [][]string{{"transcript"}, {"memories", "list"}, {"memories", "show", "1"}, {"context"}} {
-			screen := p.onScreen(args...)
-			if screen == "" || strings.ContainsAny(screen, "\x1b\u202e\u202c\u009b\a") {
-				t.Errorf("%s: %q", args, screen)
+		for _, args := range [][]string{
+			{"transcript"}, {"transcript", "--json"}, {"recall", "next"}, {"recall", "next", "--json"}, {"memories", "list"}, {"memories", "show", "1"}, {"context"},
+		} {
+			out := p.must("", args...)
+			if out == "" || strings.ContainsAny(out, "\x1b\u202e\u202c\u009b\a") {
+				t.Errorf("%s: %q", args, out)
 			}
 		}
-		check.Contains(t, "output", p.onScreen("transcript"), "Bo: red [31malert 2J\tend\r\n       next\r\n")
+		check.Contains(t, "output", p.must("", "transcript"), "Bo: red [31malert 2J\tend\n       next\n")
 	})
 	t.Run("JSON is given it as it is", func(t *testing.T) {
-		rows := parse[chat.Record](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n"))
+		rows := parse[chat.Record](t, p.must("", "transcript", "--json"))
 		check.Len(t, "rows", rows, 5)
 		check.Equal(t, "first row", rows[0].Text, said)
 	})

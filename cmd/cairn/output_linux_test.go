@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -10,25 +11,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// onScreen runs the program with a pseudo-terminal as its output, and returns the screen.
+func (p folder) onScreen(args ...string) string {
+	p.t.Helper()
+	return p.onScreenOf(&unix.Winsize{}, args...)
+}
+
+// onScreenOf is onScreen of a size.
+func (p folder) onScreenOf(size *unix.Winsize, args ...string) string {
+	p.t.Helper()
+	pty, tty := pseudoTerminal(p.t)
+	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, size))
+	var screen bytes.Buffer
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = screen.ReadFrom(pty) // fails when the other end is closed
+	}()
+	cmd := p.command(args...)
+	cmd.Stdout = tty
+	err := cmd.Run()
+	_ = tty.Close()
+	<-read
+	check.NoError(p.t, err)
+	return strings.ReplaceAll(screen.String(), "\r\n", "\n")
+}
+
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Parallel()
 	p := fillGarden(t)
-	screen := func(width uint16, args ...string) []string {
-		pty, tty := pseudoTerminal(t)
-		check.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: width}))
-		cmd := p.command(args...)
-		cmd.Stdout = tty
-		check.NoError(t, cmd.Run())
-		text := make([]byte, 1<<16)
-		n := check.Must(pty.Read(text))(t)
-		return strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text[:n]), "\r", "")), "\n")
-	}
 	for _, width := range []uint16{80, 100, 200} {
 		for head, args := range map[string][]string{
 			"ID KIND SAID BY": {"memories", "list", "--limit", "5"},
 			"ID TIME TRIGGER": {"compactions", "--limit", "5"},
 		} {
-			lines := screen(width, args...)
+			lines := strings.Split(strings.TrimSpace(p.onScreenOf(&unix.Winsize{Row: 40, Col: width}, args...)), "\n")
 			if len(lines) != 6 || !strings.HasPrefix(strings.Join(strings.Fields(lines[0]), " "), head) {
 				t.Errorf("%d characters, %s: %q", width, args, lines)
 			}

@@ -1,8 +1,11 @@
-// Tables: rows under a header, fitted to the terminal's width, or uncut for a program.
+// Output: JSON for programs, text and tables for people.
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -10,18 +13,64 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"cairn/chat"
 	"cairn/terminal"
 )
 
-// showTable prints rows: as JSON if asJSON is set, else as a table whose cells are the
-// tab-separated parts of String. For a person it prints the header, drops empty columns, and cuts
-// long cells to the width of the terminal; a program gets everything.
-func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
-	if asJSON {
-		for _, row := range rows {
-			if err := a.show(a.out, row, true); err != nil {
+// jsonFlag declares --json of a command, which then prints what.
+func (a *app) jsonFlag(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&a.json, "json", false, "print "+what)
+}
+
+// show writes v to w, which leads to standard output: as JSON with --json, as String for people.
+// Stored text may come from strangers, and a pipe may end at a terminal, so no control character is
+// printed; JSON has them as escapes.
+func (a *app) show(w io.Writer, v fmt.Stringer) error {
+	if a.json {
+		return printJSON(w, v)
+	}
+	_, err := fmt.Fprintln(w, terminal.Printable(v.String()))
+	return err
+}
+
+// printJSON writes v as one line.
+func printJSON(w io.Writer, v any) error {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, escapedControls(line.String()))
+	return err
+}
+
+// escapedControls returns a line of JSON in which every character that terminal.Printable would
+// drop is escaped.
+func escapedControls(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if s := string(r); terminal.Printable(s) == "" {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteString(s)
+		}
+	}
+	return b.String()
+}
+
+// row is a row of a table, and a line of its own with --json.
+type row interface{ cells() []string }
+
+// showTable prints rows below the words of head. For a person it prints the header, drops empty
+// columns, and cuts long cells to the width of the terminal; a program gets everything.
+func (a *app) showTable(head string, rows []row) error {
+	if a.json {
+		for _, r := range rows {
+			if err := printJSON(a.out, r); err != nil {
 				return err
 			}
 		}
@@ -31,11 +80,12 @@ func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
 		return nil
 	}
 	var t table
-	heads := strings.Split(head, "\t")
-	for _, row := range rows {
-		cells := strings.SplitN(terminal.Printable(strings.ReplaceAll(row.String(), "\n", " ")), "\t", len(heads))
-		last := len(cells) - 1
-		cells[last] = strings.ReplaceAll(cells[last], "\t", " ")
+	heads := strings.Fields(head)
+	for _, r := range rows {
+		cells := r.cells()
+		for i, cell := range cells {
+			cells[i] = terminal.Printable(chat.OneLine(cell))
+		}
 		t = append(t, cells)
 	}
 	right := t.numeric(len(heads))
