@@ -7,9 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -38,9 +37,8 @@ type growing struct {
 	kind      string          // type of the block
 	raw       json.RawMessage // redacted_thinking: the block unchanged
 	at        thought         // its position
-	id, name  string
+	call      provider.Call
 	whole     json.RawMessage // arguments that arrived in one piece
-	arguments strings.Builder
 	thinking  strings.Builder
 	signature strings.Builder
 }
@@ -155,15 +153,9 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 }
 
 func (a *answer) addCall(b *growing, c content) error {
-	if a.calls++; a.calls > llm.MaxCalls {
-		return llm.TooMany(llm.MaxCalls, "tool calls")
-	}
-	if c.Name == "" {
-		return llm.Truncated(errors.New("a tool call without a name"))
-	}
-	b.id, b.name = c.ID, c.Name
-	b.whole = append(json.RawMessage(nil), c.Input...)
-	return a.Call(c.ID, c.Name, len(c.Input))
+	a.calls++
+	b.whole = slices.Clone(c.Input)
+	return errors.Join(a.Begin(&b.call, c.ID, c.Name, ""), a.Bounds.Said(len(c.Input)))
 }
 
 // grow adds a piece to a block.
@@ -172,7 +164,7 @@ func (a *answer) grow(b *growing, d delta) error {
 	case "text":
 		return a.Say(d.Text)
 	case "tool_use":
-		b.arguments.WriteString(d.Arguments)
+		b.call.Arguments.WriteString(d.Arguments)
 		return a.Bounds.Said(len(d.Arguments))
 	case "thinking":
 		b.thinking.WriteString(d.Thinking)
@@ -216,42 +208,46 @@ func (a *answer) Response() (llm.Response, error) {
 	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	if a.reason == string(sdk.StopReasonModelContextWindowExceeded) {
+	if a.reason == "model_context_window_exceeded" {
 		u := a.usage.total()
 		return llm.Response{}, &llm.Error{
 			Kind: llm.KindOverflow, Message: "the answer reached the end of the context window",
 			Limit: u.Prompt + u.Completion, Prompt: u.Prompt,
 		}
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
-	for _, b := range a.blocks {
-		if b.kind == "tool_use" {
-			m.Calls = append(m.Calls, llm.Call{ID: b.id, Name: b.name, Arguments: b.input()})
-		}
+	m, err := a.Said.Message(a.used)
+	if err != nil {
+		return llm.Response{}, err
 	}
-	llm.NameCalls(m.Calls)
 	if len(m.Calls) > 0 { // other thinking is never sent back
 		m.Native = a.native(a.identity)
 	}
 	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, nil
 }
 
-// input returns a call's arguments: the pieces, else those of its start.
-func (b *growing) input() string {
-	if b.arguments.Len() > 0 || len(b.whole) == 0 {
-		return b.arguments.String()
+// used iterates over the calls. The arguments of a call are its pieces, else those of its start.
+func (a *answer) used(yield func(*provider.Call) bool) {
+	for _, b := range a.blocks {
+		if b.kind != "tool_use" {
+			continue
+		}
+		if b.call.Arguments.Len() == 0 {
+			b.call.Arguments.Write(b.whole)
+		}
+		if !yield(&b.call) {
+			return
+		}
 	}
-	return string(b.whole)
 }
 
 // finish converts the stop reason.
 func (a *answer) finish(calls bool) string {
-	switch sdk.StopReason(a.reason) {
-	case sdk.StopReasonMaxTokens:
+	switch a.reason {
+	case "max_tokens":
 		return llm.FinishLength
-	case sdk.StopReasonRefusal:
+	case "refusal":
 		return llm.FinishFilter
-	case sdk.StopReasonToolUse:
+	case "tool_use":
 		return llm.FinishToolCalls
 	case "":
 		if calls {

@@ -42,7 +42,7 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), c.req, nil)))
 			}
 			check.Len(t, "refused", server.Refusals(), c.refusals)
-			if got := strings.Count(log.String(), "field_refused"); got != c.refusals {
+			if got := strings.Count(log.String(), "_refused "); got != c.refusals {
 				t.Errorf("got %d log lines:\n%s", got, log.String())
 			}
 			for _, r := range server.Requests() {

@@ -39,11 +39,10 @@ func (a *responsesAnswer) beginCall(index int, it item) error {
 	if err != nil {
 		return err
 	}
-	if call.name != "" {
+	if call.Name != "" {
 		return nil
 	}
-	call.id, call.name = it.CallID, it.Name
-	return a.Call(it.CallID, it.Name, 0)
+	return a.Begin(&call.Call, it.CallID, it.Name, "")
 }
 
 // addItem adds a complete item: parts that already arrived in pieces are skipped.
@@ -86,15 +85,15 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 
 // setArguments sets the complete arguments of a call, which are right even if the pieces are not.
 func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error {
-	before := call.arguments.Len()
-	if arguments == "" || call.arguments.String() == arguments {
+	before := call.Arguments.Len()
+	if arguments == "" || call.Arguments.String() == arguments {
 		return nil
 	}
 	if err := a.Bounds.Said(max(len(arguments)-before, 0)); err != nil {
 		return err
 	}
-	call.arguments.Reset()
-	call.arguments.WriteString(arguments)
+	call.Arguments.Reset()
+	call.Arguments.WriteString(arguments)
 	return nil
 }
 

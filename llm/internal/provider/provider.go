@@ -4,14 +4,13 @@ package provider
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cairn/llm"
@@ -52,9 +51,13 @@ type Client struct {
 	Options   Options
 	Host      string // of BaseURL: identifies the provider
 	Discovery *llm.Discovery
+	Header    http.Header // of each request: the key
 
 	server string     // host and path of BaseURL, without user and password
 	learnt llm.Learnt // used if the notebook has no page
+
+	mu      sync.Mutex // guards demands
+	demands Demands
 }
 
 // New returns a client that has sent nothing yet. It fails if the base URL is not a web address or
@@ -79,7 +82,7 @@ func New(o Options, d Defaults) (*Client, error) {
 	o.Log = o.Log.With("provider", base.Host)
 	return &Client{
 		Options: o, Host: base.Host, server: base.Host + base.Path,
-		Discovery: llm.NewDiscovery(o.Model, o.Window, d.Preferred, o.Log),
+		Discovery: llm.NewDiscovery(o.Model, o.Window, d.Preferred, o.Log), Header: http.Header{},
 	}, nil
 }
 
@@ -112,19 +115,4 @@ func (c *Client) Learnt() *llm.Learnt {
 		return &c.learnt
 	}
 	return c.Options.Notebook.Page(model + "@" + c.server)
-}
-
-// Retry calls try until it succeeds, see llm.Retry, and learns from the outcome.
-func (c *Client) Retry(ctx context.Context, req llm.Request, show func(delta string), try func(ctx context.Context, show func(string)) (llm.Response, error)) (llm.Response, error) {
-	o := c.Options
-	retry := llm.Retry{Max: o.MaxRetries, Delay: o.RetryDelay, MaxTime: o.MaxTime, Log: o.Log}
-	resp, err := retry.Do(ctx, req, show, try)
-	if err == nil {
-		c.Discovery.Answered()
-		return resp, nil
-	}
-	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
-		c.Learnt().Limit(refused.Limit)
-	}
-	return llm.Response{}, err
 }

@@ -5,6 +5,8 @@ package provider
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"iter"
 	"strings"
 
 	"cairn/llm"
@@ -37,15 +39,37 @@ func (s *Said) Say(piece string) error {
 // Text returns the text so far.
 func (s *Said) Text() string { return s.text.String() + s.thought.rest() }
 
-// Answer returns the whole text of the answer.
-func (s *Said) Answer() string { return withoutThought(s.Text()) }
+// Call is a tool call that is being received.
+type Call struct {
+	ID, Name  string
+	Arguments strings.Builder
+}
 
-// Call counts the id and the name of a tool call, and arguments bytes of arguments.
-func (s *Said) Call(id, name string, arguments int) error {
+// Begin sets id and name of a call, unless it has them, and counts them and the arguments that come
+// with them.
+func (s *Said) Begin(c *Call, id, name, arguments string) error {
 	if len(name) > llm.MaxName {
 		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
 	}
-	return s.Bounds.Said(len(id) + len(name) + arguments)
+	c.ID, c.Name = cmp.Or(c.ID, id), cmp.Or(c.Name, name)
+	c.Arguments.WriteString(arguments)
+	return s.Bounds.Said(len(id) + len(name) + len(arguments))
+}
+
+// Message returns the whole answer, with an id for each call.
+func (s *Said) Message(calls iter.Seq[*Call]) (llm.Message, error) {
+	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(s.Text())}
+	for call := range calls {
+		if call.Name == "" {
+			return m, llm.Truncated(errors.New("a tool call without a name"))
+		}
+		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments.String()})
+	}
+	if len(m.Calls) > llm.MaxCalls {
+		return m, llm.TooMany(llm.MaxCalls, "tool calls")
+	}
+	llm.NameCalls(m.Calls)
+	return m, nil
 }
 
 // mostCounted is the largest count that is accepted. No window is as large.
