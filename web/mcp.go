@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -104,20 +105,8 @@ func (m mcpTools) ask(ctx context.Context, c call) (json.RawMessage, error) {
 func query(pairs ...any) url.Values {
 	q := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
-		name := pairs[i].(string)
-		switch v := pairs[i+1].(type) {
-		case string:
-			if v != "" {
-				q.Set(name, v)
-			}
-		case int:
-			if v != 0 {
-				q.Set(name, strconv.Itoa(v))
-			}
-		case int64:
-			if v != 0 {
-				q.Set(name, strconv.FormatInt(v, 10))
-			}
+		if value := reflect.ValueOf(pairs[i+1]); !value.IsZero() {
+			q.Set(pairs[i].(string), fmt.Sprint(value))
 		}
 	}
 	return q
@@ -167,8 +156,8 @@ func (m mcpTools) readers() {
 }
 
 func (m mcpTools) writers() {
-	addTool[inSave, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in inSave) call {
-		return call{method: http.MethodPost, path: "/api/memories", body: memoryNew(in)}
+	addTool[memoryNew, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in memoryNew) call {
+		return call{method: http.MethodPost, path: "/api/memories", body: in}
 	})
 	addTool[inID, memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.", func(in inID) call {
 		return ofMemory(http.MethodPatch, in.ID, memoryPatch{State: "forgotten"})
