@@ -78,19 +78,6 @@ func text(s string) string {
 	return b.String()
 }
 
-// classOf makes a class from a name: its ASCII letters, digits and hyphens.
-func classOf(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, name)
-}
-
 // num formats a coordinate, to a tenth of a unit.
 func num(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {

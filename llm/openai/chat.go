@@ -102,7 +102,8 @@ func (p plan) chat(req llm.Request) chatBody {
 	for _, t := range req.Tools {
 		b.Tools = append(b.Tools, chatTool{"function", functionOf(t)})
 	}
-	for _, s := range spans(req.Messages) {
+	messages, _ := withoutBlank(req.Messages, 0)
+	for _, s := range spans(messages) {
 		b.Messages = append(b.Messages, p.chatMessage(s))
 	}
 	if !p.Refused[fieldStream.Name] {

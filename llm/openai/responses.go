@@ -53,13 +53,17 @@ func (p plan) responses(req llm.Request) responsesBody {
 	for _, t := range req.Tools {
 		b.Tools = append(b.Tools, responsesTool{"function", functionOf(t), false})
 	}
-	all, marks := p.input(req)
-	if len(all) > 0 && all[0][0].Role == llm.RoleSystem {
-		b.Instructions = joined(all[0].parts())
-		all, marks = all[1:], marks[1:]
-	}
-	for i, s := range all {
-		b.Input = append(b.Input, p.items(s, marks[i])...)
+	messages, head := withoutBlank(req.Messages, req.Head)
+	marks := p.marks(messages, head)
+	for i, s := range spans(messages) {
+		if i == 0 && s[0].Role == llm.RoleSystem {
+			b.Instructions = joined(s.parts())
+		} else {
+			b.Input = append(b.Input, p.items(s, marks)...)
+		}
+		if !s.isPlaceholder() {
+			marks = marks[len(s):]
+		}
 	}
 	if !p.Refused[fieldInclude.Name] {
 		b.Include = []string{"reasoning.encrypted_content"}
@@ -77,62 +81,37 @@ func (p plan) responses(req llm.Request) responsesBody {
 	return b
 }
 
-// mark is the index of the message of a span after which there is a breakpoint; -1: none. With end
-// set the last message of the span has one too.
-type mark struct {
-	message int
-	end     bool
-}
-
-// input splits the messages into spans and returns their breakpoints: after the head, and after
-// everything that was the end of an earlier request. A request writes only the latest three, and
-// reads from any.
-func (p plan) input(req llm.Request) ([]span, []mark) {
-	all := spans(req.Messages)
-	marks := make([]mark, len(all))
-	head := 0 // messages of the head that spans keeps
-	for _, m := range req.Messages[:min(max(req.Head, 0), len(req.Messages))] {
-		if !blank(m) {
-			head++
-		}
-	}
-	at, headSpan := 0, -1
-	for i, s := range all {
-		marks[i].message = -1
-		if &s[0] == &placeholder[0] {
-			continue
-		}
-		role := s[0].Role
-		if at < head && (role == llm.RoleUser || role == llm.RoleTool) {
-			headSpan = i
-			marks[i].message = min(head-at, len(s)) - 1
-		}
-		at += len(s)
+// marks reports for each message whether there is a breakpoint after it: after the head, and after
+// everything that was the end of an earlier request. A request writes only the latest three, and reads
+// from any.
+func (p plan) marks(messages []llm.Message, head int) []bool {
+	marked := make([]bool, len(messages))
+	headEnd := -1 // only users and tools have breakpoints
+	for i, m := range messages {
 		next := llm.RoleAssistant
-		if i+1 < len(all) {
-			next = all[i+1][0].Role
+		if i+1 < len(messages) {
+			next = messages[i+1].Role
 		}
-		marks[i].end = at > head && (role == llm.RoleUser && next == llm.RoleAssistant || role == llm.RoleTool && next != llm.RoleTool)
-	}
-	for i := range marks {
-		if i != headSpan {
-			marks[i].message = -1
-		}
-		if !p.breakpoints {
-			marks[i] = mark{message: -1}
+		user, tool := m.Role == llm.RoleUser, m.Role == llm.RoleTool
+		marked[i] = p.breakpoints && i >= head && (user && next == llm.RoleAssistant || tool && next != llm.RoleTool)
+		if i < head && (user || tool) {
+			headEnd = i
 		}
 	}
-	return all, marks
+	if headEnd >= 0 {
+		marked[headEnd] = p.breakpoints
+	}
+	return marked
 }
 
-// items returns the input items for a span.
-func (p plan) items(s span, mark mark) []any {
+// items returns the input items for a span. marked reports whether a breakpoint follows a message.
+func (p plan) items(s span, marked []bool) []any {
 	switch m := s[len(s)-1]; m.Role {
 	case llm.RoleAssistant:
 		return p.assistantItems(s)
 	case llm.RoleTool:
 		output := any(m.Text)
-		if marked := mark.end || mark.message == 0; marked && m.Text != "" {
+		if marked[0] && m.Text != "" {
 			output = []part{{Type: "input_text", Text: m.Text, Mark: breakpoint}}
 		}
 		return []any{inputItem{Type: "function_call_output", CallID: m.CallID, Output: output}}
@@ -150,7 +129,7 @@ func (p plan) items(s span, mark mark) []any {
 				}
 				item.Content = append(item.Content, content)
 			}
-			if i == mark.message || mark.end && i == len(s)-1 {
+			if !s.isPlaceholder() && marked[i] {
 				item.Content[len(item.Content)-1].Mark = breakpoint
 			}
 		}

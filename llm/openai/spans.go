@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"slices"
 	"strings"
 
 	"cairn/llm"
@@ -18,11 +17,24 @@ type span []llm.Message
 // Llama 2 refuse such prompts, and so does Anthropic.
 var placeholder = span{{Role: llm.RoleUser, Text: "(continued)"}}
 
-// spans splits messages. Blank messages of an assistant are left out: many servers refuse them.
-func spans(messages []llm.Message) []span {
-	if slices.ContainsFunc(messages, blank) {
-		messages = slices.DeleteFunc(slices.Clone(messages), blank)
+func (s span) isPlaceholder() bool { return &s[0] == &placeholder[0] }
+
+// withoutBlank leaves out blank messages of an assistant: many servers refuse them. head is how many
+// messages the head has.
+func withoutBlank(messages []llm.Message, head int) (kept []llm.Message, keptHead int) {
+	for i, m := range messages {
+		if blank(m) {
+			continue
+		}
+		if kept = append(kept, m); i < head {
+			keptHead++
+		}
 	}
+	return kept, keptHead
+}
+
+// spans splits messages, of which none is blank.
+func spans(messages []llm.Message) []span {
 	all := make([]span, 0, len(messages)+1)
 	started := false // a message other than the system's was seen
 	for i := 0; i < len(messages); {
