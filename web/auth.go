@@ -85,7 +85,7 @@ func (s *Server) guess(r *http.Request, token string) error {
 	if s.auth.valid(token) {
 		return nil
 	}
-	guesses.wait()
+	guesses.Allow()
 	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
 }
 

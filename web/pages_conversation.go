@@ -93,15 +93,10 @@ func conversationTabs(name, here string) g.Node {
 
 func conversationPage(v *visit) error {
 	var d conversationAnswer
-	if err := v.get(apiOf(v.name()), nil, &d); err != nil {
-		return err
-	}
 	var past historyAnswer
-	if err := v.get(apiOf(v.name())+"/history", nil, &past); err != nil {
-		return err
-	}
 	var tasks taskList
-	if err := v.get(apiOf(v.name())+"/tasks", nil, &tasks); err != nil {
+	here := apiOf(v.name())
+	if err := cmp.Or(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
 		return err
 	}
 	state := g.Group{

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -40,12 +39,10 @@ func (p *Problem) onPage(format string, args ...any) *Problem {
 }
 
 func tooMany(wait time.Duration) *Problem {
-	p := problem(http.StatusTooManyRequests, "Too many requests. Ask again in %d s.", seconds(wait))
+	p := problem(http.StatusTooManyRequests, "Too many requests. Ask again in %v.", wait)
 	p.retry = wait
 	return p
 }
-
-func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // problemOf returns the part of an error that concerns the client; internal details stay in the
 // log.
@@ -87,7 +84,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
 	}
 	if p.retry > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(seconds(p.retry)))
+		w.Header().Set("Retry-After", strconv.Itoa(int(p.retry.Seconds())))
 	}
 	switch in, within := w.(*reply); {
 	case within: // a page asked the API; it shows the problem

@@ -168,16 +168,12 @@ type windowFill struct{ Used, Max int }
 // Percent returns the fill in percent, with one decimal.
 func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
 
-// bar is coloured by how near the window is to its end.
+// bar is coloured by the browser: another colour from 80 % on, and from 95 % on.
 func (f windowFill) bar() g.Node {
-	class := "bad"
-	switch {
-	case f.Percent() < 80:
-		class = "good"
-	case f.Percent() < 95:
-		class = "warn"
-	}
-	return h.Progress(h.Class(class), h.Max("100"), h.Value(fmt.Sprint(f.Percent())), h.Aria("label", "how full the window is"))
+	return h.Meter(
+		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprint(f.Percent())),
+		h.Aria("label", "how full the window is"),
+	)
 }
 
 func (f windowFill) view() g.Node {
