@@ -90,7 +90,7 @@ func (s *Server) apiRoutes() {
 func (r route) checkQuery(req *http.Request) error {
 	for name := range req.URL.Query() {
 		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
-			return problem(http.StatusBadRequest, "There is no parameter %q here; GET /api/openapi.json lists them.", name).onPage("There is no parameter %q here.", name)
+			return bad("There is no parameter %q here.", name)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func (r route) checkBody(req *http.Request) error {
 	}
 	var fields map[string]any
 	if len(text) > 0 && (json.Unmarshal(text, &fields) != nil || len(fields) > 0) {
-		return problem(http.StatusBadRequest, "This path takes no body: send none, or {}.")
+		return bad("This path takes no body: send none, or {}.")
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversat
 func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
 	c, err := s.o.Store.Find(r.Context(), name)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "There is no conversation %q; GET /api/conversations lists them.", name).onPage("There is no conversation %q.", name)
+		return nil, problem(http.StatusNotFound, "There is no conversation %q.", name)
 	}
 	return c, err
 }

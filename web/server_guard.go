@@ -83,7 +83,7 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	}
 	query := r.URL.Query()
 	if r.URL.User != nil || query.Has("token") || query.Has("access_token") {
-		return problem(http.StatusBadRequest, "A token in a URL ends up in logs and browser histories. Send it as \"Authorization: Bearer …\".")
+		return bad("A token in a URL ends up in logs and browser histories. Send it as \"Authorization: Bearer …\".")
 	}
 	return nil
 }

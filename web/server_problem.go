@@ -23,19 +23,12 @@ type Problem struct {
 	Detail string `json:"detail"` // what happened, and what to do
 
 	retry time.Duration // when to try again; 0: any time
-	page  string        // the detail on a page, in words for people; "": Detail
 }
 
 func (p *Problem) Error() string { return p.Detail }
 
 func problem(status int, format string, args ...any) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
-}
-
-// onPage sets what a page says instead of the detail.
-func (p *Problem) onPage(format string, args ...any) *Problem {
-	p.page = fmt.Sprintf(format, args...)
-	return p
 }
 
 func tooMany(wait time.Duration) *Problem {

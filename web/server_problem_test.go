@@ -43,7 +43,7 @@ func TestProblemIsAPage(t *testing.T) {
 	})
 	t.Run("of the API", func(t *testing.T) {
 		text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
-		check.Contains(t, "problem", text, `"status":404`, "GET /api/conversations lists them.")
+		check.Contains(t, "problem", text, `"status":404`, "There is no conversation")
 	})
 }
 
