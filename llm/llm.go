@@ -111,13 +111,6 @@ func (r Request) Charge() error {
 	return r.Spend()
 }
 
-// failed reports the usage of an attempt that failed, if the server counted any.
-func (r Request) failed(u Usage) {
-	if r.Failed != nil && u != (Usage{}) {
-		r.Failed(u)
-	}
-}
-
 // Finish reasons, as the chat protocol names them.
 const (
 	FinishStop      = "stop"

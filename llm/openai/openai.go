@@ -49,7 +49,7 @@ func (o *Model) Wire() string {
 	return llm.WireChat
 }
 
-// Generate answers req, see llm.Model and llm.Retry.
+// Generate answers req, see llm.Model.
 func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
 	return o.Client.Generate(ctx, req, show, o.list, func(model string) provider.Attempt {
 		return &attempt{Model: o, model: model, req: req}

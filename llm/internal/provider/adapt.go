@@ -56,17 +56,29 @@ type Attempt interface {
 // maxChanges limits how often one attempt is repeated in another form.
 const maxChanges = 8
 
-// Generate answers req, see llm.Model and llm.Retry, and learns from the outcome. list lists the
+// Generate answers req, see llm.Model and retry, and learns from the outcome. list lists the
 // models if none is set; begin begins an attempt.
 func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string), list func(context.Context) ([]llm.Offered, error), begin func(model string) Attempt) (llm.Response, error) {
-	o := c.Options
-	retry := llm.Retry{Max: o.MaxRetries, Delay: o.RetryDelay, MaxTime: o.MaxTime, Log: o.Log}
-	resp, err := retry.Do(ctx, req, show, func(ctx context.Context, show func(string)) (llm.Response, error) {
+	shown := false // what was shown cannot be taken back
+	if showTo := show; show != nil {
+		show = func(delta string) {
+			shown = true
+			showTo(delta)
+		}
+	}
+	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context) (llm.Response, error) {
 		model, err := c.Discovery.ModelID(ctx, list)
 		if err != nil {
 			return llm.Response{}, err
 		}
-		return adapt(ctx, begin(model), req, show)
+		a := begin(model)
+		for changes := 0; ; changes++ {
+			resp, err := a.Send(ctx, show)
+			refused, ok := errors.AsType[*llm.Error](err)
+			if !ok || shown || changes == maxChanges || !a.Adapt(refused) || req.Charge() != nil {
+				return resp, err
+			}
+		}
 	})
 	if err == nil {
 		c.Discovery.Answered()
@@ -76,24 +88,6 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		c.Learnt().Limit(refused.Limit)
 	}
 	return llm.Response{}, err
-}
-
-// adapt sends a request until the server accepts its form. What was shown cannot be taken back.
-func adapt(ctx context.Context, a Attempt, req llm.Request, show func(delta string)) (llm.Response, error) {
-	shown := false
-	if showTo := show; show != nil {
-		show = func(delta string) {
-			shown = true
-			showTo(delta)
-		}
-	}
-	for changes := 0; ; changes++ {
-		resp, err := a.Send(ctx, show)
-		refused, ok := errors.AsType[*llm.Error](err)
-		if !ok || shown || changes == maxChanges || !a.Adapt(refused) || req.Charge() != nil {
-			return resp, err
-		}
-	}
 }
 
 // Sent is the part of a request that a server may refuse although it would accept the rest.

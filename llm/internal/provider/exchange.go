@@ -42,35 +42,35 @@ func (c *Client) Exchange(ctx context.Context, address string, body any, req llm
 	if err != nil {
 		return llm.Response{}, unsendable(err)
 	}
-	watched, silence := llm.WatchSilence(ctx, c.Options.IdleTimeout)
-	defer silence.Stop()
-	silence.Report(req.Alive)
+	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
+	defer silence.release()
+	silence.report(req.Alive)
 	resp, err := c.send(watched, silence, http.MethodPost, address, text)
 	if err != nil {
-		return llm.Response{}, silence.Translate(err)
+		return llm.Response{}, silence.translate(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // the answer is read or lost; nothing more can be done about it
 	whole, err := read(resp, answer, c.Options.MaxAnswer)
 	if err != nil {
-		return llm.Response{Usage: answer.Counted()}, silence.Translate(err)
+		return llm.Response{Usage: answer.Counted()}, silence.translate(err)
 	}
-	silence.Drain(resp.Body)
+	silence.drain(resp.Body)
 	return whole, nil
 }
 
 // Ask queries the server for JSON. Its errors are like those of Exchange.
 func (c *Client) Ask(ctx context.Context, method, address string, body []byte, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
-	watched, silence := llm.WatchSilence(ctx, c.Options.IdleTimeout)
-	defer silence.Stop()
+	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
+	defer silence.release()
 	resp, err := c.send(watched, silence, method, address, body)
 	if err != nil {
-		return silence.Translate(err)
+		return silence.translate(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // it is read or lost
 	facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
 	if err != nil {
-		return silence.Translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
+		return silence.translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
 	}
 	if err := json.Unmarshal(facts, into); err != nil {
 		return unsendable(fmt.Errorf("ask %s: %w", address, err))
@@ -86,7 +86,7 @@ func unsendable(err error) *llm.Error {
 
 // send sends a request. Every failure is an *llm.Error, and any status but success is one. silence
 // watches the body.
-func (c *Client) send(ctx context.Context, silence *llm.Silence, method, address string, body []byte) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, silence *silence, method, address string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, unsendable(err)
@@ -99,7 +99,7 @@ func (c *Client) send(ctx context.Context, silence *llm.Silence, method, address
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 	}
-	resp.Body = silence.Body(resp.Body)
+	resp.Body = silence.body(resp.Body)
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return resp, nil
 	}
