@@ -94,7 +94,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		if b == nil {
 			return false, llm.Truncated(fmt.Errorf("a piece of block %d, which did not begin", e.Index))
 		}
-		return false, a.grow(b, e.Delta)
+		a.grow(b, e.Delta)
 	case "message_delta":
 		a.usage.add(e.Usage)
 		if e.Delta.StopReason != "" {
@@ -109,7 +109,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		if len(e.Error) > 0 && string(e.Error) != "null" {
 			return false, llm.Refused(0, nil, data)
 		}
-		return false, a.Bounds.Added(len(data))
+		a.CountOther(len(data))
 	}
 	return a.stopped, nil
 }
@@ -138,39 +138,38 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	a.started = true
 	switch c.Type {
 	case "tool_use":
-		return a.addCall(b, c)
-	case "thinking":
-		a.thought = true
+		a.calls++
+		b.whole = slices.Clone(c.Input)
+		a.Begin(&b.call, c.ID, c.Name, "")
+		a.Count(len(c.Input))
 	case "redacted_thinking":
 		a.thought = true
-		b.raw = append(json.RawMessage(nil), raw...)
-		return a.Bounds.Added(len(raw))
-	case "text":
+		b.raw = slices.Clone(raw)
+		a.CountOther(len(raw))
+	case "thinking", "text":
+		a.thought = a.thought || c.Type == "thinking"
+		a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
 	default:
-		return a.Bounds.Added(len(raw))
+		a.CountOther(len(raw))
 	}
-	return a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
-}
-
-func (a *answer) addCall(b *growing, c content) error {
-	a.calls++
-	b.whole = slices.Clone(c.Input)
-	return errors.Join(a.Begin(&b.call, c.ID, c.Name, ""), a.Bounds.Said(len(c.Input)))
+	return nil
 }
 
 // grow adds a piece to a block.
-func (a *answer) grow(b *growing, d delta) error {
+func (a *answer) grow(b *growing, d delta) {
 	switch b.kind {
 	case "text":
-		return a.Say(d.Text)
+		a.Say(d.Text)
+		return
 	case "tool_use":
 		b.call.Arguments.WriteString(d.Arguments)
-		return a.Bounds.Said(len(d.Arguments))
+		a.Count(len(d.Arguments))
+		return
 	case "thinking":
 		b.thinking.WriteString(d.Thinking)
 		b.signature.WriteString(d.Signature)
 	}
-	return a.Bounds.Added(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
+	a.CountOther(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
 }
 
 // Whole parses an answer in one piece. It returns false if data is not one.

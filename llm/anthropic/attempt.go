@@ -25,7 +25,7 @@ type attempt struct {
 func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
 	c := a.compose()
 	a.sent = c
-	answer := answer{Said: provider.Said{Show: show, Bounds: llm.NewBounds(c.MaxTokens, a.Options.MaxAnswer)}, identity: a.identity()}
+	answer := answer{Said: provider.NewSaid(show, c.MaxTokens, a.Options.MaxAnswer), identity: a.identity()}
 	resp, err := a.Exchange(ctx, a.Options.BaseURL+"/v1/messages", c.body, a.req, &answer)
 	if answer.stopped && answer.thought && c.Thinking == nil && c.room == 0 {
 		a.Demand(func(d *provider.Demands) { d.Thinks = true })

@@ -39,7 +39,7 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 		p.Base += "/v1"
 	}
 	a.sent = p
-	said := provider.Said{Show: show, Bounds: llm.NewBounds(p.answerTokens(a.req), a.Options.MaxAnswer)}
+	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
 	var resp llm.Response
 	var err error
 	if p.wire == llm.WireResponses {

@@ -138,9 +138,7 @@ func (a *chatAnswer) addDelta(d delta) error {
 		{"reasoning_details", d.ReasoningDetails},
 		{"extra_content", d.ExtraContent},
 	} {
-		if err := a.Bounds.Added(len(f.raw)); err != nil {
-			return err
-		}
+		a.CountOther(len(f.raw))
 		a.native.add(f.name, f.raw)
 	}
 	for _, raw := range d.ToolCalls {
@@ -148,7 +146,8 @@ func (a *chatAnswer) addDelta(d delta) error {
 			return err
 		}
 	}
-	return a.Say(string(d.Content) + d.Refusal)
+	a.Say(string(d.Content) + d.Refusal)
+	return nil
 }
 
 // callPiece is a piece of a tool call.
@@ -180,18 +179,14 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	}
 	call := a.call(piece)
 	if len(a.calls) > llm.MaxCalls {
-		return llm.TooMany(llm.MaxCalls, "tool calls")
+		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
 	}
-	if err := a.Begin(&call.Call, piece.ID, piece.Function.Name, string(piece.Function.Arguments)); err != nil {
-		return err
-	}
+	a.Begin(&call.Call, piece.ID, piece.Function.Name, string(piece.Function.Arguments))
 	for field, value := range fields {
 		if protocolCallFields[field] {
 			continue
 		}
-		if err := a.Bounds.Added(len(value)); err != nil {
-			return err
-		}
+		a.CountOther(len(value))
 		call.native.add(field, value)
 	}
 	return nil

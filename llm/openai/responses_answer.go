@@ -96,7 +96,8 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	case "response.completed", "response.incomplete", "response.failed":
 		return true, a.end(e.Response)
 	}
-	return false, a.Bounds.Added(len(raw)) // not needed, for example the text of reasoning
+	a.CountOther(len(raw)) // not needed, for example the text of reasoning
+	return false, nil
 }
 
 // addPiece adds a piece of text or arguments.
@@ -107,20 +108,19 @@ func (a *responsesAnswer) addPiece(e event) error {
 			return llm.Truncated(err)
 		}
 	}
-	item, err := a.item(e.Index)
-	if err != nil {
-		return err
-	}
+	item := a.item(e.Index)
 	switch e.Type {
 	case "response.function_call_arguments.delta":
 		item.Arguments.WriteString(piece)
-		return a.Bounds.Said(len(piece))
+		a.Count(len(piece))
 	case "response.function_call_arguments.done":
-		return a.setArguments(item, e.Arguments)
+		a.setArguments(item, e.Arguments)
+	default:
+		item.message = true
+		item.said += len(piece)
+		a.Say(piece)
 	}
-	item.message = true
-	item.said += len(piece)
-	return a.Say(piece)
+	return nil
 }
 
 // end handles the end of the response.

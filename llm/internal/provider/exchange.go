@@ -30,6 +30,8 @@ type Answer interface {
 	Complete() bool
 	// Response returns the whole answer.
 	Response() (llm.Response, error)
+	// Over returns the limit of an answer that was exceeded, nil if none.
+	Over() error
 	// Counted returns what the server has counted so far.
 	Counted() llm.Usage
 }
@@ -138,9 +140,11 @@ func read(resp *http.Response, answer Answer, maxAnswer int) (llm.Response, erro
 		case err != nil:
 			return llm.Response{}, err
 		}
-		if done, err := answer.Add(event); err != nil {
+		done, err := answer.Add(event)
+		if err = cmp.Or(err, answer.Over()); err != nil {
 			return llm.Response{}, err
-		} else if done {
+		}
+		if done {
 			return answer.Response()
 		}
 	}
@@ -165,7 +169,7 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 	if err == nil && !ok {
 		return llm.Refused(resp.StatusCode, resp.Header, body)
 	}
-	return err
+	return cmp.Or(err, answer.Over())
 }
 
 // firstByte skips at most most bytes of white space and returns the byte after it without consuming
