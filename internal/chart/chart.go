@@ -1,5 +1,5 @@
-// Package chart draws small charts as SVG: tokens over a conversation, the composition of a window,
-// and bars by day. It is pure and deterministic, and imports nothing of Cairn. Texts may be
+// Package chart draws small charts as SVG: tokens over a conversation, and the composition of a
+// window. It is pure and deterministic, and imports nothing of Cairn. Texts may be
 // hostile: all are escaped. The SVG has classes and no style attribute, script or handler, so a
 // page with a strict content security policy can embed it next to CSS.
 package chart

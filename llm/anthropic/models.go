@@ -88,18 +88,10 @@ func (m *Model) Window(ctx context.Context) llm.Window {
 
 // ask returns what is known about the model's window; Tokens 0: nothing.
 func (m *Model) ask(ctx context.Context) llm.Window {
-	models, err := m.Models(ctx)
-	if err == nil {
-		_ = m.Discovery.ChooseFrom(models) // without a model there is no window
-	}
-	model := m.Discovery.Model()
-	for _, o := range models {
-		if o.ID == model && o.Window > 0 {
-			return llm.Window{Tokens: o.Window, Source: "GET /v1/models"}
-		}
-	}
-	if strings.HasPrefix(model, "claude-") {
+	models, _ := m.Models(ctx) // without a list there is still the table
+	window := m.ListedWindow(models, "GET /v1/models")
+	if window.Tokens == 0 && strings.HasPrefix(m.Discovery.Model(), "claude-") {
 		return llm.Window{Tokens: claudeWindow, Source: "table of models"}
 	}
-	return llm.Window{}
+	return window
 }

@@ -116,3 +116,16 @@ func (c *Client) Learnt() *llm.Learnt {
 	}
 	return c.Options.Notebook.Page(model + "@" + c.server)
 }
+
+// ListedWindow returns the window of the model in a server's list; Tokens 0: the list does not say. It
+// chooses the model if none is set.
+func (c *Client) ListedWindow(list []llm.Offered, source string) llm.Window {
+	_ = c.Discovery.ChooseFrom(list) // without a model there is no window
+	model := c.Discovery.Model()
+	for _, o := range list {
+		if o.ID == model && o.Window > 0 {
+			return llm.Window{Tokens: o.Window, Source: source}
+		}
+	}
+	return llm.Window{}
+}
