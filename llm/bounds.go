@@ -14,47 +14,6 @@ const (
 	MaxParts = 10_000  // lists and objects in one event: decoded, an empty one takes a hundred times its bytes
 )
 
-// An answer of n tokens may have bytesPerToken*n bytes, and always leastSaid. A token has 4 to 5
-// bytes in most languages, so normal answers stay below.
-const (
-	leastSaid     = 64 << 10
-	bytesPerToken = 32
-)
-
-// Bounds counts the bytes of one answer.
-type Bounds struct {
-	maxBytes, maxSaid int
-	bytes, said       int
-}
-
-// NewBounds returns the bounds of an answer of at most tokens tokens (0: not limited)
-// and maxBytes bytes.
-func NewBounds(tokens, maxBytes int) *Bounds {
-	b := &Bounds{maxBytes: maxBytes, maxSaid: maxBytes}
-	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
-		b.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
-	}
-	return b
-}
-
-// Said counts bytes of text, call ids, names and arguments. It returns an error if the answer is
-// too long.
-func (b *Bounds) Said(n int) error {
-	if b.said += n; b.said > b.maxSaid {
-		return TooLong(b.maxSaid)
-	}
-	return b.Added(n)
-}
-
-// Added counts bytes of reasoning and other fields, which some servers do not count as
-// tokens of the answer.
-func (b *Bounds) Added(n int) error {
-	if b.bytes += n; b.bytes > b.maxBytes {
-		return TooLong(b.maxBytes)
-	}
-	return nil
-}
-
 // ErrTooLong is wrapped by the error for an answer that is too long to be read.
 var ErrTooLong = errors.New("the answer is too long")
 

@@ -84,10 +84,20 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
+// LongestWait is the longest pause between two attempts. If a provider asks for a longer one there is
+// no second attempt: the caller gets the error at once and decides.
+const LongestWait = time.Minute
+
+// The causes of KindUnreachable that are no failures of the network.
+var (
+	ErrSilent = errors.New("the server fell silent")
+	ErrLate   = errors.New("the answer took too long")
+)
+
 // Passes reports whether an immediate retry is worthwhile. It is not if the provider asks for a
 // longer wait, or the time of the whole answer is used up.
 func (e *Error) Passes() bool {
-	return e.Temporary() && e.RetryAfter <= longestWait && !errors.Is(e.Err, errLate)
+	return e.Temporary() && e.RetryAfter <= LongestWait && !errors.Is(e.Err, ErrLate)
 }
 
 // PromptOf returns how many tokens the prompt of an overflow had; 0 if the provider did not say,

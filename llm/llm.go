@@ -78,7 +78,7 @@ type Request struct {
 	Tools       []Tool
 	ForceTool   string         // the name of the tool that must be called; "": free choice
 	MaxTokens   int            // of the answer without its reasoning; 0: the server's own limit
-	Spare       int            // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown
+	Spare       int            // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown; negative: none
 	Temperature *float64       // nil: the server's default; 0 is sent as 0
 	Extra       map[string]any // merged into the body of a chat completion: top_k, …
 	Reasoning   string         // one of ReasoningEfforts; "": the server's default
@@ -109,13 +109,6 @@ func (r Request) Charge() error {
 		return nil
 	}
 	return r.Spend()
-}
-
-// failed reports the usage of an attempt that failed, if the server counted any.
-func (r Request) failed(u Usage) {
-	if r.Failed != nil && u != (Usage{}) {
-		r.Failed(u)
-	}
 }
 
 // Finish reasons, as the chat protocol names them.

@@ -67,20 +67,26 @@ func compileAll(patterns ...string) func() []*regexp.Regexp {
 // window in tokens, 0 if the text does not contain it. The caller decides whether the error's
 // status fits.
 func overflow(codes []string, text string) (limit int, ok bool) {
-	ok = slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(overflowCodes, code) })
-	for _, pattern := range overflowTexts() {
+	limit, ok = numberIn(overflowTexts(), text)
+	return limit, ok || slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(overflowCodes, code) })
+}
+
+// numberIn returns the first number that patterns capture in text, 0 if none; matches reports whether
+// one of them matches.
+func numberIn(patterns []*regexp.Regexp, text string) (n int, matches bool) {
+	for _, pattern := range patterns {
 		found := pattern.FindStringSubmatch(text)
 		if found == nil {
 			continue
 		}
-		ok = true
+		matches = true
 		for _, group := range found[1:] {
 			if n, err := strconv.Atoi(strings.ReplaceAll(group, ",", "")); err == nil && n > 0 {
 				return n, true
 			}
 		}
 	}
-	return 0, ok
+	return 0, matches
 }
 
 // promptTexts capture the number of tokens of a prompt that was too long. They must not include the
@@ -97,16 +103,3 @@ var promptTexts = compileAll(
 	`your request has ([\d,]+) input tokens`,                            // vLLM
 	`keep the first ([\d,]+) tokens`,                                    // LM Studio
 )
-
-// promptOf returns the prompt's tokens from the text of an overflow or from a number next to it; 0
-// if there is none.
-func promptOf(text string, said complaint) int {
-	for _, pattern := range promptTexts() {
-		if found := pattern.FindStringSubmatch(text); found != nil {
-			if n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", "")); err == nil {
-				return n
-			}
-		}
-	}
-	return said.prompt
-}

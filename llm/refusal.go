@@ -41,7 +41,10 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		e.Kind == KindRateLimited && exceedsMinute().MatchString(text),
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
-		e.Limit, e.Prompt = max(limit, said.window), promptOf(text, said)
+		e.Limit, e.Prompt = max(limit, said.window), said.prompt
+		if n, _ := numberIn(promptTexts(), text); n > 0 {
+			e.Prompt = n
+		}
 	case e.Kind == KindOverloaded && (takesNoTools(text) || takesNoImages(text)):
 		e.Kind = KindBadRequest // llama.cpp sends it with 500, and would repeat it
 	case !takesNoTools(text) && !takesNoImages(text):

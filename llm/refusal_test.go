@@ -57,6 +57,10 @@ func TestRetryAfterForms(t *testing.T) {
 		{"Retry-After", "Fri, 01 May 2026 11:00:00 GMT", 0},
 		{"Retry-After", "-3", 0},
 		{"Retry-After", "soon", 0},
+		{"Retry-After", "NaN", 0},
+		{"Retry-After", "1e300", mostRetryAfter},
+		{"Retry-After", "Inf", mostRetryAfter},
+		{"Retry-After", "Fri, 01 May 2326 12:00:00 GMT", mostRetryAfter},
 	} {
 		header := http.Header{}
 		header.Set(c.name, c.value)

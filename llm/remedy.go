@@ -38,7 +38,7 @@ var causes = []cause{
 		},
 	},
 	{
-		func(e *Error) bool { return e.RetryAfter > longestWait }, "the model's server asks to wait",
+		func(e *Error) bool { return e.RetryAfter > LongestWait }, "the model's server asks to wait",
 		func(e *Error) string {
 			return "The model's server asks me to wait. " + messageKept + "ask again in " + InMinutes(e.RetryAfter) + "."
 		},
@@ -65,7 +65,7 @@ var causes = []cause{
 		always("the server is overloaded: ask again later, or choose another model"),
 	},
 	{
-		func(e *Error) bool { return errors.Is(e.Err, errLate) || errors.Is(e.Err, errSilent) }, "the model took too long",
+		func(e *Error) bool { return errors.Is(e.Err, ErrLate) || errors.Is(e.Err, ErrSilent) }, "the model took too long",
 		always("The model took too long to answer. " + messageKept + "ask again in a minute."),
 		always("the server accepts requests but does not answer in time: check its load, or choose a smaller model"),
 	},

@@ -31,7 +31,7 @@ var failures = []struct {
 	{"overloaded", refusedBy(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), KindOverloaded, "overloaded right now", "ask again later"},
 	{"a broken server", refusedBy(500, "panic: nil"), KindOverloaded, "server has problems", "look at the log or the status page of the server"},
 	{"a broken gateway", refusedBy(502, "<html><h1>502 Bad Gateway</h1></html>"), KindOverloaded, "server has problems", "status page"},
-	{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: errLate}, KindUnreachable, "took too long", "smaller model"},
+	{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: ErrLate}, KindUnreachable, "took too long", "smaller model"},
 	{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
 	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "answer was incomplete", "closed the connection"},
 	{"a filtered answer", Located(&Error{Kind: KindFiltered, Message: "the answer has no text"}, Where{Model: "test-model", Address: "http://there.test/v1"}), KindFiltered, "provider's filter", "change the content filter"},

@@ -11,8 +11,8 @@ func (r Request) ReasoningRoom(effort string) int {
 		effort = "medium"
 	}
 	room := rooms[effort]
-	if r.Spare > 0 {
-		room = min(room, r.Spare)
+	if r.Spare != 0 {
+		room = min(room, max(r.Spare, 0))
 	}
 	return room
 }

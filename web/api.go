@@ -2,13 +2,12 @@
 package web
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
-	"reflect"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +90,7 @@ func (s *Server) apiRoutes() {
 func (r route) checkQuery(req *http.Request) error {
 	for name := range req.URL.Query() {
 		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
-			return problem(http.StatusBadRequest, "There is no parameter %q here; GET /api/openapi.json lists them.", name).onPage("There is no parameter %q here.", name)
+			return bad("There is no parameter %q here.", name)
 		}
 	}
 	return nil
@@ -108,7 +107,7 @@ func (r route) checkBody(req *http.Request) error {
 	}
 	var fields map[string]any
 	if len(text) > 0 && (json.Unmarshal(text, &fields) != nil || len(fields) > 0) {
-		return problem(http.StatusBadRequest, "This path takes no body: send none, or {}.")
+		return bad("This path takes no body: send none, or {}.")
 	}
 	return nil
 }
@@ -151,108 +150,103 @@ func decode(r *http.Request, into any) error {
 	return bodyProblem(err)
 }
 
-// bodyProblem says what was expected of which field of a JSON body.
+// bodyProblem says which field of a JSON body is wrong.
 func bodyProblem(err error) error {
-	if err == nil {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	key, unknown := "", false
+	if err != nil {
+		key, unknown = strings.CutPrefix(err.Error(), "json: unknown field ")
+	}
+	switch {
+	case err == nil:
 		return nil
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := "The body"
-		if wrong.Field != "" {
-			field = wrong.Field + ":"
-		}
-		return bad("%s must be %s, not %s.", field, wanted(wrong.Type), given(wrong.Value))
-	}
-	if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+	case ok && wrong.Field == "":
+		return bad("The body must be an object, not a value of type %s.", wrong.Value)
+	case ok:
+		return bad("%s: a value of type %s is not accepted; GET /api/openapi.json has the types.", wrong.Field, wrong.Value)
+	case unknown:
 		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return bad("The body ends too early.")
 	}
 	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// wanted describes the JSON values of a type.
-func wanted(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return wanted(t.Elem())
-	case reflect.String:
-		return "a text"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Slice:
-		return "a list"
+// params is the query of a request. err is the first mistake in what was read of it.
+type params struct {
+	url.Values
+	err error
+}
+
+func paramsOf(r *http.Request) *params { return &params{Values: r.URL.Query()} }
+
+func (p *params) wrong(format string, args ...any) {
+	if p.err == nil {
+		p.err = bad(format, args...)
 	}
-	return "an object"
 }
 
-// given describes the value that json.UnmarshalTypeError has.
-func given(value string) string {
-	words := map[string]string{"string": "a text", "bool": "true or false", "number": "a number", "array": "a list", "object": "an object"}
-	return cmp.Or(words[value], strings.TrimPrefix(value, "number "))
-}
-
-// number reads an integer of the query, from low to high.
-func number(r *http.Request, name string, defaultValue, low, high int64) (int64, error) {
-	text := r.URL.Query().Get(name)
+// number reads an integer from low to high.
+func (p *params) number(name string, defaultValue, low, high int) int {
+	text := p.Get(name)
 	if text == "" {
-		return defaultValue, nil
+		return defaultValue
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		return 0, problem(http.StatusBadRequest, "%s = %q: must be a whole number from %d to %d.", name, text, low, high)
+		p.wrong("%s = %q: must be a whole number from %d to %d.", name, text, low, high)
 	}
-	return n, nil
+	return n
 }
 
-const maxSeq = 1<<32 - 1
+const (
+	maxSeq    = 1<<32 - 1
+	maxOffset = 1_000_000_000
+)
+
+// seq reads the number of a message.
+func (p *params) seq(name string, defaultValue int) int64 {
+	return int64(p.number(name, defaultValue, 1, maxSeq))
+}
 
 // page reads limit and offset.
-func page(r *http.Request) (limit, offset int, err error) {
-	l, err := number(r, "limit", pageSize, 1, 200)
-	if err != nil {
-		return 0, 0, err
+func (p *params) page() (limit, offset int) {
+	return p.number("limit", pageSize, 1, 200), p.number("offset", 0, 0, maxOffset)
+}
+
+// oneOf reads one of several words.
+func (p *params) oneOf(name, defaultValue string, known []string) string {
+	text := p.Get(name)
+	if text == "" {
+		return defaultValue
 	}
-	o, err := number(r, "offset", 0, 0, 1_000_000_000)
-	return int(l), int(o), err
+	if !slices.Contains(known, text) {
+		p.wrong("%s = %q: must be one of %s.", name, text, strings.Join(known, ", "))
+	}
+	return text
+}
+
+// since reads the time since; zero: all time.
+func (p *params) since() (at time.Time) {
+	if text := p.Get("since"); text != "" {
+		var err error
+		if at, err = memory.Ago(text, time.Now()); err != nil {
+			p.wrong("since: %v.", err)
+		}
+	}
+	return at
 }
 
 // Parameters of lists that are usually short: without them the whole list is returned.
-var (
-	anyLimitParam = param{"limit", "at most this many (all)"}
-	cutParams     = []param{anyLimitParam, offsetParam}
-)
+var cutParams = []param{{"limit", "at most this many (all)"}, offsetParam}
 
 // cut returns the page of list that limit and offset select.
-func cut[T any](r *http.Request, list []T) ([]T, error) {
-	limit, err := number(r, "limit", max(int64(len(list)), 1), 1, 1_000_000_000)
-	if err != nil {
-		return nil, err
+func cut[T any](p *params, list []T) []T {
+	limit, from := p.number("limit", max(len(list), 1), 1, maxOffset), min(p.number("offset", 0, 0, maxOffset), len(list))
+	if p.err != nil {
+		return nil
 	}
-	offset, err := number(r, "offset", 0, 0, 1_000_000_000)
-	if err != nil {
-		return nil, err
-	}
-	from := min(int(offset), len(list))
-	return append([]T{}, list[from:min(from+int(limit), len(list))]...), nil
-}
-
-// since reads the time since in the query; zero: all time.
-func since(r *http.Request) (time.Time, error) {
-	text := r.URL.Query().Get("since")
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := memory.Ago(text, time.Now())
-	if err != nil {
-		return at, problem(http.StatusBadRequest, "since: %v.", err)
-	}
-	return at, nil
+	return append([]T{}, list[from:min(from+limit, len(list))]...)
 }
 
 // in looks up the conversation in the path, and passes it to do.
@@ -269,7 +263,7 @@ func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversat
 func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
 	c, err := s.o.Store.Find(r.Context(), name)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "There is no conversation %q; GET /api/conversations lists them.", name).onPage("There is no conversation %q.", name)
+		return nil, problem(http.StatusNotFound, "There is no conversation %q.", name)
 	}
 	return c, err
 }

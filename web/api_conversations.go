@@ -75,11 +75,12 @@ type listedConversation struct {
 }
 
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
-	limit, offset, err := page(r)
-	if err != nil {
-		return err
+	p := paramsOf(r)
+	limit, offset := p.page()
+	if p.err != nil {
+		return p.err
 	}
-	list, err := s.conversations(r.Context(), r.URL.Query().Get("q"), limit, offset)
+	list, err := s.conversations(r.Context(), p.Get("q"), limit, offset)
 	return answerOr(w, list, err)
 }
 
@@ -185,15 +186,13 @@ func foundMessages(found []memory.Found) []messageAnswer {
 const matchShown = 600
 
 func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	limit, _, err := page(r)
-	if err != nil {
-		return err
+	p := paramsOf(r)
+	limit, _ := p.page()
+	before := p.seq("before", 0)
+	if p.err != nil {
+		return p.err
 	}
-	before, err := number(r, "before", 0, 1, maxSeq)
-	if err != nil {
-		return err
-	}
-	if q := r.URL.Query().Get("q"); q != "" {
+	if q := p.Get("q"); q != "" {
 		found, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		if err != nil {
 			return err
@@ -226,8 +225,9 @@ func (s *Server) summaries(w http.ResponseWriter, r *http.Request, c *store.Conv
 	if err != nil {
 		return err
 	}
-	part, err := cut(r, now.Stack)
-	return answerOr(w, summaryList{part, len(now.Stack), now.Past}, err)
+	p := paramsOf(r)
+	part := cut(p, now.Stack)
+	return answerOr(w, summaryList{part, len(now.Stack), now.Past}, p.err)
 }
 
 type taskList struct {
@@ -252,13 +252,11 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conver
 	if err != nil {
 		return err
 	}
-	limit, _, err := page(r)
-	if err != nil {
-		return err
-	}
-	from, err := number(r, "from", 1, 1, maxSeq)
-	if err != nil {
-		return err
+	p := paramsOf(r)
+	limit, _ := p.page()
+	from := p.seq("from", 1)
+	if p.err != nil {
+		return p.err
 	}
 	e, err := c.Transcript().Expand(r.Context(), id, from, limit)
 	if err != nil {

@@ -36,13 +36,10 @@ const (
 )
 
 func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	from, err := since(r)
-	if err != nil {
-		return err
-	}
-	before, err := number(r, "before", 0, 1, maxSeq)
-	if err != nil {
-		return err
+	p := paramsOf(r)
+	from, before := p.since(), p.seq("before", 0)
+	if p.err != nil {
+		return p.err
 	}
 	h, err := s.historyOf(r.Context(), c, from, before)
 	return answerOr(w, h, err)

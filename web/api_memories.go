@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"cairn/compactor/summarize"
@@ -46,29 +45,14 @@ type memoryList struct {
 }
 
 func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
-	limit, offset, err := page(r)
-	if err != nil {
-		return err
-	}
-	from, err := since(r)
-	if err != nil {
-		return err
-	}
-	q := r.URL.Query()
+	p := paramsOf(r)
+	limit, offset := p.page()
 	f := memory.Filter{
-		Query: q.Get("q"), Conversation: q.Get("conversation"), Kind: q.Get("kind"), About: q.Get("about"), Since: from,
-		State: q.Get("state"), Sort: q.Get("sort"), Limit: limit, Offset: offset,
+		Query: p.Get("q"), Conversation: p.Get("conversation"), Kind: p.oneOf("kind", "", memory.Kinds), About: p.Get("about"), Since: p.since(),
+		State: p.oneOf("state", "current", memory.States), Sort: p.oneOf("sort", "", memory.Sorts), Limit: limit, Offset: offset,
 	}
-	if f.State == "" {
-		f.State = "current"
-	}
-	for _, one := range []struct {
-		name, value string
-		known       []string
-	}{{"kind", f.Kind, memory.Kinds}, {"state", f.State, memory.States}, {"sort", f.Sort, memory.Sorts}} {
-		if one.value != "" && !slices.Contains(one.known, one.value) {
-			return problem(http.StatusBadRequest, "%s = %q: must be one of %s.", one.name, one.value, strings.Join(one.known, ", "))
-		}
+	if p.err != nil {
+		return p.err
 	}
 	if f.Conversation != "" {
 		if _, err := s.find(r, f.Conversation); err != nil {
@@ -97,9 +81,9 @@ func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int
 
 // memoryNew is a memory to save.
 type memoryNew struct {
-	Conversation string  `json:"conversation" jsonschema:"its name; required"`
+	Conversation string  `json:"conversation" jsonschema:"its full name, as terminal:general; required"`
 	Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone; required"`
-	Kind         string  `json:"kind,omitempty" jsonschema:"fact, if it is missing"`
+	Kind         string  `json:"kind,omitempty" jsonschema:"what kind of memory; fact, if it is missing"`
 	About        string  `json:"about,omitempty" jsonschema:"whom it is about, by name"`
 	Importance   float64 `json:"importance,omitempty" jsonschema:"0 to 1; 0: as usual for the kind"`
 }
@@ -218,26 +202,23 @@ type recalled struct {
 }
 
 func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	if strings.TrimSpace(q.Get("q")) == "" || q.Get("conversation") == "" {
-		return problem(http.StatusBadRequest, "Name a question and a conversation.")
+	p := paramsOf(r)
+	if strings.TrimSpace(p.Get("q")) == "" || p.Get("conversation") == "" {
+		return bad("Name a question and a conversation.")
 	}
-	limit, _, err := page(r)
+	limit, _ := p.page()
+	from := p.since()
+	if p.err != nil {
+		return p.err
+	}
+	c, err := s.find(r, p.Get("conversation"))
 	if err != nil {
 		return err
 	}
-	from, err := since(r)
+	memories, _, err := memory.Of(c).List(r.Context(), memory.Filter{Query: p.Get("q"), Asker: p.Get("as"), Since: from, Limit: limit})
 	if err != nil {
 		return err
 	}
-	c, err := s.find(r, q.Get("conversation"))
-	if err != nil {
-		return err
-	}
-	memories, _, err := memory.Of(c).List(r.Context(), memory.Filter{Query: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
-	if err != nil {
-		return err
-	}
-	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q.Get("q"), Asker: q.Get("as"), Since: from, Limit: limit})
+	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: p.Get("q"), Asker: p.Get("as"), Since: from, Limit: limit})
 	return answerOr(w, recalled{append([]memory.Memory{}, memories...), foundMessages(messages)}, err)
 }

@@ -4,8 +4,6 @@ package web
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 
 	"cairn/channel"
 	"cairn/store"
@@ -19,16 +17,10 @@ type usageAnswer struct {
 }
 
 func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
-	by := r.URL.Query().Get("by")
-	if by == "" {
-		by = channel.UsageKeys[0]
-	}
-	if !slices.Contains(channel.UsageKeys, by) {
-		return problem(http.StatusBadRequest, "by = %q: must be one of %s.", by, strings.Join(channel.UsageKeys, ", "))
-	}
-	from, err := since(r)
-	if err != nil {
-		return err
+	p := paramsOf(r)
+	by, from := p.oneOf("by", channel.UsageKeys[0], channel.UsageKeys), p.since()
+	if p.err != nil {
+		return p.err
 	}
 	day := ""
 	if !from.IsZero() {
@@ -41,9 +33,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	money := s.o.Settings().Money()
 	a := usageAnswer{UsageReport: channel.NewUsageReport(used, day, by, money.Prices), Budgets: []channel.Budget{}}
 	a.Count = len(a.Rows)
-	if a.Rows, err = cut(r, a.Rows); err != nil {
-		return err
-	}
+	a.Rows = cut(p, a.Rows)
 	a.Budgets = append(a.Budgets, s.operator.Budgets()...)
-	return answer(w, http.StatusOK, a)
+	return answerOr(w, a, p.err)
 }

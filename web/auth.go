@@ -85,7 +85,7 @@ func (s *Server) guess(r *http.Request, token string) error {
 	if s.auth.valid(token) {
 		return nil
 	}
-	guesses.wait()
+	guesses.Allow()
 	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
 }
 
@@ -130,7 +130,7 @@ func (s *Server) authRoutes() {
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return problem(http.StatusBadRequest, "The form cannot be read.")
+		return bad("The form cannot be read.")
 	}
 	next := localPath(r.PostForm.Get("next"))
 	if s.auth.needed {

@@ -75,31 +75,27 @@ func (s *noAnswerError) sent() bool {
 	return !errors.As(s.error, &op) || op.Op != "dial"
 }
 
-// botTimeout is how long a bot may take to respond. refusalPause is how long it is not called after
-// it has rejected the client: every wrong token brings it closer to rejecting everyone at this
-// address.
-const (
-	botTimeout   = 10 * time.Second
-	refusalPause = time.Minute
-)
+// botTimeout is how long a bot may take to respond.
+const botTimeout = 10 * time.Second
 
-// BotFirst makes calls to a running bot. While it does not respond, or rejects the client, reads go
-// to the database, and changes are rejected. at is the bot's address, for errors.
+// BotFirst makes calls to a running bot. While it does not respond, reads go to the database, and
+// changes are rejected. Once it has rejected the client all reads do: every wrong token brings it
+// closer to rejecting everyone at this address. at is the bot's address, for errors.
 func BotFirst(bot, database API, at string) API {
-	var retryAt atomic.Int64 // when to call the bot again, in Unix nanoseconds
+	var rejected atomic.Bool
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		if method != http.MethodGet && path != simulatePath {
 			text, err := withTimeout(ctx, bot, method, path, query, body)
 			return text, changeProblem(err, at)
 		}
-		if time.Now().UnixNano() >= retryAt.Load() {
+		if !rejected.Load() {
 			text, err := withTimeout(ctx, bot, method, path, query, body)
 			if err == nil || ctx.Err() != nil {
 				return text, err
 			}
 			switch status := statusOf(err); status {
 			case http.StatusUnauthorized, http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusTooManyRequests:
-				retryAt.Store(time.Now().Add(refusalPause).UnixNano())
+				rejected.Store(true)
 			case http.StatusServiceUnavailable, 0:
 			default:
 				return nil, err

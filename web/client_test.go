@@ -56,39 +56,40 @@ func notNow(w http.ResponseWriter) error {
 	return nil
 }
 
-func TestRefusingBotIsNotRetried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, hangs := 0, false
-		bot := func(ctx context.Context, _, _ string, _ url.Values, _ any) (json.RawMessage, error) {
-			if asked++; hangs {
-				<-ctx.Done()
-				return nil, &noAnswerError{ctx.Err()}
-			}
-			return nil, problem(http.StatusUnauthorized, "The token is wrong.")
-		}
-		database := func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {
-			return []byte("1"), nil
-		}
-		api := BotFirst(bot, database, "here")
-		read := func() {
-			t.Helper()
-			if text, err := api(t.Context(), "GET", "/api/usage", nil, nil); string(text) != "1" {
-				t.Errorf("got %s, %v", text, err)
-			}
-		}
-		for range 20 {
-			read()
-		}
-		check.Equal(t, "requests", asked, 1)
-		time.Sleep(refusalPause + time.Second)
-		hangs = true
-		before := time.Now()
-		read()
-		if asked != 2 || time.Since(before) > botTimeout {
-			t.Errorf("got %d requests, after %v", asked, time.Since(before))
-		}
-		if _, err := api(t.Context(), "POST", "/api/memories", nil, nil); err == nil {
-			t.Error("changes")
-		}
-	})
+func TestReadsLeaveABotThatRejectsOrHangs(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error // nil: it hangs
+		asked int
+	}{
+		"rejects": {problem(http.StatusUnauthorized, "The token is wrong."), 1},
+		"hangs":   {nil, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				bot := func(ctx context.Context, _, _ string, _ url.Values, _ any) (json.RawMessage, error) {
+					if asked++; c.err != nil {
+						return nil, c.err
+					}
+					<-ctx.Done()
+					return nil, &noAnswerError{ctx.Err()}
+				}
+				database := func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {
+					return []byte("1"), nil
+				}
+				api := BotFirst(bot, database, "here")
+				for range 3 {
+					before := time.Now()
+					check.Equal(t, "answer", string(check.Must(api(t.Context(), "GET", "/api/usage", nil, nil))(t)), "1")
+					if took := time.Since(before); took > botTimeout {
+						t.Errorf("took %v", took)
+					}
+				}
+				check.Equal(t, "requests", asked, c.asked)
+				if _, err := api(t.Context(), "POST", "/api/memories", nil, nil); err == nil {
+					t.Error("the change went to the database")
+				}
+			})
+		})
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/channel"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/memory"
@@ -201,11 +200,4 @@ func FuzzLastEventID(f *testing.F) {
 		}
 		e.unwatch(w)
 	})
-}
-
-func BenchmarkPublish(b *testing.B) {
-	e := NewEvents()
-	for b.Loop() {
-		e.Compaction("terminal:garden", channel.Event{ID: 1})
-	}
 }

@@ -5,12 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -61,7 +60,6 @@ type call struct {
 	method, path string
 	query        url.Values
 	body         any
-	missing      string // what does not exist if the API responds 404
 }
 
 // Annotations of tools. No tool reaches beyond the bot.
@@ -85,39 +83,21 @@ func addTool[In, Out any](m mcpTools, annotations *sdk.ToolAnnotations, name, de
 	})
 }
 
-// ask makes a call. Its error is phrased for clients that know tools but no routes.
+// ask makes a call.
 func (m mcpTools) ask(ctx context.Context, c call) (json.RawMessage, error) {
 	text, err := m.api(ctx, c.method, c.path, c.query, c.body)
-	var p *Problem
-	switch {
-	case err == nil:
-		return shorten(text, maxMCPAnswer)
-	case !errors.As(err, &p):
+	if err != nil {
 		return nil, err
-	case p.Status == http.StatusNotFound && c.missing != "" && !strings.Contains(p.Detail, "conversation"):
-		return nil, &Problem{Title: p.Title, Status: p.Status, Detail: "There is no " + c.missing + "."}
 	}
-	return nil, &Problem{Title: p.Title, Status: p.Status, Detail: strings.ReplaceAll(p.Detail, "GET /api/conversations lists them", "the tool conversations lists them")}
+	return shorten(text, maxMCPAnswer)
 }
 
 // query builds a query from name-value pairs; zero values are left out.
 func query(pairs ...any) url.Values {
 	q := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
-		name := pairs[i].(string)
-		switch v := pairs[i+1].(type) {
-		case string:
-			if v != "" {
-				q.Set(name, v)
-			}
-		case int:
-			if v != 0 {
-				q.Set(name, strconv.Itoa(v))
-			}
-		case int64:
-			if v != 0 {
-				q.Set(name, strconv.FormatInt(v, 10))
-			}
+		if value := reflect.ValueOf(pairs[i+1]); !value.IsZero() {
+			q.Set(pairs[i].(string), fmt.Sprint(value))
 		}
 	}
 	return q
@@ -125,12 +105,12 @@ func query(pairs ...any) url.Values {
 
 func (in inMemories) call(words string) call {
 	return call{http.MethodGet, "/api/memories", query("q", words, "conversation", in.Conversation, "kind", in.Kind, "about", in.About, "since", in.Since,
-		"state", in.State, "limit", in.Limit, "offset", in.Offset), nil, ""}
+		"state", in.State, "limit", in.Limit, "offset", in.Offset), nil}
 }
 
 // ofMemory returns a call about one memory.
 func ofMemory(method string, id int64, body any) call {
-	return call{method, "/api/memories/" + strconv.FormatInt(id, 10), nil, body, fmt.Sprintf("memory %d; memory_list lists them", id)}
+	return call{method, "/api/memories/" + strconv.FormatInt(id, 10), nil, body}
 }
 
 func (m mcpTools) readers() {
@@ -149,10 +129,7 @@ func (m mcpTools) readers() {
 		return call{method: http.MethodGet, path: apiOf(in.Conversation) + "/summaries", query: query("limit", cmp.Or(in.Limit, pageSize), "offset", in.Offset)}
 	})
 	addTool[inExpand, summaryAnswer](m, readsOnly, "expand", "Show the summaries or messages behind a summary, word for word.", func(in inExpand) call {
-		return call{
-			method: http.MethodGet, path: apiOf(in.Conversation) + "/summaries/" + strconv.FormatInt(in.Summary, 10), query: query("from", in.From, "limit", in.Limit),
-			missing: fmt.Sprintf("summary %d in %s; summaries lists them", in.Summary, in.Conversation),
-		}
+		return call{method: http.MethodGet, path: apiOf(in.Conversation) + "/summaries/" + strconv.FormatInt(in.Summary, 10), query: query("from", in.From, "limit", in.Limit)}
 	})
 	addTool[inUsage, usageAnswer](m, readsOnly, "usage", "What models were used for, and what that cost.", func(in inUsage) call {
 		return call{method: http.MethodGet, path: "/api/usage", query: query("by", in.By, "since", in.Since, "limit", cmp.Or(in.Limit, pageSize), "offset", in.Offset)}
@@ -167,8 +144,8 @@ func (m mcpTools) readers() {
 }
 
 func (m mcpTools) writers() {
-	addTool[inSave, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in inSave) call {
-		return call{method: http.MethodPost, path: "/api/memories", body: memoryNew(in)}
+	addTool[memoryNew, memory.Details](m, idempotent, "memory_save", "Have the bot remember a fact in a conversation.", func(in memoryNew) call {
+		return call{method: http.MethodPost, path: "/api/memories", body: in}
 	})
 	addTool[inID, memory.Details](m, forgets, "memory_forget", "Forget a memory: it is no longer recalled. It can be restored in the dashboard.", func(in inID) call {
 		return ofMemory(http.MethodPatch, in.ID, memoryPatch{State: "forgotten"})

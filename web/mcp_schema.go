@@ -59,13 +59,6 @@ type (
 		Conversation string           `json:"conversation" jsonschema:"its full name, as terminal:general"`
 		Variants     []map[string]any `json:"variants,omitempty" jsonschema:"each a set of values over the settings in force, as {\"background_threshold\": 0.7}; at most 8"`
 	}
-	inSave struct {
-		Conversation string  `json:"conversation" jsonschema:"its full name, as terminal:general"`
-		Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone"`
-		Kind         string  `json:"kind,omitempty" jsonschema:"what kind of memory"`
-		About        string  `json:"about,omitempty" jsonschema:"whom it is about, by name"`
-		Importance   float64 `json:"importance,omitempty" jsonschema:"0 is as usual for the kind"`
-	}
 	inCompact struct {
 		Conversation string `json:"conversation" jsonschema:"its full name, as terminal:general"`
 		compactBody

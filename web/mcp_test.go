@@ -93,8 +93,8 @@ func TestMCPReadTools(t *testing.T) {
 	}{
 		{"recall", map[string]any{"conversation": "terminal:nowhere", "query": "x"}, "There is no conversation"},
 		{"recall", map[string]any{"conversation": here, "query": " "}, "Name a question and a conversation."},
-		{"memory_show", map[string]any{"id": 9999}, "no memory 9999; memory_list lists them"},
-		{"expand", map[string]any{"conversation": here, "summary": 9999}, "no summary 9999 in " + here + "; summaries lists them"},
+		{"memory_show", map[string]any{"id": 9999}, "nothing with that name or number"},
+		{"expand", map[string]any{"conversation": here, "summary": 9999}, "nothing with that name or number"},
 		{"memory_list", map[string]any{"limit": 0}, "limit"},
 		{"memory_list", map[string]any{"limit": "many"}, "limit"},
 		{"memory_show", map[string]any{}, "id"},

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -27,7 +26,7 @@ func openChat(v *visit) error {
 // recentMessages reads the newest messages of a chat; none if it is new.
 func (v *visit) recentMessages(conversation string) ([]messageAnswer, error) {
 	var list messageList
-	err := v.get(apiOf(conversation)+"/messages", url.Values{"limit": {"100"}}, &list)
+	err := v.get(apiOf(conversation)+"/messages", query("limit", 100), &list)
 	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
 		return nil, nil
 	}

@@ -14,29 +14,29 @@ import (
 func commandForm(v *visit) error {
 	command := v.PathValue("command")
 	path := apiOf(v.name()) + "/" + command
+	var body any
+	var done doneAnswer
+	var job jobAnswer
+	answer := any(&done)
 	switch command {
-	case "compact", "undo":
-		var body any
-		if command == "compact" {
-			body = compactBody{Focus: strings.TrimSpace(v.PostForm.Get("focus"))}
-		}
-		var job jobAnswer
-		if err := v.ask(http.MethodPost, path, nil, body, &job); err != nil {
-			return v.redirectProblem(pageOf(v.name()), err)
-		}
-		return v.redirectWithNote(pageOf(v.name()), job.words())
-	case "allow", "deny", "new", "pause", "resume":
-		var body any
-		if allow := command == "allow"; allow || command == "deny" {
-			path, body = apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), approveBody{&allow}
-		}
-		var done doneAnswer
-		if err := v.ask(http.MethodPost, path, nil, body, &done); err != nil {
-			return v.redirectProblem(pageOf(v.name()), err)
-		}
-		return v.redirectWithNote(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))
+	case "compact":
+		body, answer = compactBody{Focus: strings.TrimSpace(v.PostForm.Get("focus"))}, &job
+	case "undo":
+		answer = &job
+	case "allow", "deny":
+		allow := command == "allow"
+		path, body = apiOf(v.name())+"/approvals/"+url.PathEscape(v.PostForm.Get("code")), approveBody{&allow}
+	case "new", "pause", "resume":
+	default:
+		return problem(http.StatusNotFound, "There is no such command.")
 	}
-	return problem(http.StatusNotFound, "There is no such command.")
+	if err := v.ask(http.MethodPost, path, nil, body, answer); err != nil {
+		return v.redirectProblem(pageOf(v.name()), err)
+	}
+	if answer == &job {
+		return v.redirectWithNote(pageOf(v.name()), job.words())
+	}
+	return v.redirectWithNote(pageOf(v.name()), cmp.Or(done.Reason, doneWords[command]))
 }
 
 var doneWords = map[string]string{

@@ -20,7 +20,7 @@ const pageSize = 50
 func conversationsPage(v *visit) error {
 	q := v.URL.Query().Get("q")
 	var list conversationList
-	if err := v.get("/api/conversations", url.Values{"q": {q}, "offset": {strconv.Itoa(v.offset())}, "limit": {strconv.Itoa(pageSize)}}, &list); err != nil {
+	if err := v.get("/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize), &list); err != nil {
 		return err
 	}
 	table := conversationsView(q, list, v.pager(list.Total))
@@ -41,8 +41,8 @@ func conversationsView(q string, list conversationList, pager g.Node) g.Node {
 		return h.P(g.Text("Nobody has said anything yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
 	}
 	return g.Group{
-		h.Table(h.Class("list"), tableHead(conversationColumns), h.TBody(g.Map(list.Conversations, func(c listedConversation) g.Node {
-			return tableRow(conversationColumns,
+		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {
+			return []g.Node{
 				g.Group{
 					h.A(h.Href(pageOf(c.Channel)), g.Text(cmp.Or(c.Name, c.Channel))),
 					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
@@ -51,8 +51,8 @@ func conversationsView(q string, list conversationList, pager g.Node) g.Node {
 				grouped(c.Messages),
 				c.newest(),
 				c.state(),
-			)
-		}))),
+			}
+		}),
 		faint(grouped(list.Total), g.Text(" in all")),
 		pager,
 	}
@@ -93,15 +93,10 @@ func conversationTabs(name, here string) g.Node {
 
 func conversationPage(v *visit) error {
 	var d conversationAnswer
-	if err := v.get(apiOf(v.name()), nil, &d); err != nil {
-		return err
-	}
 	var past historyAnswer
-	if err := v.get(apiOf(v.name())+"/history", nil, &past); err != nil {
-		return err
-	}
 	var tasks taskList
-	if err := v.get(apiOf(v.name())+"/tasks", nil, &tasks); err != nil {
+	here := apiOf(v.name())
+	if err := cmp.Or(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
 		return err
 	}
 	state := g.Group{
@@ -176,14 +171,14 @@ func tasksView(all []channel.Task) g.Node {
 	}
 	return g.Group{
 		h.H2(g.Text("Tasks of other agents")),
-		h.Table(h.Class("list tasks"), tableHead(taskColumns), h.TBody(g.Map(all, func(t channel.Task) g.Node {
-			return tableRow(taskColumns,
+		table("list tasks", taskColumns, all, func(t channel.Task) []g.Node {
+			return []g.Node{
 				h.A(h.Href(pageOf(t.Conversation)), g.Text(strconv.FormatInt(t.Number, 10))),
 				g.Text(t.Agent),
 				tag("", string(t.State)),
 				grouped(t.Messages),
 				h.Span(h.Dir("auto"), g.Text(cmp.Or(t.Text, "(deleted)"))),
-			)
-		}))),
+			}
+		}),
 	}
 }

@@ -34,15 +34,12 @@ func healthView(ok bool, parts []Part, incidents []incident) g.Node {
 	if len(incidents) == 0 {
 		return append(view, faint(g.Text("None.")))
 	}
-	return append(view, h.Table(
-		h.Class("list"),
-		tableHead([]column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}),
-		h.TBody(g.Map(incidents, func(i incident) g.Node {
-			return h.Tr(
-				h.Td(h.Data("label", "When"), g.Text(day(i.Time))),
-				h.Td(h.Data("label", "Where"), g.If(i.Conversation != "", h.A(h.Href(pageOf(i.Conversation)), g.Text(i.Conversation)))),
-				h.Td(h.Data("label", "What"), h.B(g.Text(i.Name)), g.Text(" "+i.Text)),
-			)
-		})),
-	))
+	columns := []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
+	return append(view, table("list", columns, incidents, func(i incident) []g.Node {
+		return []g.Node{
+			g.Text(day(i.Time)),
+			g.If(i.Conversation != "", h.A(h.Href(pageOf(i.Conversation)), g.Text(i.Conversation))),
+			g.Group{h.B(g.Text(i.Name)), g.Text(" " + i.Text)},
+		}
+	}))
 }

@@ -4,8 +4,6 @@ package web
 
 import (
 	"fmt"
-	"net/url"
-	"strconv"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -15,14 +13,8 @@ import (
 
 func messagesPage(v *visit) error {
 	q, before := v.URL.Query().Get("q"), v.URL.Query().Get("before")
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
-	for name, value := range map[string]string{"q": q, "before": before} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
 	var list messageList
-	if err := v.get(apiOf(v.name())+"/messages", query, &list); err != nil {
+	if err := v.get(apiOf(v.name())+"/messages", query("limit", pageSize, "q", q, "before", before), &list); err != nil {
 		return err
 	}
 	var stack summaryList

@@ -3,7 +3,6 @@
 package web
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 
 // showProblem shows why a request was rejected, and links back.
 func showProblem(v *visit, p *Problem) error {
-	title, words := "This did not work", cmp.Or(p.page, p.Detail)
+	title, words := "This did not work", p.Detail
 	f := v.frame(title)
 	back := link{Name: "Conversations", Href: "/"}
 	if i := slices.IndexFunc(f.Nav, func(l link) bool { return l.Here }); i >= 0 {

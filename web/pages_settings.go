@@ -107,16 +107,13 @@ func settingsView(here string, all []settingControl, effect g.Node) g.Node {
 				h.Button(h.FormMethod("post"), h.FormAction(here), g.Text("Apply to this conversation")),
 				h.A(h.Href(here), g.Text("Start over")),
 			),
-			h.Table(
-				h.Class("list settings"), tableHead([]column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}),
-				h.TBody(g.Map(all, func(k settingControl) g.Node { return k.view(here) })),
-			),
+			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, all, func(k settingControl) []g.Node { return k.cells(here) }),
 		),
 		h.Script(h.Src("/static/settings.js"), h.Defer()),
 	}
 }
 
-func (k settingControl) view(here string) g.Node {
+func (k settingControl) cells(here string) []g.Node {
 	origin := g.Text(k.Origin)
 	if k.Here {
 		origin = g.Group{
@@ -124,12 +121,12 @@ func (k settingControl) view(here string) g.Node {
 			h.Button(h.Class("quiet"), h.Name("take_back"), h.Value(k.Key), h.FormMethod("post"), h.FormAction(here), g.Text("Take back")),
 		}
 	}
-	return h.Tr(
+	return []g.Node{
+		g.Group{h.Label(h.For("set-"+k.Key), g.Text(k.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(k.Help))},
+		k.input(),
+		origin,
 		h.ID(k.Key), g.If(k.Changed(), h.Class("changed")),
-		h.Th(h.Scope("row"), h.Label(h.For("set-"+k.Key), g.Text(k.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(k.Help))),
-		h.Td(h.Data("label", "Value"), k.input()),
-		h.Td(h.Data("label", "From"), origin),
-	)
+	}
 }
 
 func (k settingControl) input() g.Node {

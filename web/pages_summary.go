@@ -47,11 +47,8 @@ func stackView(name string, stack []channel.StackEntry) g.Node {
 
 func summaryPage(v *visit) error {
 	var s summaryAnswer
-	query := url.Values{"limit": {fmt.Sprint(pageSize)}}
-	if from := v.URL.Query().Get("from"); from != "" {
-		query.Set("from", from)
-	}
-	if err := v.get(apiOf(v.name())+"/summaries/"+url.PathEscape(v.PathValue("id")), query, &s); err != nil {
+	from := query("limit", pageSize, "from", v.URL.Query().Get("from"))
+	if err := v.get(apiOf(v.name())+"/summaries/"+url.PathEscape(v.PathValue("id")), from, &s); err != nil {
 		return err
 	}
 	summary := summaryView(v.name(), s)

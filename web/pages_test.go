@@ -72,7 +72,7 @@ func TestPages(t *testing.T) {
 	}
 	p := pageOf(here)
 	for page, wants := range map[string][]string{
-		"/":                                      {here, "terminal:hostile", "<progress"},
+		"/":                                      {here, "terminal:hostile", "<meter"},
 		"/?q=hostile":                            {"1 in all"},
 		"/?q=%3Cscript%3E":                       {"No conversation has “&lt;script&gt;”"},
 		"/?fragment=live":                        {"<table"},

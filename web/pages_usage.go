@@ -5,7 +5,6 @@ package web
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -30,16 +29,12 @@ func (r usageRow) parts(priced bool) (turns, summaries float64) {
 
 func usagePage(v *visit) error {
 	by, since := cmp.Or(v.URL.Query().Get("by"), channel.UsageKeys[0]), v.URL.Query().Get("since")
-	query := url.Values{"by": {by}}
-	if since != "" {
-		query.Set("since", since)
-	}
 	var u struct {
 		Rows    []usageRow `json:"rows"`
 		Total   usageRow   `json:"total"`
 		NoPrice []string   `json:"no_price"`
 	}
-	if err := v.get("/api/usage", query, &u); err != nil {
+	if err := v.get("/api/usage", query("by", by, "since", since), &u); err != nil {
 		return err
 	}
 	report := h.P(g.Text("No model has been used yet."))
@@ -48,7 +43,7 @@ func usagePage(v *visit) error {
 	}
 	return v.show("Usage and cost", nil,
 		heading("Usage and cost", h.Nav(h.Class("tabs"), h.Aria("label", "Summed by"), g.Map(channel.UsageKeys, func(key string) g.Node {
-			return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
+			return h.A(h.Href("/usage?"+query("by", key, "since", since).Encode()), current(key == by), g.Text("by "+key))
 		}))),
 		h.Form(
 			h.Class("search"), hidden("by", by),
@@ -73,18 +68,14 @@ func usageTable(by string, rows []usageRow, total usageRow) g.Node {
 		most = max(most, turns+summaries)
 	}
 	columns := []column{{Name: by}, {"Requests", true}, {"Input", true}, {"Cached", true}, {"Output", true}, {"Turns cost", true}, {"Summaries cost", true}, {Name: compared}}
-	row := func(name string, r usageRow, bar g.Node) g.Node {
-		return tableRow(columns,
-			g.Text(name), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
-			g.Textf("%.4f", r.TurnCost()), g.Textf("%.4f", r.Summaries.Cost), bar,
-		)
-	}
-	return h.Table(h.Class("list"), tableHead(columns), h.TBody(
-		g.Map(rows, func(r usageRow) g.Node {
-			turns, summaries := r.parts(priced)
-			text := "turns " + chart.Short(turns) + ", summaries " + chart.Short(summaries)
-			return row(r.Key(), r, g.If(most > 0, h.Progress(h.Max(fmt.Sprint(most)), h.Value(fmt.Sprint(turns+summaries)), h.Title(text), h.Aria("label", text))))
-		}),
-		row("Total", total, nil),
-	))
+	total.Day = "Total"
+	return table("list", columns, append(rows, total), func(r usageRow) []g.Node {
+		turns, summaries := r.parts(priced)
+		text := "turns " + chart.Short(turns) + ", summaries " + chart.Short(summaries)
+		return []g.Node{
+			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
+			g.Textf("%.4f", r.TurnCost()), g.Textf("%.4f", r.Summaries.Cost),
+			g.If(most > 0 && r.Day != total.Day, h.Progress(h.Max(fmt.Sprint(most)), h.Value(fmt.Sprint(turns+summaries)), h.Title(text), h.Aria("label", text))),
+		}
+	})
 }

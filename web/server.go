@@ -51,7 +51,6 @@ type Server struct {
 	limits   limits
 	fills    usageCache
 	hosts    map[string]bool
-	handler  http.Handler
 	streams  context.Context // canceled when streams must end
 
 	simulating chan struct{} // capacity 1: one simulation at a time
@@ -62,7 +61,6 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{o: o, operator: o.Hub.Operator(), mux: http.NewServeMux(), auth: newAuth(o.Token), hosts: allowedHosts(o), simulating: make(chan struct{}, 1)}
 	s.streams = context.Background()
-	s.handler = s.guarded(s.mux)
 	s.healthRoutes()
 	s.authRoutes()
 	s.apiRoutes()
@@ -73,9 +71,6 @@ func New(o Options) *Server {
 
 // Name returns "web".
 func (s *Server) Name() string { return config.WebName }
-
-// Handler returns the server's handler.
-func (s *Server) Handler() http.Handler { return s.handler }
 
 // Limits of a connection. A stream extends its own write deadline.
 const (
@@ -94,7 +89,7 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	defer end()
 	s.streams = streams
 	server := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: s.guarded(s.mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
 	s.running.Go(func() { // warms the cache, so that the first page of the list loads fast

@@ -65,8 +65,8 @@ func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
 // check rejects requests that come too fast, with a foreign host name, from a foreign page, or with
 // a token where others can read it.
 func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) error {
-	if wait := s.limits.of(r).requests.wait(); wait > 0 {
-		return tooMany(wait)
+	if !s.limits.of(r).requests.Allow() {
+		return tooMany(time.Second)
 	}
 	if host := hostName(r.Host); !s.hosts[host] && !isAddress(host) {
 		return problem(http.StatusMisdirectedRequest, "The server does not answer to the name %q. Add it to hosts under [web] if it is yours.", host)
@@ -83,7 +83,7 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	}
 	query := r.URL.Query()
 	if r.URL.User != nil || query.Has("token") || query.Has("access_token") {
-		return problem(http.StatusBadRequest, "A token in a URL ends up in logs and browser histories. Send it as \"Authorization: Bearer …\".")
+		return bad("A token in a URL ends up in logs and browser histories. Send it as \"Authorization: Bearer …\".")
 	}
 	return nil
 }
@@ -126,31 +126,16 @@ const (
 )
 
 // client is an IP address or an IPv6 network.
-type client struct {
-	requests, guesses limiter
-	seen              time.Time
-}
+type client struct{ requests, guesses *rate.Limiter }
 
-type limiter struct{ *rate.Limiter }
-
-// wait takes one request from the limit, and returns how long to wait if none is left.
-func (l limiter) wait() time.Duration {
-	taken := l.Reserve()
-	delay := taken.Delay()
-	if delay > 0 {
-		taken.Cancel()
-	}
-	return delay
-}
-
-// limits tracks the most recent clients.
+// limits tracks clients; if there are too many it forgets all.
 type limits struct {
 	mu      sync.Mutex // guards clients
-	clients map[netip.Prefix]*client
+	clients map[netip.Prefix]client
 }
 
 // of returns the client of a request. A /64 network of IPv6 counts as one client.
-func (l *limits) of(r *http.Request) *client {
+func (l *limits) of(r *http.Request) client {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	bits := 32
 	if at.Addr().Unmap().Is6() {
@@ -159,33 +144,13 @@ func (l *limits) of(r *http.Request) *client {
 	key, _ := at.Addr().Unmap().Prefix(bits)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.clients[key]
-	if c == nil {
-		l.makeRoomLocked()
-		c = &client{
-			requests: limiter{rate.NewLimiter(requestsPerSecond, requestBurst)},
-			guesses:  limiter{rate.NewLimiter(rate.Every(time.Minute/guessesPerMinute), guessBurst)},
+	c, known := l.clients[key]
+	if !known {
+		if l.clients == nil || len(l.clients) >= maxClients {
+			l.clients = make(map[netip.Prefix]client)
 		}
+		c = client{rate.NewLimiter(requestsPerSecond, requestBurst), rate.NewLimiter(rate.Every(time.Minute/guessesPerMinute), guessBurst)}
 		l.clients[key] = c
 	}
-	c.seen = time.Now()
 	return c
-}
-
-// makeRoomLocked removes the client that has been inactive longest if there are too many.
-func (l *limits) makeRoomLocked() {
-	if l.clients == nil {
-		l.clients = make(map[netip.Prefix]*client)
-	}
-	if len(l.clients) < maxClients {
-		return
-	}
-	var oldest netip.Prefix
-	var seen time.Time
-	for key, c := range l.clients {
-		if seen.IsZero() || c.seen.Before(seen) {
-			oldest, seen = key, c.seen
-		}
-	}
-	delete(l.clients, oldest)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,7 +23,6 @@ type Problem struct {
 	Detail string `json:"detail"` // what happened, and what to do
 
 	retry time.Duration // when to try again; 0: any time
-	page  string        // the detail on a page, in words for people; "": Detail
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -33,19 +31,11 @@ func problem(status int, format string, args ...any) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
-// onPage sets what a page says instead of the detail.
-func (p *Problem) onPage(format string, args ...any) *Problem {
-	p.page = fmt.Sprintf(format, args...)
-	return p
-}
-
 func tooMany(wait time.Duration) *Problem {
-	p := problem(http.StatusTooManyRequests, "Too many requests. Ask again in %d s.", seconds(wait))
+	p := problem(http.StatusTooManyRequests, "Too many requests. Ask again in %v.", wait)
 	p.retry = wait
 	return p
 }
-
-func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // problemOf returns the part of an error that concerns the client; internal details stay in the
 // log.
@@ -87,7 +77,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
 	}
 	if p.retry > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(seconds(p.retry)))
+		w.Header().Set("Retry-After", strconv.Itoa(int(p.retry.Seconds())))
 	}
 	switch in, within := w.(*reply); {
 	case within: // a page asked the API; it shows the problem

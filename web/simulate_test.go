@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/simulate"
@@ -68,22 +67,5 @@ func TestSettingsArePreviewed(t *testing.T) {
 	check.Contains(t, "text", text, "From now on: background_threshold = 0.7.")
 	if status, text := r.post(pageOf(here)+"/settings", url.Values{"background_threshold": {"0.7"}}); status != 303 || !strings.Contains(text, "Nothing was changed.") {
 		t.Errorf("apply again: %d %.2000s", status, text)
-	}
-}
-
-func TestHistoryShowsProviderCounts(t *testing.T) {
-	r := newRig(t, rigOptions{}) // its model counts 1000 tokens for each prompt
-	r.talk(here, 3)
-	h := get[historyAnswer](r, at(here, "/history"))
-	reserve := compactor.Reserve(500, 8000)
-	counted := 0
-	for _, u := range h.Used {
-		check.Equal(t, "window", u.Window, 8000)
-		if u.Tokens == 1000+reserve {
-			counted++
-		}
-	}
-	if counted < 3 {
-		t.Errorf("got %d points with a provider count: %+v", counted, h.Used)
 	}
 }

@@ -141,19 +141,19 @@ type column struct {
 
 func (c column) class() g.Node { return g.If(c.Number, h.Class("number")) }
 
-func tableHead(columns []column) g.Node {
-	return h.THead(h.Tr(g.Map(columns, func(c column) g.Node {
+// table shows rows, each with a cell in each column; the first cell heads the row.
+func table[T any](class string, columns []column, rows []T, cellsOf func(T) []g.Node) g.Node {
+	head := h.THead(h.Tr(g.Map(columns, func(c column) g.Node {
 		return h.Th(h.Scope("col"), c.class(), g.Text(c.Name))
 	})))
-}
-
-// tableRow has a cell in each column; the first heads the row.
-func tableRow(columns []column, cells ...g.Node) g.Node {
-	row := g.Group{h.Th(h.Scope("row"), cells[0])}
-	for i, c := range columns[1:] {
-		row = append(row, h.Td(h.Data("label", c.Name), c.class(), cells[i+1]))
-	}
-	return h.Tr(row)
+	return h.Table(h.Class(class), head, h.TBody(g.Map(rows, func(row T) g.Node {
+		cells := cellsOf(row)
+		view := g.Group{h.Th(h.Scope("row"), cells[0])}
+		for i, c := range columns[1:] {
+			view = append(view, h.Td(h.Data("label", c.Name), c.class(), cells[i+1]))
+		}
+		return h.Tr(append(view, cells[len(columns):]...)) // attributes of the row
+	})))
 }
 
 // live is a part of a page that a script reads again when something happens in a conversation; "*"
@@ -168,16 +168,12 @@ type windowFill struct{ Used, Max int }
 // Percent returns the fill in percent, with one decimal.
 func (f windowFill) Percent() float64 { return float64(f.Used*1000/max(f.Max, 1)) / 10 }
 
-// bar is coloured by how near the window is to its end.
+// bar is coloured by the browser: another colour from 80 % on, and from 95 % on.
 func (f windowFill) bar() g.Node {
-	class := "bad"
-	switch {
-	case f.Percent() < 80:
-		class = "good"
-	case f.Percent() < 95:
-		class = "warn"
-	}
-	return h.Progress(h.Class(class), h.Max("100"), h.Value(fmt.Sprint(f.Percent())), h.Aria("label", "how full the window is"))
+	return h.Meter(
+		h.Max("100"), g.Attr("low", "80"), g.Attr("high", "95"), g.Attr("optimum", "0"), h.Value(fmt.Sprint(f.Percent())),
+		h.Aria("label", "how full the window is"),
+	)
 }
 
 func (f windowFill) view() g.Node {

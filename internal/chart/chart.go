@@ -1,5 +1,5 @@
-// Package chart draws small charts as SVG: tokens over a conversation, the composition of a window,
-// and bars by day. It is pure and deterministic, and imports nothing of Cairn. Texts may be
+// Package chart draws small charts as SVG: tokens over a conversation, and the composition of a
+// window. It is pure and deterministic, and imports nothing of Cairn. Texts may be
 // hostile: all are escaped. The SVG has classes and no style attribute, script or handler, so a
 // page with a strict content security policy can embed it next to CSS.
 package chart
@@ -76,19 +76,6 @@ func text(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder does not fail
 	return b.String()
-}
-
-// classOf makes a class from a name: its ASCII letters, digits and hyphens.
-func classOf(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, name)
 }
 
 // num formats a coordinate, to a tenth of a unit.

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -18,7 +17,7 @@ func (d *drawing) mark(m Mark, x, y float64) {
 	if !known {
 		shape = "m-4 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"
 	}
-	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, classOf(m.Kind), num(x), num(y-4), shape)
+	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, text(m.Kind), num(x), num(y-4), shape)
 	if m.Tip != "" {
 		d.printf("<title>%s</title>", text(m.Tip))
 	}
@@ -92,8 +91,7 @@ func (d *drawing) legend(panels []Panel, s scale, y float64) {
 	}
 }
 
-// kindsOf returns the kinds of the marks that are drawn: the levels in ascending order, then the
-// others by name.
+// kindsOf returns the kinds of the marks that are drawn, as they come.
 func kindsOf(panels []Panel, s scale) (kinds []string) {
 	for _, p := range panels {
 		for _, m := range within(p.Marks, s) {
@@ -102,13 +100,5 @@ func kindsOf(panels []Panel, s scale) (kinds []string) {
 			}
 		}
 	}
-	order := []string{"background", "aggressive", "emergency"}
-	rank := func(kind string) int {
-		if i := slices.Index(order, kind); i >= 0 {
-			return i
-		}
-		return len(order)
-	}
-	slices.SortFunc(kinds, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
 	return kinds
 }

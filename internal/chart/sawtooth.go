@@ -216,7 +216,16 @@ func (d *drawing) levels(p Panel, s scale) {
 	const end = sawLeft + plotWidth
 	for i, l := range lines {
 		at := s.y(float64(l.Tokens))
-		d.printf(`<path class="chart-level chart-level-%s" d="M%d %sH%dL%d %s"/>`+"\n", classOf(l.Kind), sawLeft, num(at), end, end+8, num(label[i]))
+		d.printf(`<path class="chart-level chart-level-%s" d="M%d %sH%dL%d %s"/>`+"\n", text(l.Kind), sawLeft, num(at), end, end+8, num(label[i]))
 		d.words(end+11, label[i]+4, "chart-tick", "start", fmt.Sprintf("%s %s", l.Name, Short(float64(l.Tokens))))
+	}
+}
+
+// axis draws the numbers of messages under the last panel.
+func (d *drawing) axis(s scale) {
+	for _, at := range steps(float64(s.last-s.first), 8) {
+		if at == float64(int64(at)) {
+			d.words(s.x(s.first+int64(at)), s.top+s.high+26, "chart-tick", "middle", Short(float64(s.first)+at))
+		}
 	}
 }

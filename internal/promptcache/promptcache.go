@@ -45,7 +45,6 @@ type Ledger struct {
 	rule    Rule
 	seed    maphash.Seed
 	entries map[uint64]time.Time // by the hash of the blocks up to a mark: time of the last use
-	costs   map[string]int       // tokens of the blocks of the last request; nil with Appends
 	last    measured             // the last request
 	at      time.Time            // when it was sent
 }
@@ -60,7 +59,7 @@ type measured struct {
 
 // New returns an empty cache.
 func New(rule Rule) *Ledger {
-	return &Ledger{rule: rule, seed: maphash.MakeSeed(), entries: map[uint64]time.Time{}, costs: map[string]int{}}
+	return &Ledger{rule: rule, seed: maphash.MakeSeed(), entries: map[uint64]time.Time{}}
 }
 
 // Priced is a request, in tokens.
@@ -147,41 +146,35 @@ func (l *Ledger) measure(req llm.Request) (m measured, shared int) {
 	n := len(l.last.blocks)
 	if l.Appends && n > 1 && m.first == l.last.first && len(req.Messages) >= n-1 {
 		m.blocks, m.prefixes, m.upTo = l.last.blocks, l.last.prefixes, l.last.upTo
-		l.add(&m, req.Messages[n-1:], nil)
+		l.add(&m, req.Messages[n-1:])
 		return m, n
 	}
 	m.blocks, m.prefixes, m.upTo = nil, []uint64{0}, []int{0}
-	costs := map[string]int{}
-	l.addBlock(&m, toolsBlock(req.Tools), costs)
-	l.add(&m, req.Messages, costs)
-	if l.costs = costs; l.Appends {
-		l.costs = nil
-	}
+	l.addBlock(&m, toolsBlock(req.Tools))
+	l.add(&m, req.Messages)
 	for shared < min(len(m.blocks), n) && m.prefixes[shared+1] == l.last.prefixes[shared+1] {
 		shared++
 	}
 	return m, shared
 }
 
-func (l *Ledger) add(m *measured, messages []llm.Message, costs map[string]int) {
+func (l *Ledger) add(m *measured, messages []llm.Message) {
 	for _, message := range messages {
-		l.addBlock(m, messageBlock(message), costs)
+		l.addBlock(m, messageBlock(message))
 	}
 }
 
-// addBlock appends one block. Its cost is added to costs unless that is nil.
-func (l *Ledger) addBlock(m *measured, block string, costs map[string]int) {
-	cost, known := l.costs[block]
-	if !known {
-		cost = estimate(block)
-	}
-	if costs != nil && !l.Appends {
-		costs[block] = cost
-	}
+// addBlock appends one block. What it shares with the last request is not estimated again.
+func (l *Ledger) addBlock(m *measured, block string) {
 	end := len(m.blocks)
-	m.blocks = append(m.blocks, block)
-	m.prefixes = append(m.prefixes, maphash.Comparable(l.seed, [2]uint64{m.prefixes[end], maphash.String(l.seed, block)}))
-	m.upTo = append(m.upTo, m.upTo[end]+cost)
+	prefix := maphash.Comparable(l.seed, [2]uint64{m.prefixes[end], maphash.String(l.seed, block)})
+	upTo := 0
+	if end < len(l.last.blocks) && l.last.prefixes[end+1] == prefix {
+		upTo = l.last.upTo[end+1]
+	} else {
+		upTo = m.upTo[end] + estimate(block)
+	}
+	m.blocks, m.prefixes, m.upTo = append(m.blocks, block), append(m.prefixes, prefix), append(m.upTo, upTo)
 }
 
 func estimate(text string) int { return tokens.Estimate(text) }

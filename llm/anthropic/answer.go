@@ -7,9 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -38,9 +37,8 @@ type growing struct {
 	kind      string          // type of the block
 	raw       json.RawMessage // redacted_thinking: the block unchanged
 	at        thought         // its position
-	id, name  string
+	call      provider.Call
 	whole     json.RawMessage // arguments that arrived in one piece
-	arguments strings.Builder
 	thinking  strings.Builder
 	signature strings.Builder
 }
@@ -96,7 +94,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		if b == nil {
 			return false, llm.Truncated(fmt.Errorf("a piece of block %d, which did not begin", e.Index))
 		}
-		return false, a.grow(b, e.Delta)
+		a.grow(b, e.Delta)
 	case "message_delta":
 		a.usage.add(e.Usage)
 		if e.Delta.StopReason != "" {
@@ -111,7 +109,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		if len(e.Error) > 0 && string(e.Error) != "null" {
 			return false, llm.Refused(0, nil, data)
 		}
-		return false, a.Bounds.Added(len(data))
+		a.CountOther(len(data))
 	}
 	return a.stopped, nil
 }
@@ -140,45 +138,38 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	a.started = true
 	switch c.Type {
 	case "tool_use":
-		return a.addCall(b, c)
-	case "thinking":
-		a.thought = true
+		a.calls++
+		b.whole = slices.Clone(c.Input)
+		a.Begin(&b.call, c.ID, c.Name, "")
+		a.Count(len(c.Input))
 	case "redacted_thinking":
 		a.thought = true
-		b.raw = append(json.RawMessage(nil), raw...)
-		return a.Bounds.Added(len(raw))
-	case "text":
+		b.raw = slices.Clone(raw)
+		a.CountOther(len(raw))
+	case "thinking", "text":
+		a.thought = a.thought || c.Type == "thinking"
+		a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
 	default:
-		return a.Bounds.Added(len(raw))
+		a.CountOther(len(raw))
 	}
-	return a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
-}
-
-func (a *answer) addCall(b *growing, c content) error {
-	if a.calls++; a.calls > llm.MaxCalls {
-		return llm.TooMany(llm.MaxCalls, "tool calls")
-	}
-	if c.Name == "" {
-		return llm.Truncated(errors.New("a tool call without a name"))
-	}
-	b.id, b.name = c.ID, c.Name
-	b.whole = append(json.RawMessage(nil), c.Input...)
-	return a.Call(c.ID, c.Name, len(c.Input))
+	return nil
 }
 
 // grow adds a piece to a block.
-func (a *answer) grow(b *growing, d delta) error {
+func (a *answer) grow(b *growing, d delta) {
 	switch b.kind {
 	case "text":
-		return a.Say(d.Text)
+		a.Say(d.Text)
+		return
 	case "tool_use":
-		b.arguments.WriteString(d.Arguments)
-		return a.Bounds.Said(len(d.Arguments))
+		b.call.Arguments.WriteString(d.Arguments)
+		a.Count(len(d.Arguments))
+		return
 	case "thinking":
 		b.thinking.WriteString(d.Thinking)
 		b.signature.WriteString(d.Signature)
 	}
-	return a.Bounds.Added(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
+	a.CountOther(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
 }
 
 // Whole parses an answer in one piece. It returns false if data is not one.
@@ -216,42 +207,46 @@ func (a *answer) Response() (llm.Response, error) {
 	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	if a.reason == string(sdk.StopReasonModelContextWindowExceeded) {
+	if a.reason == "model_context_window_exceeded" {
 		u := a.usage.total()
 		return llm.Response{}, &llm.Error{
 			Kind: llm.KindOverflow, Message: "the answer reached the end of the context window",
 			Limit: u.Prompt + u.Completion, Prompt: u.Prompt,
 		}
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
-	for _, b := range a.blocks {
-		if b.kind == "tool_use" {
-			m.Calls = append(m.Calls, llm.Call{ID: b.id, Name: b.name, Arguments: b.input()})
-		}
+	m, err := a.Said.Message(a.used)
+	if err != nil {
+		return llm.Response{}, err
 	}
-	llm.NameCalls(m.Calls)
 	if len(m.Calls) > 0 { // other thinking is never sent back
 		m.Native = a.native(a.identity)
 	}
 	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, nil
 }
 
-// input returns a call's arguments: the pieces, else those of its start.
-func (b *growing) input() string {
-	if b.arguments.Len() > 0 || len(b.whole) == 0 {
-		return b.arguments.String()
+// used iterates over the calls. The arguments of a call are its pieces, else those of its start.
+func (a *answer) used(yield func(*provider.Call) bool) {
+	for _, b := range a.blocks {
+		if b.kind != "tool_use" {
+			continue
+		}
+		if b.call.Arguments.Len() == 0 {
+			b.call.Arguments.Write(b.whole)
+		}
+		if !yield(&b.call) {
+			return
+		}
 	}
-	return string(b.whole)
 }
 
 // finish converts the stop reason.
 func (a *answer) finish(calls bool) string {
-	switch sdk.StopReason(a.reason) {
-	case sdk.StopReasonMaxTokens:
+	switch a.reason {
+	case "max_tokens":
 		return llm.FinishLength
-	case sdk.StopReasonRefusal:
+	case "refusal":
 		return llm.FinishFilter
-	case sdk.StopReasonToolUse:
+	case "tool_use":
 		return llm.FinishToolCalls
 	case "":
 		if calls {

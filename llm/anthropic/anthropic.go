@@ -3,11 +3,7 @@ package anthropic
 
 import (
 	"context"
-	"sync"
 	"time"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -25,14 +21,7 @@ const (
 type Options = provider.Options
 
 // Model is an llm.Model behind a server with Anthropic's Messages interface.
-type Model struct {
-	*provider.Client
-
-	client sdk.Client
-
-	mu     sync.Mutex // guards limits
-	limits limits
-}
+type Model struct{ *provider.Client }
 
 // New returns a model that has sent nothing yet. It fails if BaseURL is not a web address.
 func New(options Options) (*Model, error) {
@@ -43,25 +32,14 @@ func New(options Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Client: client, client: sdk.NewClient(clientOptions(client.Options, client.Host)...)}, nil
-}
-
-// clientOptions configures the SDK: no environment variables, and no retries, which llm.Retry
-// makes.
-func clientOptions(o Options, host string) []option.RequestOption {
-	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithBaseURL(o.BaseURL),
-		option.WithMaxRetries(0),
+	client.Header.Set("Anthropic-Version", "2023-06-01")
+	if key := client.Options.APIKey; key != "" {
+		client.Header.Set("X-Api-Key", key)
+		if client.Host != anthropicHost { // other servers with this interface expect the key in OpenAI's header
+			client.Header.Set("Authorization", "Bearer "+key)
+		}
 	}
-	if o.APIKey == "" {
-		return options
-	}
-	options = append(options, option.WithAPIKey(o.APIKey))
-	if host != anthropicHost { // other servers with this interface expect the key in OpenAI's header
-		options = append(options, option.WithHeader("Authorization", "Bearer "+o.APIKey))
-	}
-	return options
+	return &Model{client}, nil
 }
 
 // Wire returns llm.WireMessages.
@@ -78,29 +56,9 @@ func (m *Model) CacheTTL() time.Duration {
 // CacheRule returns llm.CacheBreakpoints.
 func (m *Model) CacheRule() string { return llm.CacheBreakpoints }
 
-// Generate answers req, see llm.Model and llm.Retry.
+// Generate answers req, see llm.Model.
 func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	return m.Retry(ctx, req, show, func(ctx context.Context, show func(string)) (llm.Response, error) {
-		return m.try(ctx, req, show)
+	return m.Client.Generate(ctx, req, show, m.Models, func(model string) provider.Attempt {
+		return &attempt{Model: m, model: model, req: req}
 	})
-}
-
-// maxChanges limits how often one attempt is repeated without a refused field.
-const maxChanges = 8
-
-// try makes one attempt. If the server refuses a field of the request by name, it sends the request
-// again without it.
-func (m *Model) try(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	model, err := m.Discovery.ModelID(ctx, m.Models)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	var only exceptions
-	for changes := 0; ; changes++ {
-		c := m.compose(model, req, only)
-		resp, err := m.send(ctx, c, req.Extra, show)
-		if err == nil || changes == maxChanges || !m.adapt(err, c, &only) || req.Charge() != nil {
-			return resp, err
-		}
-	}
 }

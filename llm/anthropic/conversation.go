@@ -4,11 +4,11 @@
 package anthropic
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // placeholder is the text of a user message where the interface demands one and there is none.
@@ -127,15 +127,13 @@ func object(arguments string) json.RawMessage {
 
 // userBlocks returns a user's pictures, each after its label, and then the text.
 func userBlocks(m llm.Message) (blocks []any) {
-	text, images := m.Shown()
-	for _, image := range images {
-		kind, _ := image.MediaType()
-		blocks = append(blocks,
-			&block{Type: "text", Text: "[" + image.Name() + "]"},
-			&block{Type: "image", Source: &source{Type: "base64", MediaType: kind, Data: base64.StdEncoding.EncodeToString(image.Data)}})
-	}
-	if strings.TrimSpace(text) != "" {
-		blocks = append(blocks, &block{Type: "text", Text: text})
+	for _, part := range provider.Parts(m) {
+		switch {
+		case part.MediaType != "":
+			blocks = append(blocks, &block{Type: "image", Source: &source{Type: "base64", MediaType: part.MediaType, Data: part.Data}})
+		case strings.TrimSpace(part.Text) != "":
+			blocks = append(blocks, &block{Type: "text", Text: part.Text})
+		}
 	}
 	return blocks
 }

@@ -5,10 +5,9 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -17,26 +16,24 @@ import (
 // preferred are Anthropic's small chat models if none is set, best choice first, as of November
 // 2026.
 var preferred = []string{
-	string(sdk.ModelClaudeHaiku5_5),
-	string(sdk.ModelClaudeHaiku4_5),
-	string(sdk.ModelClaudeHaiku4_5_20251001),
-	string(sdk.ModelClaudeSonnet5_5),
-	string(sdk.ModelClaudeSonnet5),
-	string(sdk.ModelClaudeSonnet4_6),
+	"claude-haiku-5-5",
+	"claude-haiku-4-5",
+	"claude-haiku-4-5-20251001",
+	"claude-sonnet-5-5",
+	"claude-sonnet-5",
+	"claude-sonnet-4-6",
 }
 
 // claudeWindow is the minimum window of every Claude model since 2023, in tokens.
 const claudeWindow = 200_000
 
-// Limits of a list of models.
-const (
-	maxListed = 5000
-	maxPage   = 4 << 20 // bytes
-)
+// maxListed limits a list of models.
+const maxListed = 5000
 
 // listed is an entry of GET /v1/models, with fields that other servers add.
 type listed struct {
 	provider.Listed
+	ID           string `json:"id"`
 	Capabilities struct {
 		Image *struct {
 			Supported bool `json:"supported"`
@@ -45,33 +42,42 @@ type listed struct {
 }
 
 // Models lists what the server offers, see llm.Lister.
-func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
-	watched, silence := llm.WatchSilence(ctx, m.Options.IdleTimeout)
-	defer silence.Stop()
-	transport := m.Transport(silence)
-	transport.Most = maxPage
-	pages := m.client.Models.ListAutoPaging(watched, sdk.ModelListParams{Limit: sdk.Int(1000)}, option.WithHTTPClient(transport))
-	var offered []llm.Offered
-	for len(offered) < maxListed && pages.Next() {
-		model := pages.Current()
-		var l listed
-		// A field of another type leaves its number at 0.
-		_ = json.Unmarshal([]byte(model.RawJSON()), &l)
-		o := llm.Offered{ID: model.ID, Window: l.Window()}
-		if strings.HasPrefix(o.ID, "claude-") {
-			o.Tools = "yes"
+func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
+	query := url.Values{"limit": {"1000"}}
+	for len(offered) < maxListed {
+		var page struct {
+			Data []json.RawMessage
+			More bool   `json:"has_more"`
+			Last string `json:"last_id"`
 		}
-		if image := l.Capabilities.Image; image != nil {
-			if o.Images = "no"; image.Supported {
-				o.Images = "yes"
-			}
+		if err := m.Ask(ctx, http.MethodGet, m.Options.BaseURL+"/v1/models?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
 		}
-		offered = append(offered, o)
-	}
-	if err := pages.Err(); err != nil {
-		return nil, known(silence.Translate(err))
+		for _, raw := range page.Data {
+			offered = append(offered, offer(raw))
+		}
+		if !page.More || page.Last == query.Get("after_id") {
+			break
+		}
+		query.Set("after_id", page.Last)
 	}
 	return offered, nil
+}
+
+func offer(raw json.RawMessage) llm.Offered {
+	var l listed
+	// A field of another type leaves its number at 0.
+	_ = json.Unmarshal(raw, &l)
+	o := llm.Offered{ID: l.ID, Window: l.Window()}
+	if strings.HasPrefix(o.ID, "claude-") {
+		o.Tools = "yes"
+	}
+	if image := l.Capabilities.Image; image != nil {
+		if o.Images = "no"; image.Supported {
+			o.Images = "yes"
+		}
+	}
+	return o
 }
 
 // Window returns the context window: the setting, else the server's, else that of every Claude
@@ -82,18 +88,10 @@ func (m *Model) Window(ctx context.Context) llm.Window {
 
 // ask returns what is known about the model's window; Tokens 0: nothing.
 func (m *Model) ask(ctx context.Context) llm.Window {
-	models, err := m.Models(ctx)
-	if err == nil {
-		_ = m.Discovery.ChooseFrom(models) // without a model there is no window
-	}
-	model := m.Discovery.Model()
-	for _, o := range models {
-		if o.ID == model && o.Window > 0 {
-			return llm.Window{Tokens: o.Window, Source: "GET /v1/models"}
-		}
-	}
-	if strings.HasPrefix(model, "claude-") {
+	models, _ := m.Models(ctx) // without a list there is still the table
+	window := m.ListedWindow(models, "GET /v1/models")
+	if window.Tokens == 0 && strings.HasPrefix(m.Discovery.Model(), "claude-") {
 		return llm.Window{Tokens: claudeWindow, Source: "table of models"}
 	}
-	return llm.Window{}
+	return window
 }

@@ -3,12 +3,10 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"maps"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // defaultTokens limits an answer if the request does not: the interface demands a limit.
@@ -79,56 +77,54 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// composed is a request with what adapt needs to know about it.
+// composed is a request with what Adapt needs to know about it.
 type composed struct {
 	body
-	room     int  // of MaxTokens: for thinking, in addition to what the caller asked for
-	thoughts bool // some thinking is returned
-	alive    func()
+	room     int           // of MaxTokens: for thinking, in addition to what the caller asked for
+	thoughts bool          // some thinking is returned
+	control  *cacheControl // the mark in it; nil: none
 }
 
-// compose converts req, without what the server refused before or in this attempt.
-func (m *Model) compose(model string, req llm.Request, only exceptions) composed {
-	m.mu.Lock()
-	limits := m.limits.clone()
-	m.mu.Unlock()
-
-	identity := m.Host + " " + model
-	if req.Reasoning == "none" || only.noThoughts || only.noThinking {
-		identity = "" // no thinking is returned
+// compose converts the request, without what the server refused before or in this attempt.
+func (a *attempt) compose() composed {
+	learned, req := a.Demands(), a.req
+	author := a.identity()
+	if req.Reasoning == "none" || a.noThoughts || a.noThinking {
+		author = "" // no thinking is returned
 	}
-	conversation := converse(req.Messages, identity)
+	conversation := converse(req.Messages, author)
 	c := composed{
-		body:     body{Model: model, Stream: true, System: conversation.system, Messages: conversation.messages, Tools: tools(req.Tools)},
+		body:     body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages, Tools: tools(req.Tools)},
 		thoughts: conversation.thoughts,
-		alive:    req.Alive,
+		control:  a.cacheControl(learned.Refused),
 	}
-	c.think(req, limits, only)
-	c.limitTokens(req.MaxTokens, limits, only)
-	thinks := c.Thinking != nil && c.Thinking.Type != "disabled"
-	if req.Temperature != nil && !thinks && !limits.noTemperature { // only the default is accepted while thinking
+	if a.noThinking {
+		req.Reasoning = "none"
+	}
+	c.think(req, learned)
+	c.limitTokens(req.MaxTokens, learned.Longest)
+	thinks := c.Thinking != nil && c.Thinking.Type != disabled
+	if !thinks && !learned.Refused[temperature.Name] { // only the default is accepted while thinking
 		c.Temperature = req.Temperature
 	}
-	if req.ForceTool != "" && !thinks && !m.Learnt().Facts().RefusesForced {
+	if req.ForceTool != "" && !thinks && !a.Learnt().Facts().RefusesForced {
 		c.ToolChoice = &toolChoice{Type: "tool", Name: req.ForceTool}
 	}
-	if !limits.noMarks {
-		c.mark(conversation, req, m.cacheControl(limits))
+	if c.control != nil {
+		c.mark(conversation, req)
 	}
 	return c
 }
 
-// limitTokens sets the limit of the answer. Thinking counts as answer, so it gets additional room.
-func (c *composed) limitTokens(asked int, limits limits, only exceptions) {
+// limitTokens sets the limit of the answer; longest is the highest that the model allows, 0: unknown.
+// Thinking counts as answer, so it gets additional room.
+func (c *composed) limitTokens(asked, longest int) {
 	if asked <= 0 {
 		asked = defaultTokens
 	}
-	if only.fewerTokens > 0 {
-		c.room = max(min(c.room, only.fewerTokens-asked), 0)
-	}
 	c.MaxTokens = asked + c.room
-	if limits.maxTokens > 0 && c.MaxTokens > limits.maxTokens {
-		c.MaxTokens = limits.maxTokens
+	if longest > 0 && c.MaxTokens > longest {
+		c.MaxTokens = longest
 		c.room = max(c.MaxTokens-asked, 0)
 	}
 	if c.Thinking == nil || c.Thinking.Budget == 0 {
@@ -143,40 +139,7 @@ func (c *composed) limitTokens(asked int, limits limits, only exceptions) {
 func tools(offered []llm.Tool) []tool {
 	var out []tool
 	for _, t := range offered {
-		schema := t.Parameters
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		out = append(out, tool{Name: t.Name, Description: t.Description, Schema: schema})
+		out = append(out, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
 	}
 	return out
-}
-
-// encode returns a request as JSON, with extra replacing its fields.
-func encode(b body, extra map[string]any) ([]byte, error) {
-	raw, err := marshal(b)
-	if err != nil || len(extra) == 0 {
-		return raw, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
-	}
-	merged := make(map[string]any, len(fields)+len(extra))
-	for name, value := range fields {
-		merged[name] = value
-	}
-	maps.Copy(merged, extra)
-	return marshal(merged)
-}
-
-// marshal is json.Marshal without HTML escapes, which take tokens.
-func marshal(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

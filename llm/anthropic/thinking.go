@@ -3,10 +3,11 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
-	"slices"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // efforts are the values of output_config.effort, in ascending order.
@@ -15,49 +16,50 @@ var efforts = []string{"low", "medium", "high", "xhigh", "max"}
 // leastBudget is the smallest budget_tokens that the interface accepts.
 const leastBudget = 1024
 
+// kinds of thinking, each of which some models refuse.
+const (
+	adaptive = "adaptive"
+	budgeted = "enabled"
+	disabled = "disabled"
+)
+
+// refusedThinking is the name of a kind of thinking among what a server refuses.
+func refusedThinking(kind string) string { return "thinking.type " + kind }
+
 // think sets the fields for the requested effort; "" sets nothing.
-func (c *composed) think(req llm.Request, limits limits, only exceptions) {
-	effort := req.Reasoning
-	switch {
-	case effort == "":
-		if limits.thinks { // by default
+func (c *composed) think(req llm.Request, learned provider.Demands) {
+	effort, refused := req.Reasoning, learned.Refused
+	if effort == "" {
+		if learned.Thinks {
 			c.room = req.ReasoningRoom("")
 		}
 		return
-	case effort == "none" || only.noThinking:
-		switch {
-		case !limits.noDisabled:
-			c.Thinking = &thinking{Type: "disabled"}
-		case !limits.noEffort:
-			c.Output = &outputConfig{Effort: nearest("low", limits.refusedEfforts)}
-			c.room = req.ReasoningRoom(c.Output.Effort)
+	}
+	if effort == "none" && !refused[refusedThinking(disabled)] {
+		c.Thinking = &thinking{Type: disabled}
+		return
+	}
+	accepted := learned.Efforts
+	if accepted == nil {
+		accepted = efforts
+	}
+	level := provider.Nearest(effort, accepted)
+	if level != "" {
+		c.Output = &outputConfig{Effort: level}
+	}
+	if effort == "none" {
+		if c.room = req.ReasoningRoom(level); level == "" {
+			c.room = 0
 		}
 		return
 	}
-	level := nearest(effort, limits.refusedEfforts)
-	c.room = req.ReasoningRoom(level)
+	c.room = req.ReasoningRoom(cmp.Or(level, effort))
 	switch {
-	case !limits.noAdaptive:
-		c.Thinking = &thinking{Type: "adaptive"}
-	case !limits.noBudget:
-		c.Thinking = &thinking{Type: "enabled", Budget: c.room}
+	case !refused[refusedThinking(adaptive)]:
+		c.Thinking = &thinking{Type: adaptive}
+	case !refused[refusedThinking(budgeted)]:
+		c.Thinking = &thinking{Type: budgeted, Budget: c.room}
 	}
-	if !limits.noEffort {
-		c.Output = &outputConfig{Effort: level}
-	}
-}
-
-// nearest returns the accepted effort nearest to wanted, the smaller one of two.
-func nearest(wanted string, refused map[string]bool) string {
-	at := max(slices.Index(efforts, wanted), 0) // "minimal" is not among them
-	for distance := range efforts {
-		for _, i := range []int{at - distance, at + distance} {
-			if i >= 0 && i < len(efforts) && !refused[efforts[i]] {
-				return efforts[i]
-			}
-		}
-	}
-	return efforts[at]
 }
 
 // native is the content of Message.Native.
@@ -99,7 +101,7 @@ func (a *answer) native(identity string) json.RawMessage {
 		case "redacted_thinking":
 			t.Block = b.raw
 		case "thinking":
-			t.Block, _ = marshal(thinkingBlock{b.kind, b.thinking.String(), b.signature.String()}) // strings can always be encoded
+			t.Block, _ = provider.Marshal(thinkingBlock{b.kind, b.thinking.String(), b.signature.String()}) // strings can always be encoded
 		default:
 			continue
 		}
@@ -108,6 +110,6 @@ func (a *answer) native(identity string) json.RawMessage {
 	if n.Blocks == nil {
 		return nil
 	}
-	raw, _ := marshal(n) // made of JSON that was parsed before
+	raw, _ := provider.Marshal(n) // made of JSON that was parsed before
 	return raw
 }

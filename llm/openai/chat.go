@@ -3,136 +3,181 @@
 package openai
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
-
-const maxCompletionTokens = "max_completion_tokens"
 
 // completionTokens reports whether the answer's limit is sent as max_completion_tokens: OpenAI's
 // newer models refuse the old name, and most other servers know no other.
-func (p plan) completionTokens() bool { return p.host == openAIHost || p.maxField }
+func (p plan) completionTokens() bool { return p.host == openAIHost || p.Refused[fieldMaxTokens.Name] }
 
 // cacheKey returns the key to send: only OpenAI supports the field.
 func (p plan) cacheKey(req llm.Request) string {
-	if p.host != openAIHost || p.refused["prompt_cache_key"] {
+	if p.host != openAIHost || p.Refused[fieldCacheKey.Name] {
 		return ""
 	}
 	return req.CacheKey
 }
 
-// encodeChat writes what rarely changes first: a later request of the same conversation extends
-// this one's messages.
-func (p plan) encodeChat(req llm.Request) ([]byte, error) {
-	b := newBody(req)
-	b.extra = req.Extra
-	b.str("model", p.model)
-	if err := b.tools(req.Tools, `{"type":"function","function":{`, "}}"); err != nil {
-		return nil, err
-	}
-	if b.field("messages") {
-		b.buf = append(b.buf, '[')
-		for i, s := range spans(req.Messages) {
-			if i > 0 {
-				b.buf = append(b.buf, ',')
-			}
-			p.chatMessage(b, s)
-		}
-		b.buf = append(b.buf, ']')
-	}
-	b.raw("stream", "true")
-	if !p.refused["stream_options"] {
-		b.raw("stream_options", `{"include_usage":true}`)
-	}
-	p.choice(b, req, `{"type":"function","function":{`, "}}")
-	bound := "max_tokens"
-	if p.completionTokens() {
-		bound = maxCompletionTokens
-	}
-	b.number(bound, p.answerTokens(req))
-	if !p.refused["temperature"] {
-		b.temperature(req.Temperature)
-	}
-	b.str("reasoning_effort", p.effort(req.Reasoning))
-	p.cacheFields(b, req)
-	return b.close()
+// chatBody is a request. What rarely changes is first: a later request of the same conversation
+// extends this one's messages.
+type chatBody struct {
+	Model         string     `json:"model"`
+	Tools         []chatTool `json:"tools,omitempty"`
+	Messages      []any      `json:"messages"`
+	Stream        bool       `json:"stream"`
+	StreamOptions any        `json:"stream_options,omitempty"`
+	ToolChoice    any        `json:"tool_choice,omitempty"`
+	Limit         int        `json:"max_tokens,omitempty"`
+	NewLimit      int        `json:"max_completion_tokens,omitempty"`
+	Temperature   *float64   `json:"temperature,omitempty"`
+	Effort        string     `json:"reasoning_effort,omitempty"`
+	cacheFields
+	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
 
-// choice writes the tool that must be called, between open and end.
-func (p plan) choice(b *body, req llm.Request, open, end string) {
+// cacheControl enables the cache of a Claude model behind OpenRouter.
+type cacheControl struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"`
+}
+
+// function is a tool as a model sees it, or the choice of one.
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+func functionOf(t llm.Tool) function {
+	return function{Name: t.Name, Description: t.Description, Parameters: provider.Schema(t)}
+}
+
+type chatTool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+// cacheFields are the fields of OpenAI's prompt cache.
+type cacheFields struct {
+	Key       string `json:"prompt_cache_key,omitempty"`
+	Retention string `json:"prompt_cache_retention,omitempty"`
+}
+
+type chatMessage struct {
+	Role    llm.Role `json:"role"`
+	Content any      `json:"content"` // a text, or []part
+	CallID  string   `json:"tool_call_id,omitempty"`
+	Calls   []any    `json:"tool_calls,omitempty"`
+}
+
+type chatCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// part is a part of a message on either wire.
+type part struct {
+	Type  string `json:"type"`
+	Text  any    `json:"text,omitempty"`
+	Image any    `json:"image_url,omitempty"`
+	Mark  any    `json:"prompt_cache_breakpoint,omitempty"`
+}
+
+// dataURL returns a picture as a URL.
+func dataURL(p provider.Part) string { return "data:" + p.MediaType + ";base64," + p.Data }
+
+// chat returns the request on chat completions.
+func (p plan) chat(req llm.Request) chatBody {
+	b := chatBody{Model: p.model, Stream: true, Effort: p.effort(req.Reasoning), cacheFields: p.cacheFields(req)}
+	for _, t := range req.Tools {
+		b.Tools = append(b.Tools, chatTool{"function", functionOf(t)})
+	}
+	messages, _ := withoutBlank(req.Messages, 0)
+	for _, s := range spans(messages) {
+		b.Messages = append(b.Messages, p.chatMessage(s))
+	}
+	if !p.Refused[fieldStream.Name] {
+		b.StreamOptions = map[string]bool{"include_usage": true}
+	}
+	b.ToolChoice = p.choice(req, chatTool{"function", function{Name: req.ForceTool}})
+	if b.Limit = p.answerTokens(req); p.completionTokens() {
+		b.Limit, b.NewLimit = 0, b.Limit
+	}
+	if !p.Refused[fieldTemperature.Name] {
+		b.Temperature = req.Temperature
+	}
+	if p.claude {
+		b.CacheControl = &cacheControl{Type: "ephemeral"}
+		if p.ttl > 5*time.Minute {
+			b.CacheControl.TTL = "1h"
+		}
+	}
+	return b
+}
+
+// choice returns the choice of the tool that must be called: forced, unless the server refuses that;
+// nil if there is none.
+func (p plan) choice(req llm.Request, forced any) any {
 	switch {
 	case req.ForceTool == "" || len(req.Tools) == 0:
+		return nil
 	case !p.forced:
-		b.raw("tool_choice", `"auto"`)
-	case b.field("tool_choice"):
-		b.quote(open+`"name":`, req.ForceTool, end)
+		return "auto"
 	}
+	return forced
 }
 
-// cacheFields writes the fields of a provider's prompt cache.
-func (p plan) cacheFields(b *body, req llm.Request) {
-	b.str("prompt_cache_key", p.cacheKey(req))
+func (p plan) cacheFields(req llm.Request) cacheFields {
+	f := cacheFields{Key: p.cacheKey(req)}
 	if p.retention {
-		b.str("prompt_cache_retention", "24h")
+		f.Retention = "24h"
 	}
-	if p.claude && p.wire == llm.WireChat {
-		mark := `{"type":"ephemeral"}`
-		if p.ttl > 5*time.Minute {
-			mark = `{"type":"ephemeral","ttl":"1h"}`
+	return f
+}
+
+// chatMessage returns the message for a span.
+func (p plan) chatMessage(s span) any {
+	last, parts := s[len(s)-1], s.parts()
+	m := chatMessage{Role: last.Role, Content: joined(parts)}
+	if slices.ContainsFunc(parts, isPicture) {
+		content := make([]part, len(parts))
+		for i, one := range parts {
+			content[i] = part{Type: "text", Text: one.Text}
+			if isPicture(one) {
+				content[i] = part{Type: "image_url", Image: map[string]string{"url": dataURL(one)}}
+			}
 		}
-		b.raw("cache_control", mark)
+		m.Content = content
 	}
+	if last.Role == llm.RoleTool {
+		m.CallID = last.CallID
+	}
+	n := readNative(last.Native, p.provider)
+	for _, call := range last.Calls {
+		c := chatCall{ID: call.ID, Type: "function"}
+		c.Function.Name, c.Function.Arguments = call.Name, llm.ValidArguments(call.Arguments)
+		m.Calls = append(m.Calls, withFields{c, n.Calls[call.ID]})
+	}
+	return withFields{m, n.Fields}
 }
 
-// chatMessage writes the message for a span.
-func (p plan) chatMessage(b *body, s span) {
-	last := s[len(s)-1]
-	b.quote(`{"role":`, string(last.Role), `,"content":`)
-	if last.Role == llm.RoleUser && slices.ContainsFunc(s, hasPicture) {
-		b.parts(s, true, `{"type":"text","text":`, `{"type":"image_url","image_url":{"url":`, "}}")
-		b.buf = append(b.buf, ']')
-	} else {
-		b.string(s.text())
-	}
-	switch last.Role {
-	case llm.RoleTool:
-		b.quote(`,"tool_call_id":`, last.CallID)
-	case llm.RoleAssistant:
-		p.chatCalls(b, last)
-	}
-	b.buf = append(b.buf, '}')
-}
+func isPicture(p provider.Part) bool { return p.MediaType != "" }
 
-// chatCalls writes the calls of an assistant's message, and what the provider had added to it.
-func (p plan) chatCalls(b *body, m llm.Message) {
-	n := readNative(m.Native, p.provider)
-	for i, call := range m.Calls {
-		if i == 0 {
-			b.buf = append(b.buf, `,"tool_calls":`...)
-		}
-		b.next(i == 0)
-		b.quote(`{"id":`, call.ID, `,"type":"function","function":{"name":`, call.Name, `,"arguments":`, llm.ValidArguments(call.Arguments), "}")
-		b.fields(n.Calls[call.ID])
-		b.buf = append(b.buf, '}')
-	}
-	if len(m.Calls) > 0 {
-		b.buf = append(b.buf, ']')
-	}
-	b.fields(n.Fields)
-}
-
-// text returns the texts of a span's messages, separated by blank lines; pictures that cannot be
-// sent are mentioned.
-func (s span) text() string {
-	if len(s) == 1 && (len(s[0].Images) == 0 || s[0].Role != llm.RoleUser) {
-		return s[0].Text
-	}
-	var texts []string
-	for part := range s.parts() {
-		texts = append(texts, part.text)
+// joined returns texts, separated by blank lines.
+func joined(parts []provider.Part) string {
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = part.Text
 	}
 	return strings.Join(texts, "\n\n")
 }

@@ -28,10 +28,9 @@ type chatAnswer struct {
 
 // growingCall is a tool call whose arguments arrive in pieces.
 type growingCall struct {
-	index     int // the server's number; -1: none
-	id, name  string
-	arguments strings.Builder
-	native    gathered
+	provider.Call
+	index  int // the server's number; -1: none
+	native gathered
 }
 
 // chunk is an event of the stream, or an answer in one piece. The usage is raw: a server with its
@@ -139,9 +138,7 @@ func (a *chatAnswer) addDelta(d delta) error {
 		{"reasoning_details", d.ReasoningDetails},
 		{"extra_content", d.ExtraContent},
 	} {
-		if err := a.Bounds.Added(len(f.raw)); err != nil {
-			return err
-		}
+		a.CountOther(len(f.raw))
 		a.native.add(f.name, f.raw)
 	}
 	for _, raw := range d.ToolCalls {
@@ -149,7 +146,8 @@ func (a *chatAnswer) addDelta(d delta) error {
 			return err
 		}
 	}
-	return a.Say(string(d.Content) + d.Refusal)
+	a.Say(string(d.Content) + d.Refusal)
+	return nil
 }
 
 // callPiece is a piece of a tool call.
@@ -181,20 +179,14 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	}
 	call := a.call(piece)
 	if len(a.calls) > llm.MaxCalls {
-		return llm.TooMany(llm.MaxCalls, "tool calls")
+		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
 	}
-	if err := a.Call(piece.ID, piece.Function.Name, len(piece.Function.Arguments)); err != nil {
-		return err
-	}
-	call.id, call.name = cmp.Or(call.id, piece.ID), cmp.Or(call.name, piece.Function.Name)
-	call.arguments.WriteString(string(piece.Function.Arguments))
+	a.Begin(&call.Call, piece.ID, piece.Function.Name, string(piece.Function.Arguments))
 	for field, value := range fields {
 		if protocolCallFields[field] {
 			continue
 		}
-		if err := a.Bounds.Added(len(value)); err != nil {
-			return err
-		}
+		a.CountOther(len(value))
 		call.native.add(field, value)
 	}
 	return nil
@@ -206,14 +198,14 @@ func (a *chatAnswer) call(piece callPiece) *growingCall {
 	begins := piece.Function.Name != ""
 	for i := len(a.calls) - 1; i >= 0; i-- {
 		call := a.calls[i]
-		another := begins && piece.ID != "" && call.id != "" && piece.ID != call.id
+		another := begins && piece.ID != "" && call.ID != "" && piece.ID != call.ID
 		switch {
 		case piece.Index != nil:
 			if call.index == *piece.Index && !another {
 				return call
 			}
 		case piece.ID != "":
-			if call.id == piece.ID {
+			if call.ID == piece.ID {
 				return call
 			}
 		case !begins:
@@ -234,14 +226,16 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 	if !a.started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	message := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
-	for _, call := range a.calls {
-		if call.name == "" {
-			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
+	message, err := a.Message(func(yield func(*provider.Call) bool) {
+		for _, call := range a.calls {
+			if !yield(&call.Call) {
+				return
+			}
 		}
-		message.Calls = append(message.Calls, llm.Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
+	})
+	if err != nil {
+		return llm.Response{}, err
 	}
-	llm.NameCalls(message.Calls) // additions of the provider are found by the call's id
 	message.Native = a.nativeOf(message.Calls)
 	if a.finish == "" {
 		a.finish = llm.FinishStop

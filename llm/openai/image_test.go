@@ -92,12 +92,3 @@ func TestRequestWithoutPicturesIsUnchanged(t *testing.T) {
 		`{"role":"tool","content":"","tool_call_id":"a"}]`
 	check.Equal(t, "messages of the request", string(got.Body["messages"]), want)
 }
-
-func TestPictureCostIsConstant(t *testing.T) {
-	check.SkipUnderRace(t)
-	small := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}}})
-	large := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: append(bytes.Clone(png), make([]byte, 4<<20)...)}}}}})
-	if small.Tokens() != large.Tokens() || small.Tokens() < 500 {
-		t.Errorf("got %d and %d tokens at the server", small.Tokens(), large.Tokens())
-	}
-}

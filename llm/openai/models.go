@@ -3,11 +3,10 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	for i := range offered {
 		var shown struct{ Capabilities []string }
 		name, _ := json.Marshal(map[string]string{"model": offered[i].ID}) // marshalling a map of strings cannot fail
-		if i == mostShown || o.ask(ctx, http.MethodPost, o.root()+"/api/show", name, &shown) != nil {
+		if i == mostShown || o.Ask(ctx, http.MethodPost, o.root()+"/api/show", name, &shown) != nil {
 			break // not Ollama, or it fails: the rest stays unknown
 		}
 		offered[i].Tools, offered[i].Images = says(shown.Capabilities, "tools"), says(shown.Capabilities, "vision")
@@ -71,9 +70,7 @@ func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	base := o.base()
 	err := o.get(ctx, base+"/models", &answer)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") && o.get(ctx, base+"/v1/models", &answer) == nil {
-		a := adaptation{base: base + "/v1"}
-		o.demand(func(d *demands) { d.base = a.base })
-		o.confirm(&a)
+		o.keepBase(base + "/v1")
 		err = nil
 	}
 	if err != nil {
@@ -108,42 +105,10 @@ func says(list []string, name string) string {
 	return "no"
 }
 
-func (o *Model) base() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.demands.base
-}
-
-// root returns the address of what servers offer outside OpenAI's interface.
+// base returns the address of OpenAI's interface, root that of what servers offer outside of it.
+func (o *Model) base() string { return cmp.Or(o.Demands().Base, o.Options.BaseURL) }
 func (o *Model) root() string { return strings.TrimSuffix(o.base(), "/v1") }
 
 func (o *Model) get(ctx context.Context, address string, into any) error {
-	return o.ask(ctx, http.MethodGet, address, nil, into)
-}
-
-// ask queries the server for JSON. Its errors are like Generate's.
-func (o *Model) ask(ctx context.Context, method, address string, body []byte, into any) error {
-	const maxList = 4 << 20 // bytes; OpenRouter's list has 1 MB
-	watched, silence := llm.WatchSilence(ctx, o.Options.IdleTimeout)
-	defer silence.Stop()
-	req, err := o.request(watched, method, address, body)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", address, err)
-	}
-	transport := o.Transport(silence)
-	transport.Most = maxList
-	resp, err := transport.Do(req)
-	if err != nil {
-		return silence.Translate(err)
-	}
-	defer func() { _ = resp.Body.Close() }() // it is read or lost
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return silence.Translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		err = fmt.Errorf("ask %s: %w", address, err)
-		return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
-	}
-	return nil
+	return o.Ask(ctx, http.MethodGet, address, nil, into)
 }

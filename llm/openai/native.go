@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"cairn/llm/internal/provider"
 )
 
 // native is the content of llm.Message.Native.
@@ -37,12 +39,23 @@ func readNative(raw json.RawMessage, provider string) native {
 	return n
 }
 
-// fields appends fields to an open object.
-func (b *body) fields(fields map[string]json.RawMessage) {
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		b.quote(",", name, ":")
-		b.buf = append(b.buf, fields[name]...)
+// withFields is a JSON object with more fields behind its own.
+type withFields struct {
+	object any
+	more   map[string]json.RawMessage
+}
+
+// MarshalJSON appends the fields.
+func (w withFields) MarshalJSON() ([]byte, error) {
+	raw, err := provider.Marshal(w.object)
+	if err != nil || len(w.more) == 0 {
+		return raw, err
 	}
+	more, err := provider.Marshal(w.more)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(raw[:len(raw)-1], []byte(","), more[1:]), nil
 }
 
 // protocolCallFields are the standard fields of a tool call.

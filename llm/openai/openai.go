@@ -1,13 +1,10 @@
 // Package openai implements llm.Model for servers with OpenAI's interface, on chat completions and
-// on Responses. It uses only the names of events from go-openai: that client refuses tools of some
-// models by name, accepts a truncated stream as a whole answer, and loses encrypted reasoning.
+// on Responses. It does without go-openai: that client refuses tools of some models by name, accepts a
+// truncated stream as a whole answer, and loses encrypted reasoning.
 package openai
 
 import (
-	"bytes"
 	"context"
-	"net/http"
-	"sync"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -19,12 +16,7 @@ const openAIHost = "api.openai.com"
 type Options = provider.Options
 
 // Model is an llm.Model behind a server with OpenAI's interface.
-type Model struct {
-	*provider.Client
-
-	mu      sync.Mutex // guards the fields below
-	demands demands    // what the server has turned out to demand
-}
+type Model struct{ *provider.Client }
 
 // New returns a model that has sent nothing yet. It fails if BaseURL is not a web address or Wire
 // is unknown.
@@ -36,7 +28,10 @@ func New(options Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Client: client, demands: demands{base: client.Options.BaseURL}}, nil
+	if key := client.Options.APIKey; key != "" {
+		client.Header.Set("Authorization", "Bearer "+key)
+	}
+	return &Model{client}, nil
 }
 
 // Wire returns the wire of the next request: the setting, else the one the server demanded, else
@@ -54,70 +49,9 @@ func (o *Model) Wire() string {
 	return llm.WireChat
 }
 
-// Generate answers req, see llm.Model and llm.Retry.
+// Generate answers req, see llm.Model.
 func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	return o.Retry(ctx, req, show, func(ctx context.Context, show func(string)) (llm.Response, error) {
-		return o.try(ctx, req, show)
+	return o.Client.Generate(ctx, req, show, o.list, func(model string) provider.Attempt {
+		return &attempt{Model: o, model: model, req: req}
 	})
-}
-
-// try makes one attempt, and repeats it as long as the server refuses something that adapt can
-// change.
-func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	model, err := o.Discovery.ModelID(ctx, o.list)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	var changes adaptation
-	shown := false
-	if show != nil {
-		showTo := show
-		show = func(delta string) {
-			shown = true
-			showTo(delta)
-		}
-	}
-	for {
-		p := o.plan(model)
-		p.noRoom = changes.noRoom
-		resp, err := o.send(ctx, p, req, show)
-		if err == nil {
-			o.confirm(&changes)
-			if len(resp.Message.Native) > 0 && !p.thinks {
-				o.demand(func(d *demands) { d.thinks = true })
-			}
-			return resp, nil
-		}
-		if shown || !o.adapt(&changes, p, req, err) || req.Charge() != nil {
-			return resp, err
-		}
-	}
-}
-
-// send makes one request and reads the whole answer. With an error the response contains what the
-// server counted, if anything.
-func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(string)) (llm.Response, error) {
-	body, err := p.encode(req)
-	if err != nil {
-		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
-	}
-	answer := p.answer(show, llm.NewBounds(p.answerTokens(req), o.Options.MaxAnswer))
-	return o.Exchange(ctx, req.Alive, answer, func(ctx context.Context, t *provider.Transport) (*http.Response, error) {
-		req, err := o.request(ctx, http.MethodPost, p.address(), body)
-		if err != nil {
-			return nil, &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "text/event-stream")
-		return t.Do(req)
-	})
-}
-
-// request returns a request with the API key.
-func (o *Model) request(ctx context.Context, method, address string, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
-	if err == nil && o.Options.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+o.Options.APIKey)
-	}
-	return req, err
 }

@@ -12,156 +12,154 @@ const leastOutput = 16
 
 // breakpoint marks a place in the prompt up to which OpenAI caches. A later request reads the cache
 // only if it has a mark at the same place.
-const breakpoint = `,"prompt_cache_breakpoint":{"mode":"explicit"}`
+var breakpoint = map[string]string{"mode": "explicit"}
 
-// encodeResponses writes what rarely changes first, as encodeChat does.
-func (p plan) encodeResponses(req llm.Request) ([]byte, error) {
-	b := newBody(req)
-	b.str("model", p.model)
-	if err := b.tools(req.Tools, `{"type":"function",`, `,"strict":false}`); err != nil {
-		return nil, err
+// responsesBody is a request. What rarely changes is first, as in chatBody.
+type responsesBody struct {
+	Model        string          `json:"model"`
+	Tools        []responsesTool `json:"tools,omitempty"`
+	Instructions string          `json:"instructions,omitempty"`
+	Input        []any           `json:"input"`
+	Stream       bool            `json:"stream"`
+	Store        bool            `json:"store"`
+	Include      []string        `json:"include,omitempty"`
+	ToolChoice   any             `json:"tool_choice,omitempty"`
+	Limit        int             `json:"max_output_tokens,omitempty"`
+	Temperature  *float64        `json:"temperature,omitempty"`
+	Reasoning    any             `json:"reasoning,omitempty"`
+	cacheFields
+}
+
+type responsesTool struct {
+	Type string `json:"type"`
+	function
+	Strict any `json:"strict,omitempty"` // false: omitted means true
+}
+
+// inputItem is a message, a call or the result of one.
+type inputItem struct {
+	Type      string   `json:"type"`
+	Role      llm.Role `json:"role,omitempty"`
+	Content   []part   `json:"content,omitempty"`
+	CallID    string   `json:"call_id,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	Arguments string   `json:"arguments,omitempty"`
+	Output    any      `json:"output,omitempty"` // a text, or []part
+}
+
+// responses returns the request on Responses.
+func (p plan) responses(req llm.Request) responsesBody {
+	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields(req)}
+	for _, t := range req.Tools {
+		b.Tools = append(b.Tools, responsesTool{"function", functionOf(t), false})
 	}
-	all, marks := p.input(req)
-	if len(all) > 0 && all[0][0].Role == llm.RoleSystem {
-		b.str("instructions", all[0].text())
-		all, marks = all[1:], marks[1:]
-	}
-	b.raw("input", "[")
-	for i, s := range all {
-		if i > 0 {
-			b.buf = append(b.buf, ',')
+	messages, head := withoutBlank(req.Messages, req.Head)
+	marks := p.marks(messages, head)
+	for i, s := range spans(messages) {
+		if i == 0 && s[0].Role == llm.RoleSystem {
+			b.Instructions = joined(s.parts())
+		} else {
+			b.Input = append(b.Input, p.items(s, marks)...)
 		}
-		p.items(b, s, marks[i])
+		if !s.isPlaceholder() {
+			marks = marks[len(s):]
+		}
 	}
-	b.buf = append(b.buf, ']')
-	b.raw("stream", "true")
-	b.raw("store", "false")
-	if !p.refused[encryptedContent] {
-		b.raw("include", `["reasoning.encrypted_content"]`)
+	if !p.Refused[fieldInclude.Name] {
+		b.Include = []string{"reasoning.encrypted_content"}
 	}
-	p.choice(b, req, `{"type":"function",`, "}")
+	b.ToolChoice = p.choice(req, responsesTool{Type: "function", function: function{Name: req.ForceTool}})
 	if req.MaxTokens > 0 {
-		b.number("max_output_tokens", max(p.answerTokens(req), leastOutput))
+		b.Limit = max(p.answerTokens(req), leastOutput)
 	}
-	if !p.refused["temperature"] {
-		b.temperature(req.Temperature)
+	if !p.Refused[fieldTemperature.Name] {
+		b.Temperature = req.Temperature
 	}
-	if effort := p.effort(req.Reasoning); effort != "" && b.field("reasoning") {
-		b.quote(`{"effort":`, effort, "}")
+	if effort := p.effort(req.Reasoning); effort != "" {
+		b.Reasoning = map[string]string{"effort": effort}
 	}
-	p.cacheFields(b, req)
-	return b.close()
+	return b
 }
 
-// mark is the index of the message of a span after which there is a breakpoint; -1: none. With end
-// set the last message of the span has one too.
-type mark struct {
-	message int
-	end     bool
-}
-
-// input splits the messages into spans and returns their breakpoints: after the head, and after
-// everything that was the end of an earlier request. A request writes only the latest three, and
-// reads from any.
-func (p plan) input(req llm.Request) ([]span, []mark) {
-	all := spans(req.Messages)
-	marks := make([]mark, len(all))
-	head := 0 // messages of the head that spans keeps
-	for _, m := range req.Messages[:min(max(req.Head, 0), len(req.Messages))] {
-		if !blank(m) {
-			head++
-		}
-	}
-	at, headSpan := 0, -1
-	for i, s := range all {
-		marks[i].message = -1
-		if &s[0] == &placeholder[0] {
-			continue
-		}
-		role := s[0].Role
-		if at < head && (role == llm.RoleUser || role == llm.RoleTool) {
-			headSpan = i
-			marks[i].message = min(head-at, len(s)) - 1
-		}
-		at += len(s)
+// marks reports for each message whether there is a breakpoint after it: after the head, and after
+// everything that was the end of an earlier request. A request writes only the latest three, and reads
+// from any.
+func (p plan) marks(messages []llm.Message, head int) []bool {
+	marked := make([]bool, len(messages))
+	headEnd := -1 // only users and tools have breakpoints
+	for i, m := range messages {
 		next := llm.RoleAssistant
-		if i+1 < len(all) {
-			next = all[i+1][0].Role
+		if i+1 < len(messages) {
+			next = messages[i+1].Role
 		}
-		marks[i].end = at > head && (role == llm.RoleUser && next == llm.RoleAssistant || role == llm.RoleTool && next != llm.RoleTool)
-	}
-	for i := range marks {
-		if i != headSpan {
-			marks[i].message = -1
-		}
-		if !p.breakpoints {
-			marks[i] = mark{message: -1}
+		user, tool := m.Role == llm.RoleUser, m.Role == llm.RoleTool
+		marked[i] = p.breakpoints && i >= head && (user && next == llm.RoleAssistant || tool && next != llm.RoleTool)
+		if i < head && (user || tool) {
+			headEnd = i
 		}
 	}
-	return all, marks
+	if headEnd >= 0 {
+		marked[headEnd] = p.breakpoints
+	}
+	return marked
 }
 
-// items writes the input items for a span.
-func (p plan) items(b *body, s span, mark mark) {
+// items returns the input items for a span. marked reports whether a breakpoint follows a message.
+func (p plan) items(s span, marked []bool) []any {
 	switch m := s[len(s)-1]; m.Role {
 	case llm.RoleAssistant:
-		p.assistantItems(b, s)
+		return p.assistantItems(s)
 	case llm.RoleTool:
-		open, end := "", "}"
-		if marked := mark.end || mark.message == 0; marked && m.Text != "" {
-			open, end = `[{"type":"input_text","text":`, breakpoint+"}]}"
+		output := any(m.Text)
+		if marked[0] && m.Text != "" {
+			output = []part{{Type: "input_text", Text: m.Text, Mark: breakpoint}}
 		}
-		b.quote(`{"type":"function_call_output","call_id":`, m.CallID, `,"output":`+open, m.Text, end)
+		return []any{inputItem{Type: "function_call_output", CallID: m.CallID, Output: output}}
 	default:
-		b.quote(`{"type":"message","role":`, string(m.Role), `,"content":`)
-		first := true
+		item := inputItem{Type: "message", Role: m.Role}
 		for i := range s {
 			// Only the last message may represent an empty span.
-			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || !first) {
+			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || len(item.Content) > 0) {
 				continue
 			}
-			b.parts(s[i:i+1], first, `{"type":"input_text","text":`, `{"type":"input_image","image_url":`, "}")
-			first = false
-			if i == mark.message || mark.end && i == len(s)-1 {
-				b.buf = append(append(b.buf[:len(b.buf)-1], breakpoint...), '}')
+			for _, one := range s[i : i+1].parts() {
+				content := part{Type: "input_text", Text: one.Text}
+				if isPicture(one) {
+					content = part{Type: "input_image", Image: dataURL(one)}
+				}
+				item.Content = append(item.Content, content)
+			}
+			if !s.isPlaceholder() && marked[i] {
+				item.Content[len(item.Content)-1].Mark = breakpoint
 			}
 		}
-		b.buf = append(b.buf, "]}"...)
+		return []any{item}
 	}
 }
 
-// assistantItems writes the text and the calls of an assistant, each after the reasoning that led
+// assistantItems returns the text and the calls of an assistant, each after the reasoning that led
 // to it.
-func (p plan) assistantItems(b *body, s span) {
+func (p plan) assistantItems(s span) (items []any) {
 	m := s[len(s)-1]
-	items := readNative(m.Native, p.provider).Items
-	n := 0
-	item := func() {
-		if n > 0 {
-			b.buf = append(b.buf, ',')
-		}
-		n++
-	}
+	native := readNative(m.Native, p.provider).Items
 	reasoning := func(calls int, text bool) {
-		for _, r := range items {
+		for _, r := range native {
 			if r.Calls == calls && r.Text == text {
-				item()
-				b.buf = append(b.buf, r.Item...)
+				items = append(items, r.Item)
 			}
 		}
 	}
-	text := s.text()
+	text := joined(s.parts())
 	if text != "" {
 		reasoning(0, false)
-		item()
-		b.quote(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`, text, "}]}")
+		items = append(items, inputItem{Type: "message", Role: llm.RoleAssistant, Content: []part{{Type: "output_text", Text: text}}})
 	}
 	for i, call := range m.Calls {
-		if text == "" || i > 0 { // otherwise it was written before the text
+		if text == "" || i > 0 { // otherwise it precedes the text
 			reasoning(i, false)
 		}
 		reasoning(i, true)
-		item()
-		b.quote(`{"type":"function_call","call_id":`, call.ID, `,"name":`, call.Name, `,"arguments":`, llm.ValidArguments(call.Arguments), "}")
+		items = append(items, inputItem{Type: "function_call", CallID: call.ID, Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)})
 	}
+	return items
 }

@@ -5,9 +5,6 @@ package openai
 import (
 	"encoding/json"
 	"errors"
-	"strings"
-
-	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -27,16 +24,15 @@ type responsesAnswer struct {
 
 // outputItem is a message or a call that is being received.
 type outputItem struct {
-	index     int
-	message   bool
-	said      int // bytes of text that arrived in pieces
-	id, name  string
-	arguments strings.Builder
+	provider.Call
+	index   int
+	message bool
+	said    int // bytes of text that arrived in pieces
 }
 
 // event is an event of the stream.
 type event struct {
-	Type      api.ResponseStreamEventType
+	Type      string
 	Index     int             `json:"output_index"`
 	Delta     json.RawMessage // a string in the events that are read
 	Arguments string
@@ -58,7 +54,7 @@ type item struct {
 
 // finished contains the parsed fields of a response that has ended.
 type finished struct {
-	Status  api.ResponseStatus
+	Status  string
 	Error   json.RawMessage
 	Details struct{ Reason string } `json:"incomplete_details"`
 	Output  []json.RawMessage
@@ -83,24 +79,25 @@ func (a *responsesAnswer) Whole(body []byte) (bool, error) {
 func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	var e event
 	err = json.Unmarshal(raw, &e)
-	if e.Type == api.ResponseStreamEventError || provider.IsError(e.Error) {
+	if e.Type == "error" || provider.IsError(e.Error) {
 		return false, llm.Refused(0, nil, raw)
 	}
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
 	switch e.Type {
-	case api.ResponseStreamEventOutputTextDelta, api.ResponseStreamEventRefusalDelta,
-		api.ResponseStreamEventFunctionArgumentsDelta, api.ResponseStreamEventFunctionArgumentsDone:
+	case "response.output_text.delta", "response.refusal.delta",
+		"response.function_call_arguments.delta", "response.function_call_arguments.done":
 		return false, a.addPiece(e)
-	case api.ResponseStreamEventOutputItemAdded:
+	case "response.output_item.added":
 		return false, a.beginItem(e.Index, e.Item)
-	case api.ResponseStreamEventOutputItemDone:
+	case "response.output_item.done":
 		return false, a.addItem(e.Index, e.Item)
-	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
+	case "response.completed", "response.incomplete", "response.failed":
 		return true, a.end(e.Response)
 	}
-	return false, a.Bounds.Added(len(raw)) // not needed, for example the text of reasoning
+	a.CountOther(len(raw)) // not needed, for example the text of reasoning
+	return false, nil
 }
 
 // addPiece adds a piece of text or arguments.
@@ -111,20 +108,19 @@ func (a *responsesAnswer) addPiece(e event) error {
 			return llm.Truncated(err)
 		}
 	}
-	item, err := a.item(e.Index)
-	if err != nil {
-		return err
-	}
+	item := a.item(e.Index)
 	switch e.Type {
-	case api.ResponseStreamEventFunctionArgumentsDelta:
-		item.arguments.WriteString(piece)
-		return a.Bounds.Said(len(piece))
-	case api.ResponseStreamEventFunctionArgumentsDone:
-		return a.setArguments(item, e.Arguments)
+	case "response.function_call_arguments.delta":
+		item.Arguments.WriteString(piece)
+		a.Count(len(piece))
+	case "response.function_call_arguments.done":
+		a.setArguments(item, e.Arguments)
+	default:
+		item.message = true
+		item.said += len(piece)
+		a.Say(piece)
 	}
-	item.message = true
-	item.said += len(piece)
-	return a.Say(piece)
+	return nil
 }
 
 // end handles the end of the response.
@@ -137,12 +133,12 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 		a.usage = counted
 	}
 	switch r.Status {
-	case api.ResponseStatusFailed, api.ResponseStatusCancelled:
+	case "failed", "cancelled":
 		if !provider.IsError(r.Error) {
 			return &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
 		}
 		return llm.Refused(0, nil, append(append([]byte(`{"error":`), r.Error...), '}'))
-	case api.ResponseStatusIncomplete:
+	case "incomplete":
 		a.finish = llm.FinishLength
 		if r.Details.Reason == "content_filter" {
 			a.finish = llm.FinishFilter
@@ -158,20 +154,16 @@ func (a *responsesAnswer) Response() (llm.Response, error) {
 	if a.finish == "" { // [DONE], which belongs to the other wire
 		return llm.Response{}, llm.Truncated(errors.New("the response did not end"))
 	}
-	message := llm.Message{Role: llm.RoleAssistant, Text: a.Answer()}
-	for _, call := range a.items {
-		if call.message {
-			continue
+	message, err := a.Message(func(yield func(*provider.Call) bool) {
+		for _, item := range a.items {
+			if !item.message && !yield(&item.Call) {
+				return
+			}
 		}
-		if call.name == "" {
-			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
-		}
-		message.Calls = append(message.Calls, llm.Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
+	})
+	if err != nil {
+		return llm.Response{}, err
 	}
-	if len(message.Calls) > llm.MaxCalls {
-		return llm.Response{}, llm.TooMany(llm.MaxCalls, "tool calls")
-	}
-	llm.NameCalls(message.Calls)
 	if len(message.Calls) > 0 && a.finish == llm.FinishStop {
 		a.finish = llm.FinishToolCalls
 	}

@@ -10,16 +10,15 @@ import (
 )
 
 // item returns the item with an index; it adds one if there is none.
-func (a *responsesAnswer) item(index int) (*outputItem, error) {
+func (a *responsesAnswer) item(index int) *outputItem {
 	at, found := slices.BinarySearchFunc(a.items, index, func(i *outputItem, index int) int { return i.index - index })
-	if found {
-		return a.items[at], nil
+	if !found {
+		if len(a.items) >= 2*llm.MaxCalls {
+			a.Exceed(llm.TooMany(2*llm.MaxCalls, "messages and calls"))
+		}
+		a.items = slices.Insert(a.items, at, &outputItem{index: index})
 	}
-	if len(a.items) >= 2*llm.MaxCalls {
-		return nil, llm.TooMany(2*llm.MaxCalls, "messages and calls")
-	}
-	a.items = slices.Insert(a.items, at, &outputItem{index: index})
-	return a.items[at], nil
+	return a.items[at]
 }
 
 // beginItem records the id and name of a call, and counts everything else towards the limits.
@@ -29,21 +28,19 @@ func (a *responsesAnswer) beginItem(index int, raw json.RawMessage) error {
 		return llm.Truncated(err)
 	}
 	if it.Type != "function_call" {
-		return a.Bounds.Added(len(raw))
-	}
-	return a.beginCall(index, it)
-}
-
-func (a *responsesAnswer) beginCall(index int, it item) error {
-	call, err := a.item(index)
-	if err != nil {
-		return err
-	}
-	if call.name != "" {
+		a.CountOther(len(raw))
 		return nil
 	}
-	call.id, call.name = it.CallID, it.Name
-	return a.Call(it.CallID, it.Name, 0)
+	a.beginCall(index, it)
+	return nil
+}
+
+func (a *responsesAnswer) beginCall(index int, it item) *outputItem {
+	call := a.item(index)
+	if call.Name == "" {
+		a.Begin(&call.Call, it.CallID, it.Name, "")
+	}
+	return call
 }
 
 // addItem adds a complete item: parts that already arrived in pieces are skipped.
@@ -54,58 +51,41 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 	}
 	switch it.Type {
 	case "message":
-		m, err := a.item(index)
-		if err != nil {
-			return err
-		}
+		m := a.item(index)
 		m.message = true
 		if m.said > 0 {
 			return nil
 		}
 		for _, part := range it.Content {
 			m.said += len(part.Text) + len(part.Refusal)
-			if err := a.Say(part.Text + part.Refusal); err != nil {
-				return err
-			}
+			a.Say(part.Text + part.Refusal)
 		}
-		return nil
 	case "function_call":
-		if err := a.beginCall(index, it); err != nil {
-			return err
-		}
-		call, err := a.item(index)
-		if err != nil {
-			return err
-		}
-		return a.setArguments(call, it.Arguments)
+		a.setArguments(a.beginCall(index, it), it.Arguments)
 	case "reasoning":
-		return a.addReasoning(index, raw, it)
+		a.addReasoning(index, raw, it)
+	default:
+		a.CountOther(len(raw))
 	}
-	return a.Bounds.Added(len(raw))
+	return nil
 }
 
 // setArguments sets the complete arguments of a call, which are right even if the pieces are not.
-func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error {
-	before := call.arguments.Len()
-	if arguments == "" || call.arguments.String() == arguments {
-		return nil
+func (a *responsesAnswer) setArguments(call *outputItem, arguments string) {
+	if arguments == "" || call.Arguments.String() == arguments {
+		return
 	}
-	if err := a.Bounds.Said(max(len(arguments)-before, 0)); err != nil {
-		return err
-	}
-	call.arguments.Reset()
-	call.arguments.WriteString(arguments)
-	return nil
+	a.Count(max(len(arguments)-call.Arguments.Len(), 0))
+	call.Arguments.Reset()
+	call.Arguments.WriteString(arguments)
 }
 
 // addReasoning keeps an item that the server will accept back: one without content would be looked
 // up among stored items, and nothing is stored.
-func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) error {
-	if it.Encrypted == "" && len(it.Content) == 0 {
-		return a.Bounds.Added(len(raw))
-	}
-	if len(a.native) == maxDetails {
-		return nil
+func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) {
+	a.CountOther(len(raw))
+	if it.Encrypted == "" && len(it.Content) == 0 || len(a.native) == maxDetails {
+		return
 	}
 	kept := nativeItem{Item: slices.Clone(raw)}
 	for _, before := range a.items {
@@ -116,5 +96,4 @@ func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) 
 		}
 	}
 	a.native = append(a.native, kept)
-	return a.Bounds.Added(len(raw))
 }

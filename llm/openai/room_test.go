@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"testing"
 
 	"cairn/internal/check"
@@ -48,38 +47,6 @@ func TestReasoningHasExtraTokens(t *testing.T) {
 				check.Equal(t, fmt.Sprintf("the bound of request %d", i), bound, c.bounds[i])
 			}
 			check.Equal(t, "requests", len(server.Requests()), len(c.bounds))
-		})
-	}
-}
-
-func TestLongestAnswerIsLearned(t *testing.T) {
-	for name, refusal := range map[string]string{
-		"OpenAI":    "max_tokens is too large: 16484. This model supports at most 8192 completion tokens, whereas you provided 16484.",
-		"DeepSeek":  "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
-		"DashScope": "Range of max_tokens should be [1, 8192]",
-		"Groq":      "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
-		"Responses": "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 8192, but got 16484 instead.",
-	} {
-		t.Run(name, func(t *testing.T) {
-			var bounds []int
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if bounds = append(bounds, x.Request.MaxTokens); x.Request.MaxTokens > 8192 {
-					x.Reject(http.StatusBadRequest, "invalid_request_error", refusal)
-					return
-				}
-				x.Say("ok")
-			})
-			options := openai.Options{}
-			if name == "Responses" {
-				options = onResponses
-			}
-			model := connect(t, server, options)
-			req := hello
-			req.MaxTokens, req.Reasoning = 100, "high"
-			for range 2 {
-				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
-			}
-			check.EqualAll(t, "bounds", bounds, []int{16484, 8192, 8192})
 		})
 	}
 }

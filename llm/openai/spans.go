@@ -3,11 +3,10 @@
 package openai
 
 import (
-	"iter"
-	"slices"
 	"strings"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // span is a run of neighbours that become one message of the request: users', or an assistant's up
@@ -18,11 +17,24 @@ type span []llm.Message
 // Llama 2 refuse such prompts, and so does Anthropic.
 var placeholder = span{{Role: llm.RoleUser, Text: "(continued)"}}
 
-// spans splits messages. Blank messages of an assistant are left out: many servers refuse them.
-func spans(messages []llm.Message) []span {
-	if slices.ContainsFunc(messages, blank) {
-		messages = slices.DeleteFunc(slices.Clone(messages), blank)
+func (s span) isPlaceholder() bool { return &s[0] == &placeholder[0] }
+
+// withoutBlank leaves out blank messages of an assistant: many servers refuse them. head is how many
+// messages the head has.
+func withoutBlank(messages []llm.Message, head int) (kept []llm.Message, keptHead int) {
+	for i, m := range messages {
+		if blank(m) {
+			continue
+		}
+		if kept = append(kept, m); i < head {
+			keptHead++
+		}
 	}
+	return kept, keptHead
+}
+
+// spans splits messages, of which none is blank.
+func spans(messages []llm.Message) []span {
 	all := make([]span, 0, len(messages)+1)
 	started := false // a message other than the system's was seen
 	for i := 0; i < len(messages); {
@@ -52,43 +64,15 @@ func blank(m llm.Message) bool {
 	return m.Role == llm.RoleAssistant && len(m.Calls) == 0 && strings.TrimSpace(m.Text) == ""
 }
 
-func hasPicture(m llm.Message) bool {
-	_, images := m.Shown()
-	return len(images) > 0
-}
-
-// part is a piece of a message: text, or a picture of the media type image.
-type part struct {
-	text  string
-	image string
-	data  []byte
-}
-
-// parts returns the pieces of a span: of each message its pictures, each after its label, and its
-// text. A picture that cannot be sent is mentioned at the end of the text. An empty span still has
-// one part: servers refuse an empty message.
-func (s span) parts() iter.Seq[part] {
-	return func(yield func(part) bool) {
-		said := false
-		for i, m := range s {
-			text, images := m.Text, []llm.Image(nil)
-			if m.Role == llm.RoleUser { // only users have pictures
-				text, images = m.Shown()
-			}
-			for _, image := range images {
-				kind, _ := image.MediaType()
-				said = true
-				if !yield(part{text: "[" + image.Name() + "]"}) || !yield(part{image: kind, data: image.Data}) {
-					return
-				}
-			}
-			if text == "" && (said || i < len(s)-1) {
-				continue
-			}
-			said = true
-			if !yield(part{text: text}) {
-				return
+// parts returns the parts of a span's messages, without empty texts. An empty span still has one
+// part: servers refuse an empty message.
+func (s span) parts() (parts []provider.Part) {
+	for i, m := range s {
+		for _, part := range provider.Parts(m) {
+			if part != (provider.Part{}) || len(parts) == 0 && i == len(s)-1 {
+				parts = append(parts, part)
 			}
 		}
 	}
+	return parts
 }

@@ -19,7 +19,7 @@ func (o *Model) Window(ctx context.Context) llm.Window {
 func (o *Model) askWindow(ctx context.Context) llm.Window {
 	// A server that lists no models may still answer the other requests.
 	models, _ := o.list(ctx)
-	_ = o.Discovery.ChooseFrom(models)
+	listed := o.ListedWindow(models, "GET /models")
 	model := o.Discovery.Model()
 	root := o.root()
 	var running struct {
@@ -35,10 +35,8 @@ func (o *Model) askWindow(ctx context.Context) llm.Window {
 			}
 		}
 	}
-	for _, m := range models {
-		if m.ID == model && m.Window > 0 {
-			return llm.Window{Tokens: m.Window, Source: "GET /models"}
-		}
+	if listed.Tokens > 0 {
+		return listed
 	}
 	var props struct {
 		Settings struct {

@@ -57,24 +57,15 @@ form.addEventListener("submit", async (e) => {
   await read();
 });
 
+const run = (command) => send(command, newID()).catch((error) => error.message).then(tell);
+
 // The answer to a question of the bot is a command; without this script its form loads another page.
-said.addEventListener("submit", async (e) => {
+said.addEventListener("submit", (e) => {
   e.preventDefault();
-  const command = e.target.action.split("/").pop();
-  try {
-    tell(await send("/" + command + " " + e.target.elements.code.value, newID()));
-  } catch (error) {
-    tell(error.message);
-  }
+  run("/" + e.target.action.split("/").pop() + " " + e.target.elements.code.value);
 });
 
-stop.addEventListener("click", async () => {
-  try {
-    tell(await send("/stop", newID()));
-  } catch (error) {
-    tell(error.message);
-  }
-});
+stop.addEventListener("click", () => run("/stop"));
 
 // The list of choices below the box: Up and Down choose, Tab or Enter takes the chosen one,
 // Escape closes it.

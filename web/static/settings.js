@@ -7,20 +7,12 @@ const preview = document.getElementById("preview");
 let wait = 0;
 let running = null;
 
-function query() {
-  const typed = new URLSearchParams();
-  for (const control of settings.elements) {
-    if (control.name && control.type !== "submit") typed.set(control.name, control.value);
-  }
-  return typed;
-}
-
 async function simulate() {
   running?.abort();
   const mine = running = new AbortController();
   preview.setAttribute("aria-busy", "true");
   const from = new URL(settings.action, location.href);
-  from.search = query();
+  from.search = new URLSearchParams(new FormData(settings));
   history.replaceState(null, "", from);
   from.searchParams.set("fragment", "preview");
   try {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -29,69 +30,88 @@ type Answer interface {
 	Complete() bool
 	// Response returns the whole answer.
 	Response() (llm.Response, error)
+	// Over returns the limit of an answer that was exceeded, nil if none.
+	Over() error
 	// Counted returns what the server has counted so far.
 	Counted() llm.Usage
 }
 
-// Exchange sends a request with post and reads the whole answer. A silent server is an error,
-// unless alive is set, see llm.Request. With an error the response contains what the server
-// counted, if anything.
-func (c *Client) Exchange(ctx context.Context, alive func(), answer Answer, post func(ctx context.Context, t *Transport) (*http.Response, error)) (llm.Response, error) {
-	watched, silence := llm.WatchSilence(ctx, c.Options.IdleTimeout)
-	defer silence.Stop()
-	silence.Report(alive)
-	resp, err := post(watched, c.Transport(silence))
+// Exchange posts body, the form of req on a wire, and reads the whole answer. A silent server is an
+// error, unless req.Alive is set. With an error the response contains what the server counted, if
+// anything.
+func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, answer Answer) (llm.Response, error) {
+	text, err := encode(body, req.Extra)
 	if err != nil {
-		return llm.Response{}, silence.Translate(err)
+		return llm.Response{}, unsendable(err)
+	}
+	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
+	defer silence.release()
+	silence.report(req.Alive)
+	resp, err := c.send(watched, silence, http.MethodPost, address, text)
+	if err != nil {
+		return llm.Response{}, silence.translate(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // the answer is read or lost; nothing more can be done about it
 	whole, err := read(resp, answer, c.Options.MaxAnswer)
 	if err != nil {
-		return llm.Response{Usage: answer.Counted()}, silence.Translate(err)
+		return llm.Response{Usage: answer.Counted()}, silence.translate(err)
 	}
-	silence.Drain(resp.Body)
+	silence.drain(resp.Body)
 	return whole, nil
 }
 
-// Transport sends requests. Every failure it returns is an *llm.Error.
-type Transport struct {
-	Most int64 // maximum number of bytes of a body; 0: its reader limits it
-
-	client  *http.Client
-	silence *llm.Silence
+// Ask queries the server for JSON. Its errors are like those of Exchange.
+func (c *Client) Ask(ctx context.Context, method, address string, body []byte, into any) error {
+	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
+	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
+	defer silence.release()
+	resp, err := c.send(watched, silence, method, address, body)
+	if err != nil {
+		return silence.translate(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it is read or lost
+	facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
+	if err != nil {
+		return silence.translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
+	}
+	if err := json.Unmarshal(facts, into); err != nil {
+		return unsendable(fmt.Errorf("ask %s: %w", address, err))
+	}
+	return nil
 }
 
-// Transport returns a Transport whose bodies silence watches.
-func (c *Client) Transport(silence *llm.Silence) *Transport {
-	return &Transport{client: c.Options.HTTPClient, silence: silence}
+// unsendable returns the error of a request that cannot be made, or that got no answer to its
+// question: the same one would fail again.
+func unsendable(err error) *llm.Error {
+	return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 }
 
-// Do sends a request. Any status but success is an error.
-func (t *Transport) Do(req *http.Request) (*http.Response, error) {
-	resp, err := t.client.Do(req)
+// send sends a request. Every failure is an *llm.Error, and any status but success is one. silence
+// watches the body.
+func (c *Client) send(ctx context.Context, silence *silence, method, address string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, unsendable(err)
+	}
+	req.Header = c.Header.Clone()
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.Options.HTTPClient.Do(req)
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 	}
-	resp.Body = t.silence.Body(resp.Body)
+	resp.Body = silence.body(resp.Body)
+	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }() // it is refused already
 	if err := redirected(resp); err != nil {
-		_ = resp.Body.Close() // its body does not matter
 		return nil, err
 	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		defer func() { _ = resp.Body.Close() }() // it is refused already
-		// A refusal that breaks off is classified by the part that arrived.
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-		return nil, llm.Refused(resp.StatusCode, resp.Header, text)
-	}
-	if t.Most > 0 {
-		resp.Body = limited{io.LimitReader(resp.Body, t.Most), resp.Body}
-	}
-	return resp, nil
-}
-
-type limited struct {
-	io.Reader
-	io.Closer
+	// A refusal that breaks off is classified by the part that arrived.
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	return nil, llm.Refused(resp.StatusCode, resp.Header, text)
 }
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
@@ -120,9 +140,11 @@ func read(resp *http.Response, answer Answer, maxAnswer int) (llm.Response, erro
 		case err != nil:
 			return llm.Response{}, err
 		}
-		if done, err := answer.Add(event); err != nil {
+		done, err := answer.Add(event)
+		if err = cmp.Or(err, answer.Over()); err != nil {
 			return llm.Response{}, err
-		} else if done {
+		}
+		if done {
 			return answer.Response()
 		}
 	}
@@ -147,7 +169,7 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 	if err == nil && !ok {
 		return llm.Refused(resp.StatusCode, resp.Header, body)
 	}
-	return err
+	return cmp.Or(err, answer.Over())
 }
 
 // firstByte skips at most most bytes of white space and returns the byte after it without consuming

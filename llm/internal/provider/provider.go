@@ -4,14 +4,13 @@ package provider
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cairn/llm"
@@ -30,7 +29,7 @@ type Options struct {
 	RetryDelay  time.Duration // before the first retry, then growing; 0: 500 ms
 	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 5 minutes
 	MaxTime     time.Duration // for one answer, retries and keep-alives included; 0: 10 minutes
-	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See llm.Bounds too
+	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB. See NewSaid too
 
 	Notebook *llm.Notebook // stores what is learned about the model; nil: nothing is stored
 
@@ -52,9 +51,13 @@ type Client struct {
 	Options   Options
 	Host      string // of BaseURL: identifies the provider
 	Discovery *llm.Discovery
+	Header    http.Header // of each request: the key
 
 	server string     // host and path of BaseURL, without user and password
 	learnt llm.Learnt // used if the notebook has no page
+
+	mu      sync.Mutex // guards demands
+	demands Demands
 }
 
 // New returns a client that has sent nothing yet. It fails if the base URL is not a web address or
@@ -79,7 +82,7 @@ func New(o Options, d Defaults) (*Client, error) {
 	o.Log = o.Log.With("provider", base.Host)
 	return &Client{
 		Options: o, Host: base.Host, server: base.Host + base.Path,
-		Discovery: llm.NewDiscovery(o.Model, o.Window, d.Preferred, o.Log),
+		Discovery: llm.NewDiscovery(o.Model, o.Window, d.Preferred, o.Log), Header: http.Header{},
 	}, nil
 }
 
@@ -114,17 +117,15 @@ func (c *Client) Learnt() *llm.Learnt {
 	return c.Options.Notebook.Page(model + "@" + c.server)
 }
 
-// Retry calls try until it succeeds, see llm.Retry, and learns from the outcome.
-func (c *Client) Retry(ctx context.Context, req llm.Request, show func(delta string), try func(ctx context.Context, show func(string)) (llm.Response, error)) (llm.Response, error) {
-	o := c.Options
-	retry := llm.Retry{Max: o.MaxRetries, Delay: o.RetryDelay, MaxTime: o.MaxTime, Log: o.Log}
-	resp, err := retry.Do(ctx, req, show, try)
-	if err == nil {
-		c.Discovery.Answered()
-		return resp, nil
+// ListedWindow returns the window of the model in a server's list; Tokens 0: the list does not say. It
+// chooses the model if none is set.
+func (c *Client) ListedWindow(list []llm.Offered, source string) llm.Window {
+	_ = c.Discovery.ChooseFrom(list) // without a model there is no window
+	model := c.Discovery.Model()
+	for _, o := range list {
+		if o.ID == model && o.Window > 0 {
+			return llm.Window{Tokens: o.Window, Source: source}
+		}
 	}
-	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
-		c.Learnt().Limit(refused.Limit)
-	}
-	return llm.Response{}, err
+	return llm.Window{}
 }

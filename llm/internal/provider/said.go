@@ -5,47 +5,117 @@ package provider
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"iter"
 	"strings"
 
 	"cairn/llm"
 )
 
-// Said accumulates the text of an answer.
+// An answer of n tokens may have bytesPerToken*n bytes, and always leastSaid. A token has 4 to 5
+// bytes in most languages, so normal answers stay below.
+const (
+	leastSaid     = 64 << 10
+	bytesPerToken = 32
+)
+
+// Said accumulates the text of an answer, and counts its bytes: a server that sends without end must
+// not fill memory.
 type Said struct {
-	Show   func(string) // may be nil
-	Bounds *llm.Bounds
+	show func(string) // may be nil
+
+	maxBytes, maxSaid int
+	bytes, said       int
+	over              error // the first limit that was exceeded
 
 	text    strings.Builder
 	thought thoughtFilter
 }
 
+// NewSaid returns the beginning of an answer of at most tokens tokens (0: not limited) and maxBytes
+// bytes. show, if not nil, receives the text as it arrives.
+func NewSaid(show func(string), tokens, maxBytes int) Said {
+	s := Said{show: show, maxBytes: maxBytes, maxSaid: maxBytes}
+	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
+		s.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
+	}
+	return s
+}
+
+// Count counts bytes of text, call ids, names and arguments.
+func (s *Said) Count(n int) {
+	if s.said += n; s.said > s.maxSaid {
+		s.Exceed(llm.TooLong(s.maxSaid))
+	}
+	s.CountOther(n)
+}
+
+// CountOther counts bytes of reasoning and other fields, which some servers do not count as tokens of
+// the answer.
+func (s *Said) CountOther(n int) {
+	if s.bytes += n; s.bytes > s.maxBytes {
+		s.Exceed(llm.TooLong(s.maxBytes))
+	}
+}
+
+// Exceed records that a limit was exceeded: the answer is given up after the current event.
+func (s *Said) Exceed(limit *llm.Error) {
+	if s.over == nil {
+		s.over = limit
+	}
+}
+
+// Over returns the limit that was exceeded, nil if none.
+func (s *Said) Over() error { return s.over }
+
 // Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in
 // tags at the start.
-func (s *Said) Say(piece string) error {
+func (s *Said) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
-	if err := s.Bounds.Said(len(piece)); err != nil {
-		return err
+	if s.Count(len(piece)); s.over != nil {
+		return
 	}
 	piece = s.thought.next(piece)
 	s.text.WriteString(piece)
-	if s.Show != nil && piece != "" {
-		s.Show(piece)
+	if s.show != nil && piece != "" {
+		s.show(piece)
 	}
-	return nil
 }
 
 // Text returns the text so far.
 func (s *Said) Text() string { return s.text.String() + s.thought.rest() }
 
-// Answer returns the whole text of the answer.
-func (s *Said) Answer() string { return withoutThought(s.Text()) }
+// Call is a tool call that is being received.
+type Call struct {
+	ID, Name  string
+	Arguments strings.Builder
+}
 
-// Call counts the id and the name of a tool call, and arguments bytes of arguments.
-func (s *Said) Call(id, name string, arguments int) error {
+// Begin sets id and name of a call, unless it has them, and counts them and the arguments that come
+// with them.
+func (s *Said) Begin(c *Call, id, name, arguments string) {
 	if len(name) > llm.MaxName {
-		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
+		s.Exceed(llm.TooMany(llm.MaxName, "bytes in the name of a tool"))
 	}
-	return s.Bounds.Said(len(id) + len(name) + arguments)
+	c.ID, c.Name = cmp.Or(c.ID, id), cmp.Or(c.Name, name)
+	c.Arguments.WriteString(arguments)
+	s.Count(len(id) + len(name) + len(arguments))
+}
+
+// Message returns the whole answer, with an id for each call.
+func (s *Said) Message(calls iter.Seq[*Call]) (llm.Message, error) {
+	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(s.Text())}
+	for call := range calls {
+		if call.Name == "" {
+			return m, llm.Truncated(errors.New("a tool call without a name"))
+		}
+		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments.String()})
+	}
+	if len(m.Calls) > llm.MaxCalls {
+		return m, llm.TooMany(llm.MaxCalls, "tool calls")
+	}
+	llm.NameCalls(m.Calls)
+	return m, nil
 }
 
 // mostCounted is the largest count that is accepted. No window is as large.

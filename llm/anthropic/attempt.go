@@ -1,0 +1,83 @@
+// One attempt: a request, and the other forms that are tried if the server refuses one.
+
+package anthropic
+
+import (
+	"context"
+	"regexp"
+
+	"cairn/llm"
+	"cairn/llm/internal/provider"
+)
+
+// attempt is a request that is changed as long as the server refuses its form.
+type attempt struct {
+	*Model
+	model string
+	req   llm.Request
+	sent  composed
+
+	noThoughts bool // the thinking of earlier steps is not returned
+	noThinking bool
+}
+
+// Send composes the request and sends it.
+func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
+	c := a.compose()
+	a.sent = c
+	answer := answer{Said: provider.NewSaid(show, c.MaxTokens, a.Options.MaxAnswer), identity: a.identity()}
+	resp, err := a.Exchange(ctx, a.Options.BaseURL+"/v1/messages", c.body, a.req, &answer)
+	if answer.stopped && answer.thought && c.Thinking == nil && c.room == 0 {
+		a.Demand(func(d *provider.Demands) { d.Thinks = true })
+	}
+	return resp, err
+}
+
+// identity identifies the author of thinking.
+func (a *attempt) identity() string { return a.Host + " " + a.model }
+
+// Patterns of refusals.
+var (
+	aboutThoughts = regexp.MustCompile("(?i)signature|thinking. (?:or .redacted_thinking. )?blocks? .{0,80}cannot be modified")
+	wantsThoughts = regexp.MustCompile("(?i)expected .thinking. or .redacted_thinking.")
+	aboutThinking = regexp.MustCompile(`(?i)adaptive|budget_tokens|disabled|thinking\.type|\bthinking. (?:is|may|can|must|does|do)|\bthinking: `)
+
+	temperature = provider.Field{Name: "temperature", About: regexp.MustCompile("(?i)temperature")}
+	markTTL     = provider.Field{Name: "cache_control.ttl", About: regexp.MustCompile(`(?i)\bttl\b`)}
+	marks       = provider.Field{Name: "cache_control", About: regexp.MustCompile("(?i)cache_control")}
+)
+
+// Adapt learns from the refusal of a request.
+func (a *attempt) Adapt(refused *llm.Error) bool {
+	switch c := a.sent; {
+	case refused.Kind != llm.KindBadRequest:
+	case c.thoughts && aboutThoughts.MatchString(refused.Message):
+		a.noThoughts = true
+		return true
+	case wantsThoughts.MatchString(refused.Message) && !a.noThinking:
+		a.noThinking = true
+		return true
+	}
+	return a.Model.Adapt(refused, a.sent.refusable(), &a.req)
+}
+
+// refusable returns the part of the request that a server may refuse.
+func (c composed) refusable() provider.Sent {
+	s := provider.Sent{Model: c.Model, Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens, Room: c.room}
+	if c.Output != nil {
+		s.Effort = c.Output.Effort
+	}
+	if c.Temperature != nil {
+		s.Fields = append(s.Fields, temperature)
+	}
+	if c.Thinking != nil {
+		s.Fields = append(s.Fields, provider.Field{Name: refusedThinking(c.Thinking.Type), About: aboutThinking})
+	}
+	if c.control != nil && c.control.TTL != "" {
+		s.Fields = append(s.Fields, markTTL)
+	}
+	if c.control != nil {
+		s.Fields = append(s.Fields, marks)
+	}
+	return s
+}

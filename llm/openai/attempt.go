@@ -1,0 +1,176 @@
+// One attempt: a request, and the other forms that are tried if the server refuses one.
+
+package openai
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"cairn/llm"
+	"cairn/llm/internal/provider"
+)
+
+// attempt is a request that is changed as long as the server refuses its form.
+type attempt struct {
+	*Model
+	model string
+	req   llm.Request
+	sent  plan
+
+	wires int // switches of the wire
+	v1    v1Trial
+}
+
+// v1Trial is whether an attempt has tried an address with "/v1" appended, and still uses it.
+type v1Trial int
+
+const (
+	v1Untried v1Trial = iota
+	v1Trying
+	v1Tried // it did not help, or it is the address now
+)
+
+// Send plans the request and sends it.
+func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
+	p := a.plan(a.model)
+	if a.v1 == v1Trying {
+		p.Base += "/v1"
+	}
+	a.sent = p
+	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
+	var resp llm.Response
+	var err error
+	if p.wire == llm.WireResponses {
+		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), withoutExtra(a.req), &responsesAnswer{Said: said, provider: p.provider})
+	} else {
+		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, &chatAnswer{Said: said, provider: p.provider})
+	}
+	if err == nil {
+		a.confirmV1()
+		if len(resp.Message.Native) > 0 && !p.Thinks {
+			a.Demand(func(d *provider.Demands) { d.Thinks = true })
+		}
+	}
+	return resp, err
+}
+
+// withoutExtra returns a request without the fields that belong to chat completions.
+func withoutExtra(req llm.Request) llm.Request {
+	req.Extra = nil
+	return req
+}
+
+// Adapt learns from the refusal of a request.
+func (a *attempt) Adapt(refused *llm.Error) bool {
+	p := a.sent
+	if refused.Status < http.StatusBadRequest {
+		return false
+	}
+	if routeMissing(refused) {
+		return a.tryV1() || a.switchWire(llm.WireResponses, llm.WireChat)
+	}
+	a.confirmV1() // there is an interface at the address, whatever else it refuses
+	switch {
+	case refused.Kind == llm.KindBadRequest && wantsResponses.MatchString(refused.Message) && a.switchWire(llm.WireChat, llm.WireResponses):
+		return true
+	case llm.WantsReasoning(refused):
+		a.Learnt().NeedReasoning()
+		return false // the caller has the reasoning
+	}
+	return a.Model.Adapt(refused, p.refusable(a.req), &a.req)
+}
+
+// routeMissing reports whether a server has nothing at the address of a request. An unknown model
+// is a 404 too.
+func routeMissing(e *llm.Error) bool {
+	return e.Status == http.StatusMethodNotAllowed ||
+		e.Status == http.StatusNotFound && !strings.Contains(strings.ToLower(e.Message), "model") && !llm.RefusesTools(e) && !llm.RefusesImages(e)
+}
+
+// tryV1 makes the next request go to the address with "/v1" appended, once.
+func (a *attempt) tryV1() bool {
+	if a.v1 == v1Untried && !strings.HasSuffix(a.sent.Base, "/v1") {
+		a.v1 = v1Trying
+		return true
+	}
+	a.v1 = v1Tried
+	return false
+}
+
+// confirmV1 keeps the address that is being tried.
+func (a *attempt) confirmV1() {
+	if a.v1 == v1Trying {
+		a.v1 = v1Tried
+		a.keepBase(a.sent.Base)
+	}
+}
+
+// keepBase keeps an address that has turned out to be right.
+func (o *Model) keepBase(base string) {
+	if base == o.base() {
+		return
+	}
+	o.Demand(func(d *provider.Demands) { d.Base = base })
+	o.Options.Log.Warn("base_url_without_v1", "base_url", o.Options.BaseURL, "works", base)
+}
+
+// wantsResponses matches OpenAI's refusal, on chat completions, of models whose tools need the
+// other wire.
+var wantsResponses = regexp.MustCompile(`(?i)/v1/responses|\bResponses API\b|tools? with reasoning_effort`)
+
+// switchWire makes the next request use another wire, at most once each way.
+func (a *attempt) switchWire(from, to string) bool {
+	if a.Options.Wire != "" || a.sent.wire != from || a.wires >= 2 {
+		return false
+	}
+	a.wires++
+	a.Learnt().Demand(to)
+	a.Options.Log.Info("wire_changed", "model", a.model, "wire", to)
+	return true
+}
+
+// The optional fields. OpenAI refuses include, for models that do not reason, with words about
+// encrypted content; its message about content that it cannot read is different.
+var (
+	fieldStream       = optional("stream_options", "stream_options")
+	fieldTemperature  = optional("temperature", "temperature")
+	fieldCacheKey     = optional("prompt_cache_key", "prompt_cache_key")
+	fieldRetention    = optional("prompt_cache_retention", "prompt_cache_retention")
+	fieldBreakpoint   = optional("prompt_cache_breakpoint", "prompt_cache_breakpoint")
+	fieldCacheControl = optional("cache_control", "cache_control")
+	fieldInclude      = optional("include", "encrypted content is not supported")
+	fieldMaxTokens    = optional("max_tokens", "max_completion_tokens") // the name to use instead
+)
+
+func optional(name, about string) provider.Field {
+	return provider.Field{Name: name, About: regexp.MustCompile("(?i)" + about)}
+}
+
+// refusable returns the part of the request that a server may refuse.
+func (p plan) refusable(req llm.Request) provider.Sent {
+	s := provider.Sent{
+		Model: p.model, Forced: req.ForceTool != "" && p.forced, Effort: p.effort(req.Reasoning), Efforts: llm.ReasoningEfforts,
+		Tokens: p.answerTokens(req), Room: p.room(req),
+	}
+	chat := p.wire == llm.WireChat
+	for _, f := range []struct {
+		provider.Field
+		sent bool
+	}{
+		{fieldMaxTokens, chat && req.MaxTokens > 0 && !p.completionTokens()},
+		{fieldStream, chat},
+		{fieldTemperature, req.Temperature != nil},
+		{fieldCacheKey, p.cacheKey(req) != ""},
+		{fieldRetention, p.retention},
+		{fieldBreakpoint, p.breakpoints},
+		{fieldCacheControl, p.claude},
+		{fieldInclude, !chat},
+	} {
+		if f.sent && !p.Refused[f.Name] {
+			s.Fields = append(s.Fields, f.Field)
+		}
+	}
+	return s
+}
