@@ -87,7 +87,10 @@ type sums struct {
 
 func (s *Spent) add(p promptcache.Priced, output int) {
 	s.Requests++
-	s.Add(prices.Tokens{Input: int64(p.Cached + p.Written + p.Uncached), Cached: int64(p.Cached), Written: int64(p.Written), Output: int64(output)})
+	s.Input += int64(p.Cached + p.Written + p.Uncached)
+	s.Cached += int64(p.Cached)
+	s.Written += int64(p.Written)
+	s.Output += int64(output)
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
