@@ -3,10 +3,11 @@
 package openai
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
+
+	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -27,16 +28,16 @@ func (p plan) cacheKey(req llm.Request) string {
 // chatBody is a request. What rarely changes is first: a later request of the same conversation
 // extends this one's messages.
 type chatBody struct {
-	Model         string     `json:"model"`
-	Tools         []chatTool `json:"tools,omitempty"`
-	Messages      []any      `json:"messages"`
-	Stream        bool       `json:"stream"`
-	StreamOptions any        `json:"stream_options,omitempty"`
-	ToolChoice    any        `json:"tool_choice,omitempty"`
-	Limit         int        `json:"max_tokens,omitempty"`
-	NewLimit      int        `json:"max_completion_tokens,omitempty"`
-	Temperature   *float64   `json:"temperature,omitempty"`
-	Effort        string     `json:"reasoning_effort,omitempty"`
+	Model         string             `json:"model"`
+	Tools         []chatTool         `json:"tools,omitempty"`
+	Messages      []any              `json:"messages"`
+	Stream        bool               `json:"stream"`
+	StreamOptions *api.StreamOptions `json:"stream_options,omitempty"`
+	ToolChoice    any                `json:"tool_choice,omitempty"`
+	Limit         int                `json:"max_tokens,omitempty"`
+	NewLimit      int                `json:"max_completion_tokens,omitempty"`
+	Temperature   *float64           `json:"temperature,omitempty"`
+	Effort        string             `json:"reasoning_effort,omitempty"`
 	cacheFields
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
@@ -47,20 +48,14 @@ type cacheControl struct {
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// function is a tool as a model sees it, or the choice of one.
-type function struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`
+func functionOf(t llm.Tool) api.FunctionDefinition {
+	return api.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: provider.Schema(t)}
 }
 
-func functionOf(t llm.Tool) function {
-	return function{Name: t.Name, Description: t.Description, Parameters: provider.Schema(t)}
-}
-
+// chatTool is an api.Tool without its MarshalJSON, which escapes HTML.
 type chatTool struct {
-	Type     string   `json:"type"`
-	Function function `json:"function"`
+	Type     api.ToolType           `json:"type"`
+	Function api.FunctionDefinition `json:"function"`
 }
 
 // cacheFields are the fields of OpenAI's prompt cache.
@@ -74,15 +69,6 @@ type chatMessage struct {
 	Content any      `json:"content"` // a text, or []part
 	CallID  string   `json:"tool_call_id,omitempty"`
 	Calls   []any    `json:"tool_calls,omitempty"`
-}
-
-type chatCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
 }
 
 // part is a part of a message on either wire.
@@ -100,16 +86,16 @@ func dataURL(p provider.Part) string { return "data:" + p.MediaType + ";base64,"
 func (p plan) chat(req llm.Request) chatBody {
 	b := chatBody{Model: p.model, Stream: true, Effort: p.effort(req.Reasoning), cacheFields: p.cacheFields(req)}
 	for _, t := range req.Tools {
-		b.Tools = append(b.Tools, chatTool{"function", functionOf(t)})
+		b.Tools = append(b.Tools, chatTool{api.ToolTypeFunction, functionOf(t)})
 	}
 	messages, _ := withoutBlank(req.Messages, 0)
 	for _, s := range spans(messages) {
 		b.Messages = append(b.Messages, p.chatMessage(s))
 	}
 	if !p.Refused[fieldStream.Name] {
-		b.StreamOptions = map[string]bool{"include_usage": true}
+		b.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
-	b.ToolChoice = p.choice(req, chatTool{"function", function{Name: req.ForceTool}})
+	b.ToolChoice = p.choice(req, api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: req.ForceTool}})
 	if b.Limit = p.answerTokens(req); p.completionTokens() {
 		b.Limit, b.NewLimit = 0, b.Limit
 	}
@@ -164,8 +150,7 @@ func (p plan) chatMessage(s span) any {
 	}
 	n := readNative(last.Native, p.provider)
 	for _, call := range last.Calls {
-		c := chatCall{ID: call.ID, Type: "function"}
-		c.Function.Name, c.Function.Arguments = call.Name, llm.ValidArguments(call.Arguments)
+		c := api.ToolCall{ID: call.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)}}
 		m.Calls = append(m.Calls, withFields{c, n.Calls[call.ID]})
 	}
 	return withFields{m, n.Fields}

@@ -4,6 +4,8 @@
 package openai
 
 import (
+	api "github.com/sashabaranov/go-openai"
+
 	"cairn/llm"
 )
 
@@ -31,9 +33,9 @@ type responsesBody struct {
 }
 
 type responsesTool struct {
-	Type string `json:"type"`
-	function
-	Strict any `json:"strict,omitempty"` // false: omitted means true
+	Type api.ToolType `json:"type"`
+	api.FunctionDefinition
+	Strict bool `json:"strict"` // omitted means true
 }
 
 // inputItem is a message, a call or the result of one.
@@ -51,7 +53,7 @@ type inputItem struct {
 func (p plan) responses(req llm.Request) responsesBody {
 	b := responsesBody{Model: p.model, Stream: true, Input: []any{}, cacheFields: p.cacheFields(req)}
 	for _, t := range req.Tools {
-		b.Tools = append(b.Tools, responsesTool{"function", functionOf(t), false})
+		b.Tools = append(b.Tools, responsesTool{api.ToolTypeFunction, functionOf(t), false})
 	}
 	messages, head := withoutBlank(req.Messages, req.Head)
 	marks := p.marks(messages, head)
@@ -68,7 +70,7 @@ func (p plan) responses(req llm.Request) responsesBody {
 	if !p.Refused[fieldInclude.Name] {
 		b.Include = []string{"reasoning.encrypted_content"}
 	}
-	b.ToolChoice = p.choice(req, responsesTool{Type: "function", function: function{Name: req.ForceTool}})
+	b.ToolChoice = p.choice(req, map[string]string{"type": "function", "name": req.ForceTool})
 	if req.MaxTokens > 0 {
 		b.Limit = max(p.answerTokens(req), leastOutput)
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	api "github.com/sashabaranov/go-openai"
+
 	"cairn/llm"
 	"cairn/llm/internal/provider"
 )
@@ -32,7 +34,7 @@ type outputItem struct {
 
 // event is an event of the stream.
 type event struct {
-	Type      string
+	Type      api.ResponseStreamEventType
 	Index     int             `json:"output_index"`
 	Delta     json.RawMessage // a string in the events that are read
 	Arguments string
@@ -54,7 +56,7 @@ type item struct {
 
 // finished contains the parsed fields of a response that has ended.
 type finished struct {
-	Status  string
+	Status  api.ResponseStatus
 	Error   json.RawMessage
 	Details struct{ Reason string } `json:"incomplete_details"`
 	Output  []json.RawMessage
@@ -79,21 +81,21 @@ func (a *responsesAnswer) Whole(body []byte) (bool, error) {
 func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	var e event
 	err = json.Unmarshal(raw, &e)
-	if e.Type == "error" || provider.IsError(e.Error) {
+	if e.Type == api.ResponseStreamEventError || provider.IsError(e.Error) {
 		return false, llm.Refused(0, nil, raw)
 	}
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
 	switch e.Type {
-	case "response.output_text.delta", "response.refusal.delta",
-		"response.function_call_arguments.delta", "response.function_call_arguments.done":
+	case api.ResponseStreamEventOutputTextDelta, api.ResponseStreamEventRefusalDelta,
+		api.ResponseStreamEventFunctionArgumentsDelta, api.ResponseStreamEventFunctionArgumentsDone:
 		return false, a.addPiece(e)
-	case "response.output_item.added":
+	case api.ResponseStreamEventOutputItemAdded:
 		return false, a.beginItem(e.Index, e.Item)
-	case "response.output_item.done":
+	case api.ResponseStreamEventOutputItemDone:
 		return false, a.addItem(e.Index, e.Item)
-	case "response.completed", "response.incomplete", "response.failed":
+	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
 	}
 	a.CountOther(len(raw)) // not needed, for example the text of reasoning
@@ -110,10 +112,10 @@ func (a *responsesAnswer) addPiece(e event) error {
 	}
 	item := a.item(e.Index)
 	switch e.Type {
-	case "response.function_call_arguments.delta":
+	case api.ResponseStreamEventFunctionArgumentsDelta:
 		item.Arguments.WriteString(piece)
 		a.Count(len(piece))
-	case "response.function_call_arguments.done":
+	case api.ResponseStreamEventFunctionArgumentsDone:
 		a.setArguments(item, e.Arguments)
 	default:
 		item.message = true
@@ -133,12 +135,12 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 		a.usage = counted
 	}
 	switch r.Status {
-	case "failed", "cancelled":
+	case api.ResponseStatusFailed, api.ResponseStatusCancelled:
 		if !provider.IsError(r.Error) {
 			return &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
 		}
 		return llm.Refused(0, nil, append(append([]byte(`{"error":`), r.Error...), '}'))
-	case "incomplete":
+	case api.ResponseStatusIncomplete:
 		a.finish = llm.FinishLength
 		if r.Details.Reason == "content_filter" {
 			a.finish = llm.FinishFilter

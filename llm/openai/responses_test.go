@@ -45,7 +45,7 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 	for name, want := range map[string]string{
 		"instructions":      `"be kind"`,
 		"tools":             `[{"type":"function","name":"f","description":"does f","parameters":{"type":"object","properties":{}},"strict":false}]`,
-		"tool_choice":       `{"type":"function","name":"f"}`,
+		"tool_choice":       `{"name":"f","type":"function"}`,
 		"store":             `false`,
 		"stream":            `true`,
 		"include":           `["reasoning.encrypted_content"]`,
