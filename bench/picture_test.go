@@ -40,7 +40,7 @@ func TestPicture(t *testing.T) {
 	})
 	t.Run("it shows each level, and each time that summaries replaced messages", func(t *testing.T) {
 		applied := len(panel.Marks)
-		if marks := strings.Count(svg, "chart-mark-summariesapplied") - 1; applied == 0 || marks != applied { // one is in the legend
+		if marks := strings.Count(svg, "chart-mark-summaries applied") - 1; applied == 0 || marks != applied { // one is in the legend
 			t.Errorf("%d marks, %d compactions", marks, applied)
 		}
 		for _, level := range []string{"prepare 60 %", "background 80 %", "aggressive 85 %", "emergency 95 %", "window"} {
