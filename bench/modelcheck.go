@@ -54,6 +54,10 @@ func (b *trialRun) play(x *llmtest.Exchange) {
 		return
 	}
 	b.result.Requests++
+	if b.deleted && opensTurn(x.Request) { // the reasoning of the turn before was not stored
+		b.deleted = false
+		b.headChanged()
+	}
 	b.compare(x)
 	if opensTurn(x.Request) {
 		b.weigh(x)
@@ -61,6 +65,7 @@ func (b *trialRun) play(x *llmtest.Exchange) {
 	if err := b.deleteAll(context.Background(), b.due); err != nil {
 		b.result.fail(fmt.Errorf("in the middle of a turn: %w", err))
 	}
+	b.deleted = b.deleted || len(b.due) > 0
 	b.due = nil
 	b.mind.play(x)
 }

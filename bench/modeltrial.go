@@ -72,6 +72,7 @@ type trialRun struct {
 	seen    map[string][2]changes
 	lessons map[string]int // by model: refusals that taught something
 	due     []string       // ids of messages to delete in the middle of the next turn
+	deleted bool           // some were deleted in the middle of the last turn
 	conv    *store.Conversation
 	now     channel.Agent // the agent that answers
 	result  trialResult
