@@ -82,14 +82,15 @@ func TestErasing(t *testing.T) {
 		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"), saidBy(3, "b", "Bob", "z"))
 		saidByAnn := rememberAbout(t, c, "the launch is on Friday", "", 1, 2)
 		aboutAnn := rememberAbout(t, c, "Ann likes tea", "Ann", 2)
+		onlyAnn := rememberAbout(t, c, "the boat is blue", "", 1) // which goes with the message
 		confirmed := rememberAbout(t, c, "the office moves", "", 2)
 		rememberAbout(t, c, "the office moves", "", 1)
 		m := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 1, 3}))
+		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 1, 4}))
 		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
 		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
-		eraseAll(t, c, "a")
-		for _, id := range []int64{saidByAnn, aboutAnn, m.ID} {
+		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
+		for _, id := range []int64{saidByAnn, aboutAnn, onlyAnn, m.ID} {
 			if _, _, err := memory.In(c.Store()).Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}

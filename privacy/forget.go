@@ -54,15 +54,22 @@ func (pr Conversation) Traces(ctx context.Context, author string) (Traces, error
 const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
 	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
 
+func memoriesOf(c *store.Conversation, tx *store.Tx, author string, upto int64) (n int, err error) {
+	err = tx.QueryRow("SELECT count(*) FROM ("+concerning+")", c.ID(), author, upto).Scan(&n)
+	return n, err
+}
+
 func traces(c *store.Conversation, tx *store.Tx, author string) (t Traces, err error) {
 	if author == "" {
 		return t, ErrNobody
 	}
 	low, high := c.RowRange(1, store.MaxSeq)
-	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?4 AND ?5 AND deleted_at IS NULL)
-		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2),
-		(SELECT count(*) FROM (`+concerning+`))`,
-		c.ID(), author, int64(math.MaxInt64), low, high).Scan(&t.Messages, &t.Memories)
+	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
+		c.ID(), author, low, high).Scan(&t.Messages)
+	if err == nil {
+		t.Memories, err = memoriesOf(c, tx, author, math.MaxInt64)
+	}
 	if t.Messages+t.Memories > 0 {
 		t.Conversations = 1
 	}
@@ -160,10 +167,19 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		if err != nil {
 			return err
 		}
-		if left, err := eraseMessages(pr.c, tx, author, before, &e); err != nil || left {
+		had, err := memoriesOf(pr.c, tx, author, upto)
+		if err != nil {
 			return err
 		}
-		if left, err := eraseMemories(pr.c, tx, author, upto, &e); err != nil || left {
+		left, err := eraseMessages(pr.c, tx, author, before, &e) // memories that only these said go with them
+		if err == nil && !left {
+			left, err = eraseMemories(pr.c, tx, author, upto, &e)
+		}
+		if err != nil {
+			return err
+		}
+		has, err := memoriesOf(pr.c, tx, author, upto)
+		if e.Memories = had - has; err != nil || left {
 			return err
 		}
 		e.Done = true
@@ -234,7 +250,6 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 		return false, err
 	}
 	e.Seqs = append(e.Seqs, found...)
-	e.Memories = len(theirs)
 	if len(theirs) == erasedAtOnce {
 		return true, nil
 	}
