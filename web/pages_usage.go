@@ -5,6 +5,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -67,7 +68,7 @@ func usageTable(by string, rows []usageRow, total usageRow) g.Node {
 		turns, summaries := r.parts(priced)
 		most = max(most, turns+summaries)
 	}
-	columns := []column{{Name: by}, {"Requests", true}, {"Input", true}, {"Cached", true}, {"Output", true}, {"Turns cost", true}, {"Summaries cost", true}, {Name: compared}}
+	columns := []column{{Name: strings.ToUpper(by[:1]) + by[1:]}, {"Requests", true}, {"Input", true}, {"Cached", true}, {"Output", true}, {"Turns cost", true}, {"Summaries cost", true}, {Name: compared}}
 	total.Day = "Total"
 	return table("list", columns, append(rows, total), func(r usageRow) []g.Node {
 		turns, summaries := r.parts(priced)
