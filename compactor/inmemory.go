@@ -211,7 +211,7 @@ func (r *InMemory) ClearDeclined(context.Context) error {
 
 // setDeclined sets Declined of the matching rows.
 func (r *InMemory) setDeclined(d Declined, of func(Compaction) bool) {
-	c := transcript.Change{Base: r.state.Version, Marks: r.state.Marks, Sets: r.state.Sets, Sessions: r.state.Sessions}
+	c := transcript.Change{Base: r.state.Version, Marks: r.state.Marks, Sessions: r.state.Sessions}
 	for _, s := range r.state.Summaries {
 		if of(s) {
 			s.Declined = d
