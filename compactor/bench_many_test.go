@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"testing"
 	"time"
 
@@ -14,28 +13,6 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
-
-// BenchmarkIdle measures the memory of an open, idle conversation.
-func BenchmarkIdle(b *testing.B) {
-	r := newRig(b, 128_000, nil)
-	ctx := context.Background()
-	var open []*owner
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for b.Loop() {
-		conv, err := r.store.Conversation(ctx, fmt.Sprint("terminal:idle", len(open)))
-		check.NoError(b, err)
-		c := openOwner(b, compactor.Options{
-			Records: memory.Of(conv).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
-		})
-		open = append(open, c)
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(open)), "bytes/conversation")
-	runtime.KeepAlive(open)
-}
 
 // BenchmarkThousandConversations measures one compaction in each of a thousand conversations, all
 // due at the same time, on one real file and with as many concurrent workers as a bot has.

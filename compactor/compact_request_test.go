@@ -15,9 +15,9 @@ import (
 
 // repairing returns a conversation in which a worker repairs a placeholder, which takes a second,
 // and more could be summarized.
-func repairing(t *testing.T, worker func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
 	t.Helper()
-	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: worker})
+	r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, tune)
 	r.chat(40)
 	r.resize(3000)
 	r.c.Overflow(t.Context())
@@ -63,7 +63,7 @@ func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState)
 
 func TestRequestIsQueuedBehindRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, goodSummary)
+		r := repairing(t, nil)
 		e, ended := r.want("the prices")
 		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
 			t.Fatalf("got %+v", e)
@@ -188,7 +188,7 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 
 func TestQueuedRequestReportsNothingToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, goodSummary)
+		r := repairing(t, nil)
 		ended := r.scheduled()
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
 		r.waitIdle()
@@ -201,7 +201,7 @@ func TestQueuedRequestReportsNothingToDo(t *testing.T) {
 
 func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, func(o *compactor.Options) {
+		r := repairing(t, func(o *compactor.Options) {
 			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				if e.Trigger == compactor.OnManual {
 					return "", errWorker
@@ -209,13 +209,6 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 				return "", nil
 			}
 		})
-		r.chat(40)
-		r.resize(3000)
-		r.c.Overflow(t.Context())
-		r.resize(100_000)
-		r.chat(20)
-		r.c.Check(t.Context())
-		synctest.Wait() // until the placeholder is filled
 		ended := r.scheduled()
 		if r.waitIdle(); r.wantOneEvent(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("got %+v", *ended)

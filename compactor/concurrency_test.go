@@ -54,18 +54,6 @@ func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
 	r.verify()
 }
 
-func TestManyShortMessagesDoNotCompact(t *testing.T) {
-	r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
-	r.policy.PrepareThreshold = -1
-	for range 100 {
-		r.deliverNotes("ok")
-		r.waitIdle()
-	}
-	check.Len(t, "requests", r.worker.Requests(), 0)
-	check.Len(t, "requests", r.events, 0)
-	check.Equal(t, "verbatim messages", r.c.Status().Lines, 100)
-}
-
 func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	var log journal
 	r := tuned(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {

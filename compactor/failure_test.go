@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -85,54 +84,6 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 	})
 }
 
-func TestUnrepairableRowBlocksNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if strings.Contains(req.Messages[1].Text, "poison") {
-				return llm.Response{}, &llm.Error{Kind: llm.KindFiltered, Status: 400, Message: "content policy"}
-			}
-			return goodSummary(ctx, n, req)
-		}}
-		r := newRig(t, 4000, worker)
-		r.policy.Enabled = false
-		r.deliverNotes("poison " + filler(60))
-		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
-			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
-		}
-		r.waitIdle()
-		r.policy.Enabled = true
-		for i := range 100 {
-			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(60)))
-			r.waitIdle()
-			time.Sleep(10 * time.Second)
-		}
-		byWorker := 0
-		r.mu.Lock()
-		for _, e := range r.events {
-			if e.State == compactor.EventApplied && e.By == compactor.ByWorker {
-				byWorker++
-			}
-		}
-		r.mu.Unlock()
-		if byWorker < 5 {
-			t.Errorf("got %d applied compactions by the worker beside a row it cannot repair", byWorker)
-		}
-		r.verify()
-		r.close()
-	})
-}
-
-func TestPanicLeavesNoRunningRow(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }})
-	for r.seen(compactor.EventFailed) == 0 {
-		r.deliverNotes(filler(60))
-		r.waitIdle()
-	}
-	if all, failed := count(t, r.dir, "SELECT count(*) FROM compactions"), count(t, r.dir, "SELECT count(*) FROM compactions WHERE state = 'failed'"); all == 0 || failed != all {
-		t.Errorf("got %d of %d rows failed", failed, all)
-	}
-}
-
 func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
 	for name, set := range map[string]func(*rig){
 		"tools above background": func(r *rig) { r.resize(4000); r.tools[0].Description = filler(2900) },
@@ -181,21 +132,6 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	r.said = append(r.said, x.rows...)
 	r.c.Answered()
 	r.renderAfterRestart()
-}
-
-func TestCloseDuringRequests(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.deliverMany(12, 60)
-	for range 50 {
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() { r.c.Compact(compactor.OnManual, "") })
-		}
-		r.c.Close()
-		wg.Wait()
-		r.restart()
-	}
-	r.verify()
 }
 
 func TestChunksReachTheirTarget(t *testing.T) {

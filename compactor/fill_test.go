@@ -10,9 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -24,6 +23,9 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
+			if g := r.c.Status(); g.Used >= g.Window*95/100 {
+				t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
+			}
 		}
 		synctest.Wait() // all work but the model's is done
 		if r.emergencies() == 0 || !r.c.Busy() {
@@ -122,36 +124,6 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 			})
 		})
 	}
-}
-
-// After unaddressed talk a question makes only the newest summaries worth a model, not the whole
-// history.
-func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
-	check.SkipUnderRace(t)
-	worker := &llmtest.Model{Tokens: 8000, Func: goodSummary}
-	r := newRig(t, 8000, worker)
-	r.policy = compactor.DefaultPolicy()
-	r.quiet = true
-	for i := range 400 {
-		r.deliver(fmt.Sprintf("talk %d among people: %s", i, filler(80)), false)
-		if i%20 == 19 {
-			r.c.Check(context.Background())
-			r.waitIdle()
-		}
-	}
-	if n := len(worker.Requests()); n != 0 {
-		t.Fatalf("got %d requests without a question", n)
-	}
-	r.talk("what did they say?")
-	for range 3 {
-		r.waitIdle()
-	}
-	n := len(worker.Requests())
-	t.Logf("%d requests", n)
-	if n == 0 || n > 6 {
-		t.Errorf("got %d requests for one question", n)
-	}
-	r.verify()
 }
 
 // Close does not wait for a repair.

@@ -1,15 +1,11 @@
 package compactor_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -84,88 +80,6 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		}
 		r.verify()
 	})
-}
-
-// A summary whose worker was reading while an older one was undone waits: the view stays in order.
-func TestNothingAppliesAfterUndoneSpan(t *testing.T) {
-	release := make(chan struct{})
-	var slow sync.Once
-	hold := false
-	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if hold {
-			slow.Do(func() { <-release })
-		}
-		return goodSummary(ctx, n, req)
-	}})
-	r.policy.KeepLastN = 2
-	for i := range 10 {
-		r.deliverNotes(fmt.Sprintf("old-%d %s", i, filler(40)))
-	}
-	r.applied()
-	for i := range 10 {
-		r.deliverNotes(fmt.Sprintf("new-%d %s", i, filler(40)))
-	}
-	hold = true
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		t.Fatalf("%+v", e)
-	}
-	r.undo()
-	close(release)
-	r.waitIdle()
-	view, at := r.render(), 0
-	for i := range 20 {
-		name := fmt.Sprintf("old-%d ", i)
-		if i >= 10 {
-			name = fmt.Sprintf("new-%d ", i-10)
-		}
-		next := strings.Index(view, name)
-		if next < at {
-			t.Fatalf("%s is at %d, after %d:\n%s", name, next, at, view)
-		}
-		at = next
-	}
-	r.verify()
-	r.applied()
-	r.waitIdle()
-	check.Lacks(t, "view after a request", r.render(), "old-0 ", "new-0 ")
-	r.verify()
-	r.renderAfterRestart()
-}
-
-// Prepared summaries of later messages wait for the undone span, at the aggressive level too: the
-// view stays in order.
-func TestPreparedSummaryDoesNotSkipUndoneSpan(t *testing.T) {
-	check.SkipUnderRace(t)
-	hold := make(chan struct{})
-	close(hold)
-	var mu sync.Mutex
-	r := ahead(t, 20_000)
-	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		mu.Lock()
-		wait := hold
-		mu.Unlock()
-		<-wait
-		return goodSummary(ctx, n, req)
-	}
-	for r.share() < 0.4 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-	}
-	r.set(func(p *compactor.Policy) { p.KeepLastN = 4 })
-	r.applied()
-	for len(r.c.Status().Prepared) == 0 {
-		r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.3 })
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.waitIdle()
-	}
-	r.undo()
-	mu.Lock()
-	hold = make(chan struct{})
-	mu.Unlock()
-	defer func() { close(hold) }()
-	for r.share() < 0.90 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.inOrder()
-	}
 }
 
 // A prepared repair of an undone summary is dropped: it is neither listed as prepared nor counted
