@@ -231,23 +231,9 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 	return stack
 }
 
-// dropCovered removes the lines of earlier sessions and those that the stack covers. Usually they
-// are the oldest ones: then nothing is copied.
+// dropCovered removes the lines of earlier sessions and those that the stack covers.
 func (h *History) dropCovered() {
-	n := 0
-	for n < len(h.lines) && (h.lines[n].Seq < h.head.Start || covered(h.head.Stack, h.lines[n].Seq)) {
-		h.lineCost -= h.lines[n].tokens
-		n++
-	}
-	h.lines = h.lines[n:]
-	if !slices.ContainsFunc(h.head.Stack, func(c Compaction) bool { return len(h.lines) > 0 && c.To >= h.lines[0].Seq }) {
-		return
-	}
-	kept := make([]line, 0, len(h.lines))
-	for _, l := range h.lines {
-		if !covered(h.head.Stack, l.Seq) {
-			kept = append(kept, l)
-		}
-	}
-	h.setLines(kept)
+	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
+	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
+	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
 }
