@@ -107,7 +107,6 @@ func newImporter(ctx context.Context, c *conversation, progress func(done int)) 
 	in.feed = compactor.Feed[Inbound]{
 		Engine: c.engine,
 		Window: func() int { return c.window.lookUp(ctx) },
-		Most:   c.window.burst,
 		Write: func(batch []Inbound) ([]chat.Message, error) {
 			added, err := c.records.Past().Import(ctx, batch)
 			if err == nil {

@@ -97,7 +97,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
-	takeBack := w.mark()
+	takeBack := w.record.Mark()
 	s, err := work(c.o.Worker)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
