@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/check"
 	"cairn/transcript"
 
 	"pgregory.net/rapid"
@@ -58,5 +59,21 @@ func holds(rt *rapid.T, l transcript.Log, plain []transcript.Message, sp transcr
 	inSpan := slices.DeleteFunc(slices.Clone(plain), func(m transcript.Message) bool { return !sp.Covers(m.Seq) })
 	if got := slices.Collect(l.In(sp)); !slices.Equal(got, inSpan) || l.Count(sp) != len(inSpan) {
 		rt.Fatalf("%v in %v: want %v", got, sp, inSpan)
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	const long = 40_000
+	s := transcript.New()
+	for range long / 100 {
+		c, err := s.Append(make([]transcript.Message, 100)...)
+		check.NoError(b, err)
+		s = s.With(c)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := s.Append(transcript.Message{})
+		check.NoError(b, err)
+		s = s.With(c)
 	}
 }
