@@ -97,7 +97,6 @@ func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL
 			t.Error("the head did not change although the cache is cold")
 		}
 		r.verify()
-		r.close()
 	})
 }
 

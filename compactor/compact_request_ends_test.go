@@ -26,7 +26,6 @@ func TestScheduledRequestEndsWithProcess(t *testing.T) {
 			}
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -69,6 +68,5 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 		}
 		r.mu.Unlock()
 		r.verify()
-		r.close()
 	})
 }

@@ -87,7 +87,6 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 			t.Error("the request is no longer queued")
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -124,7 +123,6 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 				if last := r.c.Status().Last; last.Trigger == compactor.OnManual {
 					t.Errorf("the last event is the end of the request, %+v: the test proves nothing", last)
 				}
-				r.close()
 			})
 		})
 	}
@@ -144,7 +142,6 @@ func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
 		}
 		r.waitIdle()
 		check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
-		r.close()
 	})
 }
 
@@ -163,7 +160,6 @@ func TestRequestDuringLevelSummarizesTheRest(t *testing.T) {
 		r.waitIdle()
 		check.Equal(t, "summarized span", r.wantOneEvent(ended, compactor.EventApplied).To, 36)
 		r.verify()
-		r.close()
 	})
 }
 
@@ -182,7 +178,6 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 			t.Errorf("got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -195,7 +190,6 @@ func TestQueuedRequestReportsNothingToDo(t *testing.T) {
 		if told := r.wantOneEvent(ended, compactor.EventNoop); told.Error == "" {
 			t.Errorf("got %+v", told)
 		}
-		r.close()
 	})
 }
 
@@ -214,6 +208,5 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 			t.Errorf("got %+v", *ended)
 		}
 		check.Equal(t, "paused", r.c.Status().Paused, "")
-		r.close()
 	})
 }

@@ -164,6 +164,5 @@ func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
 		}
 		r.repaired()
 		r.verify()
-		r.close()
 	})
 }

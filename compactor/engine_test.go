@@ -95,12 +95,7 @@ func TestWorkerSavesMemories(t *testing.T) {
 }
 
 func TestServerWithoutToolsGetsPlainTextRequest(t *testing.T) {
-	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 {
-			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
-		}
-		return llmtest.Say("Ada talked about Turin."), nil
-	}}
+	worker := &llmtest.Model{Func: withoutTools(func(int) string { return "Ada talked about Turin." })}
 	r := newRig(t, 100_000, worker)
 	for range 2 {
 		for range 20 {

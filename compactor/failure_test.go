@@ -40,7 +40,6 @@ func TestFailingRollupsDoNotLoop(t *testing.T) {
 			t.Errorf("got %d model calls for 60 messages", n)
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -80,7 +79,6 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 			t.Errorf("repaired: %v; the worker read %d tokens of a history of 50 000", !built(), read)
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -137,15 +135,7 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 func TestChunksReachTheirTarget(t *testing.T) {
 	check.SkipUnderRace(t)
 	for n := 60; n < 80; n += 6 {
-		worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-			var first, last, about int
-			text := req.Messages[1].Text
-			ask := text[strings.LastIndex(text, "Sum up messages"):]
-			if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
-				return llm.Response{}, err
-			}
-			return summary(fmt.Sprintf("note %d %s", first, filler(about*9/10-4))), nil
-		}}
+		worker := &llmtest.Model{Tokens: 4000, Func: followsInstructions(new([]int))}
 		r := newRig(t, 100_000, worker)
 		r.deliverMany(n, 60)
 		r.compactAndWait()

@@ -48,7 +48,6 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		r.waitIdle()
 		r.repaired()
 		r.verify()
-		r.close()
 	})
 }
 
@@ -65,15 +64,8 @@ func TestGrownPlaceholderIsFilled(t *testing.T) {
 		return slow()
 	}
 	r.set(func(p *compactor.Policy) { p.Enabled = false }) // emergencies alone make room
-	for i := 0; r.emergencies() < 2 && i < 400; i++ {
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
-	}
-	if r.emergencies() < 2 {
-		t.Fatal("got no second emergency: the test proves nothing")
-	}
-	for i := 0; r.c.Status().Used < 3300; i++ { // little room is left for what is being made
-		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(40)))
-	}
+	r.notesUntil(40, func() bool { return r.emergencies() == 2 })
+	r.notesUntil(40, func() bool { return r.c.Status().Used >= 3300 }) // little room is left for what is being made
 	close(release)
 	r.waitIdle()
 	r.noPlaceholder()
@@ -120,7 +112,6 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 				synctest.Wait()
 				r.repaired()
 				r.verify()
-				r.close()
 			})
 		})
 	}
@@ -131,9 +122,7 @@ func TestCloseCancelsRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4000, held(nil, goodSummary))
 		r.policy.Enabled = false
-		for i := 0; r.emergencies() == 0 && i < 100; i++ {
-			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
-		}
+		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
 		synctest.Wait()
 		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
 			t.Fatalf("got running job %+v", running)
@@ -145,6 +134,5 @@ func TestCloseCancelsRepair(t *testing.T) {
 		}
 		r.noPlaceholder()
 		r.verify()
-		r.close()
 	})
 }

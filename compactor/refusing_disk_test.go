@@ -80,10 +80,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 				r := newRig(t, 8000, worker)
 				r.policy.FailureLimit = 1
 				mend := r.refuseCompactions(t)
-				for r.seen(compactor.EventFailed) == 0 {
-					r.deliverNotes(filler(60))
-					r.waitIdle()
-				}
+				r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
 				for i := range 60 {
 					r.deliverNotes(fmt.Sprint("note ", i))
 					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
@@ -98,7 +95,6 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 					t.Error("got no applied summary after the disk recovered")
 				}
 				r.verify()
-				r.close()
 			})
 		})
 	}
@@ -110,9 +106,7 @@ func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
 	r.policy.Enabled = false // only emergency
 	disk := r.faultyDisk()
 	disk.refuses = true
-	for len(r.c.Status().Stack) == 0 {
-		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(30)))
-	}
+	r.notesUntil(30, func() bool { return len(r.c.Status().Stack) > 0 })
 	var hidden []int64
 	for seq := range r.c.Status().Stack[0].To {
 		hidden = append(hidden, seq+1)

@@ -76,7 +76,6 @@ func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 			t.Errorf("%d applied compactions, %d requests", n, len(worker.Requests()))
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -135,7 +134,6 @@ func TestModelSeesFailureAndMayRetry(t *testing.T) {
 		}
 		check.Equal(t, "last failure after an applied compaction", r.c.Status().Failed.State, "")
 		r.verify()
-		r.close()
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
 
 // summarizeNotes is a worker whose summary lists the words note-N in its request.
@@ -97,41 +96,6 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	rows := r.c.Status().Past.Earlier[0].Rows
 	if len(rows) != 1 || rows[0].From != 1 || rows[0].To != tail || rows[0].Kind != compactor.Rollup {
 		t.Errorf("got old stack %+v, want one row", rows)
-	}
-	r.verify()
-}
-
-func TestNewSessionExtractsNothingTwice(t *testing.T) {
-	worker := &llmtest.Model{}
-	worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool || !strings.Contains(req.Messages[1].Text, "<message id=") {
-			return summarizeNotes(ctx, n, req)
-		}
-		var from int
-		fmt.Sscanf(spanOf(req), "messages #%d", &from)
-		return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{
-			"content": fmt.Sprintf("Ada said note %d on the %d. attempt.", from, n), "kind": "fact", "messages": []int{from},
-		})), nil
-	}
-	r := newRig(t, 20_000, worker)
-	r.talk("listen")
-	r.hearNotes(20)
-	r.compactAndWait()
-	r.startSession()
-	r.waitIdle()
-	r.restart()
-	r.hearNotes(2)
-	r.waitIdle()
-	found, err := memory.Of(r.conv).Search(t.Context(), "", 100)
-	check.NoError(t, err)
-	seen := map[int64]int{}
-	for _, m := range found {
-		for _, seq := range m.Sources {
-			seen[seq]++
-		}
-	}
-	if len(seen) != 2 || seen[1] != 1 {
-		t.Errorf("got memories from %v, want each span read once", seen)
 	}
 	r.verify()
 }

@@ -1,7 +1,6 @@
 package compactor_test
 
 import (
-	"fmt"
 	"testing"
 
 	"cairn/compactor"
@@ -11,11 +10,7 @@ import (
 
 func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	check.SkipUnderRace(t)
-	fill := func(r *rig, share float64) {
-		for r.c.Status().Used < int(share*float64(r.window)) {
-			r.deliverNotes(filler(20))
-		}
-	}
+	fill := func(r *rig, share float64) { r.notesUntil(20, func() bool { return r.share() >= share }) }
 	start := func(t *testing.T) *rig {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		fill(r, 0.70)
@@ -63,9 +58,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		r := newRig(t, 8000, nil)
 		r.policy.Enabled = false
 		fill(r, 0.94)
-		for r.seen(compactor.EventApplied) == 0 {
-			r.deliverNotes(filler(20))
-		}
+		r.notesUntil(20, func() bool { return r.seen(compactor.EventApplied) > 0 })
 		r.waitIdle() // the extractive summarizer repairs it
 		if g := r.c.Status(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
 			t.Fatalf("got stack %+v", g.Stack)
@@ -89,10 +82,7 @@ func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
 	r.quiet = true
-	for len(r.c.Status().Stack) == 0 {
-		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
-		r.waitIdle()
-	}
+	r.notesUntil(60, func() bool { r.waitIdle(); return len(r.c.Status().Stack) > 0 })
 	r.talk("do you hear?")
 	r.waitIdle()
 	if rows := r.c.Status().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {

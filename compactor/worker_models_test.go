@@ -61,7 +61,6 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				}
 				check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
 				r.verify()
-				r.close()
 			})
 		})
 	}
