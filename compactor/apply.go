@@ -248,7 +248,7 @@ func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []i
 		return nil
 	}
 	done, err := c.applyRows(ctx, rows)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, transcript.ErrStale) { // people change messages: with the next check
+	if err != nil && ctx.Err() == nil && !errors.Is(err, transcript.ErrStale) { // the next check tries again
 		c.o.Log.Warn("apply_summary_failed", "error", err)
 	}
 	return done

@@ -90,8 +90,8 @@ const commitTries = 3
 
 // commit writes the change that decide returns, unless it is empty, and shows the resulting head.
 // If the stored state has changed, its head is read and decide is called again.
-// transcript.ErrStale: it changed too often, or a verbatim message was deleted of which Changed has
-// not told yet.
+// transcript.ErrStale: it changed too often, or a verbatim message was deleted and Changed was not
+// called yet.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for range commitTries {
 		s := c.transcript()
