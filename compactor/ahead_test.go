@@ -115,13 +115,7 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 		r.waitIdle()
 	}
 	g := r.c.Status()
-	prepared := 0
-	for _, row := range g.Prepared {
-		for _, m := range r.said[row.From-1 : row.To] {
-			prepared += m.Tokens
-		}
-	}
-	if left := g.Verbatim - prepared; left > verbatim*2/10 {
+	if left := g.Verbatim - r.tokensOf(g.Prepared); left > verbatim*2/10 {
 		t.Errorf("of %d tokens %d are left", verbatim, left)
 	}
 	r.verify()

@@ -3,6 +3,7 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,12 +53,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 		r.deliverAndWait(150, 300)
 		refuse.Store(true)
 		built := func() bool {
-			for _, row := range r.c.Status().Stack {
-				if row.By == compactor.ByExtractive {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(r.c.Status().Stack, func(row compactor.Compaction) bool { return row.By == compactor.ByExtractive })
 		}
 		for i := 0; !built() && i < 100; i++ {
 			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(150)))

@@ -12,7 +12,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -92,13 +91,9 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var back atomic.Bool
-				r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-					if !back.Load() {
-						return brokenSummaries(ctx, n, req)
-					}
-					return goodSummary(ctx, n, req)
-				}})
+				var down atomic.Bool
+				down.Store(true)
+				r := newRig(t, 4000, &llmtest.Model{Func: goodUnless(down.Load)})
 				for i := range 60 {
 					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
 					r.waitIdle()
@@ -107,7 +102,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 				if !slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair) {
 					t.Fatal("got nothing to repair")
 				}
-				back.Store(true)
+				down.Store(false)
 				wait(r)
 				synctest.Wait()
 				r.repaired()

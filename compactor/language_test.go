@@ -77,18 +77,3 @@ func TestLanguageInSmallWindowsFoldsAndPlainText(t *testing.T) {
 		})
 	}
 }
-
-func TestEchoIsRejectedInAnyLanguage(t *testing.T) {
-	for _, language := range prompts.Languages[1:] {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			for _, echo := range []string{prompts.In(language).Worker, prompts.In(language).System} {
-				r := tuned(t, 100_000, says(echo), inLanguage(language))
-				r.chat(150)
-				e := r.compact("")
-				check.Equal(t, "outcome", e.State, compactor.EventFailed)
-				check.Lacks(t, "error of the request", e.Error, "too large")
-			}
-		})
-	}
-}

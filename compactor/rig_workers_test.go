@@ -72,6 +72,16 @@ func withoutTools(text func(n int) string) func(context.Context, int, llm.Reques
 	}
 }
 
+// goodUnless is goodSummary, unless its server is down.
+func goodUnless(down func() bool) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if down() {
+			return brokenSummaries(ctx, n, req)
+		}
+		return goodSummary(ctx, n, req)
+	}
+}
+
 var errWorker = errors.New("the test's worker fails")
 
 // filler returns a text of about this many tokens.
