@@ -97,5 +97,13 @@ func (s view) indexOf(seq int64) int {
 	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
 }
 
+// lineAt returns the line of the message seq; ok is false if it is not verbatim.
+func (s view) lineAt(seq int64) (l line, ok bool) {
+	if i := s.indexOf(seq); i < len(s.lines) && s.lines[i].Seq == seq {
+		return s.lines[i], true
+	}
+	return l, false
+}
+
 // stackCost returns what counts against the stack's budget, in tokens.
 func (s view) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }

@@ -77,15 +77,10 @@ const (
 
 // within reduces a snapshot to the lines from..to, if those are its oldest lines; else to no lines.
 func within(s view, from, to int64) view {
-	n := 0
-	for n < len(s.lines) && s.lines[n].Seq <= to {
-		n++
-	}
-	if n == 0 || s.lines[0].Seq < from {
+	s.lines = s.lines[:s.indexOf(to+1)]
+	if len(s.lines) > 0 && s.lines[0].Seq < from {
 		s.lines = nil
-		return s
 	}
-	s.lines = s.lines[:n]
 	return s
 }
 

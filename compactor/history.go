@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"slices"
 
 	"cairn/chat"
@@ -126,9 +125,9 @@ func (h *History) Shortened(turn int64) (found []Shortened) {
 // Shows returns a function that reports whether a message is verbatim in the current view; it may
 // run in any goroutine.
 func (h *History) Shows() func(seq int64) bool {
-	lines := h.lines
+	s := h.view
 	return func(seq int64) bool {
-		_, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
+		_, found := s.lineAt(seq)
 		return found
 	}
 }
@@ -160,7 +159,7 @@ func (h *History) Stored() {
 
 // Truncate drops the messages from seq on, because a turn failed before it was written.
 func (h *History) Truncate(seq int64) {
-	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
+	n := h.indexOf(seq)
 	if n < len(h.lines) {
 		h.changed()
 	}

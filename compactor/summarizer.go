@@ -123,7 +123,7 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	if err != nil {
 		return s, err
 	}
-	s = summarize.ExtractBeside(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
+	s = summarize.Extract(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)

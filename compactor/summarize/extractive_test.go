@@ -133,7 +133,7 @@ func TestExtractTextOfUnusualSpans(t *testing.T) {
 		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
 		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "").Text, "ferry")
 		beside := []string{"Ines: The Porto ferry to Madeira leaves on Friday at 07:45."}
-		check.Contains(t, "extracted summary", ExtractBeside(messages, 25, 0, "", beside).Text, "violins")
+		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "", beside...).Text, "violins")
 	})
 	t.Run("small talk alone still leaves a text", func(t *testing.T) {
 		for _, text := range []string{"Wow!", "Hi", "?", "👍", "Thanks, Paul!"} {
