@@ -3,77 +3,123 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 	"cairn/store"
 )
 
-// BenchmarkThousandConversations measures one compaction in each of a thousand conversations, all
-// due at the same time, on one real file and with as many concurrent workers as a bot has.
-// slowest-check-ns is the longest time that a check took meanwhile.
-func BenchmarkThousandConversations(b *testing.B) {
-	const conversations = 1000
+// past fills a conversation with n messages, nearly all of them summarized, like a bot that has run
+// for long. The window is small and the messages are long, so that the stack has its usual size
+// after a hundred of them.
+func past(b *testing.B, n int) *rig {
+	b.Helper()
+	r := newRig(b, 4_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return summary(fmt.Sprint("Summary ", n, ": ", filler(150))), nil
+	}})
 	ctx := context.Background()
-	r := newRig(b, 4_000, &llmtest.Model{Func: goodSummary})
-	slots := make(chan struct{}, 4)
-	all := make([]*owner, conversations)
-	records := make([]*store.Conversation, conversations)
-	for i := range all {
-		var err error
-		if records[i], err = r.store.Conversation(ctx, fmt.Sprint("terminal:many", i)); err != nil {
+	for done := 0; done < n; {
+		batch := make([]store.Inbound, min(20, n-done))
+		for i := range batch {
+			batch[i] = store.Inbound{
+				ID: fmt.Sprint("m", done+i), AuthorID: "u", Author: "Ada", Time: time.Unix(int64(done+i), 0),
+				Text: fmt.Sprintf("message %d about %s", done+i, filler(80)),
+			}
+		}
+		added, err := r.conv.Past().Import(ctx, batch)
+		check.NoError(b, err)
+		r.c.History().Append(added...)
+		r.c.History().Stored()
+		r.waitIdle()
+		done += len(batch)
+	}
+	r.compactAndWait()
+	return r
+}
+
+// BenchmarkTurn measures a turn's bookkeeping in memory with this many summarized messages: append
+// a question, check, render the request, append the answer. It must not grow with the conversation.
+func BenchmarkTurn(b *testing.B) {
+	for _, n := range []int{100, 10_000, 100_000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			r := past(b, n)
+			ctx := context.Background()
+			h := r.c.History()
+			first := h.Next()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				seq := h.Next()
+				h.Append(chat.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
+				h.Begin(compactor.Context{Text: "time: now"})
+				if _, _, err := r.c.Request(ctx); err != nil {
+					b.Fatal(err)
+				}
+				h.Append(chat.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
+				r.c.Answered()
+				r.c.Check(ctx)
+				h.Truncate(first) // each turn starts from the same history
+			}
+		})
+	}
+}
+
+// BenchmarkOpen measures how long a conversation takes to open.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			r := past(b, n)
+			for b.Loop() {
+				r.close()
+				r.open()
+			}
+		})
+	}
+}
+
+// BenchmarkRequest measures everything between a dequeued message and the model, with a nearly full
+// window of 128 000 tokens: check, plan, render.
+func BenchmarkRequest(b *testing.B) {
+	r := newRig(b, 128_000, nil)
+	r.policy.BackgroundThreshold, r.policy.AggressiveThreshold, r.policy.EmergencyThreshold = 0.97, 0.98, 0.99
+	h := r.c.History()
+	say := func(role llm.Role, text string) {
+		seq := h.Next()
+		m := chat.Message{Seq: seq, Turn: seq, Role: role, Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
+		m.Tokens = chat.TokensOf(m)
+		h.Append(m)
+	}
+	for g := r.c.Status(); g.Used < g.Window*9/10; g = r.c.Status() {
+		for range 3 {
+			say(llm.RoleUser, filler(25))
+		}
+		say(llm.RoleUser, filler(40))
+		say(llm.RoleAssistant, filler(200))
+	}
+	r.c.Answered()
+	full := h.Next()
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		if h.Next() > full+200 { // keep the window at its size
+			b.StopTimer()
+			h.Truncate(full)
+			say(llm.RoleUser, "and now?")
+			if _, _, err := r.c.Request(ctx); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+		say([]llm.Role{llm.RoleUser, llm.RoleAssistant}[h.Next()%2], "and what about tomorrow?")
+		if _, _, err := r.c.Request(ctx); err != nil {
 			b.Fatal(err)
 		}
-		all[i] = openOwner(b, compactor.Options{
-			Records: memory.Of(records[i]).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
-			MaxOutput: 100, Worker: r.worker, Slots: slots, Log: slog.New(slog.DiscardHandler),
-		})
-		defer all[i].Close()
 	}
-	var slowest time.Duration
-	applied := 0
-	for b.Loop() {
-		b.StopTimer()
-		for i, c := range all {
-			for g := c.Status(); g.Used < g.Window*81/100; g = c.Status() {
-				var batch []store.Inbound
-				for len(batch) < 10 {
-					seq := c.History().Next() + int64(len(batch))
-					batch = append(batch, store.Inbound{ID: fmt.Sprint("m", seq), Author: "Ada", Time: time.Unix(seq, 0), Text: filler(100)})
-				}
-				added, err := records[i].Past().Import(ctx, batch)
-				check.NoError(b, err)
-				c.History().Append(added...)
-				c.History().Stored()
-			}
-		}
-		b.StartTimer()
-		for _, c := range all {
-			start := time.Now()
-			c.Check(ctx)
-			slowest = max(slowest, time.Since(start))
-		}
-		for _, c := range all {
-			check.NoError(b, c.Wait(ctx))
-		}
-		b.StopTimer()
-		for _, c := range all {
-			if g := c.Status(); len(g.Stack) > 0 && g.Used < g.Window*80/100 {
-				applied++
-			}
-		}
-		b.StartTimer()
-	}
-	if applied != b.N*conversations {
-		b.Fatalf("%d of %d compactions applied", applied, b.N*conversations)
-	}
-	b.ReportMetric(float64(slowest), "slowest-check-ns")
-	b.ReportMetric(float64(applied)/b.Elapsed().Seconds(), "compactions/s")
 }
 
 // BenchmarkCheck measures a check between two turns: of a half-full window without prepared
