@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -104,6 +105,24 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 		}
 	}
 	check.Equal(t, "worker calls for the repair", len(r.worker.Requests())-calls, 1)
+}
+
+func TestWorkerThatReadDeletedMessageIsStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, 8000, held(release, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+			return summary("They said: " + strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")), nil
+		}))
+		defer r.close()
+		r.notesUntil(100, func() bool { return r.c.Status().Running != nil })
+		synctest.Wait() // the worker has read the messages
+		r.remove(2)
+		close(release)
+		r.waitIdle()
+		check.Equal(t, "failures", r.seen(compactor.EventFailed), 0)
+		check.Lacks(t, "view", r.render(), "note 1 ")
+		r.verify()
+	})
 }
 
 func TestRequestsNeverRepeatDeletedText(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,21 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/store"
 )
+
+func TestCloseDuringRequests(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+	r.deliverMany(12, 60)
+	for range 20 {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { r.c.Compact(compactor.OnManual, "") })
+		}
+		r.c.Close()
+		wg.Wait()
+		r.restart()
+	}
+	r.verify()
+}
 
 // long is a worker whose summaries fill the stack quickly, and which rejects folds while refuse
 // returns true.
