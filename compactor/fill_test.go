@@ -113,6 +113,21 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 }
 
 // Close does not wait for a repair.
+func TestCloseCancelsWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8000, held(nil, goodSummary))
+		r.notesUntil(40, func() bool { return r.c.Status().Running != nil })
+		synctest.Wait()
+		started := time.Now()
+		r.restart()
+		if waited := time.Since(started); waited > 0 {
+			t.Errorf("it took %v", waited)
+		}
+		check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
+		r.verify()
+	})
+}
+
 func TestCloseCancelsRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4000, held(nil, goodSummary))
