@@ -112,7 +112,6 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 	}
 }
 
-// Close does not wait for a repair.
 func TestCloseCancelsWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8000, held(nil, goodSummary))
@@ -128,6 +127,7 @@ func TestCloseCancelsWorker(t *testing.T) {
 	})
 }
 
+// The end of the program does not wait for a repair.
 func TestCloseCancelsRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4000, held(nil, goodSummary))
