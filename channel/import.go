@@ -106,7 +106,6 @@ func (c *conversation) importFeed(ctx context.Context, wrote func(added int)) co
 	return compactor.Feed[Inbound]{
 		Engine: c.engine,
 		Window: func() int { return c.window.lookUp(ctx) },
-		Most:   c.window.burst,
 		Write: func(batch []Inbound) ([]chat.Message, error) {
 			added, err := c.records.Past().Import(ctx, batch)
 			if err == nil {

@@ -16,9 +16,7 @@ type prospect struct {
 	seen     int     // how many lines the view had
 	head     Head
 	past     past
-	skip     int    // how many of the oldest lines leave
-	rest     []line // replaces the lines behind them; nil: all of those stay
-	tokens   int    // of all lines that leave
+	cut
 }
 
 // ahead returns the view with everything prepared applied.
@@ -33,39 +31,21 @@ func (c *Compactor) ahead() view {
 	return s.in(c.prospect)
 }
 
-// prospect returns the view with rows applied. Usually they cover the oldest lines: then nothing is
-// copied.
+// prospect returns the view with rows applied.
 func (s view) prospect(rows []Compaction) prospect {
-	p := prospect{revision: s.revision, rows: idsOf(rows), seen: len(s.lines), head: s.head}
+	p := prospect{revision: s.revision, rows: idsOf(rows), seen: len(s.lines), head: s.head, cut: cutOf(s.lines, rows)}
 	for _, row := range rows {
 		p.head = withRow(p.head, row)
 	}
 	p.past = shownPast(p.head, s.shape)
-	for p.skip < len(s.lines) && covered(rows, s.lines[p.skip].Seq) {
-		p.tokens += s.lines[p.skip].tokens
-		p.skip++
-	}
-	if p.skip == len(s.lines) || !slices.ContainsFunc(rows, func(row Compaction) bool { return row.To >= s.lines[p.skip].Seq }) {
-		return p
-	}
-	p.rest = make([]line, 0, len(s.lines)-p.skip)
-	for _, l := range s.lines[p.skip:] {
-		if covered(rows, l.Seq) {
-			p.tokens += l.tokens
-		} else {
-			p.rest = append(p.rest, l)
-		}
-	}
 	return p
 }
 
 // in returns the view with the prospect applied.
 func (s view) in(p prospect) view {
 	s = s.withNewHead()
-	s.head, s.past, s.lineCost = p.head, p.past, s.lineCost-p.tokens
-	if s.lines = s.lines[p.skip:]; p.rest != nil {
-		s.lines = p.rest
-	}
+	s.head, s.past = p.head, p.past
+	s.lines, s.lineCost = p.of(s.lines), s.lineCost-p.tokens
 	return s
 }
 
@@ -77,9 +57,52 @@ func (s view) with(rows []Compaction) view {
 	return s.in(s.prospect(rows))
 }
 
+// cut is what leaves of some lines because rows cover it. Usually that is the oldest ones: then
+// nothing is copied.
+type cut struct {
+	skip   int    // how many of the oldest lines leave
+	rest   []line // replaces the lines behind them; nil: all of those stay
+	tokens int    // of all lines that leave
+}
+
+func cutOf(lines []line, rows []Compaction) (c cut) {
+	for c.skip < len(lines) && covered(rows, lines[c.skip].Seq) {
+		c.tokens += lines[c.skip].tokens
+		c.skip++
+	}
+	if c.skip == len(lines) || !slices.ContainsFunc(rows, func(row Compaction) bool { return row.To >= lines[c.skip].Seq }) {
+		return c
+	}
+	c.rest = make([]line, 0, len(lines)-c.skip)
+	for _, l := range lines[c.skip:] {
+		if covered(rows, l.Seq) {
+			c.tokens += l.tokens
+		} else {
+			c.rest = append(c.rest, l)
+		}
+	}
+	return c
+}
+
+// of returns those of the lines, or of lines that begin with them, that stay.
+func (c cut) of(lines []line) []line {
+	if c.rest != nil {
+		return c.rest
+	}
+	return lines[c.skip:]
+}
+
 // indexOf returns the index of the first line at or after seq.
 func (s view) indexOf(seq int64) int {
 	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
+}
+
+// lineAt returns the line of the message seq; ok is false if it is not verbatim.
+func (s view) lineAt(seq int64) (l line, ok bool) {
+	if i := s.indexOf(seq); i < len(s.lines) && s.lines[i].Seq == seq {
+		return s.lines[i], true
+	}
+	return l, false
 }
 
 // stackCost returns what counts against the stack's budget, in tokens.

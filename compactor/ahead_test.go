@@ -97,7 +97,6 @@ func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL
 			t.Error("the head did not change although the cache is cold")
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -116,13 +115,7 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 		r.waitIdle()
 	}
 	g := r.c.Status()
-	prepared := 0
-	for _, row := range g.Prepared {
-		for _, m := range r.said[row.From-1 : row.To] {
-			prepared += m.Tokens
-		}
-	}
-	if left := g.Verbatim - prepared; left > verbatim*2/10 {
+	if left := g.Verbatim - r.tokensOf(g.Prepared); left > verbatim*2/10 {
 		t.Errorf("of %d tokens %d are left", verbatim, left)
 	}
 	r.verify()
@@ -154,5 +147,38 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 			t.Errorf("row %d: got summarizer %s although the bot was addressed", row.ID, row.By)
 		}
 	}
+	if n := len(r.worker.Requests()); n > 6 { // not the whole history
+		t.Errorf("got %d model calls for one question", n)
+	}
 	r.verify()
+}
+
+// prepared talks until this many summaries are prepared.
+func (r *rig) prepared(n int) {
+	r.t.Helper()
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) >= n })
+	if rows := r.c.Status().Stack; len(rows) > 0 {
+		r.t.Fatalf("got %+v applied, want nothing", rows)
+	}
+}
+
+// A request applies the prepared summaries even if nothing else is worth a summary.
+func TestRequestAppliesPreparedSummaries(t *testing.T) {
+	check.SkipUnderRace(t)
+	for older := range 2 {
+		r := ahead(t, 10_000)
+		r.policy.TailTokens = 500
+		for len(r.c.Status().Prepared) < 3 {
+			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(5)))
+			r.waitIdle()
+		}
+		prepared := r.c.Status().Prepared
+		rest := len(r.said) - int(prepared[len(prepared)-1].To)
+		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
+		e := r.compactAndWait()
+		if n := len(r.c.Status().Stack); n < len(prepared) {
+			t.Errorf("%d older turns: %+v; %d of %d summaries applied", older, e, n, len(prepared))
+		}
+		r.verify()
+	}
 }

@@ -3,6 +3,7 @@ package compactor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -95,11 +96,7 @@ func (c *Compactor) applyDue(ctx context.Context) {
 	if !waits || !c.apply(ctx, demand{}) || l == levelNone || !ahead {
 		return
 	}
-	left := 0
-	for _, line := range without(s.lines, c.h.head.Stack) {
-		left += line.tokens
-	}
-	c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0)
+	c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
 }
 
 // applyCold applies what the background level would if the provider's cache is cold, because the
@@ -251,7 +248,7 @@ func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []i
 		return nil
 	}
 	done, err := c.applyRows(ctx, rows)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, transcript.ErrStale) { // the next check tries again
 		c.o.Log.Warn("apply_summary_failed", "error", err)
 	}
 	return done

@@ -43,7 +43,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	how := w.summarizeTool(items, &summary, &why)
 	var saving []llm.Tool
 	unsaved := false // a memory of the last answer
-	if most := w.memories - w.kept(); w.record != nil && w.j.policy.ExtractMemories && most > 0 {
+	if most := w.memories - w.record.Kept(); w.j.policy.ExtractMemories && most > 0 {
 		saving = w.record.Tools(most)
 	}
 	tools := append(slices.Clone(saving), how)
@@ -95,7 +95,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	if llm.RefusesTools(err) && !forced { // some servers accept tools but no forced tool
 		learntOf(w.model).NoTools()
 	}
-	if err == nil && unsaved && len(saving) > 0 && w.kept() < w.memories && w.left() > 0 {
+	if err == nil && unsaved && len(saving) > 0 && w.record.Kept() < w.memories && w.left() > 0 {
 		// The tool results say what was wrong. A failure here does not lose the summary.
 		loop.MaxCalls = 1
 		_, _ = loop.Run(ctx)

@@ -33,7 +33,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(open)), "bytes/conversation")
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(len(open)), "bytes/conversation")
 	runtime.KeepAlive(open)
 }
 

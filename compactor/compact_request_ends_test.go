@@ -2,7 +2,6 @@ package compactor_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +14,7 @@ import (
 
 func TestScheduledRequestEndsWithProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, goodSummary)
+		r := repairing(t, nil)
 		ended := r.scheduled()
 		r.close()
 		check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
@@ -27,7 +26,6 @@ func TestScheduledRequestEndsWithProcess(t *testing.T) {
 			}
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -70,20 +68,5 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 		}
 		r.mu.Unlock()
 		r.verify()
-		r.close()
 	})
-}
-
-func TestUndoBeforeNewSessionDoesNotPause(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.chat(30)
-	r.compact("")
-	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone {
-		t.Fatalf("%+v, %v", e, err)
-	}
-	if paused := r.c.Status().Paused; !strings.Contains(paused, "was undone") {
-		t.Fatalf("after /undo: got %q", paused)
-	}
-	r.startSession()
-	check.Equal(t, "after /new", r.c.Status().Paused, "")
 }

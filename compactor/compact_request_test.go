@@ -15,9 +15,9 @@ import (
 
 // repairing returns a conversation in which a worker repairs a placeholder, which takes a second,
 // and more could be summarized.
-func repairing(t *testing.T, worker func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
 	t.Helper()
-	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: worker})
+	r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, tune)
 	r.chat(40)
 	r.resize(3000)
 	r.c.Overflow(t.Context())
@@ -63,7 +63,7 @@ func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState)
 
 func TestRequestIsQueuedBehindRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, goodSummary)
+		r := repairing(t, nil)
 		e, ended := r.want("the prices")
 		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
 			t.Fatalf("got %+v", e)
@@ -87,7 +87,6 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 			t.Error("the request is no longer queued")
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -124,7 +123,6 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 				if last := r.c.Status().Last; last.Trigger == compactor.OnManual {
 					t.Errorf("the last event is the end of the request, %+v: the test proves nothing", last)
 				}
-				r.close()
 			})
 		})
 	}
@@ -144,7 +142,6 @@ func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
 		}
 		r.waitIdle()
 		check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
-		r.close()
 	})
 }
 
@@ -163,7 +160,6 @@ func TestRequestDuringLevelSummarizesTheRest(t *testing.T) {
 		r.waitIdle()
 		check.Equal(t, "summarized span", r.wantOneEvent(ended, compactor.EventApplied).To, 36)
 		r.verify()
-		r.close()
 	})
 }
 
@@ -182,26 +178,24 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 			t.Errorf("got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
 		}
 		r.verify()
-		r.close()
 	})
 }
 
 func TestQueuedRequestReportsNothingToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, goodSummary)
+		r := repairing(t, nil)
 		ended := r.scheduled()
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
 		r.waitIdle()
 		if told := r.wantOneEvent(ended, compactor.EventNoop); told.Error == "" {
 			t.Errorf("got %+v", told)
 		}
-		r.close()
 	})
 }
 
 func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, func(o *compactor.Options) {
+		r := repairing(t, func(o *compactor.Options) {
 			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				if e.Trigger == compactor.OnManual {
 					return "", errWorker
@@ -209,18 +203,10 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 				return "", nil
 			}
 		})
-		r.chat(40)
-		r.resize(3000)
-		r.c.Overflow(t.Context())
-		r.resize(100_000)
-		r.chat(20)
-		r.c.Check(t.Context())
-		synctest.Wait() // until the placeholder is filled
 		ended := r.scheduled()
 		if r.waitIdle(); r.wantOneEvent(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("got %+v", *ended)
 		}
 		check.Equal(t, "paused", r.c.Status().Paused, "")
-		r.close()
 	})
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Tools     []llm.Tool // counted in every request
 	MaxOutput int        // most tokens of a reply; at most an eighth of the window is reserved for it
 
-	Worker   llm.Model     // nil: no model; the extractive summarizer does all the work
+	Worker   llm.Model     // an llm.Learner, or nothing is learned about it; nil: no model; the extractive summarizer does all the work
 	Fallback llm.Model     // takes over what Worker's server refuses; nil: none
 	Prompt   func() string // the agent's own prompt for the worker, read once per job; nil or "": the one in prompts/
 	Slots    chan struct{} // its capacity limits how many workers run in the process; nil: no limit
@@ -130,7 +130,6 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		own := new(llm.Learnt)
 		o.Learnt = func() *llm.Learnt { return own }
 	}
-	o.Worker, o.Fallback = remembered(o.Worker), remembered(o.Fallback)
 	state, err := o.Records.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)

@@ -33,13 +33,9 @@ func held(release <-chan struct{}, answer func(context.Context, int, llm.Request
 func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, 8000, held(release, goodSummary))
-	for r.c.Status().Running == nil {
-		r.deliverNotes(filler(20))
-	}
+	r.notesUntil(20, func() bool { return r.c.Status().Running != nil })
 	first := *r.c.Status().Running
-	for r.share() < 0.93 { // past the aggressive level
-		r.deliverNotes(filler(20))
-	}
+	r.notesUntil(20, func() bool { return r.share() >= 0.93 }) // past the aggressive level
 	if g := r.c.Status(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
 		t.Errorf("got running %+[2]v, want %+[1]v", first, g.Running)
 	}
@@ -52,18 +48,6 @@ func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
 	close(release)
 	r.waitIdle()
 	r.verify()
-}
-
-func TestManyShortMessagesDoNotCompact(t *testing.T) {
-	r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
-	r.policy.PrepareThreshold = -1
-	for range 100 {
-		r.deliverNotes("ok")
-		r.waitIdle()
-	}
-	check.Len(t, "requests", r.worker.Requests(), 0)
-	check.Len(t, "requests", r.events, 0)
-	check.Equal(t, "verbatim messages", r.c.Status().Lines, 100)
 }
 
 func TestUselessEmergencyIsReportedOnce(t *testing.T) {
@@ -226,30 +210,6 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 	}
 	check.Equal(t, "concurrent workers", most, places)
 	check.Equal(t, "concurrent workers", len(slots), 0)
-}
-
-// A placeholder whose messages are all deleted ends without a model call.
-func TestPlaceholderOfDeletedMessagesEnds(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.policy.Enabled = false
-	r.chat(12)
-	r.resize(1500)
-	r.worker.Func = brokenSummaries
-	r.c.Overflow(t.Context())
-	stack := r.c.Status().Stack
-	if len(stack) != 1 || stack[0].Kind != compactor.Placeholder {
-		t.Fatalf("got stack %+v", stack)
-	}
-	var hidden []int64
-	for seq := stack[0].From; seq <= stack[0].To; seq++ {
-		hidden = append(hidden, seq)
-	}
-	r.remove(hidden...)
-	r.resize(100_000)
-	r.waitIdle()
-	check.Len(t, "stack", r.c.Status().Stack, 0)
-	check.Len(t, "model calls", r.worker.Requests(), 0)
-	r.verify()
 }
 
 // Healthy work logs one line per applied compaction, and no more.

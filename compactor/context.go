@@ -1,12 +1,10 @@
 package compactor
 
 import (
-	"cmp"
 	"slices"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
-	"cairn/llm"
 )
 
 const (
@@ -158,7 +156,7 @@ func (h *History) dropReasoning() {
 	drop := func(l line) bool {
 		return len(l.Native) > 0 && !sh.keepsReasoning(*l.Message)
 	}
-	if !slices.ContainsFunc(h.lines[h.reasons(len(h.lines)):], drop) {
+	if !slices.ContainsFunc(h.lines[lastOfUser(h.lines)+1:], drop) { // earlier turns have none
 		return
 	}
 	lines := slices.Clone(h.lines)
@@ -175,18 +173,8 @@ func (h *History) dropReasoning() {
 
 // Deprived reports whether the reasoning of a message was dropped while its turn ran.
 func (h *History) Deprived(seq int64) bool {
-	lines := h.lines
-	i, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
-	return found && lines[i].Deprived
-}
-
-// reasons returns the index of the first of n lines that may have reasoning to drop: those before
-// it belong to earlier turns, which have none.
-func (h *History) reasons(n int) int {
-	for n > 0 && h.lines[n-1].Role != llm.RoleUser {
-		n--
-	}
-	return n
+	l, found := h.lineAt(seq)
+	return found && l.Deprived
 }
 
 // ReasoningOf returns the cost of m's reasoning, in estimated tokens, if the provider counted

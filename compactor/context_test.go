@@ -1,33 +1,20 @@
 package compactor_test
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/store"
 )
 
 // remembers runs a short turn with a context of about this many tokens.
 func (r *rig) remembers(tokens int) {
 	r.t.Helper()
-	asked := r.deliver("and then?", true)
-	h := r.c.History()
-	h.Begin(compactor.Context{Text: "memories: " + filler(tokens)})
+	x := r.begin(r.deliver("and then?", true))
+	r.c.History().Begin(compactor.Context{Text: "memories: " + filler(tokens)})
 	r.request()
-	row := chat.Message{Seq: h.Next(), Turn: asked.Seq, Role: "assistant", Text: "yes", Time: asked.Time}
-	row.Tokens = chat.TokensOf(row)
-	h.Append(row)
-	outcome := store.Outcome{Turn: asked.Seq, Messages: []chat.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
-	outcome.Context, outcome.Version = h.Context()
-	check.NoError(r.t, r.conv.Turns().Finish(context.Background(), outcome))
-	r.said = append(r.said, row)
-	r.c.Answered()
-	r.c.Check(context.Background())
+	x.finish("yes")
 }
 
 func TestEmergencyDropsTurnContexts(t *testing.T) {

@@ -64,6 +64,5 @@ func TestRollupWithDeclinedPartIsRepaired(t *testing.T) {
 			t.Errorf("after %d requests, %d of them declined: %d of %d messages are not summarized by the model", n, worker.declined, left, all)
 		}
 		r.verify()
-		r.close()
 	})
 }

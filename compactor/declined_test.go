@@ -83,7 +83,6 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 						t.Error("/compact does not retry the declined span")
 					}
 					r.verify()
-					r.close()
 				})
 			})
 		}
@@ -122,7 +121,6 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 			t.Errorf("after %d requests, %d of them declined: %d of 300 messages are not summarized by the model", n, worker.declined, left)
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -155,7 +153,6 @@ func TestChangedSpanIsNoLongerDeclined(t *testing.T) {
 				r.repaired()
 				check.Equal(t, "refusals", worker.declined, declined)
 				r.verify()
-				r.close()
 			})
 		})
 	}

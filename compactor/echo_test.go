@@ -15,29 +15,32 @@ import (
 // TestEchoIsRejected: the worker's instructions are as long as a summary, but say nothing about the
 // conversation.
 func TestEchoIsRejected(t *testing.T) {
+	for _, language := range prompts.Languages {
+		t.Run(language, func(t *testing.T) { t.Parallel(); checkEchoes(t, language) })
+	}
+}
+
+func checkEchoes(t *testing.T, language string) {
+	texts := prompts.In(language)
 	for name, echo := range map[string]func(llm.Request) string{
-		"of its own prompt": func(llm.Request) string { return prompts.In(prompts.English).Worker },
-		"of it with a preface": func(llm.Request) string {
-			return "Here is the summary you asked for.\n\n" + prompts.In(prompts.English).Worker
-		},
+		"of its own prompt":    func(llm.Request) string { return texts.Worker },
+		"of it with a preface": func(llm.Request) string { return "Here is the summary you asked for.\n\n" + texts.Worker },
 		"of what it is asked": func(req llm.Request) string {
 			text := req.Messages[1].Text
-			return text[strings.LastIndex(text, "Sum up messages"):]
+			return text[strings.LastIndex(text, "</transcript>")+len("</transcript>"):]
 		},
-		"of the chat's prompt": func(llm.Request) string { return prompts.In(prompts.English).System },
+		"of the chat's prompt": func(llm.Request) string { return texts.System },
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := tuned(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-				return summary(echo(req)), nil
-			}}, func(o *compactor.Options) { o.System = prompts.In(prompts.English).System })
-			for i := range 150 {
-				r.deliverNotes(fmt.Sprintf("note-%d The harbour town of place%d has boats, and %d gulls. %s", i, i%40, i, filler(20)))
-			}
-			if e := r.compact(""); e.State != compactor.EventFailed {
-				t.Errorf("got outcome %s: %s", e.State, e.Summary)
-			}
-			r.verify()
-		})
+		r := tuned(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+			return summary(echo(req)), nil
+		}}, inLanguage(language))
+		for i := range 150 {
+			r.deliverNotes(fmt.Sprintf("note-%d The harbour town of place%d has boats, and %d gulls. %s", i, i%40, i, filler(20)))
+		}
+		if e := r.compact(""); e.State != compactor.EventFailed || strings.Contains(e.Error, "too large") {
+			t.Errorf("%s: got outcome %s: %s %s", name, e.State, e.Summary, e.Error)
+		}
+		r.verify()
 	}
 }
 

@@ -77,15 +77,10 @@ const (
 
 // within reduces a snapshot to the lines from..to, if those are its oldest lines; else to no lines.
 func within(s view, from, to int64) view {
-	n := 0
-	for n < len(s.lines) && s.lines[n].Seq <= to {
-		n++
-	}
-	if n == 0 || s.lines[0].Seq < from {
+	s.lines = s.lines[:s.indexOf(to+1)]
+	if len(s.lines) > 0 && s.lines[0].Seq < from {
 		s.lines = nil
-		return s
 	}
-	s.lines = s.lines[:n]
 	return s
 }
 
@@ -146,26 +141,13 @@ func placeholderOver(lines []line) Compaction {
 
 // without returns the parts of a span that no row covers.
 func (sp span) without(stack []Compaction) span {
-	lines := without(sp.lines, stack)
-	if len(lines) == len(sp.lines) || len(lines) == 0 {
-		sp.lines = lines
-		return sp
+	cut := cutOf(sp.lines, stack)
+	left := cut.of(sp.lines)
+	if len(left) > 0 && len(left) < len(sp.lines) {
+		sp.Span = Span{From: left[0].Seq, To: left[len(left)-1].Seq}
 	}
-	left := span{Span: Span{From: lines[0].Seq, To: lines[len(lines)-1].Seq}, lines: lines}
-	for _, l := range lines {
-		left.tokens += l.tokens
-	}
-	return left
-}
-
-func without(lines []line, stack []Compaction) []line {
-	var left []line
-	for _, l := range lines {
-		if !covered(stack, l.Seq) {
-			left = append(left, l)
-		}
-	}
-	return left
+	sp.lines, sp.tokens = left, sp.tokens-cut.tokens
+	return sp
 }
 
 // reportEmergency emits the event of an emergency that has taken effect.

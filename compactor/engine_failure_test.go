@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
@@ -13,27 +14,6 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
-
-func TestEmergencyDoesNotWaitForWorker(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, 8000, held(release, goodSummary))
-	for i := range 400 {
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(20)))
-		if g := r.c.Status(); g.Used >= g.Window*95/100 {
-			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
-		}
-	}
-	if r.emergencies() == 0 { // a placeholder may be filled by now
-		t.Fatal("got no emergency although the worker hangs")
-	}
-	r.verify()
-	close(release)
-	for range 5 {
-		r.waitIdle()
-	}
-	r.noPlaceholder()
-	r.verify()
-}
 
 func TestFailedWorkerChangesNothing(t *testing.T) {
 	behaviours := map[string]func(context.Context, int, llm.Request) (llm.Response, error){
@@ -60,6 +40,7 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 			if n := r.seen(compactor.EventFailed); n != 1 {
 				t.Fatalf("got %d failures, want 1", n)
 			}
+			check.Equal(t, "running rows", count(t, r.dir, "SELECT count(*) FROM compactions WHERE state <> 'failed'"), 0)
 			g := r.c.Status()
 			check.Len(t, "messages", g.Stack, 0)
 			check.Equal(t, "view", g.Lines, len(r.said))
@@ -93,45 +74,6 @@ func (r *rig) wantExtractiveFallback(t *testing.T) {
 	r.verify()
 }
 
-func TestExtractiveFallback(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: brokenSummaries})
-	r.policy.FailureLimit = 1
-	for i := range 200 {
-		r.deliverNotes(fmt.Sprintf("Ada moved to city number %d and likes it. %s", i, filler(15)))
-		r.waitIdle()
-	}
-	stack := r.c.Status().Stack
-	if len(stack) == 0 || r.c.Status().Used > 8000*85/100 {
-		t.Fatalf("with a failing model: got %d rows in the stack, %d tokens used", len(stack), r.c.Status().Used)
-	}
-	for _, row := range stack {
-		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
-	}
-	r.verify()
-
-	r.worker.Func = goodSummary // the model is back, and so is a new process
-	r.restart()
-	for range 30 {
-		r.waitIdle()
-	}
-	r.repaired()
-	r.verify()
-}
-
-func TestCloseCancelsWorker(t *testing.T) {
-	r := newRig(t, 8000, held(nil, goodSummary))
-	for r.c.Status().Running == nil {
-		r.deliverNotes(filler(40))
-	}
-	start := time.Now()
-	r.restart()
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("Close took %v", took)
-	}
-	check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
-	r.verify()
-}
-
 func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.policy.Enabled = false // only emergency
@@ -155,4 +97,72 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 	r.verify()
 	check.NoError(t, r.checkShown())
 	r.renderAfterRestart()
+}
+
+// What a worker is reading stays if the summaries that are ready make enough room.
+func TestEmergencyStopsWhenReadySummariesSuffice(t *testing.T) {
+	release, hangs := make(chan struct{}), false
+	r := ahead(t, 20_000)
+	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if hangs {
+			<-release
+		}
+		return goodSummary(ctx, n, req)
+	}
+	r.policy.TailTokens = 1000
+	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) > 0 })
+	hangs = true
+	for r.c.Status().Running == nil {
+		r.talk("more " + filler(60))
+	}
+	if !r.c.Overflow(t.Context()) || len(r.c.Status().Stack) == 0 {
+		t.Fatalf("got no applied summary: %+v", r.c.Status())
+	}
+	r.noPlaceholder()
+	close(release)
+	r.waitIdle()
+	r.verify()
+}
+
+func TestFailingModelBacksOffThenExtractiveSummarizes(t *testing.T) {
+	check.SkipUnderRace(t)
+	synctest.Test(t, func(t *testing.T) {
+		var tries []time.Time
+		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			tries = append(tries, time.Now())
+			return brokenSummaries(ctx, n, req)
+		}}
+		r := newRig(t, 16_000, worker)
+		extractive := func() bool { return len(r.c.Status().Stack) > 0 }
+		for i := 0; !extractive() && i < 2000; i++ {
+			r.deliverNotes("Ada said something or other today. " + filler(8))
+			r.waitIdle()
+			time.Sleep(5 * time.Second)
+		}
+		if !extractive() {
+			t.Fatal("the extractive summarizer did not run")
+		}
+		check.Len(t, "model calls", tries, r.policy.FailureLimit)
+		for i, least := range []time.Duration{time.Minute, 2 * time.Minute} {
+			if gap := tries[i+1].Sub(tries[i]); gap < least || gap > least+10*time.Second {
+				t.Errorf("attempt %d: got a pause of %v, want %v", i+2, gap, least)
+			}
+		}
+		check.Equal(t, "summarizer of the first row", r.c.Status().Stack[0].By, compactor.ByExtractive)
+
+		worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			tries = append(tries, time.Now())
+			return goodSummary(ctx, n, req)
+		}
+		before := len(tries)
+		for range 60 { // the model is back: nothing happens during its pause, then everything is repaired
+			r.waitIdle()
+			time.Sleep(5 * time.Second)
+		}
+		if len(tries) == before {
+			t.Error("the recovered model was not tried again")
+		}
+		r.repaired()
+		r.verify()
+	})
 }

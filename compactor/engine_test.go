@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
-	"sync"
 	"testing"
 
 	"cairn/compactor"
@@ -38,108 +37,34 @@ func TestBackgroundSummarizesOldest(t *testing.T) {
 	check.Contains(t, "view", view, "[Compaction Summary] messages #1 to #")
 }
 
-func TestMessagesDuringWorkStayVerbatim(t *testing.T) {
-	release := make(chan struct{})
-	worker := held(release, goodSummary)
-	r := newRig(t, 16000, worker)
-	for r.c.Status().Running == nil {
-		r.deliverNotes("early " + filler(40))
-	}
-	for i := range 10 {
-		r.deliverNotes(fmt.Sprintf("late-%d", i))
-	}
-	close(release)
-	r.waitIdle()
-	view, at := r.render(), 0
-	for i := range 10 {
-		next := strings.Index(view, fmt.Sprintf("late-%d", i))
-		if next < at {
-			t.Fatalf("late-%d is out of place", i)
-		}
-		at = next
-	}
-	check.Lacks(t, "worker request", materialIn(worker.Requests()[0]), "late-")
-	r.verify()
-}
-
-func TestConcurrentRequests(t *testing.T) {
-	release := make(chan struct{})
-	worker := held(release, goodSummary)
-	r := newRig(t, 100_000, worker)
-	for i := range 30 {
-		r.deliverNotes(fmt.Sprint("note ", i, filler(20)))
-	}
-	started, noop := 0, 0
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for range 100 {
-		wg.Go(func() {
-			e := r.c.Compact(compactor.OnManual, "prices")
-			mu.Lock()
-			defer mu.Unlock()
-			switch e.State {
-			case compactor.EventStarted:
-				started++
-			case compactor.EventNoop:
-				noop++
-				check.Contains(t, "reason", e.Error, "running")
-			}
-		})
-	}
-	wg.Wait()
-	close(release)
-	r.waitIdle()
-	check.Equal(t, "requests started", started, 1)
-	check.Equal(t, "started", noop, 99)
-	check.Len(t, "worker requests", worker.Requests(), 1)
-	check.Contains(t, "worker requests", worker.Requests()[0].Messages[1].Text, "prices")
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error == "" {
-		t.Errorf("got a second compaction without new messages: %+v", e)
-	}
-	r.verify()
-}
-
 // In a conversation of any length a message is summarized again only as often as the stack is deep,
 // which grows with the logarithm of the summarized messages.
 func TestStackBudget(t *testing.T) {
-	for name, worker := range map[string]*llmtest.Model{
-		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-			return summary(fmt.Sprintf("Summary %d. %s", n, filler(90))), nil
-		}},
-		"without a model": nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, 4000, worker)
-			leaves := 0
-			for i := range 600 {
-				r.deliverNotes(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(40)))
-				r.waitIdle()
-				cost := 0
-				for _, row := range r.c.Status().Stack {
-					cost += row.Cost()
-				}
-				if budget := 4000 * 15 / 100; cost > budget {
-					t.Fatalf("after %d messages: got a stack of %d tokens, budget %d", i+1, cost, budget)
-				}
-				leaves = 0
-				for _, e := range r.events {
-					if e.State == compactor.EventApplied && e.Kind == compactor.Leaf {
-						leaves++
-					}
-				}
-				for _, row := range r.c.Status().Stack {
-					if most := 3 + bits.Len(uint(leaves)); worker != nil && row.Level > most || row.Level > compactor.MaxLevel {
-						t.Fatalf("after %d summaries: row %d has level %d", leaves, row.ID, row.Level)
-					}
-				}
+	r := newRig(t, 4000, wordyWorker(filler(90)))
+	leaves := 0
+	for i := range 600 {
+		r.deliverNotes(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(40)))
+		r.waitIdle()
+		leaves = 0
+		for _, e := range r.events {
+			if e.State == compactor.EventApplied && e.Kind == compactor.Leaf {
+				leaves++
 			}
-			if leaves < 25 {
-				t.Errorf("got only %d summaries", leaves)
+		}
+		cost := 0
+		for _, row := range r.c.Status().Stack {
+			if cost += row.Cost(); row.Level > 3+bits.Len(uint(leaves)) {
+				t.Fatalf("after %d summaries: row %d has level %d", leaves, row.ID, row.Level)
 			}
-			r.verify()
-		})
+		}
+		if budget := 4000 * 15 / 100; cost > budget {
+			t.Fatalf("after %d messages: got a stack of %d tokens, budget %d", i+1, cost, budget)
+		}
 	}
+	if leaves < 25 {
+		t.Errorf("got only %d summaries", leaves)
+	}
+	r.verify()
 }
 
 func TestWorkerSavesMemories(t *testing.T) {
@@ -170,12 +95,7 @@ func TestWorkerSavesMemories(t *testing.T) {
 }
 
 func TestServerWithoutToolsGetsPlainTextRequest(t *testing.T) {
-	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if len(req.Tools) > 0 {
-			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
-		}
-		return llmtest.Say("Ada talked about Turin."), nil
-	}}
+	worker := &llmtest.Model{Func: withoutTools(func(int) string { return "Ada talked about Turin." })}
 	r := newRig(t, 100_000, worker)
 	for range 2 {
 		for range 20 {

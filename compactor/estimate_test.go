@@ -142,27 +142,6 @@ func FuzzClip(f *testing.F) {
 	f.Fuzz(checkClip)
 }
 
-func BenchmarkEstimate(b *testing.B) {
-	for _, name := range []string{"chat", "Go", "Chinese", "base64"} {
-		text := strings.Repeat(samples()[name], 10)
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				tokens.Estimate(text)
-			}
-		})
-	}
-}
-
-func BenchmarkClip(b *testing.B) {
-	text := strings.Repeat("one line ", 1<<20/9)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		tokens.Clip(text, 2000)
-	}
-}
-
 const (
 	english = `The ferry leaves at half past seven, so we should be at the harbour before seven. My sister, who moved to the
 island in 2019, will pick us up; she said the road to her farm is closed after the storm and that we have to walk

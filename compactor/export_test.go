@@ -61,6 +61,10 @@ func (c *Compactor) Transcript() *transcript.State {
 	return c.transcript()
 }
 
+// Refused returns what a strict provider rejects in a request, whose adjacent messages of users its
+// protocol joins; "" if nothing.
+func Refused(messages []llm.Message) string { return refusedByAStrictProvider(joined(messages)) }
+
 // Filling reports whether a placeholder is being filled.
 func (c *Compactor) Filling() bool { return c.filling != nil }
 

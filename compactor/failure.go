@@ -22,10 +22,6 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		c.failed(j, c.h.head.Rows(), now, err)
 	}
 	e := j.event(EventFailed)
-	var made *jobError
-	if errors.As(err, &made) {
-		e.ID = made.id
-	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.view)
 	if !stopped {
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
@@ -90,15 +86,6 @@ func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error)
 	}
 	c.retries.repairFailed(j.repaired.ID, now, stack)
 }
-
-// jobError is the failure of a job whose row is on disk.
-type jobError struct {
-	id  int64
-	err error
-}
-
-func (u *jobError) Error() string { return u.err.Error() }
-func (u *jobError) Unwrap() error { return u.err }
 
 // inWords explains a failure to people, without internals.
 func inWords(err error) string {

@@ -3,6 +3,7 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,21 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/store"
 )
+
+func TestCloseDuringRequests(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+	r.deliverMany(12, 60)
+	for range 20 {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { r.c.Compact(compactor.OnManual, "") })
+		}
+		r.c.Close()
+		wg.Wait()
+		r.restart()
+	}
+	r.verify()
+}
 
 // long is a worker whose summaries fill the stack quickly, and which rejects folds while refuse
 // returns true.
@@ -41,7 +57,6 @@ func TestFailingRollupsDoNotLoop(t *testing.T) {
 			t.Errorf("got %d model calls for 60 messages", n)
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -54,12 +69,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 		r.deliverAndWait(150, 300)
 		refuse.Store(true)
 		built := func() bool {
-			for _, row := range r.c.Status().Stack {
-				if row.By == compactor.ByExtractive {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(r.c.Status().Stack, func(row compactor.Compaction) bool { return row.By == compactor.ByExtractive })
 		}
 		for i := 0; !built() && i < 100; i++ {
 			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(150)))
@@ -81,56 +91,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 			t.Errorf("repaired: %v; the worker read %d tokens of a history of 50 000", !built(), read)
 		}
 		r.verify()
-		r.close()
 	})
-}
-
-func TestUnrepairableRowBlocksNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if strings.Contains(req.Messages[1].Text, "poison") {
-				return llm.Response{}, &llm.Error{Kind: llm.KindFiltered, Status: 400, Message: "content policy"}
-			}
-			return goodSummary(ctx, n, req)
-		}}
-		r := newRig(t, 4000, worker)
-		r.policy.Enabled = false
-		r.deliverNotes("poison " + filler(60))
-		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
-			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
-		}
-		r.waitIdle()
-		r.policy.Enabled = true
-		for i := range 100 {
-			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(60)))
-			r.waitIdle()
-			time.Sleep(10 * time.Second)
-		}
-		byWorker := 0
-		r.mu.Lock()
-		for _, e := range r.events {
-			if e.State == compactor.EventApplied && e.By == compactor.ByWorker {
-				byWorker++
-			}
-		}
-		r.mu.Unlock()
-		if byWorker < 5 {
-			t.Errorf("got %d applied compactions by the worker beside a row it cannot repair", byWorker)
-		}
-		r.verify()
-		r.close()
-	})
-}
-
-func TestPanicLeavesNoRunningRow(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }})
-	for r.seen(compactor.EventFailed) == 0 {
-		r.deliverNotes(filler(60))
-		r.waitIdle()
-	}
-	if all, failed := count(t, r.dir, "SELECT count(*) FROM compactions"), count(t, r.dir, "SELECT count(*) FROM compactions WHERE state = 'failed'"); all == 0 || failed != all {
-		t.Errorf("got %d of %d rows failed", failed, all)
-	}
 }
 
 func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
@@ -183,33 +144,10 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-func TestCloseDuringRequests(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.deliverMany(12, 60)
-	for range 50 {
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() { r.c.Compact(compactor.OnManual, "") })
-		}
-		r.c.Close()
-		wg.Wait()
-		r.restart()
-	}
-	r.verify()
-}
-
 func TestChunksReachTheirTarget(t *testing.T) {
 	check.SkipUnderRace(t)
 	for n := 60; n < 80; n += 6 {
-		worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-			var first, last, about int
-			text := req.Messages[1].Text
-			ask := text[strings.LastIndex(text, "Sum up messages"):]
-			if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
-				return llm.Response{}, err
-			}
-			return summary(fmt.Sprintf("note %d %s", first, filler(about*9/10-4))), nil
-		}}
+		worker := &llmtest.Model{Tokens: 4000, Func: followsInstructions(new([]int))}
 		r := newRig(t, 100_000, worker)
 		r.deliverMany(n, 60)
 		r.compactAndWait()

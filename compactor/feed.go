@@ -10,7 +10,6 @@ const feedBatch = 200
 type Feed[M any] struct {
 	Engine   *Compactor
 	Window   func() int                        // called for each message
-	Most     func() int                        // most estimated tokens of a message
 	Write    func([]M) ([]chat.Message, error) // stores a batch and returns the messages that are new
 	WaitIdle func() error                      // checks the window, and waits until nothing is due
 
@@ -21,7 +20,7 @@ type Feed[M any] struct {
 // Add adds a message that costs tokens when shown in full.
 func (f *Feed[M]) Add(m M, tokens int) error {
 	window := f.Window()
-	tokens = min(tokens, f.Most())
+	tokens = min(tokens, BurstBudget(f.Engine.budget()))
 	used, _, _ := f.Engine.Usage()
 	policy := f.Engine.policy()
 	room := int(policy.BackgroundThreshold*float64(window)) - used

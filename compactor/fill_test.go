@@ -10,10 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-
 	"cairn/compactor"
-	"cairn/llm"
+	"cairn/internal/check"
 	"cairn/llm/llmtest"
 )
 
@@ -24,6 +22,9 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
+			if g := r.c.Status(); g.Used >= g.Window*95/100 {
+				t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
+			}
 		}
 		synctest.Wait() // all work but the model's is done
 		if r.emergencies() == 0 || !r.c.Busy() {
@@ -46,7 +47,6 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		r.waitIdle()
 		r.repaired()
 		r.verify()
-		r.close()
 	})
 }
 
@@ -63,15 +63,8 @@ func TestGrownPlaceholderIsFilled(t *testing.T) {
 		return slow()
 	}
 	r.set(func(p *compactor.Policy) { p.Enabled = false }) // emergencies alone make room
-	for i := 0; r.emergencies() < 2 && i < 400; i++ {
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(40)))
-	}
-	if r.emergencies() < 2 {
-		t.Fatal("got no second emergency: the test proves nothing")
-	}
-	for i := 0; r.c.Status().Used < 3300; i++ { // little room is left for what is being made
-		r.deliverNotes(fmt.Sprintf("more %d %s", i, filler(40)))
-	}
+	r.notesUntil(40, func() bool { return r.emergencies() == 2 })
+	r.notesUntil(40, func() bool { return r.c.Status().Used >= 3300 }) // little room is left for what is being made
 	close(release)
 	r.waitIdle()
 	r.noPlaceholder()
@@ -98,13 +91,9 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var back atomic.Bool
-				r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-					if !back.Load() {
-						return brokenSummaries(ctx, n, req)
-					}
-					return goodSummary(ctx, n, req)
-				}})
+				var down atomic.Bool
+				down.Store(true)
+				r := newRig(t, 4000, &llmtest.Model{Func: goodUnless(down.Load)})
 				for i := range 60 {
 					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
 					r.waitIdle()
@@ -113,55 +102,37 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 				if !slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair) {
 					t.Fatal("got nothing to repair")
 				}
-				back.Store(true)
+				down.Store(false)
 				wait(r)
 				synctest.Wait()
 				r.repaired()
 				r.verify()
-				r.close()
 			})
 		})
 	}
 }
 
-// After unaddressed talk a question makes only the newest summaries worth a model, not the whole
-// history.
-func TestQuestionAfterLongTalkMakesFewRequests(t *testing.T) {
-	check.SkipUnderRace(t)
-	worker := &llmtest.Model{Tokens: 8000, Func: goodSummary}
-	r := newRig(t, 8000, worker)
-	r.policy = compactor.DefaultPolicy()
-	r.quiet = true
-	for i := range 400 {
-		r.deliver(fmt.Sprintf("talk %d among people: %s", i, filler(80)), false)
-		if i%20 == 19 {
-			r.c.Check(context.Background())
-			r.waitIdle()
+func TestCloseCancelsWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8000, held(nil, goodSummary))
+		r.notesUntil(40, func() bool { return r.c.Status().Running != nil })
+		synctest.Wait()
+		started := time.Now()
+		r.restart()
+		if waited := time.Since(started); waited > 0 {
+			t.Errorf("it took %v", waited)
 		}
-	}
-	if n := len(worker.Requests()); n != 0 {
-		t.Fatalf("got %d requests without a question", n)
-	}
-	r.talk("what did they say?")
-	for range 3 {
-		r.waitIdle()
-	}
-	n := len(worker.Requests())
-	t.Logf("%d requests", n)
-	if n == 0 || n > 6 {
-		t.Errorf("got %d requests for one question", n)
-	}
-	r.verify()
+		check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
+		r.verify()
+	})
 }
 
-// Close does not wait for a repair.
+// The end of the program does not wait for a repair.
 func TestCloseCancelsRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4000, held(nil, goodSummary))
 		r.policy.Enabled = false
-		for i := 0; r.emergencies() == 0 && i < 100; i++ {
-			r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
-		}
+		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
 		synctest.Wait()
 		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
 			t.Fatalf("got running job %+v", running)
@@ -173,6 +144,5 @@ func TestCloseCancelsRepair(t *testing.T) {
 		}
 		r.noPlaceholder()
 		r.verify()
-		r.close()
 	})
 }

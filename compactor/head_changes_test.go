@@ -80,6 +80,5 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		r.verify()
-		r.close()
 	})
 }

@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"slices"
 
 	"cairn/chat"
@@ -126,9 +125,9 @@ func (h *History) Shortened(turn int64) (found []Shortened) {
 // Shows returns a function that reports whether a message is verbatim in the current view; it may
 // run in any goroutine.
 func (h *History) Shows() func(seq int64) bool {
-	lines := h.lines
+	s := h.view
 	return func(seq int64) bool {
-		_, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
+		_, found := s.lineAt(seq)
 		return found
 	}
 }
@@ -160,7 +159,7 @@ func (h *History) Stored() {
 
 // Truncate drops the messages from seq on, because a turn failed before it was written.
 func (h *History) Truncate(seq int64) {
-	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
+	n := h.indexOf(seq)
 	if n < len(h.lines) {
 		h.changed()
 	}
@@ -231,23 +230,9 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 	return stack
 }
 
-// dropCovered removes the lines of earlier sessions and those that the stack covers. Usually they
-// are the oldest ones: then nothing is copied.
+// dropCovered removes the lines of earlier sessions and those that the stack covers.
 func (h *History) dropCovered() {
-	n := 0
-	for n < len(h.lines) && (h.lines[n].Seq < h.head.Start || covered(h.head.Stack, h.lines[n].Seq)) {
-		h.lineCost -= h.lines[n].tokens
-		n++
-	}
-	h.lines = h.lines[n:]
-	if !slices.ContainsFunc(h.head.Stack, func(c Compaction) bool { return len(h.lines) > 0 && c.To >= h.lines[0].Seq }) {
-		return
-	}
-	kept := make([]line, 0, len(h.lines))
-	for _, l := range h.lines {
-		if !covered(h.head.Stack, l.Seq) {
-			kept = append(kept, l)
-		}
-	}
-	h.setLines(kept)
+	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
+	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
+	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
 }

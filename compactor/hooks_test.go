@@ -75,10 +75,7 @@ func TestVeto(t *testing.T) {
 		}
 
 		// Hooks are not asked about compactions that keep the next request within the window.
-		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
-			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(60)))
-			r.waitIdle()
-		}
+		r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventApplied) > 0 })
 		applied := r.last(compactor.EventApplied)
 		r.resize(2000)
 		r.c.Overflow(t.Context())
@@ -97,7 +94,6 @@ func TestVeto(t *testing.T) {
 		r.waitIdle()
 		check.Equal(t, "afterwards the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnRepair)
 		r.verify()
-		r.close()
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // InMemory implements Records in memory. Its messages are never edited or deleted, it saves no
-// memories, and nothing in it can be undone. It has no lock: Options.Start must run slow work on
+// memories, it does not record what a model declines, and nothing in it can be undone. It has no lock: Options.Start must run slow work on
 // the goroutine that owns the conversation.
 type InMemory struct {
 	now      func() time.Time
@@ -197,30 +197,11 @@ func (r *InMemory) Latest(context.Context) (Undoable, error) {
 	return Undoable{Version: r.state.HeadVersion, Why: "what was summarized in memory alone cannot be undone"}, nil
 }
 
-// Declined records that a model declined to summarize a row's span.
-func (r *InMemory) Declined(_ context.Context, id int64, d Declined) error {
-	r.setDeclined(d, func(s Compaction) bool { return s.ID == id })
-	return nil
-}
+// Declined does nothing: the compactor knows it until the head changes.
+func (r *InMemory) Declined(context.Context, int64, Declined) error { return nil }
 
-// ClearDeclined clears that record of all rows.
-func (r *InMemory) ClearDeclined(context.Context) error {
-	r.setDeclined(Declined{}, func(s Compaction) bool { return s.Declined.Times > 0 })
-	return nil
-}
-
-// setDeclined sets Declined of the matching rows.
-func (r *InMemory) setDeclined(d Declined, of func(Compaction) bool) {
-	c := transcript.Change{Base: r.state.Version, Marks: r.state.Marks, Sets: r.state.Sets, Sessions: r.state.Sessions}
-	for _, s := range r.state.Summaries {
-		if of(s) {
-			s.Declined = d
-			c.Summaries = append(c.Summaries, s)
-		}
-	}
-	c.Marks.Version++
-	r.commit(c)
-}
+// ClearDeclined does nothing.
+func (r *InMemory) ClearDeclined(context.Context) error { return nil }
 
 // Measured does nothing: the events contain the numbers too.
 func (r *InMemory) Measured(context.Context, int64, int, int) error { return nil }

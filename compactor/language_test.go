@@ -61,12 +61,7 @@ func TestLanguageInSmallWindowsFoldsAndPlainText(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			texts := prompts.In(language)
-			worker := &llmtest.Model{Tokens: 8000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-				if len(req.Tools) > 0 {
-					return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
-				}
-				return llmtest.Say(fmt.Sprint("Summary ", n, ". ", filler(80))), nil
-			}}
+			worker := &llmtest.Model{Tokens: 8000, Func: withoutTools(func(n int) string { return fmt.Sprint("Summary ", n, ". ", filler(80)) })}
 			r := tuned(t, 4000, worker, inLanguage(language))
 			for range 12 {
 				r.chat(12)
@@ -79,21 +74,6 @@ func TestLanguageInSmallWindowsFoldsAndPlainText(t *testing.T) {
 			}
 			check.Lacks(t, "system prompt in a small window", asked, texts.Worker)
 			r.verify()
-		})
-	}
-}
-
-func TestEchoIsRejectedInAnyLanguage(t *testing.T) {
-	for _, language := range prompts.Languages[1:] {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			for _, echo := range []string{prompts.In(language).Worker, prompts.In(language).System} {
-				r := tuned(t, 100_000, says(echo), inLanguage(language))
-				r.chat(150)
-				e := r.compact("")
-				check.Equal(t, "outcome", e.State, compactor.EventFailed)
-				check.Lacks(t, "error of the request", e.Error, "too large")
-			}
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package compactor_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -127,7 +126,6 @@ func TestColdCacheAppliesLikeBackground(t *testing.T) {
 					t.Errorf("below prepare_threshold: got %.0f%% removed, %.0f%% before", 100*again, 100*share)
 				}
 				r.verify()
-				r.close()
 			})
 		})
 	}
@@ -163,24 +161,9 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 				}
 				r.waitIdle()
 				r.verify()
-				r.close()
 			})
 		})
 	}
-}
-
-// A request applies everything, at any level.
-func TestCompactAppliesEverythingPrepared(t *testing.T) {
-	check.SkipUnderRace(t)
-	r := prepared(t, 0.7, func(*compactor.Policy) {})
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		t.Fatalf("it says %+v", e)
-	}
-	check.NoError(t, r.c.Wait(context.Background()))
-	if g := r.c.Status(); len(g.Prepared) > 0 {
-		t.Errorf("got %d prepared summaries", len(g.Prepared))
-	}
-	r.verify()
 }
 
 // Between two turns nothing but the number of messages has changed: a check must not copy them.

@@ -2,9 +2,7 @@ package compactor_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -128,12 +126,7 @@ func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 	clean := func(t *testing.T, r *rig) {
 		t.Helper()
 		r.waitIdle()
-		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-		check.NoError(t, err)
-		defer db.Close()
-		n := -1
-		check.NoError(t, db.QueryRow("SELECT count(*) FROM compactions WHERE text LIKE ?", "%"+secret+"%").Scan(&n))
-		check.Equal(t, "copies of the deleted text", n, 0)
+		check.Equal(t, "copies of the deleted text", count(t, r.dir, "SELECT count(*) FROM compactions WHERE text LIKE '%"+secret+"%'"), 0)
 		check.Lacks(t, "view", r.render(), secret)
 		r.verify()
 	}

@@ -219,7 +219,7 @@ func (s view) adjacent(a, b Compaction) bool {
 	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
 	}
-	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq > a.To })
+	i := s.indexOf(a.To + 1)
 	return a.ID != 0 && b.ID != 0 && (i == len(s.lines) || s.lines[i].Seq > b.To)
 }
 

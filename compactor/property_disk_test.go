@@ -14,6 +14,8 @@ import (
 	"cairn/internal/check"
 	"cairn/store"
 	"cairn/transcript"
+
+	"pgregory.net/rapid"
 )
 
 // file is a real database, shared by many histories one after the other.
@@ -66,17 +68,13 @@ func (f *file) open(t testing.TB) {
 }
 
 // failDisk makes the disk reject writes of compactions after this many statements.
-func (m *machine) failDisk(rt rapidT, after int) {
+func (m *machine) failDisk(rt *rapid.T, after int) {
 	if len(m.r.said) == 0 {
 		return // the first message of a thread inherits: this is no write of a compaction
 	}
-	if _, err := m.f.db.Exec("INSERT INTO refused (after) VALUES (?)", after); err != nil {
-		rt.Fatal(err)
-	}
+	check.NoError(rt, check.ErrorOf(m.f.db.Exec("INSERT INTO refused (after) VALUES (?)", after)))
 	m.refusing = true
 }
-
-type rapidT interface{ Fatal(args ...any) }
 
 func (m *machine) repairDisk() {
 	if !m.refusing {

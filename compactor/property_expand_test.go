@@ -39,7 +39,7 @@ func (m *machine) between(from, to int64) (seqs []int64) {
 func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 	e, err := m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000)
 	check.NoError(rt, err)
-	m.metrics.expanded++
+	m.tally.add(1, "rows expanded")
 	if len(e.Children) == 0 && e.Row.Kind == compactor.Rollup {
 		rt.Fatalf("rollup %d has no children", id)
 	}
@@ -67,7 +67,7 @@ func (m *machine) checkMemoriesSavedOnce(rt *rapid.T) {
 		if s.By != "worker" {
 			continue
 		}
-		m.metrics.memories++
+		m.tally.add(1, "memories of a worker")
 		if seen[s.Content] || s.Confirmed != 1 {
 			rt.Fatalf("%q was saved more than once, and confirmed %d times", s.Content, s.Confirmed)
 		}

@@ -67,7 +67,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 		m.waitForWorker(rt)
 		r.c.Reported(llm.Usage{Prompt: tokens})
 		r.c.Overflow(ctx)
-		m.metrics.overflows++
+		m.tally.add(1, "requests refused for their size")
 		squeezed = true
 		messages, maxTokens, err = r.c.Request(ctx)
 		tokens = count()
@@ -96,7 +96,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	if !m.loose {
 		m.checkEveryMessageShown(rt, flat(messages), applied == m.applied.Load())
 	}
-	m.metrics.requests++
+	m.tally.add(1, "requests")
 	return !m.disk.isDead()
 }
 
@@ -108,7 +108,7 @@ func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed
 	if m.loose || m.refusing || m.r.size > 0 || squeezed || was.text == "" || was.version != now.version {
 		return
 	}
-	m.metrics.prefixes++
+	m.tally.add(1, "requests that extend the one before")
 	if !strings.HasPrefix(text, was.text) {
 		rt.Fatalf("the head is unchanged, but a request does not extend the previous one:\n%s\n--- became\n%s", was.text, text)
 	}

@@ -40,12 +40,12 @@ func (m *machine) reopen(rt *rapid.T) {
 	if chance(rt, 8, "the file too") {
 		check.NoError(rt, m.f.store.Close())
 		m.f.open(m.r.t)
-		m.metrics.files++
+		m.tally.add(1, "restarts of the file too")
 	}
 	m.r.store = m.f.store
 	m.r.open()
 	m.last = view{}
-	m.metrics.restarts++
+	m.tally.add(1, "restarts")
 	head, _, err := m.disk.Records.Head(context.Background())
 	check.NoError(rt, err)
 	if head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was started, and the process did not see its result

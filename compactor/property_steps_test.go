@@ -23,7 +23,7 @@ type machine struct {
 	f       *file
 	r       *rig
 	disk    *disk
-	metrics *metrics
+	tally   *tally
 	channel string // the channel above this thread; empty: no thread
 
 	loose  bool // nobody waits for the worker
@@ -41,8 +41,6 @@ type machine struct {
 
 	problem atomic.Pointer[string]
 	applied atomic.Int64
-	numbers atomic.Int64 // of applied compactions, compared with the status
-	events  [eventKinds]atomic.Int64
 
 	last view // the last request
 
@@ -116,12 +114,14 @@ func init() {
 }
 
 func (m *machine) step(rt *rapid.T) {
-	i := one(rt, "operation", deck...)
-	s := steps[i]
+	s := steps[one(rt, "operation", deck...)]
 	m.advanceClock(20 * time.Second)
 	under := s.fault || m.underFault()
 	s.do(m, rt)
-	m.metrics.step(int(i), under || m.underFault())
+	m.tally.add(1, "steps:", s.name)
+	if under || m.underFault() {
+		m.tally.add(1, "steps under a fault")
+	}
 }
 
 // underFault reports whether something is broken just now.

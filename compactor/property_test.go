@@ -33,7 +33,7 @@ const (
 // interleavings through the engine on real files, and compares disk and view with the inputs after
 // every step. Its oracle knows only the inputs.
 func TestInvariants(t *testing.T) {
-	all := &metrics{}
+	all := &tally{}
 	started := time.Now()
 	t.Run("histories", func(t *testing.T) {
 		for i := range (*histories + perFile - 1) / perFile {
@@ -67,8 +67,8 @@ func begin(t *testing.T, file uint64) (started func()) {
 
 var seeded atomic.Bool // by begin
 
-func makeHistory(t *testing.T, rt *rapid.T, f *file, all *metrics) {
-	m := newMachine(t, rt, f)
+func makeHistory(t *testing.T, rt *rapid.T, f *file, all *tally) {
+	m := newMachine(t, rt, f, all)
 	defer m.end()
 	steps := minSteps + below(rt, 16, "steps beyond those")
 	for i := range steps {
@@ -79,7 +79,7 @@ func makeHistory(t *testing.T, rt *rapid.T, f *file, all *metrics) {
 	m.checkRecovers(rt)
 	m.checkExpand(rt)
 	m.checkMemoriesSavedOnce(rt)
-	m.count(all)
+	m.count()
 }
 
 // below draws a number from 0 to n-1 with equal probability: rapid's own are mostly small. It
@@ -125,8 +125,8 @@ func (o rapidAdapter) Error(args ...any)                 { o.rt.Helper(); o.rt.E
 func (o rapidAdapter) Errorf(format string, args ...any) { o.rt.Helper(); o.rt.Errorf(format, args...) }
 func (o rapidAdapter) Helper()                           { o.rt.Helper() }
 
-func newMachine(t *testing.T, rt *rapid.T, f *file) *machine {
-	m := &machine{f: f, metrics: &metrics{}, parked: make(chan struct{}, 100), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
+	m := &machine{f: f, tally: all, parked: make(chan struct{}, 100), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	f.histories++
 	m.r = &rig{
 		t: rapidAdapter{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true,

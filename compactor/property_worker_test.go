@@ -206,7 +206,7 @@ func (m *machine) slowJob(e compactor.Event, slow func() func()) (finish func())
 // onEvent receives each step of a compaction on the owner's goroutine: the reported numbers equal a
 // new count.
 func (m *machine) onEvent(e compactor.Event) {
-	m.events[eventName(e)].Add(1)
+	m.tally.add(1, "events:", e.State, e.Kind, e.By, e.Trigger)
 	used := m.r.c.Compactor.StatusReader()().Used
 	switch e.State {
 	case compactor.EventPrepared:
@@ -217,7 +217,6 @@ func (m *machine) onEvent(e compactor.Event) {
 		}
 	case compactor.EventApplied:
 		m.applied.Add(1)
-		m.numbers.Add(1)
 		if e.AfterTokens != used {
 			m.reportFault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
 		}

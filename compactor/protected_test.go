@@ -226,3 +226,23 @@ func TestSummariesFitASmallerWindow(t *testing.T) {
 	r.verify()
 	r.renderAfterRestart()
 }
+
+func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
+	r := newRig(t, 16_000, &llmtest.Model{Func: goodSummary})
+	r.policy.KeepLastN = 60
+	for i := range 10 {
+		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(100)))
+	}
+	if n := strings.Count(r.render(), "RESULT-"); n != 10 {
+		t.Fatalf("got %d results before any head change", n)
+	}
+	r.deliverMany(60, 40)
+	r.policy.KeepLastN = 75
+	r.compactAndWait()
+	view := r.render()
+	if !strings.Contains(view, "[Previous: used look (#") || strings.Count(view, "RESULT-") > 3 {
+		t.Errorf("got %d results after a head change", strings.Count(view, "RESULT-"))
+	}
+	r.verify()
+	r.renderAfterRestart()
+}

@@ -81,7 +81,6 @@ func TestRecapWithoutModel(t *testing.T) {
 				check.Lacks(t, "recap", recap.Text, "AKIA")
 				check.Equal(t, "state", count(t, r.dir, "SELECT count(*) FROM compactions"), rows)
 				check.Equal(t, "state", r.c.Status().Last.State, "")
-				r.close()
 			})
 		})
 	}

@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -87,13 +86,14 @@ func (c *Compactor) transcript() *transcript.State {
 
 // commitTries is how often a change is decided: edits, deletions and pins in the meantime make it
 // stale.
-const commitTries = 5
+const commitTries = 3
 
 // commit writes the change that decide returns, unless it is empty, and shows the resulting head.
-// If the stored state has changed, it is read and decide is called again; transcript.ErrStale: that
-// happened too often.
+// If the stored state has changed, its head is read and decide is called again.
+// transcript.ErrStale: it changed too often, or a verbatim message was deleted and Changed was not
+// called yet.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
-	for try := range commitTries {
+	for range commitTries {
 		s := c.transcript()
 		var head Head
 		if change, err = decide(s); err == nil && !change.Empty() {
@@ -109,35 +109,6 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		if c.h.outdated = true; !c.reread(ctx) {
 			return change, errOutdated
 		}
-		if try == 0 { // usually only the head was outdated
-			continue
-		}
-		if err := c.dropDeleted(ctx); err != nil {
-			return change, err
-		}
 	}
 	return change, err
-}
-
-// dropDeleted removes messages that were deleted on disk but not reported through Changed yet.
-func (c *Compactor) dropDeleted(ctx context.Context) error {
-	s := c.transcript()
-	first, ok := s.Messages.First()
-	if !ok {
-		return nil
-	}
-	there, err := c.o.Records.Span(ctx, first.Seq, s.NextSeq-1)
-	if err != nil {
-		return err
-	}
-	var gone []int64
-	for m := range s.Messages.All() {
-		if _, found := slices.BinarySearchFunc(there, m.Seq, func(is chat.Message, seq int64) int { return cmp.Compare(is.Seq, seq) }); !found {
-			gone = append(gone, m.Seq)
-		}
-	}
-	if len(gone) > 0 {
-		c.h.deleted(gone)
-	}
-	return nil
 }

@@ -80,10 +80,7 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 				r := newRig(t, 8000, worker)
 				r.policy.FailureLimit = 1
 				mend := r.refuseCompactions(t)
-				for r.seen(compactor.EventFailed) == 0 {
-					r.deliverNotes(filler(60))
-					r.waitIdle()
-				}
+				r.notesUntil(60, func() bool { r.waitIdle(); return r.seen(compactor.EventFailed) > 0 })
 				for i := range 60 {
 					r.deliverNotes(fmt.Sprint("note ", i))
 					if r.waitIdle(); r.seen(compactor.EventFailed) > 20 {
@@ -98,7 +95,6 @@ func TestFailingDiskIsRetriedWithBackoff(t *testing.T) {
 					t.Error("got no applied summary after the disk recovered")
 				}
 				r.verify()
-				r.close()
 			})
 		})
 	}
@@ -110,9 +106,7 @@ func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
 	r.policy.Enabled = false // only emergency
 	disk := r.faultyDisk()
 	disk.refuses = true
-	for len(r.c.Status().Stack) == 0 {
-		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(30)))
-	}
+	r.notesUntil(30, func() bool { return len(r.c.Status().Stack) > 0 })
 	var hidden []int64
 	for seq := range r.c.Status().Stack[0].To {
 		hidden = append(hidden, seq+1)
@@ -126,4 +120,22 @@ func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
 	check.Contains(t, "view", r.render(), strings.TrimRight(before, "\n"))
 	r.verify()
 	r.renderAfterRestart()
+}
+
+func TestSessionEndsAfterFailedPlaceholder(t *testing.T) {
+	r := newRig(t, 3000, nil)
+	r.policy.Enabled = false // only emergency
+	disk := r.faultyDisk()
+	disk.refuses = true
+	for i := 0; len(r.c.Status().Stack) == 0 && i < 100; i++ {
+		r.deliver(filler(200), false)
+		r.c.Check(t.Context())
+	}
+	disk.refuses = false
+	r.startSession()
+	r.deliverNotes("anew")
+	r.waitIdle()
+	check.Len(t, "rows in the new session", r.c.Status().Stack, 0)
+	check.Equal(t, "verbatim messages", r.c.Status().Lines, 1)
+	r.verify()
 }

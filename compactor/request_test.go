@@ -9,7 +9,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -76,7 +75,6 @@ func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 			t.Errorf("%d applied compactions, %d requests", n, len(worker.Requests()))
 		}
 		r.verify()
-		r.close()
 	})
 }
 
@@ -111,12 +109,7 @@ func TestModelCompactsOncePerTurn(t *testing.T) {
 func TestModelSeesFailureAndMayRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := true
-		r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if fails {
-				return brokenSummaries(ctx, n, req)
-			}
-			return goodSummary(ctx, n, req)
-		}})
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodUnless(func() bool { return fails })})
 		r.chat(30)
 		for range 2 {
 			if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventStarted {
@@ -135,7 +128,6 @@ func TestModelSeesFailureAndMayRetry(t *testing.T) {
 		}
 		check.Equal(t, "last failure after an applied compaction", r.c.Status().Failed.State, "")
 		r.verify()
-		r.close()
 	})
 }
 

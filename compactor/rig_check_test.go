@@ -6,9 +6,8 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/check"
-
 	"cairn/compactor"
+	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
 	"cairn/transcript"
@@ -16,28 +15,8 @@ import (
 
 // strict returns what a strict provider would reject.
 func strict(messages []llm.Message) string {
-	open := map[string]bool{}
-	for i, m := range messages {
-		switch {
-		case m.Role == llm.RoleSystem && i > 0:
-			return "a second system message"
-		case m.Role == llm.RoleTool && !open[m.CallID]:
-			return "a result without its call"
-		case m.Role != llm.RoleTool && len(open) > 0:
-			return "a call without its result"
-		case m.Role != llm.RoleTool && m.Text == "" && len(m.Calls) == 0:
-			return "an empty message"
-		}
-		delete(open, m.CallID)
-		for _, call := range m.Calls {
-			if open[call.ID] {
-				return "two calls with one id"
-			}
-			open[call.ID] = true
-		}
-	}
-	if len(open) > 0 {
-		return "a call without its result"
+	if why := compactor.Refused(messages); why != "" {
+		return why
 	}
 	if n := len(messages); n == 0 || messages[n-1].Role != llm.RoleUser && messages[n-1].Role != llm.RoleTool {
 		return "it does not end with a user or a tool"

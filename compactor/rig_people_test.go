@@ -36,6 +36,17 @@ func (r *rig) deliverMany(n, words int) {
 	}
 }
 
+// notesUntil delivers notes of this many words until a condition is true.
+func (r *rig) notesUntil(words int, done func() bool) {
+	r.t.Helper()
+	for i := 0; !done(); i++ {
+		if i > 500 {
+			r.t.Fatalf("after %d notes: %+v", i, r.c.Status())
+		}
+		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(words)))
+	}
+}
+
 // deliverAndWait waits after each message until nothing runs.
 func (r *rig) deliverAndWait(n, words int) {
 	r.t.Helper()

@@ -51,6 +51,14 @@ type rig struct {
 	events []compactor.Event
 }
 
+// learner is a worker about which things are learned until a restart.
+type learner struct {
+	llm.Model
+	learnt llm.Learnt
+}
+
+func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
+
 func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 	t.Helper()
 	return tuned(t, window, worker, nil)
@@ -105,7 +113,7 @@ func (r *rig) open() {
 		},
 	}
 	if r.worker != nil {
-		o.Worker = r.worker
+		o.Worker = &learner{Model: r.worker}
 	}
 	if r.tune != nil {
 		r.tune(&o)

@@ -62,6 +62,26 @@ func brokenSummaries(context.Context, int, llm.Request) (llm.Response, error) {
 	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 }
 
+// withoutTools returns a worker whose server takes no tools, and which answers in text.
+func withoutTools(text func(n int) string) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
+		}
+		return llmtest.Say(text(n)), nil
+	}
+}
+
+// goodUnless is goodSummary, unless its server is down.
+func goodUnless(down func() bool) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if down() {
+			return brokenSummaries(ctx, n, req)
+		}
+		return goodSummary(ctx, n, req)
+	}
+}
+
 var errWorker = errors.New("the test's worker fails")
 
 // filler returns a text of about this many tokens.

@@ -100,7 +100,7 @@ func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary
 	if failErr := record.Fail(late, inWords(err)); failErr != nil {
 		err = errors.Join(err, failErr)
 	}
-	c.rowDone(w, row, &jobError{id: row.ID, err: err})
+	c.rowDone(w, row, err)
 }
 
 // rowDone continues with the next fold after a row is prepared. Keeping the stack inside its budget

@@ -54,54 +54,6 @@ func TestEarlierSessionsShown(t *testing.T) {
 	r.verify()
 }
 
-func TestStackLeavesRoomForEarlierSessions(t *testing.T) {
-	check.SkipUnderRace(t)
-	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
-	for range 4 {
-		r.hearNotes(150)
-		r.waitIdle()
-		g := r.c.Status()
-		stack := g.Past.Tokens
-		for _, row := range g.Stack {
-			stack += row.Cost()
-		}
-		if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget || g.Past.Tokens > budget/2 {
-			t.Errorf("got a stack of %d tokens, budget %d, %d of them of earlier sessions", stack, budget, g.Past.Tokens)
-		}
-		r.startSession()
-	}
-	if r.waitIdle(); r.c.Status().Past.Tokens == 0 {
-		t.Error("got nothing of earlier sessions")
-	}
-	r.verify()
-}
-
-func TestStackShrinksWhenMoreIsShown(t *testing.T) {
-	check.SkipUnderRace(t)
-	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
-	cost := func() (stack, budget int) {
-		g := r.c.Status()
-		for _, row := range g.Stack {
-			stack += row.Tokens
-		}
-		return stack + g.Past.Tokens, int(g.Policy.StackBudget * float64(g.Window))
-	}
-	r.policy.EarlierSessions = 0
-	r.hearNotes(150)
-	r.waitIdle()
-	r.startSession()
-	for stack, budget := cost(); stack*4 < budget*3; stack, budget = cost() {
-		r.hearNotes(10)
-		r.waitIdle()
-	}
-	r.policy.EarlierSessions = 3
-	r.waitIdle()
-	if stack, budget := cost(); stack > budget || r.c.Status().Past.Tokens == 0 {
-		t.Errorf("got a stack of %d tokens, budget %d, %d of them of earlier sessions", stack, budget, r.c.Status().Past.Tokens)
-	}
-	r.verify()
-}
-
 // A summary of a long session is as long as what may be shown of it.
 func TestLongSessionIsShown(t *testing.T) {
 	check.SkipUnderRace(t)

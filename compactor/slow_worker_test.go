@@ -73,7 +73,6 @@ func TestWorkerWaitsWhileOutputArrives(t *testing.T) {
 					t.Errorf("%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
 				}
 				r.verify()
-				r.close()
 			})
 		})
 	}
@@ -121,7 +120,6 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 		if pieces[0] < 3*small {
 			t.Errorf("with a fast model again: got pieces of %v tokens, %d before", pieces, small)
 		}
-		r.close()
 	})
 }
 
@@ -148,7 +146,6 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 					measured = true
 				}
 			}
-			r.close()
 		})
 		return largest
 	}

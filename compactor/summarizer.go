@@ -97,7 +97,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
-	takeBack := w.mark()
+	takeBack := w.record.Mark()
 	s, err := work(c.o.Worker)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
@@ -123,7 +123,7 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	if err != nil {
 		return s, err
 	}
-	s = summarize.ExtractBeside(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
+	s = summarize.Extract(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)

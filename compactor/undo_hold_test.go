@@ -1,25 +1,16 @@
 package compactor_test
 
 import (
-	"context"
-	"fmt"
-	"strings"
-	"sync"
 	"testing"
 
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
 func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	check.SkipUnderRace(t)
-	fill := func(r *rig, share float64) {
-		for r.c.Status().Used < int(share*float64(r.window)) {
-			r.deliverNotes(filler(20))
-		}
-	}
+	fill := func(r *rig, share float64) { r.notesUntil(20, func() bool { return r.share() >= share }) }
 	start := func(t *testing.T) *rig {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		fill(r, 0.70)
@@ -67,9 +58,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		r := newRig(t, 8000, nil)
 		r.policy.Enabled = false
 		fill(r, 0.94)
-		for r.seen(compactor.EventApplied) == 0 {
-			r.deliverNotes(filler(20))
-		}
+		r.notesUntil(20, func() bool { return r.seen(compactor.EventApplied) > 0 })
 		r.waitIdle() // the extractive summarizer repairs it
 		if g := r.c.Status(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
 			t.Fatalf("got stack %+v", g.Stack)
@@ -86,88 +75,6 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 	})
 }
 
-// A summary whose worker was reading while an older one was undone waits: the view stays in order.
-func TestNothingAppliesAfterUndoneSpan(t *testing.T) {
-	release := make(chan struct{})
-	var slow sync.Once
-	hold := false
-	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if hold {
-			slow.Do(func() { <-release })
-		}
-		return goodSummary(ctx, n, req)
-	}})
-	r.policy.KeepLastN = 2
-	for i := range 10 {
-		r.deliverNotes(fmt.Sprintf("old-%d %s", i, filler(40)))
-	}
-	r.applied()
-	for i := range 10 {
-		r.deliverNotes(fmt.Sprintf("new-%d %s", i, filler(40)))
-	}
-	hold = true
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		t.Fatalf("%+v", e)
-	}
-	r.undo()
-	close(release)
-	r.waitIdle()
-	view, at := r.render(), 0
-	for i := range 20 {
-		name := fmt.Sprintf("old-%d ", i)
-		if i >= 10 {
-			name = fmt.Sprintf("new-%d ", i-10)
-		}
-		next := strings.Index(view, name)
-		if next < at {
-			t.Fatalf("%s is at %d, after %d:\n%s", name, next, at, view)
-		}
-		at = next
-	}
-	r.verify()
-	r.applied()
-	r.waitIdle()
-	check.Lacks(t, "view after a request", r.render(), "old-0 ", "new-0 ")
-	r.verify()
-	r.renderAfterRestart()
-}
-
-// Prepared summaries of later messages wait for the undone span, at the aggressive level too: the
-// view stays in order.
-func TestPreparedSummaryDoesNotSkipUndoneSpan(t *testing.T) {
-	check.SkipUnderRace(t)
-	hold := make(chan struct{})
-	close(hold)
-	var mu sync.Mutex
-	r := ahead(t, 20_000)
-	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		mu.Lock()
-		wait := hold
-		mu.Unlock()
-		<-wait
-		return goodSummary(ctx, n, req)
-	}
-	for r.share() < 0.4 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-	}
-	r.set(func(p *compactor.Policy) { p.KeepLastN = 4 })
-	r.applied()
-	for len(r.c.Status().Prepared) == 0 {
-		r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.3 })
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.waitIdle()
-	}
-	r.undo()
-	mu.Lock()
-	hold = make(chan struct{})
-	mu.Unlock()
-	defer func() { close(hold) }()
-	for r.share() < 0.90 {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
-		r.inOrder()
-	}
-}
-
 // A prepared repair of an undone summary is dropped: it is neither listed as prepared nor counted
 // on.
 func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
@@ -175,10 +82,7 @@ func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
 	r.quiet = true
-	for len(r.c.Status().Stack) == 0 {
-		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
-		r.waitIdle()
-	}
+	r.notesUntil(60, func() bool { r.waitIdle(); return len(r.c.Status().Stack) > 0 })
 	r.talk("do you hear?")
 	r.waitIdle()
 	if rows := r.c.Status().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {

@@ -118,17 +118,13 @@ func TestUndoIsRefused(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.deliverMany(30, 100)
 		r.applied()
-		for r.c.Status().Used < 8000*75/100 {
-			r.deliverNotes(filler(100))
-		}
+		r.notesUntil(100, func() bool { return r.share() >= 0.75 })
 		r.refused("of 8000 tokens would be used then, and from 6800 on")
 	})
 	t.Run("an undo just below the level is accepted", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.policy.BackgroundThreshold = 0.84
-		for r.c.Status().Used < 8000*84/100-60 {
-			r.deliverNotes(filler(20))
-		}
+		r.notesUntil(20, func() bool { return r.c.Status().Used >= 8000*84/100-60 })
 		r.applied()
 		r.undo()
 		r.waitIdle()

@@ -92,23 +92,8 @@ func (c *Compactor) estimated(real int) int {
 	return int(float64(real) / c.o.Learnt().Factor())
 }
 
-// learntOf returns what is known about the worker's model, or about the fallback: see remembering.
+// learntOf returns what is known about the worker's model, or about the fallback.
 func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
-
-// remembering wraps a model that does not itself remember what is learned about it.
-type remembering struct {
-	llm.Model
-	learnt llm.Learnt
-}
-
-func (m *remembering) Learnt() *llm.Learnt { return &m.learnt }
-
-func remembered(m llm.Model) llm.Model {
-	if _, remembers := m.(llm.Learner); m == nil || remembers {
-		return m
-	}
-	return &remembering{Model: m}
-}
 
 // budget returns about the window in estimated tokens; it rarely changes. The shares of the window
 // that single parts may take are shares of this.

@@ -44,10 +44,7 @@ func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 		"it only summarizes": func(llm.Request) (llm.Response, error) { return summary(text), nil },
 		"it answers in text": func(llm.Request) (llm.Response, error) { return llmtest.Say(text), nil },
 		"its server has no tools": func(req llm.Request) (llm.Response, error) {
-			if len(req.Tools) > 0 {
-				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
-			}
-			return llmtest.Say(text), nil
+			return withoutTools(func(int) string { return text })(nil, 0, req)
 		},
 		"what it saves cannot be read": func(llm.Request) (llm.Response, error) {
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "x", "kind": "gossip"}), summarizing(text)), nil

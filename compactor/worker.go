@@ -17,7 +17,7 @@ import (
 type worker struct {
 	c             *Compactor
 	j             *job
-	record        Job // nil: no memories are saved
+	record        Job
 	model         llm.Model
 	window        int // of the model, in tokens
 	texts         prompts.Texts
@@ -97,7 +97,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 		return summarize.Summary{}, err
 	}
 	s := summarize.Summary{Text: summarize.ShortenSummary(text, w.limit), Beside: *w.around.read}
-	if w.record != nil && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
+	if !w.textOnly && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
 		messages, err := readAll(ctx, w.record, w.j.row.From, w.j.row.To)
@@ -118,7 +118,7 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 	parts := summarize.Chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
 	made := "" // the text of the previous part
-	kept, read := w.kept(), 0
+	kept, read := w.record.Kept(), 0
 	absent := map[int]bool{} // parts that were declined
 	for i, part := range parts {
 		share := w
@@ -129,7 +129,7 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 			share.limit = min(2*share.target, w.limit)
 			share.memories = kept + ((w.memories-kept)*read+all-1)/all
 		}
-		takeBack := w.mark()
+		takeBack := w.record.Mark()
 		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
@@ -174,22 +174,6 @@ func evenly(items []summarize.Item, most int) int {
 	return min(most, total/max(n, 1)+most/8)
 }
 
-// kept returns how many memories were saved so far.
-func (w worker) kept() int {
-	if w.record == nil {
-		return 0
-	}
-	return w.record.Kept()
-}
-
-// mark returns a function that discards the memories saved since.
-func (w worker) mark() (takeBack func()) {
-	if w.record == nil {
-		return func() {}
-	}
-	return w.record.Mark()
-}
-
 // chunk summarizes items with at most max_turns calls of the model, as long as the model sends
 // something from time to time, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string, err error) {
@@ -214,7 +198,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 // chunkWithRetry retries a refused text once, with the reason and more room for the answer.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
 	w.calls = new(int)
-	takeBack := w.mark()
+	takeBack := w.record.Mark()
 	text, err = w.attempt(ctx, items)
 	var why summarize.Refusal
 	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 {

@@ -61,7 +61,6 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				}
 				check.Equal(t, "log", strings.Count(log.String(), "level=WARN msg=worker_model_failed"), 1)
 				r.verify()
-				r.close()
 			})
 		})
 	}
@@ -97,12 +96,7 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 func TestRecoveredWorkerIsUsedAgain(t *testing.T) {
 	var log journal
 	down := true
-	worker := &llmtest.Model{Label: "small", Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if down {
-			return brokenSummaries(ctx, n, req)
-		}
-		return goodSummary(ctx, n, req)
-	}}
+	worker := &llmtest.Model{Label: "small", Func: goodUnless(func() bool { return down })}
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) {
 		o.Fallback, o.Log = &llmtest.Model{Label: "large", Func: goodSummary}, log.logger()
 	})

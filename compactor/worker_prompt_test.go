@@ -142,12 +142,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 			}
 			return summary("Ada gave her key, " + key + ", and lives in Turin."), nil
 		}},
-		"without tools": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-			if len(req.Tools) > 0 {
-				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
-			}
-			return llmtest.Say("Ada gave her key, " + key + ", and lives in Turin."), nil
-		}},
+		"without tools":   {Func: withoutTools(func(int) string { return "Ada gave her key, " + key + ", and lives in Turin." })},
 		"without a model": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,15 +193,7 @@ func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	for i := range 8 {
 		r.deliverNotes(fmt.Sprintf("remember FACT-%d please", i))
 	}
-	applied := 0
-	for i := 0; applied < 6 && i < 2000; i++ {
-		r.deliverNotes(fmt.Sprint("note ", i, " ", filler(40)))
-		r.waitIdle()
-		applied = r.seen(compactor.EventApplied)
-	}
-	if applied < 6 {
-		t.Fatalf("%d applied compactions", applied)
-	}
+	r.notesUntil(40, func() bool { r.waitIdle(); return r.seen(compactor.EventApplied) >= 6 })
 	view := r.render()
 	for i := range 8 {
 		check.Contains(t, fmt.Sprintf("fact %d in the view", i), view, fmt.Sprintf("FACT-%d ", i))

@@ -90,7 +90,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 				mended := false
 				worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 					if noTools && len(req.Tools) > 0 {
-						return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
+						return withoutTools(nil)(ctx, n, req)
 					}
 					if mended {
 						if len(req.Tools) == 0 {

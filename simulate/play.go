@@ -52,7 +52,6 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 	var done int
 	feed := compactor.Feed[Message]{
 		Engine: p.engine, Window: p.v.window,
-		Most: func() int { return compactor.BurstBudget(p.v.window() * 100 / p.learnt.Scale()) },
 		Write: func(batch []Message) ([]chat.Message, error) {
 			p.progress(done)
 			return p.store(batch)

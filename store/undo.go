@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 
+	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -34,8 +35,8 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	if err := tx.QueryRow("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start); err != nil {
 		return l, err
 	}
-	set := &l.Set
-	err = tx.QueryRow(latestApplied, c.id, start).Scan(&set.Version, &set.ClearedBefore)
+	var applied int64
+	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedBefore)
 	if errors.Is(err, sql.ErrNoRows) {
 		before, err := Exists(tx, latestApplied, c.id, 1)
 		if l.Why = transcript.ErrNothingApplied.Error(); before {
@@ -46,35 +47,22 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	if err != nil {
 		return l, err
 	}
-	if l.Rows, err = c.In(tx).Compactions(madeWith, set.Version, start); err != nil {
+	if l.Rows, err = c.In(tx).Compactions(madeWith, applied, start); err != nil {
 		return l, err
 	}
-	if l.Ended, err = c.In(tx).Compactions(endedWith, set.Version, start); err != nil {
+	if l.Ended, err = c.In(tx).Compactions(endedWith, applied, start); err != nil {
 		return l, err
 	}
-	set.Made, set.Ended = ids(l.Rows), ids(l.Ended)
-	for _, row := range l.Rows {
-		set.Over = append(set.Over, row.Span)
-	}
-	if set.Changed, err = c.changedSince(tx, set.Version, slices.Concat(l.Rows, l.Ended)); err != nil {
+	if l.Changed, err = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended)); err != nil {
 		return l, err
 	}
-	if set.Hid, set.Messages, err = c.hidden(tx, l.Rows, l.Ended); err != nil {
-		return l, err
-	}
-	for _, sp := range set.Hid {
-		freed, err := c.In(tx).Messages(sp.From, sp.To, "ORDER BY id")
-		if err != nil {
-			return l, err
-		}
-		l.Freed = append(l.Freed, freed...)
-	}
-	return l, nil
+	l.Freed, err = c.freed(tx, l.Rows, l.Ended)
+	return l, err
 }
 
-// hidden returns where messages were verbatim before an applied compaction that made rows and
-// ended others, and how many messages that is.
-func (c *Conversation) hidden(tx *Tx, made, ended []transcript.Summary) (hid []transcript.Span, messages int, err error) {
+// freed returns the messages that were verbatim before an applied compaction that made rows and
+// ended others.
+func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message, err error) {
 	ends := func(row transcript.Summary) bool {
 		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
 	}
@@ -84,16 +72,14 @@ func (c *Conversation) hidden(tx *Tx, made, ended []transcript.Summary) (hid []t
 			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {
-			n, err := c.between(tx, gap)
+			found, err := c.In(tx).Messages(gap.From, gap.To, "ORDER BY id")
 			if err != nil {
-				return nil, 0, err
+				return nil, err
 			}
-			if n.Messages > 0 {
-				hid, messages = append(hid, gap), messages+n.Messages
-			}
+			messages = append(messages, found...)
 		}
 	}
-	return hid, messages, nil
+	return messages, nil
 }
 
 // changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.

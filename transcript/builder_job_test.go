@@ -44,7 +44,7 @@ func (c *conversation) prepare(j job) int64 {
 func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
 	c.t.Helper()
 	change, stale, wait := c.s.Cover(ids, 0, c.count(c.s.CoverNeeds(ids)))
-	c.apply(change)
+	c.applyCover(change)
 	return stale, wait
 }
 

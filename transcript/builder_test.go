@@ -1,11 +1,13 @@
 package transcript_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/transcript"
 )
@@ -17,6 +19,7 @@ type conversation struct {
 	s         *transcript.State
 	messages  map[int64]transcript.Message
 	summaries map[int64]transcript.Summary
+	applied   []transcript.Undoable // in the session and not undone, with the rows as they were then
 }
 
 func newConversation(t testing.TB) *conversation {
@@ -39,7 +42,32 @@ func (c *conversation) apply(change transcript.Change) {
 	for _, row := range change.Summaries {
 		c.summaries[row.ID] = row
 	}
+	if change.Marks.SessionStart != c.s.SessionStart {
+		c.applied = nil
+	}
 	c.become(c.s.With(change))
+}
+
+// applyCover is apply for a change of Cover, which can be undone.
+func (c *conversation) applyCover(change transcript.Change) {
+	c.t.Helper()
+	l := transcript.Undoable{ClearedBefore: c.s.ClearedTo}
+	for _, row := range change.Summaries {
+		if row.From < c.s.SessionStart {
+			continue
+		}
+		ended := row.State == transcript.RolledUp || row.State == transcript.Replaced
+		if ended {
+			l.Ended = append(l.Ended, row)
+		}
+		if row.State == transcript.Applied || ended && !has(c.s.Summaries, row) {
+			l.Rows = append(l.Rows, row)
+		}
+	}
+	c.apply(change)
+	if len(l.Rows) > 0 {
+		c.applied = append(c.applied, l)
+	}
 }
 
 // become sets the state, which must satisfy the invariants.
@@ -88,10 +116,9 @@ func (c *conversation) revise(seqs []int64, as func(transcript.Summary) transcri
 		}
 		*rows = kept
 	}
-	next.Sets = slices.Clone(next.Sets)
-	for i, set := range next.Sets {
-		for _, sp := range set.Over {
-			next.Sets[i].Changed = next.Sets[i].Changed || slices.ContainsFunc(seqs, sp.Covers)
+	for i, undo := range c.applied {
+		for _, row := range undo.Rows {
+			c.applied[i].Changed = c.applied[i].Changed || slices.ContainsFunc(seqs, row.Covers)
 		}
 	}
 	return &next
@@ -198,29 +225,42 @@ func (c *conversation) truncate(to int64) {
 	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, AwaitsModel: true}}, 0))
 }
 
-// load reads what an undo needs.
-func (c *conversation) load(needs transcript.Needs) transcript.Loaded {
-	l := transcript.Loaded{Needs: needs}
-	for _, sp := range needs.Messages {
-		for _, seq := range c.between(sp) {
-			l.Read = append(l.Read, c.messages[seq])
-		}
-	}
-	for _, id := range needs.Summaries {
-		l.Rows = append(l.Rows, c.summaries[id])
-	}
-	return l
-}
-
-// undo undoes the latest set.
+// undo undoes what was applied last, with what the store has of it now.
 func (c *conversation) undo() error {
 	c.t.Helper()
-	needs, err := c.s.UndoNeeds()
-	if err != nil {
-		return err
+	if len(c.applied) == 0 {
+		return transcript.ErrNothingApplied
 	}
-	c.must(c.s.Undo(c.load(needs)))
-	return nil
+	l := c.applied[len(c.applied)-1]
+	now := func(rows []transcript.Summary) (found []transcript.Summary) {
+		for _, row := range rows {
+			found = append(found, c.summaries[row.ID])
+		}
+		slices.SortFunc(found, func(a, b transcript.Summary) int { return cmp.Compare(a.From, b.From) })
+		return found
+	}
+	l.Rows, l.Ended = now(l.Rows), now(l.Ended)
+	before := slices.DeleteFunc(slices.Clone(l.Ended), func(row transcript.Summary) bool { return has(l.Rows, row) })
+	for _, row := range l.Rows {
+		if has(l.Ended, row) {
+			continue
+		}
+		for _, gap := range row.Gaps(before) {
+			for _, seq := range c.between(gap) {
+				l.Freed = append(l.Freed, chat.Message{Seq: seq, Turn: c.messages[seq].Turn, Time: c.messages[seq].Time})
+			}
+		}
+	}
+	change, err := l.Undo(c.s)
+	if err == nil {
+		c.apply(change)
+		c.applied = c.applied[:len(c.applied)-1]
+	}
+	return err
+}
+
+func has(rows []transcript.Summary, row transcript.Summary) bool {
+	return slices.ContainsFunc(rows, func(other transcript.Summary) bool { return other.ID == row.ID })
 }
 
 // shown returns what the prompt shows: applied summaries as "kind from-to", then verbatim

@@ -3,14 +3,13 @@ package transcript
 import "fmt"
 
 // Change is the difference between a State and the next one: what the store writes, and what
-// With applies. Marks, Sets and Sessions are as they are afterwards.
+// With applies. Marks and Sessions are as they are afterwards.
 type Change struct {
 	Base      int64     // the version it was computed from
 	Appended  []Message // new ones
 	Restored  []Message // verbatim again: nothing to write
 	Summaries []Summary // new or changed, as they are now
 	Marks     Marks
-	Sets      []Set
 	Sessions  []Span
 }
 
@@ -30,7 +29,7 @@ func (s *State) With(c Change) *State {
 		next.put(row)
 	}
 	next.Messages = next.Messages.Insert(c.Restored).Append(c.Appended...)
-	next.Marks, next.Sets, next.Sessions = c.Marks, c.Sets, c.Sessions
+	next.Marks, next.Sessions = c.Marks, c.Sessions
 	return &next
 }
 
@@ -65,7 +64,7 @@ func (d *draft) add(row Summary) Summary {
 // change ends the draft.
 func (d *draft) change() Change {
 	d.Version++
-	return Change{Base: d.base, Summaries: d.rows, Marks: d.Marks, Sets: d.Sets, Sessions: d.Sessions}
+	return Change{Base: d.base, Summaries: d.rows, Marks: d.Marks, Sessions: d.Sessions}
 }
 
 // headChange ends a draft that changes the head, or which parts of the verbatim messages are

@@ -10,7 +10,7 @@ import (
 // cut neither a turn nor a session; verbatim messages are newer than every summary. What
 // Provenance also needs, the messages and children behind summaries, is in the store.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.Messages.check, s.checkMarks, s.checkMessages, s.checkSummaries, s.checkCoverage, s.checkSets} {
+	for _, check := range []func() error{s.Messages.check, s.checkMarks, s.checkMessages, s.checkSummaries, s.checkCoverage} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -105,18 +105,6 @@ func (s *State) checkCoverage() error {
 	}
 	if m, ok := s.Messages.First(); ok && m.Seq < last {
 		return fmt.Errorf("message %d is verbatim, and newer ones up to %d are behind a summary", m.Seq, last)
-	}
-	return nil
-}
-
-// checkSets checks that what can be undone exists.
-func (s *State) checkSets() error {
-	last := int64(0)
-	for _, set := range s.Sets {
-		if set.Version <= last || set.Version > s.Version || len(set.Made) == 0 {
-			return fmt.Errorf("a set of version %d with %d summaries follows version %d", set.Version, len(set.Made), last)
-		}
-		last = set.Version
 	}
 	return nil
 }

@@ -48,7 +48,6 @@ func (s *State) CoverNeeds(ids []int64) (parts []Span) {
 // CoverNeeds asked for.
 func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, stale, wait []int64) {
 	d := &cover{draft: s.draft(), behind: behind}
-	d.set.ClearedBefore = s.ClearedTo
 	for _, row := range s.inOrder(ids) {
 		id := row.ID
 		waits := slices.ContainsFunc(row.Children, func(child int64) bool { return slices.Contains(wait, child) })
@@ -67,7 +66,6 @@ func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, s
 		return d.change(), stale, wait
 	}
 	d.ClearedTo = max(d.ClearedTo, clearTo)
-	d.keepSet()
 	return d.headChange(), stale, wait
 }
 
@@ -96,7 +94,6 @@ func (s *State) inOrder(ids []int64) (rows []Summary) {
 type cover struct {
 	*draft
 	behind  []Stretch
-	set     Set
 	applied bool // at least one was applied
 }
 
@@ -112,13 +109,12 @@ func (d *cover) outOfOrder(row Summary) bool {
 
 // apply replaces a span with its summary, and reports whether it could.
 func (d *cover) apply(row Summary) bool {
-	session, inOne := d.session(row.Span)
+	_, inOne := d.session(row.Span)
 	below := slices.Clone(d.covering(row.Span))
 	if !inOne || row.Trigger == OnRepair && len(below) == 0 {
 		return false
 	}
 	verbatim := d.Messages.Count(row.Span)
-	done := Set{Made: []int64{row.ID}, Over: []Span{row.Span}, Messages: verbatim, Hid: d.hidden(row.Span, below)}
 	as, parts := Replaced, []Summary(nil)
 	if row.Kind == Rollup && row.Trigger != OnRepair {
 		if as = RolledUp; verbatim > 0 || !d.canRollUp(row, below) {
@@ -133,34 +129,19 @@ func (d *cover) apply(row Summary) bool {
 		row, parts = r.row, r.parts
 	}
 	for _, old := range below {
-		done.Ended = append(done.Ended, old.ID)
 		old.State = as
 		d.put(old)
 	}
 	for _, part := range parts {
-		done.Made = append(done.Made, d.add(part).ID)
-		done.Over = append(done.Over, part.Span)
+		d.add(part)
 	}
 	row.State = Applied
 	d.put(row)
 	d.applied = true
-	if session.From == d.SessionStart { // what was applied in an earlier session cannot be undone
-		d.set.join(done)
-	}
 	if row.Trigger == OnAggressive || row.Trigger == OnManual {
 		d.Spared = Span{}
 	}
 	return true
-}
-
-// hidden returns the parts of a span in which messages are verbatim.
-func (d *cover) hidden(sp Span, below []Summary) (hid []Span) {
-	for _, gap := range sp.Gaps(below) {
-		if d.Messages.Count(gap) > 0 {
-			hid = append(hid, gap)
-		}
-	}
-	return hid
 }
 
 // canRollUp reports whether a rollup has read all that is applied in its span.
@@ -241,23 +222,4 @@ func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
 		part.Messages, part.ToTime = part.Messages+stretch.Messages, stretch.Last
 	}
 	return part, next == sp.To+1
-}
-
-// join adds to a set what was applied together with it.
-func (set *Set) join(other Set) {
-	set.Made = append(set.Made, other.Made...)
-	set.Ended = append(set.Ended, other.Ended...)
-	set.Over = append(set.Over, other.Over...)
-	set.Hid = append(set.Hid, other.Hid...)
-	set.Messages += other.Messages
-}
-
-// keepSet adds the set to the state.
-func (d *cover) keepSet() {
-	if len(d.set.Made) == 0 {
-		return
-	}
-	d.set.Version = d.Version + 1
-	sets := append(slices.Clip(d.Sets), d.set)
-	d.Sets = sets[max(len(sets)-setsKept, 0):]
 }

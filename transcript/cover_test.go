@@ -13,12 +13,11 @@ func TestCover(t *testing.T) {
 		c.summarize(job{from: 1, to: 3})
 		c.wants("leaf 1-3", "4", "5")
 	})
-	t.Run("several are one set, in the order of their spans", func(t *testing.T) {
+	t.Run("several apply together, in the order of their spans", func(t *testing.T) {
 		c := said(t, 6)
 		first, second := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
 		c.cover(second, first)
 		c.wants("leaf 1-2", "leaf 3-4", "5", "6")
-		check.Len(t, "the sets", c.s.Sets, 1)
 	})
 	t.Run("a summary behind a verbatim message waits", func(t *testing.T) {
 		c := said(t, 6)
@@ -38,8 +37,10 @@ func TestCover(t *testing.T) {
 	t.Run("old tool results are cleared with it", func(t *testing.T) {
 		c := said(t, 4)
 		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
-		c.apply(change)
+		c.applyCover(change)
 		check.Equal(t, "cleared", c.s.ClearedTo, 4)
+		wantUndone(t, c)
+		check.Equal(t, "cleared after an undo", c.s.ClearedTo, 0)
 	})
 	t.Run("but not if nothing is applied", func(t *testing.T) {
 		c := said(t, 4)
@@ -60,9 +61,6 @@ func TestCover(t *testing.T) {
 		c.say(1)
 		c.cover(id)
 		c.wants("leaf 1-2", "placeholder 3-4", "5")
-		if len(c.s.Sets) > 0 {
-			t.Error("a set of an earlier session can be undone")
-		}
 	})
 }
 

@@ -3,6 +3,7 @@ package transcript_test
 import (
 	"fmt"
 
+	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -22,14 +23,11 @@ func Example() {
 	state = state.With(change)
 	fmt.Printf("%q and %d messages\n", state.Summaries[0].Text, state.Messages.Len())
 
-	needs, _ := state.UndoNeeds()
-	fmt.Println("to read:", needs.Messages)
-	read := []transcript.Message{{Seq: 1, Turn: 1}, {Seq: 2, Turn: 2}, {Seq: 3, Turn: 3}}
-	change, _ = state.Undo(transcript.Loaded{Needs: needs, Read: read})
+	hidden := []chat.Message{{Seq: 1, Turn: 1}, {Seq: 2, Turn: 2}, {Seq: 3, Turn: 3}} // read from the store
+	change, _ = transcript.Undoable{Rows: state.Summaries, Freed: hidden}.Undo(state)
 	state = state.With(change)
 	fmt.Printf("%d summaries and %d messages\n", len(state.Summaries), state.Messages.Len())
 	// Output:
 	// "Ada and Bob meet at nine." and 2 messages
-	// to read: [{1 3}]
 	// 0 summaries and 5 messages
 }

@@ -114,20 +114,20 @@ func (h *history) coverSome() {
 			ids = append(ids, row.ID)
 		}
 	}
-	before, sets := h.s, len(h.s.Sets)
+	before, applied := h.s, len(h.applied)
 	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count(h.s.CoverNeeds(ids)))
-	h.apply(change)
+	h.applyCover(change)
 	for _, id := range stale {
 		h.status(id, transcript.Stale)
 	}
 	for _, id := range wait {
 		h.status(id, transcript.Prepared)
 	}
-	if len(h.s.Sets) == sets || h.number(0, 2, "it stays") > 0 {
+	if len(h.applied) == applied || h.number(0, 2, "it stays") > 0 {
 		return
 	}
 	if err := h.undo(); err != nil {
-		h.rt.Fatalf("the set just applied cannot be undone: %v", err)
+		h.rt.Fatalf("what was just applied cannot be undone: %v", err)
 	}
 	start := func(row transcript.Summary) bool { return row.From < before.SessionStart }
 	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)

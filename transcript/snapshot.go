@@ -37,7 +37,7 @@ func (s Snapshot) State() *State {
 
 // NewState returns the State for a head, the verbatim messages on disk, the summaries that are
 // prepared or running, and the seq of the next message. It has neither texts of messages, nor pins,
-// nor what can be undone, nor summaries that only hide in memory. Its cost grows with the verbatim
+// nor summaries that only hide in memory. Its cost grows with the verbatim
 // messages.
 func NewState(head Head, verbatim iter.Seq[*chat.Message], jobs []Summary, next int64) *State {
 	s := New()
@@ -89,32 +89,6 @@ func (s *State) Head() Head {
 		}
 	}
 	return h
-}
-
-// Undoable is the latest applied compaction, with what undoing it needs.
-type Undoable struct {
-	Version int64          // of the current head
-	Why     string         // why nothing can be undone, in words for people; empty: Set can be undone
-	Set     Set            // what was applied
-	Rows    []Summary      // the summaries that it made, by From
-	Ended   []Summary      // the summaries that ended with it, by From
-	Freed   []chat.Message // what would be verbatim again, by seq
-}
-
-// Undo returns the change that undoes it in s. The error says why it cannot be undone, in words for
-// people.
-func (l Undoable) Undo(s *State) (Change, error) {
-	with := *s
-	with.Sets = []Set{l.Set}
-	needs, err := with.UndoNeeds()
-	if err != nil {
-		return Change{}, err
-	}
-	loaded := Loaded{Needs: needs, Rows: l.Ended}
-	for _, m := range l.Freed {
-		loaded.Read = append(loaded.Read, Message{Seq: m.Seq})
-	}
-	return with.Undo(loaded)
 }
 
 // Count is a provider's token count for a prompt, without the reply.

@@ -24,7 +24,6 @@ type State struct {
 	Prepared  []Summary // finished and not applied, oldest first
 	Running   []Summary // jobs at work
 	Sessions  []Span    // the earlier sessions whose summaries may be shown, oldest first
-	Sets      []Set     // applied in this session and not undone, oldest first
 }
 
 // Marks are the versions and positions of a conversation: one row of the store.
@@ -39,21 +38,6 @@ type Marks struct {
 	ClearedTo    int64 // tool results up to this seq are shown cleared
 	Spared       Span  // what an undo brought back: left alone until the aggressive level
 }
-
-// Set is what was applied together, as far as it is in the session, for Undo.
-type Set struct {
-	Version       int64   // in which it was applied
-	Made          []int64 // summaries that became applied
-	Ended         []int64 // summaries that ended with that; includes some of Made if they were rolled up immediately
-	Over          []Span  // of the summaries made
-	Hid           []Span  // of messages that were verbatim before
-	Messages      int     // in Hid
-	ClearedBefore int64   // ClearedTo before it was applied
-	Changed       bool    // one of its messages was edited or deleted since
-}
-
-// setsKept is how many sets can be undone, one after the other.
-const setsKept = 64
 
 // Unstored is the lowest ID of the summaries that a change adds to a state with NextSummary set
 // to it: the store assigns its own IDs.

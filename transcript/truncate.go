@@ -94,6 +94,6 @@ func (s *State) NewSession(awaitsModel bool) (Change, error) {
 	d := s.draft()
 	d.hide(Summary{Span: Span{s.SessionStart, s.NextSeq - 1}, Trigger: OnNew, AwaitsModel: awaitsModel})
 	d.Sessions = append(slices.Clip(d.Sessions), Span{s.SessionStart, s.NextSeq - 1})
-	d.SessionStart, d.InSession, d.Spared, d.Sets = s.NextSeq, 0, Span{}, nil
+	d.SessionStart, d.InSession, d.Spared = s.NextSeq, 0, Span{}
 	return d.headChange(), nil
 }

@@ -33,11 +33,6 @@ func TestTruncate(t *testing.T) {
 		c.apply(c.s.Truncate(nil, 2))
 		check.Equal(t, "cleared", c.s.ClearedTo, 2)
 	})
-	t.Run("it cannot be undone", func(t *testing.T) {
-		c := said(t, 3)
-		c.truncate(2)
-		check.Error(t, c.undo(), transcript.ErrNothingApplied)
-	})
 }
 
 func TestClear(t *testing.T) {
@@ -55,12 +50,6 @@ func TestNewSession(t *testing.T) {
 		c.must(c.s.NewSession(true))
 		c.say(1)
 		c.wants("leaf 1-2", "placeholder 3-4", "5")
-	})
-	t.Run("nothing of the session before can be undone", func(t *testing.T) {
-		c := said(t, 4)
-		c.summarize(job{from: 1, to: 2})
-		c.must(c.s.NewSession(true))
-		check.Error(t, c.undo(), transcript.ErrNothingApplied)
 	})
 	t.Run("an empty session is not left", func(t *testing.T) {
 		c := said(t, 1)

@@ -2,8 +2,9 @@ package transcript
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+
+	"cairn/chat"
 )
 
 // The reasons why nothing can be undone.
@@ -13,64 +14,42 @@ var (
 	ErrHiddenSince    = errors.New("messages behind what was summarized last were hidden since")
 )
 
-// Needs lists what an Undo needs from the store.
-type Needs struct {
-	Set       int64   // the version in which the set was applied
-	Messages  []Span  // that were verbatim before
-	Summaries []int64 // that ended with the set
+// Undoable is the latest applied compaction of the session, as far as it is in the session. The
+// store has it; a State does not.
+type Undoable struct {
+	Version       int64          // of the current head
+	Why           string         // why nothing can be undone, in words for people; empty: see Undo
+	Rows          []Summary      // the summaries that it made, by From
+	Ended         []Summary      // the summaries that ended with it, by From; includes some of Rows if they were rolled up immediately
+	Freed         []chat.Message // what was verbatim before, by seq
+	ClearedBefore int64          // ClearedTo before it was applied
+	Changed       bool           // one of its messages was edited or deleted since
 }
 
-// Loaded is what was read from the store.
-type Loaded struct {
-	Needs
-	Read []Message // in the spans, by seq
-	Rows []Summary // with the ids
-}
-
-// UndoNeeds returns what Undo needs to undo the latest applied set of the session.
-// ErrNothingApplied, ErrChangedSince, ErrHiddenSince: it cannot be undone.
-func (s *State) UndoNeeds() (Needs, error) {
-	if len(s.Sets) == 0 {
-		return Needs{}, ErrNothingApplied
-	}
-	set := s.Sets[len(s.Sets)-1]
-	gone := func(id int64) bool { return indexOf(s.Summaries, id) < 0 && !slices.Contains(set.Ended, id) }
-	if set.Changed || slices.ContainsFunc(set.Made, gone) {
-		return Needs{}, ErrChangedSince
+// Undo returns the change of s that undoes it: what it hid is verbatim again, and the summaries that
+// it rolled up or replaced are applied again. Prepared summaries and jobs over the same messages
+// become stale, and what came back is spared. Memories stay. ErrChangedSince, ErrHiddenSince: it
+// cannot be undone.
+func (l Undoable) Undo(s *State) (Change, error) {
+	made := func(id int64) bool { return indexOf(l.Rows, id) >= 0 }
+	gone := func(row Summary) bool { return indexOf(s.Summaries, row.ID) < 0 && indexOf(l.Ended, row.ID) < 0 }
+	if l.Changed || slices.ContainsFunc(l.Rows, gone) {
+		return s.none(), ErrChangedSince
 	}
 	for _, row := range s.Summaries {
-		if len(set.Hid) > 0 && row.From > set.Hid[0].From && !slices.Contains(set.Made, row.ID) && !within(row.Span, set.Over) {
-			return Needs{}, ErrHiddenSince
+		within := func(other Summary) bool { return row.Within(other.Span) }
+		if len(l.Freed) > 0 && row.From > l.Freed[0].Seq && !made(row.ID) && !slices.ContainsFunc(l.Rows, within) {
+			return s.none(), ErrHiddenSince
 		}
 	}
-	return Needs{Set: set.Version, Messages: set.Hid, Summaries: set.Ended}, nil
-}
-
-func within(sp Span, spans []Span) bool {
-	return slices.ContainsFunc(spans, func(other Span) bool { return sp.Within(other) })
-}
-
-// Undo undoes the latest applied set: what it hid is verbatim again, and the summaries that it
-// rolled up or replaced are applied again. Prepared summaries and jobs over the same messages
-// become stale, and what came back is spared. Memories stay. ErrStale: another set is the latest
-// by now; read again.
-func (s *State) Undo(l Loaded) (Change, error) {
-	needs, err := s.UndoNeeds()
-	if err != nil {
-		return s.none(), err
-	}
-	set := s.Sets[len(s.Sets)-1]
-	if l.Set != needs.Set || len(l.Read) != set.Messages || len(l.Rows) != len(needs.Summaries) {
-		return s.none(), fmt.Errorf("undo version %d: %w", set.Version, ErrStale)
-	}
 	d := s.draft()
-	for _, id := range set.Made {
-		if i := indexOf(d.Summaries, id); i >= 0 {
+	for _, row := range l.Rows {
+		if i := indexOf(d.Summaries, row.ID); i >= 0 {
 			d.put(d.Summaries[i].ended(Undone))
 		}
 	}
-	for _, row := range l.Rows {
-		if slices.Contains(set.Made, row.ID) { // it was rolled up immediately
+	for _, row := range l.Ended {
+		if made(row.ID) { // it was rolled up immediately
 			d.put(row.ended(Undone))
 			continue
 		}
@@ -82,17 +61,18 @@ func (s *State) Undo(l Loaded) (Change, error) {
 		}
 		d.put(row)
 	}
-	for _, sp := range set.Hid {
-		d.Spared = d.Spared.hull(sp)
+	var restored []Message
+	for _, m := range l.Freed {
+		restored = append(restored, Message{Seq: m.Seq, Turn: m.Turn, Time: m.Time})
+		d.Spared = d.Spared.hull(Span{m.Seq, m.Seq})
 	}
 	for _, row := range slices.Concat(d.Prepared, d.Running) {
-		if slices.ContainsFunc(set.Over, row.Overlaps) {
+		if slices.ContainsFunc(l.Rows, func(made Summary) bool { return made.Overlaps(row.Span) }) {
 			d.put(row.ended(Stale))
 		}
 	}
-	d.Sets = s.Sets[:len(s.Sets)-1]
-	d.ClearedTo = set.ClearedBefore
+	d.ClearedTo = l.ClearedBefore
 	c := d.headChange()
-	c.Restored = l.Read
+	c.Restored = restored
 	return c, nil
 }

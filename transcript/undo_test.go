@@ -29,7 +29,6 @@ func TestUndo(t *testing.T) {
 		c.wants("leaf 1-2", "3", "4", "5", "6")
 		wantUndone(t, c)
 		c.wants("1", "2", "3", "4", "5", "6")
-		check.Error(t, c.undo(), transcript.ErrNothingApplied)
 	})
 	t.Run("a rollup gives its children back", func(t *testing.T) {
 		c := said(t, 6)
@@ -52,13 +51,6 @@ func TestUndo(t *testing.T) {
 		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
 		wantUndone(t, c)
 		c.wants("placeholder 1-6", "7", "8")
-	})
-	t.Run("cleared results are as they were", func(t *testing.T) {
-		c := said(t, 4)
-		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
-		c.apply(change)
-		wantUndone(t, c)
-		check.Equal(t, "cleared", c.s.ClearedTo, 0)
 	})
 }
 
@@ -97,13 +89,5 @@ func TestUndoIsRefused(t *testing.T) {
 		c.truncate(7)
 		c.wants("leaf 1-3", "placeholder 4-7", "8")
 		check.Error(t, c.undo(), transcript.ErrChangedSince)
-	})
-	t.Run("not with what was read for another set", func(t *testing.T) {
-		c := said(t, 6)
-		c.summarize(job{from: 1, to: 2})
-		needs, err := c.s.UndoNeeds()
-		check.NoError(t, err)
-		c.summarize(job{from: 3, to: 4})
-		check.Error(t, check.ErrorOf(c.s.Undo(c.load(needs))), transcript.ErrStale)
 	})
 }

@@ -29,13 +29,9 @@ import (
 // chooses among them again, so its cost does not grow with the past. A message without a seq is a
 // worker's text; 0 represents all of those. Equal arguments give equal results. The text is empty
 // only if the messages have no text or target is below 1; the caller sets Tokens.
-func Extract(messages []chat.Message, target, maxMemories int, focus string) Summary {
-	return ExtractBeside(messages, target, maxMemories, focus, nil)
-}
-
-// ExtractBeside is Extract next to other summaries: words of others count as little as words that
-// were already chosen.
-func ExtractBeside(messages []chat.Message, target, maxMemories int, focus string, others []string) Summary {
+//
+// Words of others, the summaries beside it, count as little as words that were already chosen.
+func Extract(messages []chat.Message, target, maxMemories int, focus string, others ...string) Summary {
 	sentences := sentencesOf(messages, focus)
 	c := choose(sentences, target, others)
 	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}

@@ -133,7 +133,7 @@ func TestExtractTextOfUnusualSpans(t *testing.T) {
 		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
 		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "").Text, "ferry")
 		beside := []string{"Ines: The Porto ferry to Madeira leaves on Friday at 07:45."}
-		check.Contains(t, "extracted summary", ExtractBeside(messages, 25, 0, "", beside).Text, "violins")
+		check.Contains(t, "extracted summary", Extract(messages, 25, 0, "", beside...).Text, "violins")
 	})
 	t.Run("small talk alone still leaves a text", func(t *testing.T) {
 		for _, text := range []string{"Wow!", "Hi", "?", "👍", "Thanks, Paul!"} {
@@ -238,22 +238,4 @@ func FuzzExtract(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkExtract(b *testing.B) {
-	for _, n := range []int{100, 1_000, 10_000, 100_000} {
-		messages := make([]chat.Message, n)
-		for i := range messages {
-			messages[i] = chat.Message{
-				Seq: int64(i + 1), Role: llm.RoleUser, Author: "Ines", Time: monday.Add(time.Duration(i) * time.Hour),
-				Text: fmt.Sprintf("I bought boat %d in harbour %d yesterday. It has %d sails, and Paul repaired number %d.", i, i%977, i%13, i%3001),
-			}
-		}
-		b.Run(fmt.Sprint(n, " messages"), func(b *testing.B) {
-			for b.Loop() {
-				Extract(messages, 2000, 20, "")
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
-		})
-	}
 }
