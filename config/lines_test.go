@@ -1,0 +1,40 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/internal/check"
+)
+
+func TestDeepLine(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		line       int
+	}{
+		{"what a setting needs", "[agents.compaction]\nprepare_threshold = 0.7\na = { b = [1, [2]] }", 0},
+		{"dots in texts and remarks", strings.NewReplacer("D", strings.Repeat(".", 99)).Replace("# D\na = \"D\\\"D\"\nb = 'D'\nc = \"\"\"D\nD\"\"\"\nd = '''D'''\n#D"), 0},
+		{"quotes in texts", "a = \"'\"\nb = '\"'\n" + strings.Repeat("a.", 20) + "a = 1", 3},
+		{"many numbers", "a = [" + strings.Repeat("0.5, ", 99) + "]", 0},
+		{"a key", "x = 1\n" + strings.Repeat("a.", 20) + "a = 1", 2},
+		{"a key with spaces and quotes", strings.Repeat("'a' . ", 20) + "a = 1", 1},
+		{"a table", "x = \"\"\"\n\"\"\"\n[" + strings.Repeat("a.", 20) + "a]", 3},
+		{"a key inside a table", "x = { " + strings.Repeat("a.", 20) + "a = 1 }", 1},
+		{"brackets", "x = " + strings.Repeat("[", 20), 1},
+		{"braces", "x = " + strings.Repeat("{a=", 20), 1},
+		{"a text without end", "x = \"...\ny = '", 0},
+	} {
+		check.Equal(t, test.name+": line", deepLine(test.text), test.line)
+	}
+}
+
+// Editors on Windows begin a file with a byte order mark.
+func TestByteOrderMarkIsNotContent(t *testing.T) {
+	file := writeSettings(t, "\ufeff[discord]\ntoken = \"file:token\"\n[web]\nlisten = \"x\"")
+	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte("\ufeffhush\r\n"), 0o600))
+	s, err := Load(file)
+	check.ErrorContains(t, "error", err, ":4: [web]: listen")
+	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
+}
