@@ -1,8 +1,6 @@
 package config
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,13 +26,4 @@ func TestDeepLine(t *testing.T) {
 	} {
 		check.Equal(t, test.name+": line", deepLine(test.text), test.line)
 	}
-}
-
-// Editors on Windows begin a file with a byte order mark.
-func TestByteOrderMarkIsNotContent(t *testing.T) {
-	file := writeSettings(t, "\ufeff[discord]\ntoken = \"file:token\"\n[web]\nlisten = \"x\"")
-	check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte("\ufeffhush\r\n"), 0o600))
-	s, err := Load(file)
-	check.ErrorContains(t, "error", err, ":4: [web]: listen")
-	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")
 }
