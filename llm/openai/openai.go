@@ -1,6 +1,6 @@
 // Package openai implements llm.Model for servers with OpenAI's interface, on chat completions and
-// on Responses. It does without go-openai: that client refuses tools of some models by name, accepts a
-// truncated stream as a whole answer, and loses encrypted reasoning.
+// on Responses. From go-openai it uses types and names: that client refuses tools of some models by
+// name, accepts a truncated stream as a whole answer, and loses encrypted reasoning.
 package openai
 
 import (
