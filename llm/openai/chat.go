@@ -151,9 +151,9 @@ func (p plan) chatMessage(s span) any {
 	n := readNative(last.Native, p.provider)
 	for _, call := range last.Calls {
 		c := api.ToolCall{ID: call.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)}}
-		m.Calls = append(m.Calls, withFields{c, n.Calls[call.ID]})
+		m.Calls = append(m.Calls, withFields(c, n.Calls[call.ID]))
 	}
-	return withFields{m, n.Fields}
+	return withFields(m, n.Fields)
 }
 
 func isPicture(p provider.Part) bool { return p.MediaType != "" }

@@ -39,17 +39,25 @@ func readNative(raw json.RawMessage, provider string) native {
 	return n
 }
 
-// withFields is a JSON object with more fields behind its own.
-type withFields struct {
+// withFields returns a JSON object with more fields behind its own, usually none: that is the object
+// itself, because the encoder reads what a MarshalJSON returns once more.
+func withFields(object any, more map[string]json.RawMessage) any {
+	if len(more) == 0 {
+		return object
+	}
+	return extended{object, more}
+}
+
+type extended struct {
 	object any
 	more   map[string]json.RawMessage
 }
 
 // MarshalJSON appends the fields.
-func (w withFields) MarshalJSON() ([]byte, error) {
+func (w extended) MarshalJSON() ([]byte, error) {
 	raw, err := provider.Marshal(w.object)
-	if err != nil || len(w.more) == 0 {
-		return raw, err
+	if err != nil {
+		return nil, err
 	}
 	more, err := provider.Marshal(w.more)
 	if err != nil {
