@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -111,20 +112,23 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	if f.Limit <= 0 {
 		f.Limit = -1 // SQLite's value for no limit
 	}
-	found, err = resultOf(ctx, s.view, "list compactions", func(tx *Tx) ([]ListedCompaction, error) {
-		return Select(tx, func(rows *sql.Rows, l *ListedCompaction) error {
-			var applied int64
-			var took sql.NullInt64
-			err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-				&l.SummaryTokens, &applied, &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
-			l.Time, l.Seconds = At(applied), float64(took.Int64)/1000
-			return err
-		}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
+	err = s.query(ctx, func(rows *sql.Rows) error {
+		var l ListedCompaction
+		var applied int64
+		var took sql.NullInt64
+		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
+			&l.SummaryTokens, &applied, &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
+		l.Time, l.Seconds = At(applied), float64(took.Int64)/1000
+		found = append(found, l)
+		return err
+	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
 		k.tokens, `+when+` AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error,
 		coalesce(k.version, 0), coalesce(k.next_seq, 0), count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE `+strings.Join(conditions, " AND ")+` ORDER BY moment DESC, k.id DESC LIMIT ?`, append(args, f.Limit)...)
-	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list compactions: %w", err)
+	}
 	slices.Reverse(found)
-	return found, total, err
+	return found, total, nil
 }

@@ -45,7 +45,15 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
-	return resultOf(ctx, s.view, fmt.Sprintf("conversation %q", name), func(tx *Tx) (*Conversation, error) { return tx.Conversation(name) })
+	var c *Conversation
+	err := s.View(ctx, func(tx *Tx) (err error) {
+		c, err = tx.Conversation(name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("conversation %q: %w", name, err)
+	}
+	return c, nil
 }
 
 // Unfinished returns the names of the conversations with work to do: messages in the inbox, a
@@ -67,7 +75,11 @@ func (s *Store) Known(ctx context.Context) ([]string, error) {
 }
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
-	return resultOf(ctx, s.view, "list conversations", func(tx *Tx) ([]string, error) { return Column[string](tx, query) })
+	names, err := selectAlone(ctx, s, scanOne[string], query)
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	return names, nil
 }
 
 // View runs do in a read transaction. An error says what was tried.

@@ -42,16 +42,18 @@ type Place struct {
 // Places returns a page of the conversations in use whose name or label contains some words, newest
 // message first, and how many there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
-	page, err = resultOf(ctx, s.view, "list conversations", func(tx *Tx) ([]Place, error) {
-		return Select(tx, func(rows *sql.Rows, p *Place) error {
-			var last sql.NullInt64
-			err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
-			p.Last = atOrZero(last.Int64)
-			return err
-		}, `SELECT name, label, next_seq, version, (SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
-			ORDER BY m.id DESC LIMIT 1) AS last, count(*) OVER () FROM conversations c
-			WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
-	})
+	err = s.query(ctx, func(rows *sql.Rows) error {
+		var p Place
+		var last sql.NullInt64
+		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
+		if last.Valid {
+			p.Last = At(last.Int64)
+		}
+		page = append(page, p)
+		return err
+	}, `SELECT name, label, next_seq, version, (SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
+		ORDER BY m.id DESC LIMIT 1) AS last, count(*) OVER () FROM conversations c
+		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
 	return page, total, err
 }
 
@@ -75,21 +77,24 @@ func (c *Conversation) keepSent(tx *Tx, o Outcome) error {
 // Usages returns the usage of the window at the turns answered since a time and before the message
 // with a seq (0: all), oldest first: at most the newest limit, 0: all. It is unknown for
 // turns before schema version 8.
-func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, limit int) ([]TurnUsage, error) {
+func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, limit int) (all []TurnUsage, err error) {
 	if before <= 0 {
 		before = MaxSeq
 	}
 	low, high := turns.c.RowRange(1, before-1)
-	all, err := View(ctx, turns.c, "read the usage of turns", func(tx *Tx) ([]TurnUsage, error) {
-		return Select(tx, func(rows *sql.Rows, u *TurnUsage) error {
-			var saidAt int64
-			err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
-			u.Time = At(saidAt)
-			return err
-		}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
-			FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
-			ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
-	})
+	err = turns.c.store.query(ctx, func(rows *sql.Rows) error {
+		var u TurnUsage
+		var saidAt int64
+		err := rows.Scan(&u.Seq, &saidAt, &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
+		u.Time = At(saidAt)
+		all = append(all, u)
+		return err
+	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
+		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
+		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
+	if err != nil {
+		return nil, turns.c.Fail("read the usage of turns", err)
+	}
 	slices.Reverse(all)
-	return all, err
+	return all, nil
 }

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -24,16 +25,18 @@ const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c
 
 // Listing returns the conversations that are in use, the one with the newest message first.
 func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
-	return resultOf(ctx, s.view, "list conversations", func(tx *Tx) ([]Listed, error) {
-		return Select(tx, func(rows *sql.Rows, l *Listed) error {
-			var last int64
-			err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)
-			l.Last = atOrZero(last)
-			return err
-		}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
-			LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
-			WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
-	})
+	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
+		var last int64
+		err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)
+		l.Last = atOrZero(last)
+		return err
+	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
+		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
+		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	return all, nil
 }
 
 // maxLabel is the longest name kept for a place, in bytes.

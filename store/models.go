@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"cairn/llm"
@@ -19,7 +20,7 @@ const factTTL = 7 * 24 * time.Hour
 // List returns the known facts about each model, by its name and server.
 func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 	known := make(map[string]llm.Facts)
-	return known, ms.store.view(ctx, "read what is known of models", func(tx *Tx) error {
+	err := ms.store.View(ctx, func(tx *Tx) error {
 		return Each(tx, func(rows *sql.Rows) error {
 			var name string
 			var f llm.Facts
@@ -35,6 +36,10 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			return nil
 		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at FROM models")
 	})
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of models: %w", err)
+	}
+	return known, nil
 }
 
 // Keep stores what is now known about a model.

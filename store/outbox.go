@@ -41,10 +41,9 @@ func (c *Conversation) post(tx *Tx, o Outcome) error {
 
 // Unsent returns the pieces that still have to be sent, in sending order.
 func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
-	return View(ctx, out.c, "read outbox", func(tx *Tx) ([]Piece, error) {
-		return Select(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_unsent
-			WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
-	})
+	unsent, err := selectAlone(ctx, out.c.store, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_unsent
+		WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
+	return unsent, out.c.Fail("read outbox", err)
 }
 
 const pieceColumns = "id, reply, part, parts, answers, text, failure, state = 'sending'"

@@ -23,15 +23,31 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 		_, err := tx.Exec(query, args...)
 		return err
 	})
+	s.pauses.Store(&pauses{}) // even after an error: it is not known then what is on disk
 	if err != nil {
 		return fmt.Errorf("%s: %w", tried, err)
 	}
 	return nil
 }
 
-// List returns the scopes of all pauses.
+// List returns the scopes of all pauses. Every turn calls it. Only this process changes pauses,
+// so List rereads them only after a change. The caller must not write to the result.
 func (ps Pauses) List(ctx context.Context) ([]string, error) {
-	return ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	read := ps.store.pauses.Load()
+	if read != nil && read.done {
+		return read.scopes, nil
+	}
+	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	if err == nil {
+		ps.store.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed in the meantime
+	}
+	return scopes, err
+}
+
+// pauses caches the scopes read last; every change replaces it with one that is not done.
+type pauses struct {
+	scopes []string
+	done   bool
 }
 
 // Follow records whether the bot answers in this thread even when no one addresses it. The bot

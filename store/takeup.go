@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"math"
 	"time"
 
@@ -24,15 +25,15 @@ type Due struct {
 
 // Due checks what there is to do, in one statement because every turn calls it.
 func (in Inbox) Due(ctx context.Context) (d Due, err error) {
-	err = in.c.View(ctx, "look what there is to do", func(tx *Tx) error {
-		return tx.QueryRow(`SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
-			coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
-			EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
-			gap IS NOT NULL,
-			EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
-			FROM conversations WHERE id = ?1`, in.c.id).Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
-	})
-	return d, err
+	err = in.c.store.query(ctx, func(rows *sql.Rows) error {
+		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
+	}, `SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
+		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
+		gap IS NOT NULL,
+		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
+		FROM conversations WHERE id = ?1`, in.c.id)
+	return d, in.c.Fail("look what there is to do", err)
 }
 
 // Dequeue moves the oldest messages of the inbox to the transcript, at least one and no more than

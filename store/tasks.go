@@ -240,8 +240,15 @@ func (ts Tasks) List(ctx context.Context) ([]Task, error) {
 }
 
 // OpenTasks returns all open tasks of the store.
-func (s *Store) OpenTasks(ctx context.Context) ([]Task, error) {
-	return resultOf(ctx, s.view, "look for open tasks", func(tx *Tx) ([]Task, error) { return Rows{tx: tx}.Tasks("t.state = 'open'") })
+func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		found, err = (&Conversation{store: s}).In(tx).Tasks("t.state = 'open'")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for open tasks: %w", err)
+	}
+	return found, nil
 }
 
 func (rs Rows) Tasks(where string, args ...any) ([]Task, error) {

@@ -103,30 +103,31 @@ func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return scanAll(rows, scan)
 }
 
 // Select returns the rows of a query; scan reads one of them.
 func Select[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
-	err = Each(tx, func(rows *sql.Rows) error {
+	err = Each(tx, appendTo(&all, scan), query, args...)
+	return all, err
+}
+
+// appendTo returns a function that scans a row and appends it.
+func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
 		var row T
 		err := scan(rows, &row)
-		all = append(all, row)
+		*all = append(*all, row)
 		return err
-	}, query, args...)
-	return all, err
+	}
 }
 
 // Column returns the one column of the rows of a query.
 func Column[T any](tx *Tx, query string, args ...any) ([]T, error) {
-	return Select(tx, func(rows *sql.Rows, value *T) error { return rows.Scan(value) }, query, args...)
+	return Select(tx, scanOne[T], query, args...)
 }
+
+func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
 
 // Value returns the one column of the first row of a query, or ErrNotFound.
 func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
@@ -155,6 +156,16 @@ func First[T any](found []T, err error) (first T, _ error) {
 		return first, err
 	}
 	return found[0], nil
+}
+
+func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // Changed runs a statement and returns ErrNotFound if it changed no row.

@@ -74,16 +74,17 @@ const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u
 // Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all
 // time.
 func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
-	return resultOf(ctx, s.view, "read usage", func(tx *Tx) ([]Usage, error) {
-		return Select(tx, scanUsage, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
-	})
+	all, err := selectAlone(ctx, s, scanUsage, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
+	if err != nil {
+		return nil, fmt.Errorf("read usage: %w", err)
+	}
+	return all, nil
 }
 
 // Usage returns the use of the conversation's models, oldest first.
 func (turns Turns) Usage(ctx context.Context) ([]Usage, error) {
-	return View(ctx, turns.c, "read usage", func(tx *Tx) ([]Usage, error) {
-		return Select(tx, scanUsage, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", turns.c.id)
-	})
+	all, err := selectAlone(ctx, turns.c.store, scanUsage, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", turns.c.id)
+	return all, turns.c.Fail("read usage", err)
 }
 
 func scanUsage(rows *sql.Rows, u *Usage) error {
@@ -91,10 +92,15 @@ func scanUsage(rows *sql.Rows, u *Usage) error {
 }
 
 // Posted reports whether a reply with that ID was posted in any conversation.
-func (s *Store) Posted(ctx context.Context, reply string) (bool, error) {
-	return resultOf(ctx, s.view, "look for reply "+reply, func(tx *Tx) (bool, error) {
-		return Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply)
+func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		posted, err = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply)
+		return err
 	})
+	if err != nil {
+		return false, fmt.Errorf("look for reply %s: %w", reply, err)
+	}
+	return posted, nil
 }
 
 // shown is a summary, and which messages were written while it replaced its own.
