@@ -131,7 +131,7 @@ func (h *Hub) failure(conversation string, err error) string {
 	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
 }
 
-// databaseWords returns what people read about a failure that the bot's operator must mend, and what
+// databaseWords returns what people read about a failure that the bot's operator must fix, and what
 // follows then; otherwise for any other one.
 func databaseWords(err error, then, otherwise string) string {
 	switch {

@@ -36,7 +36,7 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 	for {
 		select {
 		case <-ctx.Done():
-			ws.Goodbye() // so that people see the bot go offline at once
+			ws.Goodbye() // so that people see the bot go offline immediately
 			return ctx.Err()
 		case <-s.beat.C:
 			if err := s.heartbeat(); err != nil {

@@ -47,13 +47,13 @@ func (d *Discord) supervise(ctx context.Context) error {
 	var s *session // the latest; nil: none yet, or it could not be prepared
 	d.link.Pause = platform.Backoff{First: d.pauses.connect, Most: maxPause}
 	return d.link.Keep(ctx, func(ctx context.Context) (err error) {
-		begun := s == nil || s.id == ""
-		if begun {
+		fresh := s == nil || s.id == ""
+		if fresh {
 			s, err = d.newSession(ctx)
 		}
 		if err == nil {
 			err = s.connect(ctx)
-			if begun && !s.identified.IsZero() {
+			if fresh && !s.identified.IsZero() {
 				d.lastIdentify = s.identified
 			}
 		}

@@ -93,7 +93,7 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 	return taken, p.finish()
 }
 
-// maxTaken is the most messages that are taken up at once.
+// maxTaken is the most messages that are taken up together.
 const maxTaken = 1000
 
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,

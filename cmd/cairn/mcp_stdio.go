@@ -29,8 +29,10 @@ type stdioConn struct {
 	end      context.CancelFunc
 	answered chan struct{} // capacity 1: signals that open has changed
 
-	mu   sync.Mutex // guards everything below
-	out  io.Writer
+	writing sync.Mutex // guards out: a client that reads slowly must not keep its next line from being read
+	out     io.Writer
+
+	mu   sync.Mutex          // guards open
 	open map[jsonrpc.ID]bool // calls without an answer
 }
 
@@ -144,8 +146,8 @@ func (c *stdioConn) Write(_ context.Context, m jsonrpc.Message) error {
 }
 
 func (c *stdioConn) write(text []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	_, err := c.out.Write(append(text, '\n'))
 	return err
 }

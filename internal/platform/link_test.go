@@ -38,7 +38,7 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 				Pause:    Backoff{First: time.Second, Most: time.Minute}, Steady: time.Minute,
 			}
 			var connected time.Duration
-			begun, left := time.Now(), append(c.attempts, attempt{0, SetupError("wrong token")})
+			start, left := time.Now(), append(c.attempts, attempt{0, SetupError("wrong token")})
 			err := l.Keep(t.Context(), func(ctx context.Context) error {
 				now := left[0]
 				left = left[1:]
@@ -53,7 +53,7 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 			check.Error(t, err, SetupError("wrong token"))
 			check.Equal(t, claim+": warnings", strings.Count(log.String(), "connection_failed"), c.failed)
 			check.Equal(t, claim+": recoveries", strings.Count(log.String(), "connection_recovered"), c.restored)
-			if paused := time.Since(begun) - connected; paused > c.pauses {
+			if paused := time.Since(start) - connected; paused > c.pauses {
 				t.Errorf("%s: it paused for %v", claim, paused)
 			}
 		})

@@ -80,7 +80,7 @@ func (q *KeyedQueue[T]) next(key string) []T {
 }
 
 // Store repeats a call to the hub until it succeeds or is refused, and then returns true, or until ctx
-// or the hub has ended. The queue of one channel waits meanwhile, so that order survives.
+// or the hub has ended. The queue of that channel waits until then, which keeps its messages in order.
 func Store(ctx context.Context, incident *Incident, call func() error) (stored bool) {
 	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := call()

@@ -123,13 +123,13 @@ func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 		s, _, err := Dial(t.Context(), serving(t, read), nil, time.Second)
 		check.NoError(t, err)
 		defer s.Close()
-		begun := time.Now()
+		start := time.Now()
 		s.Expect(500 * time.Millisecond)
 		time.Sleep(300 * time.Millisecond)
 		s.Ping()
 		<-s.Messages
 		check.Error(t, s.Err(), ErrSilent)
-		check.Equal(t, "the answer counts", time.Since(begun) >= 800*time.Millisecond, true)
+		check.Equal(t, "the answer counts", time.Since(start) >= 800*time.Millisecond, true)
 	})
 }
 

@@ -1,5 +1,5 @@
 // Learns from refusals of a form of a request that another form avoids, so that later requests are
-// right at once: models and servers differ, and many support only a part of an interface.
+// right the first time: models and servers differ, and many support only a part of an interface.
 
 package provider
 

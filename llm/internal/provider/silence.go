@@ -47,7 +47,7 @@ func (s *silence) release() {
 // reads.
 func (s *silence) body(body io.ReadCloser) io.ReadCloser { return &watchedBody{body, s} }
 
-// drain reads the rest of a body whose answer is complete, if it arrives at once: otherwise the
+// drain reads the rest of a body whose answer is complete, if it arrives immediately: otherwise the
 // connection could not be reused.
 func (s *silence) drain(body io.ReadCloser) {
 	const most, soon = 4 << 10, 50 * time.Millisecond
