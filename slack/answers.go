@@ -94,7 +94,7 @@ func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answe
 		tried = true
 		_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
 		if err == nil {
-			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
+			o.s.claims.Set(o.place.Channel+"/"+o.ts, finished)
 		}
 		return err
 	})

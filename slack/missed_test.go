@@ -98,6 +98,25 @@ func TestChannelsAreListedAgainUntilThatWorks(t *testing.T) {
 	}
 }
 
+// The next attempt would come in a minute; a hello before that lists the channels again, and reads them as
+// far back as the failed attempt would have.
+func TestAHelloCoversAnEarlierOneWhoseListingFailed(t *testing.T) {
+	t.Parallel()
+	r, _, ann := town(t, unhelpful(), ok)
+	r.hurry = func(o *times) { o.list = time.Hour }
+	r.begin()
+	hushed := r.w.AddChannel("hushed", ann)
+	missed := r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: mention + "hello", Untold: true})
+	r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "fatal_error"})
+	hello := func(since time.Time) {
+		r.connector.hello <- &listing{known: make(map[string]bool), since: since}
+	}
+	hello(timeOf(missed).Add(-time.Second))
+	r.eventually("the channels cannot be listed", func() bool { return strings.Contains(r.logs.String(), "list_channels_failed") })
+	hello(time.Now())
+	r.answered(hushed, "ok")
+}
+
 func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 	now := time.Now()
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }

@@ -177,8 +177,8 @@ func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	if found, marked := markOf(m); marked {
 		return found.reply == wanted.reply && found.part == wanted.part && found.sub == wanted.sub
 	}
-	_, other := s.finished.Find(m.Channel + "/" + m.Timestamp)
-	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
+	owner, claimed := s.claims.Find(m.Channel + "/" + m.Timestamp)
+	return (!claimed || owner == wanted.answers) && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
 // tooLong reports whether Slack refused a text as too long. That may happen within the limits,

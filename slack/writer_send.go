@@ -87,7 +87,7 @@ func (w *writer) sendAll(ctx context.Context, texts []string, piece channel.Piec
 		}
 	}
 	for _, ts := range done {
-		w.s.finished.Set(w.place.Channel+"/"+ts, "")
+		w.s.claims.Set(w.place.Channel+"/"+ts, finished)
 	}
 	return done[0], nil
 }
