@@ -128,6 +128,7 @@ func TestClicksInBrowser(t *testing.T) {
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
 	b.sees("#preview thead", "background_threshold=0.6")
 	b.shows("#preview svg")
+	check.Equal(t, "link to the preview", evaluate[string](b, "location.search"), "?background_threshold=0.6")
 	b.submits(`button[formmethod=post]`, "background_threshold = 0.6")
 	b.submits(`button[value=background_threshold]`, "is reset")
 
