@@ -3,6 +3,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -47,6 +48,28 @@ type replyEvent struct {
 	Failure      bool   `json:"failure,omitempty" jsonschema:"a sentence about a failure, not the model's words"`
 
 	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
+	Time    time.Time        `json:"time"`
+}
+
+// publishReply publishes an event about a reply. A notice is kept, because it is not in the transcript.
+func (e *Events) publishReply(r replyEvent) {
+	publish := e.publishTransient
+	if r.State == "sent" && r.Failure && r.Buttons == nil {
+		publish = e.publish
+	}
+	r.Time = time.Now().UTC()
+	publish(kindReply, r.Conversation, r)
+}
+
+// notices returns the notices of a conversation since the start, oldest first.
+func (e *Events) notices(conversation string) (all []replyEvent) {
+	for _, one := range e.ofKind(kindReply) {
+		var r replyEvent
+		if one.Conversation == conversation && json.Unmarshal(one.Data, &r) == nil {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // chatWriter publishes one reply; partial text at most every showInterval.
@@ -69,20 +92,20 @@ func (w *chatWriter) Show(text string) {
 	}
 	w.mu.Unlock()
 	if due {
-		w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "writing", Text: text})
+		w.events.publishReply(replyEvent{Conversation: w.conversation, State: "writing", Text: text})
 	}
 }
 
 // Send publishes a piece that is already stored: the page reads it from the transcript, so a
 // repeated Send posts nothing twice.
 func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
-	w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
+	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
 }
 
 // Cancel publishes that the partial text is void.
 func (w *chatWriter) Cancel() {
-	w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "canceled"})
+	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
 // maxChatName limits the part of a name after "web:", in characters.

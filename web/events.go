@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,10 +124,22 @@ func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
 	if err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last {
 		return w, nil, true, true
 	}
-	for n := seen + 1; n <= e.last; n++ {
-		missed = append(missed, e.kept[int(n-1)%keptEvents])
+	return w, e.sinceLocked(seen), false, true
+}
+
+// sinceLocked returns the kept events after one, oldest first.
+func (e *Events) sinceLocked(seen int64) (all []Event) {
+	for n := max(seen, e.last-int64(len(e.kept))) + 1; n <= e.last; n++ {
+		all = append(all, e.kept[int(n-1)%keptEvents])
 	}
-	return w, missed, false, true
+	return all
+}
+
+// ofKind returns the kept events of a kind, oldest first.
+func (e *Events) ofKind(kind string) []Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.DeleteFunc(e.sinceLocked(0), func(one Event) bool { return one.Kind != kind })
 }
 
 // unwatch removes a watcher.
