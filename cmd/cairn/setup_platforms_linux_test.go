@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -45,8 +46,11 @@ func TestSetupForDiscord(t *testing.T) {
 	s.until("✓ The token is good: the bot is " + d.Bot.Username)
 	app := check.Must(discordOf(t, d, token).Application(t.Context()))(t)
 	s.until(discord.InviteURL(app.ID))
+	d.Fail(discordtest.Fault{Route: "GET /users/@me", Status: http.StatusBadRequest})
 	s.answer("Press Enter when it is there", "")
-	s.until("✗ It is in no server yet.")
+	s.until("✗ GET /users/@me: HTTP 400")
+	s.answer("Press Enter when it is there", "")
+	s.until("✗ it is in no server yet")
 	ann := d.User("Ann")
 	square := d.Channel(d.Guild("Town", ann).ID, "square").ID
 	s.answer("Press Enter when it is there", "")
@@ -92,6 +96,8 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	check.Equal(t, "exit code", r.code, exitFailed)
 	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
 	s := p.atScreen(args...)
+	d.Fail(discordtest.Fault{Route: "GET /applications/@me", Skip: 1, Status: http.StatusBadRequest})
+	s.answer("Press Enter when it is on", "")
 	s.answer("Press Enter when it is on", "")
 	s.answer("Press Enter when it is on", "without")
 	s.until("Start the bot with `cairn run`")
