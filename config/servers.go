@@ -194,13 +194,21 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// ShownAddress returns an address without parts that may be secret: user, query and fragment.
+// ShownAddress returns an address without parts that may be secret: user, query and fragment. It
+// need not be valid.
 func ShownAddress(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		scheme, rest = "", address
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	rest = rest[strings.LastIndex(rest, "@")+1:]
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if !found {
+		return rest
+	}
+	return scheme + "://" + rest
 }
 
 // UsedServer is a server in the settings or the environment, with the users of its models.

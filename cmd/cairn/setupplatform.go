@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -89,42 +90,50 @@ func (s *setup) discordApplication(ctx context.Context, token string) (discord.A
 
 // awaitContentIntent waits until the Message Content Intent is on, or the person declines it.
 func (s *setup) awaitContentIntent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
-	for app.Content == discord.IntentOff && !s.withoutContent {
-		if s.ask == nil {
-			return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
-		}
-		s.say("✗ %v", discord.ErrContentIntent)
-		answer, err := s.ask.line(ctx, "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: ")
-		if err != nil {
-			return app, err
-		}
-		if s.withoutContent = strings.EqualFold(answer, "without"); s.withoutContent {
-			break
-		}
-		if app, err = s.discordApplication(ctx, token); err != nil {
-			return app, err
-		}
+	switch {
+	case app.Content != discord.IntentOff || s.withoutContent:
+		return app, nil
+	case s.ask == nil:
+		return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 	}
-	return app, nil
+	s.say("✗ %v", discord.ErrContentIntent)
+	err := s.retry(ctx, func(ctx context.Context) error {
+		answer, err := s.ask.line(ctx, "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: ")
+		if s.withoutContent = strings.EqualFold(answer, "without"); err != nil || s.withoutContent {
+			return err
+		}
+		found, err := s.discordApplication(ctx, token)
+		if err != nil {
+			return err
+		}
+		if app = found; app.Content == discord.IntentOff {
+			return discord.ErrContentIntent
+		}
+		return nil
+	}, func() {})
+	return app, err
 }
 
 // invite prints the link, and waits until the bot is in a server or the person continues without.
 func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
 	link := discord.InviteURL(app.ID)
-	for app.Servers == 0 {
+	if app.Servers == 0 {
 		s.say("Invite the bot into a server with this link:\n\n  %s\n", link)
 		if s.ask == nil {
 			return nil
 		}
-		answer, err := s.ask.line(ctx, "Press Enter when it is there; or write later: ")
-		if err != nil || strings.EqualFold(answer, "later") {
+		err := s.retry(ctx, func(ctx context.Context) error {
+			answer, err := s.ask.line(ctx, "Press Enter when it is there; or write later: ")
+			if err != nil || strings.EqualFold(answer, "later") {
+				return err
+			}
+			if app, err = s.discordApplication(ctx, token); err == nil && app.Servers == 0 {
+				err = errors.New("it is in no server yet")
+			}
 			return err
-		}
-		if app, err = s.discordApplication(ctx, token); err != nil {
+		}, func() {})
+		if err != nil || app.Servers == 0 {
 			return err
-		}
-		if app.Servers == 0 {
-			s.say("✗ It is in no server yet.")
 		}
 	}
 	s.say("✓ It is in %s. Invite it to others with %s", counted(app.Servers, "server", "servers"), link)
