@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/channel"
 )
 
 // markup matches the control sequences that Discord shows as something else: mentions, custom
@@ -18,7 +20,7 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 // textOf returns a message as plain text: its content with names instead of ids, then in brackets
 // its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
-	parts := []string{d.replaceIDs(stripMention(m.text(), me.ID), m, guild, me)}
+	parts := []string{d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)}
 	for _, s := range m.Snapshots {
 		parts = append(parts, "[forwarded] "+d.replaceIDs(s.Message.text(), s.Message, guild, me))
 	}
@@ -61,12 +63,21 @@ func (e embed) text() string {
 	return "[embed: " + strings.Join(parts, "\n") + "]"
 }
 
-// stripMention removes a mention of the bot from the start of a text, unless there is nothing else.
-func stripMention(text, me string) string {
+// leadingMention matches a mention of a user or a role at the start of a text.
+var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
+
+// stripMentions removes mentions of the bot from the start of a text, unless there is nothing else. A
+// mention of one of its roles goes only before a command: it may be about more than the bot.
+func (d *Discord) stripMentions(text, guild string, me user) string {
 	text = strings.TrimSpace(text)
-	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {
-		if rest, found := strings.CutPrefix(text, mention); found && me != "" {
-			return cmp.Or(strings.TrimLeft(rest, " ,:\n"), text)
+	rest, role := text, false
+	for m := leadingMention.FindStringSubmatch(rest); m != nil && m[0] != rest; m = leadingMention.FindStringSubmatch(rest) {
+		role = role || m[1] == "&"
+		if m[2] != me.ID && (m[1] != "&" || !d.state.hasRole(guild, m[2:])) {
+			break
+		}
+		if rest = rest[len(m[0]):]; !role || channel.IsCommand(rest) {
+			text = rest
 		}
 	}
 	return text
