@@ -53,15 +53,14 @@ func (d *Discord) onGuildCreate(g guildData) {
 		return
 	}
 	channels, lastSeen := d.state.addGuild(g)
-	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
 	for _, c := range channels {
-		d.backfillIfMissed(c, lastSeen[c.ID], joined)
+		d.backfillIfMissed(c, lastSeen[c.ID])
 	}
 }
 
 // backfillIfMissed queues a backfill if a place missed messages. lastSeen is the newest message
 // that this process saw there. Messages from before the bot joined were not missed.
-func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.Time) {
+func (d *Discord) backfillIfMissed(c channelData, lastSeen string) {
 	p, _ := d.state.place(c.ID)
 	if p.Hidden || p.NoMessages || p.Guild == "" {
 		return
@@ -69,8 +68,8 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.T
 	name := p.conversation(c.ID)
 	_, open := d.gaps.Load(name)
 	horizon := d.horizon()
-	if j := idAt(joined); newer(j, horizon) {
-		horizon = j
+	if joined := d.state.joined(p.Guild); newer(joined, horizon) {
+		horizon = joined
 	}
 	switch {
 	case open:
@@ -82,10 +81,21 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.T
 	}
 }
 
+// takeGap removes a conversation's gap and returns its start, which is not before the bot joined.
+func (d *Discord) takeGap(ctx context.Context, name string) (after string, open bool) {
+	gap, open := d.gaps.LoadAndDelete(name)
+	after, _ = gap.(string)
+	if joined := d.state.joined(channel.ParsePlace(name).Server); after != "" && newer(joined, after) {
+		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) }) // the stored gap starts earlier
+		after = joined
+	}
+	return after, open
+}
+
 // fillGap backfills a conversation if it has a gap.
 func (d *Discord) fillGap(ctx context.Context, name string) {
-	if after, open := d.gaps.LoadAndDelete(name); open {
-		d.catchUp(ctx, name, after.(string))
+	if after, open := d.takeGap(ctx, name); open {
+		d.catchUp(ctx, name, after)
 	}
 }
 
@@ -93,9 +103,7 @@ func (d *Discord) fillGap(ctx context.Context, name string) {
 // read: no message is newer than its start, and the one before it is too old to be checked for
 // edits and deletions. An empty last means that the newest message is unknown.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
-	gap, open := d.gaps.LoadAndDelete(name)
-	after, _ := gap.(string)
-	switch {
+	switch after, open := d.takeGap(ctx, name); {
 	case !open:
 	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:
 		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) })

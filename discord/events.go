@@ -58,7 +58,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "THREAD_CREATE":
 		c := read[channelData](data)
 		d.state.add(c)
-		d.backfillIfMissed(c, d.horizon(), time.Time{}) // a message may have added the bot to the thread
+		d.backfillIfMissed(c, d.horizon()) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		d.state.remove(read[channelData](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on

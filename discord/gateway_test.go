@@ -62,7 +62,7 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}).start()
+			r := newRig(t, discordtest.Options{Heartbeat: 600 * time.Millisecond, HeartbeatWithin: patience}).start()
 			r.converse("one", 1)
 			lose(r)
 			r.ask(r.square, "two") // while nobody listens

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -40,6 +41,7 @@ type place struct {
 type guild struct {
 	Name     string
 	Owner    string
+	Joined   string // the id that a message would have had when the bot joined
 	Roles    map[string]roleData
 	BotRoles []string // ids of the bot's roles
 }
@@ -74,7 +76,8 @@ func (s *stateCache) self() (me user, app string) {
 func (s *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cached := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]roleData)}
+	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
+	cached := guild{Name: g.Name, Owner: g.OwnerID, Joined: idAt(joined), Roles: make(map[string]roleData)}
 	for _, r := range g.Roles {
 		cached.Roles[r.ID] = r
 		if r.Tags.BotID != "" && r.Tags.BotID == s.me.ID {
@@ -244,6 +247,13 @@ func (s *stateCache) roleName(guild, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.guilds[guild].Roles[id].Name
+}
+
+// joined returns the id that a message would have had when the bot joined a server.
+func (s *stateCache) joined(guild string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guilds[guild].Joined
 }
 
 // hasRole reports whether the bot has one of these roles.

@@ -21,8 +21,8 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 // its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
 	parts := []string{d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)}
-	for _, s := range m.Snapshots {
-		parts = append(parts, "[forwarded] "+d.replaceIDs(s.Message.text(), s.Message, guild, me))
+	for _, s := range m.Snapshots { // they do not say whether a program wrote them
+		parts = append(parts, "[forwarded] "+d.textOf(s.Message, guild, me, true))
 	}
 	for _, s := range m.Stickers {
 		parts = append(parts, "[sticker: "+s.Name+"]")
