@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -73,6 +75,21 @@ func TestAMessageIsToldInWords(t *testing.T) {
 				t.Errorf("it was told as %+v, %v", in, ok)
 			}
 		})
+	}
+}
+
+// The title of a post in a forum is often the question.
+func TestAPostOfAForumBeginsWithItsTitle(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	d.state.add(channelData{ID: "30", GuildID: "9", ParentID: "21", Type: int(discordgo.ChannelTypeGuildPublicThread), Name: "Exit code 137"})
+	for fields, want := range map[string]string{
+		`"id":"30","channel_id":"30","content":"<@1> any idea?"`: "[post: Exit code 137]\nany idea?",
+		`"id":"31","channel_id":"30","content":"<@1> still?"`:    "still?",
+		`"id":"30","channel_id":"20","content":"not its post"`:   "not its post",
+	} {
+		in, _ := d.inbound(read[message](json.RawMessage(`{"author":{"id":"3"},`+fields+`}`)), place{Guild: "9", Parent: "21"})
+		check.Equal(t, fields, in.Text, want)
 	}
 }
 

@@ -17,10 +17,17 @@ import (
 // emoji, timestamps and commands (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
-// textOf returns a message as plain text: its content with names instead of ids, then in brackets
-// its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
+// textOf returns a message as plain text: the title of a forum's post, its content with names instead of
+// ids, then in brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds
+// count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
-	parts := []string{d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)}
+	var parts []string
+	if m.ID == m.ChannelID { // the first message of a post has the post's id
+		if post, _ := d.state.place(m.ID); post.Name != "" {
+			parts = append(parts, "[post: "+post.Name+"]")
+		}
+	}
+	parts = append(parts, d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me))
 	for _, s := range m.Snapshots { // they do not say whether a program wrote them
 		parts = append(parts, "[forwarded] "+d.textOf(s.Message, guild, me, true))
 	}
