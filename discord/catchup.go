@@ -37,7 +37,7 @@ func (d *Discord) onReady(r readyData) error {
 	d.log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation) })
+			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation, "") })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
@@ -68,12 +68,12 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string) {
 	name := p.conversation(c.ID)
 	_, open := d.gaps.Load(name)
 	horizon := d.horizon()
-	if joined := d.state.joined(p.Guild); newer(joined, horizon) {
+	if joined := d.state.guild(p.Guild).Joined; newer(joined, horizon) {
 		horizon = joined
 	}
 	switch {
 	case open:
-		d.queue.Add(c.ID, func() { d.fillOrClose(d.work.Context(), name, c.LastID) })
+		d.queue.Add(c.ID, func() { d.fillGap(d.work.Context(), name, c.LastID) })
 	case lastSeen != "" && newer(c.LastID, lastSeen):
 		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, lastSeen) })
 	case lastSeen == "" && d.notFirstStart.Load() && newer(c.LastID, horizon):
@@ -81,33 +81,24 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string) {
 	}
 }
 
-// takeGap removes a conversation's gap and returns its start, which is not before the bot joined.
-func (d *Discord) takeGap(ctx context.Context, name string) (after string, open bool) {
+// fillGap backfills a conversation if it has a gap, after which last is the newest message; "" if that is
+// unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer
+// than the start of the gap, and the one before it is too old to be checked for edits and deletions.
+func (d *Discord) fillGap(ctx context.Context, name, last string) {
 	gap, open := d.gaps.LoadAndDelete(name)
-	after, _ = gap.(string)
-	if joined := d.state.joined(channel.ParsePlace(name).Server); after != "" && newer(joined, after) {
-		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) }) // the stored gap starts earlier
+	if !open {
+		return
+	}
+	after, joined := gap.(string), d.state.guild(channel.ParsePlace(name).Server).Joined
+	absent := after != "" && newer(joined, after)
+	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
+	if absent || quiet {
+		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
+	}
+	if absent {
 		after = joined
 	}
-	return after, open
-}
-
-// fillGap backfills a conversation if it has a gap.
-func (d *Discord) fillGap(ctx context.Context, name string) {
-	if after, open := d.takeGap(ctx, name); open {
-		d.catchUp(ctx, name, after)
-	}
-}
-
-// fillOrClose backfills a conversation that has a gap, or closes the gap if there is nothing to
-// read: no message is newer than its start, and the one before it is too old to be checked for
-// edits and deletions. An empty last means that the newest message is unknown.
-func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
-	switch after, open := d.takeGap(ctx, name); {
-	case !open:
-	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:
-		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
-	default:
+	if !quiet {
 		d.catchUp(ctx, name, after)
 	}
 }

@@ -55,7 +55,7 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.isOwn(to.MessageID) {
 		return true
 	}
-	return d.state.hasRole(p.Guild, m.Roles)
+	return d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
 // isOwn reports whether a message is known to be the bot's.

@@ -80,7 +80,7 @@ func (d *Discord) stripMentions(text, guild string, me user) string {
 	rest, role := text, false
 	for m := leadingMention.FindStringSubmatch(rest); m != nil && m[0] != rest; m = leadingMention.FindStringSubmatch(rest) {
 		role = role || m[1] == "&"
-		if m[2] != me.ID && (m[1] != "&" || !d.state.hasRole(guild, m[2:])) {
+		if m[2] != me.ID && (m[1] != "&" || !d.state.guild(guild).hasRole(m[2:])) {
 			break
 		}
 		if rest = rest[len(m[0]):]; !role || channel.IsCommand(rest) {
@@ -102,7 +102,7 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 		case kind == "@" || kind == "@!":
 			return "@" + d.userName(id, m, guild, me)
 		case kind == "@&":
-			return "@" + cmp.Or(d.state.roleName(guild, id), "unknown role")
+			return "@" + cmp.Or(d.state.guild(guild).Roles[id].Name, "unknown role")
 		case kind == "#":
 			p, _ := d.state.place(id)
 			return "#" + cmp.Or(p.Name, "unknown channel")
