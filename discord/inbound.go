@@ -101,7 +101,8 @@ func (d *Discord) attach(in *channel.Inbound, m message) {
 	in.Attachments = slices.Grow(in.Attachments, len(files))[:len(files)]
 	for i, f := range files {
 		a := &in.Attachments[i]
-		a.Kind, a.Name, a.Type, a.Size, a.URL, a.Caption = platform.KindOf(f.ContentType), f.Filename, mediaType(f), f.Size, f.URL, f.Description
+		a.Kind, a.Name, a.Size, a.URL, a.Caption = platform.KindOf(f.ContentType), f.Filename, f.Size, f.URL, f.Description
+		a.Type, _, _ = strings.Cut(f.ContentType, ";")
 		in.Incomplete = in.Incomplete || d.files.Wanted(*a)
 	}
 }
