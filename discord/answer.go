@@ -124,7 +124,8 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	if m.Member != nil {
 		who.Roles = m.Member.Roles
 	}
-	who.Manager = who.Manager || d.state.trusts(p.Server, in.AuthorID, who.Roles)
+	roles := append([]string{p.Server}, who.Roles...) // everyone has the role with the server's id
+	who.Manager = who.Manager || d.state.guild(p.Server).trusts(in.AuthorID, roles)
 	answer, refused, err := platform.Run(ctx, d.hub, name, who, in.Text)
 	if refused || errors.Is(err, channel.ErrClosed) {
 		return nil

@@ -204,6 +204,20 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
 }
 
+// People write the bot's role by mistake: Discord suggests it, under the same name, beside the bot.
+func TestAWrittenCommandFollowsAnyMentionOfTheBot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	role := r.Role(r.guild.ID, "bot", 0)
+	r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
+	r.start()
+	user, roleMention := "<@"+r.Bot.ID+">", "<@&"+role.ID+">"
+	for n, mentions := range []string{roleMention + " ", user + " " + user + " ", roleMention + ", " + user + ": ", user + roleMention} {
+		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
+		check.Contains(t, mentions, r.answers(r.square, n+1)[n], "as memory 1")
+	}
+}
+
 func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()

@@ -125,7 +125,11 @@ func (m message) sentAt() time.Time {
 
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
-	return m.Type == int(discordgo.MessageTypeDefault) || m.Type == int(discordgo.MessageTypeReply)
+	switch discordgo.MessageType(m.Type) {
+	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand:
+		return true
+	}
+	return false
 }
 
 // name returns the user's display name, given their membership in a server (nil: none).

@@ -46,7 +46,7 @@ func (f *fates) String() string {
 
 func started(t *testing.T, s Settings) (*Hooks, *fates) {
 	f := &fates{}
-	h := New(slog.New(slog.NewTextHandler(f, nil)), f.count)
+	h := New(slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})), f.count)
 	h.Update(s)
 	t.Cleanup(h.Close)
 	return h, f
@@ -178,6 +178,20 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 	if n := strings.Count(f.String(), OnReply+" "+Dropped); n < 9 {
 		t.Errorf("got %d dropped", n)
 	}
+}
+
+func TestAHookThatFailsIsOneIncident(t *testing.T) {
+	works := filepath.Join(t.TempDir(), "works")
+	h, f := started(t, Settings{Call: map[string][]string{Before: script("test -e " + works)}})
+	for range 3 {
+		h.Ask(t.Context(), Before, one)
+	}
+	check.NoError(t, os.WriteFile(works, nil, 0o600))
+	for range 2 {
+		h.Ask(t.Context(), Before, one)
+	}
+	check.Equal(t, "warnings", strings.Count(f.log.String(), "level=WARN"), 1)
+	check.Equal(t, "ends", strings.Count(f.log.String(), "level=INFO msg=hook_recovered hook=before_compaction"), 1)
 }
 
 func TestHooksEndWithTheBot(t *testing.T) {

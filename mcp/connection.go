@@ -37,6 +37,8 @@ type connection struct {
 	first   sync.Once     // closes tried
 	changed chan struct{} // capacity 1: the list of tools has changed
 
+	problems []string // those of the latest list; used only by keep's goroutine
+
 	mu       sync.Mutex // guards everything below
 	session  *sdk.ClientSession
 	why      string // there is no session
@@ -159,8 +161,11 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 		return fmt.Errorf("list the tools: %w", err)
 	}
 	for _, problem := range problems {
-		c.log.Warn("tool_ignored", "problem", problem)
+		if !slices.Contains(c.problems, problem) {
+			c.log.Warn("tool_ignored", "problem", problem)
+		}
 	}
+	c.problems = problems
 	c.mu.Lock()
 	before := c.tools
 	first := before == nil
