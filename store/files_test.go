@@ -140,7 +140,7 @@ func TestFiles(t *testing.T) {
 				return nil, c.Inbox().Complete(ctx, was[0], withPicture(1, "data"))
 			},
 			"read back": func(c *store.Conversation) ([]chat.Message, error) {
-				return c.Past().Backfill(ctx, []store.Inbound{withPicture(1, "data")})
+				return c.Past().Backfill(ctx, []store.Inbound{withPicture(1, "data")}, nil)
 			},
 			"edited": func(c *store.Conversation) ([]chat.Message, error) {
 				storetest.Deliver(t, c, storetest.Said(1, "before"))
