@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -19,6 +20,10 @@ type Traces struct {
 	Conversations int `json:"conversations"` // with any trace
 	Messages      int `json:"messages"`      // of the person, waiting ones and tasks included
 	Memories      int `json:"memories"`      // that they said first, or that are about them
+}
+
+func (t Traces) String() string {
+	return chat.Counted(t.Messages, "message", "messages") + " and " + chat.Counted(t.Memories, "memory", "memories")
 }
 
 // Erasure is a person whose traces in a conversation must be deleted.
