@@ -67,7 +67,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	}
 	end := c.hub.eraseAll(who.ID, names, waiting)
 	return Answer{
-		Text: "I am deleting it; you do not have to wait.", Awaited: true,
+		Text: "I am deleting it; you do not have to wait.", Forgets: true, Awaited: true,
 		Then: func(ctx context.Context) string { return c.translated(end.words(ctx, where)) },
 	}, nil
 }
