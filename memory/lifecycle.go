@@ -155,18 +155,21 @@ func relinkChain(tx *store.Tx, id int64) error {
 	return err
 }
 
-// ForgetFrom removes a message from the sources of memories. It deletes, and returns, those without
-// another source and those that quote the message.
-func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64) (gone []int64, err error) {
+// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes,
+// and returns, those without another source and those that quote the message.
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64, err error) {
 	low, high := c.RowRange(seq, seq)
 	from, err := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec("DELETE FROM memory_sources WHERE message BETWEEN ? AND ?", low, high); err != nil {
-		return nil, err
-	}
 	for _, m := range from {
+		if lose != nil && !lose(m) {
+			continue
+		}
+		if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", m.ID, low, high); err != nil {
+			return nil, err
+		}
 		if len(m.Sources) > 1 && m.By != byExtractive {
 			continue
 		}
