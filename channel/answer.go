@@ -16,6 +16,8 @@ type Answer struct {
 	Private bool // only for the person who asked, even if the command is Public: a refusal
 	Aligned bool // Text has columns, which need a fixed-width font: see Fenced
 
+	Forgets bool // what the person said is being deleted: a connector deletes its own copies too
+
 	// Then, if not nil, waits until what the command started has ended, and returns the text that
 	// replaces Text. It ends when its context does.
 	Then func(ctx context.Context) string

@@ -98,6 +98,17 @@ func TestPurge(t *testing.T) {
 		}
 		check.Equal(t, "words left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms"), 0)
 	})
+	t.Run("once the later ones of a chain are gone, in any order, the oldest is current again", func(t *testing.T) {
+		for _, later := range [][]int{{2, 3}, {3, 2}, {2}} {
+			c := storetest.Imported(t, 9)
+			oslo, xanadu := storetest.Keep(t, c, "Ann", "Ann lives in Oslo", 1).ID, storetest.Keep(t, c, "Ann", "Ann lives in Xanadu", 2).ID
+			bergen := storetest.Keep(t, c, "Ann", "Ann lives in Bergen", int64(later[len(later)-1])).ID
+			storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = id + 1 WHERE id IN (?, ?)", oslo, xanadu)
+			storetest.Remove(t, c, later...)
+			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann lives in Oslo"})
+			check.Equal(t, "rows", storetest.Number(t, c.Store(), "SELECT count(*) FROM memories WHERE id IN (?, ?)", xanadu, bergen), 0)
+		}
+	})
 	t.Run("and no byte of it is in the data folder", func(t *testing.T) {
 		dir := t.TempDir()
 		c := storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")

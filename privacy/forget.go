@@ -10,6 +10,7 @@ import (
 	"math"
 	"strings"
 
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -19,6 +20,10 @@ type Traces struct {
 	Conversations int `json:"conversations"` // with any trace
 	Messages      int `json:"messages"`      // of the person, waiting ones and tasks included
 	Memories      int `json:"memories"`      // that they said first, or that are about them
+}
+
+func (t Traces) String() string {
+	return chat.Counted(t.Messages, "message", "messages") + " and " + chat.Counted(t.Memories, "memory", "memories")
 }
 
 // Erasure is a person whose traces in a conversation must be deleted.
@@ -108,7 +113,8 @@ func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in
 
 // Erase notes that a person's traces in these conversations must be deleted, and removes their
 // waiting messages. EraseSome does the rest, step by step; later messages stay. The note survives
-// the process, see Erasures.
+// the process, see Erasures, and lasts while messages that were missed are still to be read: the
+// person's, from before it, are left out. Messages from before the bot came are not read any more.
 func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conversation) (waiting int, err error) {
 	err = ps.store.Erase(ctx, func(tx *store.Tx) error {
 		waiting = 0
@@ -126,10 +132,12 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 				}
 			}
 			waiting += len(said)
-			_, err = tx.Exec(`INSERT INTO erasures (conversation, author_id, before, upto)
-				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories) FROM conversations WHERE id = ?
-				ON CONFLICT DO UPDATE SET before = excluded.before, upto = excluded.upto`, author, c.ID())
+			_, err = tx.Exec(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
+				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, author, store.Now(), c.ID())
 			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec("UPDATE conversations SET read_back = 1 WHERE id = ?", c.ID()); err != nil {
 				return err
 			}
 		}
@@ -189,7 +197,8 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		if err != nil {
 			return err
 		}
-		return store.Changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author)
+		_, err = tx.Exec("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
+		return err
 	})
 	return e, err
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -75,4 +76,16 @@ func TestUpgradeErasesPurgedText(t *testing.T) {
 	write(t, dir, store.DatabaseName, "")
 	runScripts(t, dir, store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5")
 	check.Equal(t, "due erasures", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM unscrubbed"), 1)
+}
+
+// Earlier versions kept the text of what was sent, where no deletion of a message found it.
+func TestUpgradeErasesSentText(t *testing.T) {
+	dir := t.TempDir()
+	leaveVersion(t, dir, 9)
+	runScripts(t, dir, "UPDATE outbox SET text = '"+storetest.Secret+"' WHERE state IN ('sent', 'dropped'); DELETE FROM unscrubbed")
+	s := storetest.OpenStore(t, dir)
+	check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
+	check.Equal(t, "files with the text", len(storetest.CountBytes(t, dir, storetest.Secret)), 1)
+	check.NoError(t, os.Remove(store.File(dir)+".before-10"))
+	storetest.WantNoBytes(t, dir, storetest.Secret)
 }

@@ -31,7 +31,7 @@ var stateChanges = []stateChange{
 	{
 		use: "purge", short: "Delete a memory for good; its messages stay",
 		long: `Delete a memory for good: its row, its words in the index, and what tied it to messages.
-What it superseded is superseded by what superseded it. The messages stay.`,
+What it superseded is superseded by what superseded it, or current again. The messages stay.`,
 		done: "Purged (the messages it came from stay)", permanent: true, do: memory.Memories.Purge,
 	},
 	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true)},

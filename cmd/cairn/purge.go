@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/chat"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -82,7 +83,7 @@ func (p purged) String() string {
 	if p.Deleted {
 		verb = "Deleted"
 	}
-	fmt.Fprintf(&b, "%s: %s and %s", verb, counted(p.Messages, "message", "messages"), counted(p.Memories, "memory", "memories"))
+	fmt.Fprintf(&b, "%s: %v", verb, privacy.Traces{Messages: p.Messages, Memories: p.Memories})
 	if p.User != nil {
 		fmt.Fprintf(&b, " of %v", *p.User)
 	}
@@ -92,12 +93,7 @@ func (p purged) String() string {
 	return b.String()
 }
 
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
+var counted = chat.Counted
 
 func (a *app) purge(ctx context.Context, p purge) error {
 	if p.dryRun {
