@@ -170,7 +170,7 @@ func (h *Hub) afford(now time.Time) error {
 	b := slices.MaxFunc(spent, func(a, b Budget) int { return a.ends.Compare(b.ends) })
 	what, when := "for today", "in "+llm.InMinutes(b.ends.Sub(now))+", when the next day begins"
 	if b.Setting == budgetPerMonth {
-		what, when = "for this month", "from "+b.ends.Format("2 January")+" on"
+		what, when = "for this month", "from "+b.ends.Format(time.DateOnly)+" on"
 	}
 	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, b.Setting)}
 }

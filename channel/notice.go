@@ -169,11 +169,10 @@ func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) er
 	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
 		return err
 	}
-	text := fmt.Sprintf("(%d %% of %s is spent: %s. Once all of it is, I stop answering until %s.)",
-		int(100*b.Spent/b.Limit), b.Setting, b, b.ends.Format("2 January, 15:04 MST"))
+	spent, limit, end := prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")
+	text := c.sayf("(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)", b.Setting, spent, limit, end)
 	if b.level() == levelSpent {
-		text = fmt.Sprintf("(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)",
-			b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2 January, 15:04 MST"))
+		text = c.sayf("(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)", b.Setting, spent, limit, end)
 	}
 	return c.notify(ctx, id, text)
 }

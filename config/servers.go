@@ -122,6 +122,7 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 // server returns the server of [llm], or the environment's if the settings have no address; ok is
 // false if neither has an address or a key.
 func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) {
+	wire = wireFor(baseURL, wire)
 	key, _, err := s.modelKey(s.LLM.APIKey)
 	v, usual := OpenAI, OpenAIURL
 	if s.anthropic(baseURL, wire, key) {
@@ -174,13 +175,13 @@ func (s *Settings) Ambiguous() bool {
 	return false
 }
 
-// wireFor returns the wire of an address: the one that is set, Anthropic's for its own server, else
-// "", which leaves it to the model.
+// wireFor returns the wire of an address: the one that is set, Anthropic's for its own server and
+// for the path of Messages, else "", which leaves it to the model.
 func wireFor(baseURL, wire string) string {
 	switch {
 	case wire != "" && wire != wireAuto:
 		return wire
-	case hostOf(baseURL) == anthropicHost:
+	case hostOf(baseURL) == anthropicHost, strings.HasSuffix(strings.TrimRight(baseURL, "/"), "/messages"):
 		return llm.WireMessages
 	}
 	return ""

@@ -254,13 +254,24 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 func TestAddressIsValidated(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1"} {
+		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1", "http://host/v1?key=1", "http://host/v1#x"} {
 			check.ErrorContains(t, address, check.ErrorOf(w.connect(openai.Options{BaseURL: address})), strconv.Quote(address))
 		}
+		check.ErrorContains(t, "two keys", check.ErrorOf(w.connect(openai.Options{BaseURL: "http://host", APIKey: "sk-1\nsk-2"})), "control character")
 		host := "api.openai.com"
 		if w.name == llm.WireMessages {
 			host = "api.anthropic.com"
 		}
 		check.Equal(t, "without an address", check.Must(w.connect(openai.Options{}))(t).Name(), host)
+	})
+}
+
+// People copy the whole address from a provider's documentation.
+func TestAddressOfRequestsIsAccepted(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		path := map[string]string{llm.WireChat: "/chat/completions", llm.WireResponses: "/responses/", llm.WireMessages: "/messages"}[w.name]
+		server := w.open(t, func(x *llmtest.Exchange) { x.Say("hello") })
+		model := check.Must(w.connect(openai.Options{BaseURL: server.URL + path, Model: "m", MaxRetries: -1}))(t)
+		check.Must(model.Generate(t.Context(), hello, nil))(t)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"cairn/llm"
 )
@@ -182,7 +183,8 @@ func (d *Demands) refuseEffort(s Sent, message string) {
 	if at := strings.Index(text, "supported values"); at >= 0 {
 		text = text[at:]
 	}
-	named := func(effort string) bool { return regexp.MustCompile(`\b` + effort + `\b`).MatchString(text) }
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	named := func(effort string) bool { return slices.Contains(words, effort) }
 	others := slices.Clone(s.Efforts)
 	if d.Efforts != nil {
 		others = slices.Clone(d.Efforts)

@@ -4,6 +4,7 @@ package provider
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,13 +13,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"cairn/llm"
 )
 
 // Options configures the server, its timeouts and retries.
 type Options struct {
-	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; "": the provider's own
+	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; the path of requests may follow; "": the provider's own
 	APIKey   string        // "": none is sent, as for local servers
 	Model    string        // "": chosen from the server's list, see llm.Choose
 	Wire     string        // one of the llm.Wire constants; "" or "auto": by address, then by what the server refuses
@@ -64,7 +66,10 @@ type Client struct {
 // the wire is unknown.
 func New(o Options, d Defaults) (*Client, error) {
 	given := o.BaseURL
-	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(given, d.BaseURL), "/"), d.Cut), "/")
+	o.BaseURL = cmp.Or(given, d.BaseURL)
+	for _, end := range []string{"/chat/completions", "/responses", "/messages", d.Cut} { // of a whole address
+		o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), end), "/")
+	}
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("base_url %q: %w", given, err)
@@ -74,6 +79,9 @@ func New(o Options, d Defaults) (*Client, error) {
 	}
 	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("base_url %q: want an address like %s", given, d.Example)
+	}
+	if strings.ContainsFunc(o.APIKey, unicode.IsControl) { // HTTP allows none in a header
+		return nil, errors.New("the API key contains a control character, for example a line break")
 	}
 	if o.Wire == "auto" {
 		o.Wire = ""
