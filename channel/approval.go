@@ -210,11 +210,11 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	}
 	asked.decided <- allow
 	o.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
-	verb := "did not allow"
+	outcome := "%s did not allow the call of %s with %s."
 	if allow {
-		verb = "allowed"
+		outcome = "%s allowed the call of %s with %s."
 	}
-	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, literal(asked.Arguments)), true
+	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
 }
 
 // trusted reports whether a person may decide on things that cost money or reach beyond the

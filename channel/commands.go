@@ -67,7 +67,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, true, ErrRefused
 	}
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: h.spell(name, Translated(h.languageOf(name), "/"+command.Name+" is only for people who manage this place. Ask one of them.")), Private: true}, true, nil
+		return Answer{Text: h.spell(name, Translated(h.languageOf(name), fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name))), Private: true}, true, nil
 	}
 	if answer, err = h.execute(ctx, name, who, command, args); err != nil {
 		answer = Answer{Text: h.failure(name, err)}

@@ -202,7 +202,7 @@ func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id, why strin
 		if piece.Parts > 1 {
 			what = fmt.Sprintf("part %d of %d of my answer", piece.Part+1, piece.Parts)
 		}
-		text := fmt.Sprintf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", what, why)
+		text := s.c.sayf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", s.c.translated(what), s.c.translated(why))
 		if err := s.c.notify(ctx, id, text); err != nil {
 			return err
 		}
