@@ -161,6 +161,14 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Windows writes a byte order mark before the first line of a pipe.
+func TestByteOrderMark(t *testing.T) {
+	s := talk(t, asJSON, "\ufeff"+`{"id":"1","text":"hello"}`+"\n", echo)
+	check.Len(t, "errors", s.of(t, "error"), 0)
+	check.Len(t, "replies", s.of(t, "reply"), 1)
+	check.Equal(t, "answer to a line", talk(t, Options{}, "\ufeffhello\n", echo).out.String(), "you said hello\n")
+}
+
 func TestReadLine(t *testing.T) {
 	long := strings.Repeat("x", maxLine)
 	input := "one\r\n\ntwo \xff\xfe\n" + long + "\n" + long + "y\nlast"
