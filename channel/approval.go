@@ -155,12 +155,25 @@ type Button struct {
 
 // Buttons returns the buttons below a piece; most pieces have none.
 func Buttons(p Piece) []Button {
-	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
+	code, language, asks := askedBy(p)
 	if !asks || p.Part != p.Parts-1 {
 		return nil
 	}
-	code, language, _ := strings.Cut(id, ".")
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
+}
+
+// askedBy returns the code and the language of a piece that asks for approval.
+func askedBy(p Piece) (code, language string, asks bool) {
+	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
+	code, language, _ = strings.Cut(id, ".")
+	return code, language, asks
+}
+
+// expired reports whether a piece asks about a call that no longer waits.
+func (c *conversation) expired(p Piece) bool {
+	code, _, asks := askedBy(p)
+	waiting := c.hub.Operator().Approvals(c.name)
+	return asks && (len(waiting) == 0 || waiting[0].Code != code)
 }
 
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls
@@ -197,11 +210,11 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	}
 	asked.decided <- allow
 	o.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
-	verb := "did not allow"
+	outcome := "%s did not allow the call of %s with %s."
 	if allow {
-		verb = "allowed"
+		outcome = "%s allowed the call of %s with %s."
 	}
-	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, literal(asked.Arguments)), true
+	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
 }
 
 // trusted reports whether a person may decide on things that cost money or reach beyond the

@@ -58,7 +58,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	}
 	switch {
 	case value != "":
-		return Answer{Text: "From now on: " + shown.line(key)}, nil
+		return Answer{Text: c.sayf("From now on: %s", shown.line(key))}, nil
 	case key != "":
 		return Answer{Text: shown.line(key)}, nil
 	}
@@ -116,7 +116,7 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 		}
 		policy, wrong := compactor.Patch(set).Over(file)
 		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
-			return errPeople("Nothing was changed. " + wrong[0].Error())
+			return errPeople(fmt.Sprintf("Nothing was changed. %s", wrong[0]))
 		}
 		return nil
 	})

@@ -62,12 +62,8 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, false, nil
 	}
 	place := ParsePlace(name)
-	access := h.access(place)
-	if !access.listensTo(place, who.ID, false) {
+	if !h.access(place).listensTo(place, who.ID, false) {
 		return answer, true, ErrRefused
-	}
-	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: h.spell(name, Translated(h.languageOf(name), "/"+command.Name+" is only for people who manage this place. Ask one of them.")), Private: true}, true, nil
 	}
 	if answer, err = h.execute(ctx, name, who, command, args); err != nil {
 		answer = Answer{Text: h.failure(name, err)}
@@ -81,6 +77,10 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 		return answer, err
 	}
 	defer h.release(c)
+	c.detectLanguage(ctx)
+	if h.restricted(command) && !h.access(ParsePlace(name)).manages(who) && (command.own == nil || !command.own(args)) {
+		return Answer{Text: c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)), Private: true}, nil
+	}
 	if command.opens {
 		if _, err := c.current(ctx); err != nil {
 			return answer, err
