@@ -196,14 +196,19 @@ func buttonOf(label string, value buttonValue) slackgo.BlockElement {
 	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }
 
-// withButtons returns a text followed by buttons that run commands.
-func withButtons(place channel.Place, text string, buttons []channel.Button) []slackgo.MsgOption {
-	var row []slackgo.BlockElement
+// buttonsOf returns buttons that run commands in a conversation, which may be above the thread where
+// they stand.
+func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slackgo.BlockElement) {
 	for _, b := range buttons {
-		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: place.Thread}); button != nil {
+		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: conversation.Thread}); button != nil {
 			row = append(row, button)
 		}
 	}
+	return row
+}
+
+// withButtons returns a text followed by buttons.
+func withButtons(text string, row []slackgo.BlockElement) []slackgo.MsgOption {
 	first, all := sections(text)
 	return []slackgo.MsgOption{slackgo.MsgOptionText(first, false), slackgo.MsgOptionBlocks(append(all, slackgo.NewActionBlock("", row...))...)}
 }
