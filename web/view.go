@@ -184,7 +184,8 @@ func (f windowFill) view() g.Node {
 // of its text or of a file that a search found: where the text does not contain it, it is shown instead.
 func messageView(conversation string, m chat.Record, match string) g.Node {
 	content := g.Group{
-		g.If(m.Text != "", longText("", m.Text)),
+		g.If(m.Text != "" && m.Role != "assistant", longText("", m.Text)),
+		g.Iff(m.Text != "" && m.Role == "assistant", func() g.Node { return markdownView(m.Text) }),
 		g.If(m.Text == "" && len(m.Calls)+len(m.With) == 0, h.Div(h.Class("faint"), g.Text("no text"))),
 		g.Map(m.With, func(w chat.With) g.Node {
 			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
