@@ -9,10 +9,11 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/config"
@@ -34,7 +35,7 @@ func (c *Chat) Split(text string) []string { return []string{text} }
 
 // Reply returns a writer that publishes a reply while it is generated.
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
-	return &chatWriter{events: c.events, conversation: conversation}
+	return &chatWriter{events: c.events, conversation: conversation, often: rate.Sometimes{Interval: showInterval}}
 }
 
 // kindReply is the kind of events about a reply in progress.
@@ -53,12 +54,8 @@ type replyEvent struct {
 
 // publishReply publishes an event about a reply. A notice is kept, because it is not in the transcript.
 func (e *Events) publishReply(r replyEvent) {
-	publish := e.publishTransient
-	if r.State == "sent" && r.Failure && r.Buttons == nil {
-		publish = e.publish
-	}
 	r.Time = time.Now().UTC()
-	publish(kindReply, r.Conversation, r)
+	e.send(kindReply, r.Conversation, r, r.State == "sent" && r.Failure && r.Buttons == nil)
 }
 
 // notices returns the notices of a conversation since the start, oldest first.
@@ -72,28 +69,20 @@ func (e *Events) notices(conversation string) (all []replyEvent) {
 	return all
 }
 
-// chatWriter publishes one reply; partial text at most every showInterval.
+// chatWriter publishes one reply.
 type chatWriter struct {
 	events       *Events
 	conversation string
-
-	mu    sync.Mutex // guards shown
-	shown time.Time
+	often        rate.Sometimes // limits partial text
 }
 
 const showInterval = 150 * time.Millisecond
 
 // Show publishes the text so far, unless it has just done so.
 func (w *chatWriter) Show(text string) {
-	w.mu.Lock()
-	due := time.Since(w.shown) >= showInterval
-	if due {
-		w.shown = time.Now()
-	}
-	w.mu.Unlock()
-	if due {
+	w.often.Do(func() {
 		w.events.publishReply(replyEvent{Conversation: w.conversation, State: "writing", Text: text})
-	}
+	})
 }
 
 // Send publishes a piece that is already stored: the page reads it from the transcript, so a

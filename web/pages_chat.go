@@ -56,10 +56,10 @@ func saidView(conversation string, said messageList, notices []replyEvent) g.Nod
 	if len(said.Messages) == 0 {
 		return faint(g.Text("Nobody has said anything here yet."))
 	}
-	view := g.Group{g.If(said.Before > 0, h.P(h.A(h.Href(fmt.Sprintf("%s/messages?before=%d", pageOf(conversation), said.Before)), g.Text("↑ Earlier messages"))))}
+	view := g.Group{g.If(said.Before > 0, h.P(h.A(h.Href(messagesBefore(conversation, said.Before)), g.Text("↑ Earlier messages"))))}
 	for i, m := range said.Messages {
 		m.Calls = nil // they are on the page of the messages
-		view = append(view, g.If(m.Role != "tool" && m.Text != "", messageView(m.Record, "")))
+		view = append(view, g.If(m.Role != "tool" && m.Text != "", messageView(conversation, m.Record, "")))
 		for _, n := range notices {
 			if !n.Time.Before(m.Time) && (i == len(said.Messages)-1 || n.Time.Before(said.Messages[i+1].Time)) {
 				view = append(view, h.P(h.Class("note warn"), h.Dir("auto"), g.Text(n.Text)))

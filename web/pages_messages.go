@@ -29,21 +29,34 @@ func messagesPage(v *visit) error {
 		all = messagesView(v.name(), list.Messages, stack.Stack)
 	}
 	here := pageOf(v.name()) + "/messages"
-	return v.show(v.name(), nil,
-		heading(v.name(), conversationTabs(v.name(), "Messages")),
+	var newest messageList // to know whether there are later ones
+	if before != "" {
+		if err := v.get(apiOf(v.name())+"/messages", query("limit", 1), &newest); err != nil {
+			return err
+		}
+	}
+	return v.showConversation("Messages", nil,
 		searchForm(searchBox(q, "Search messages"), button("", "Search")),
 		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(here), g.Text("All messages")))),
-		g.If(list.Before > 0, h.P(h.A(h.Href(fmt.Sprintf("%s?before=%d", here, list.Before)), g.Text("↑ Earlier messages")))),
+		g.If(list.Before > 0, h.P(h.A(h.Href(messagesBefore(v.name(), list.Before)), g.Text("↑ Earlier messages")))),
 		all,
-		g.If(before != "", h.P(h.A(h.Href(here), g.Text("The newest messages")))),
+		g.If(before != "", h.P(h.Class("pager"), laterLink(v.name(), list.Messages, newest.Messages), h.A(h.Href(here), g.Text("The newest messages")))),
 	)
+}
+
+// laterLink leads to the page after one of older messages.
+func laterLink(name string, shown, newest []messageAnswer) g.Node {
+	if len(shown) == 0 || len(newest) == 0 || shown[len(shown)-1].Seq == newest[0].Seq {
+		return nil
+	}
+	return h.A(h.Href(messagesBefore(name, shown[len(shown)-1].Seq+1+pageSize)), g.Text("↓ Later messages"))
 }
 
 // messagesView shows messages, and each summary after those that it covers.
 func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) g.Node {
 	var view g.Group
 	for i, m := range all {
-		view = append(view, messageView(m.Record, m.Match))
+		view = append(view, messageView(name, m.Record, m.Match))
 		for _, s := range stack {
 			last := i == len(all)-1 || all[i+1].Seq > s.To
 			if m.Seq <= s.To && m.Seq >= s.From && last {

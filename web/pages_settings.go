@@ -76,8 +76,7 @@ func (v *visit) showSettings(typed url.Values) error {
 			return err
 		}
 	}
-	return v.show(v.name(), map[string]g.Node{"preview": effect},
-		heading(v.name(), conversationTabs(v.name(), "Settings")),
+	return v.showConversation("Settings", map[string]g.Node{"preview": effect},
 		g.Map(ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
 		}),

@@ -74,7 +74,7 @@ func summaryView(name string, s summaryAnswer) g.Node {
 		})))
 	}
 	if len(s.Messages) > 0 {
-		view = append(view, h.H2(g.Text("Stands for")), messageViews(s.Messages))
+		view = append(view, h.H2(g.Text("Stands for")), messageViews(name, s.Messages))
 	}
 	if s.From > 0 {
 		view = append(view, h.P(h.A(h.Href(fmt.Sprintf("%s?from=%d", summaryPageOf(name, s.Summary.ID), s.From)), g.Text("More messages →"))))
