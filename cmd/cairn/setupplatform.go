@@ -97,21 +97,31 @@ func (s *setup) awaitContentIntent(ctx context.Context, token string, app discor
 		return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 	}
 	s.say("✗ %v", discord.ErrContentIntent)
-	err := s.retry(ctx, func(ctx context.Context) error {
-		answer, err := s.ask.line(ctx, "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: ")
-		if s.withoutContent = strings.EqualFold(answer, "without"); err != nil || s.withoutContent {
+	const prompt = "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: "
+	err := s.await(ctx, token, &app, prompt, "without", func() (err error) {
+		if app.Content == discord.IntentOff {
+			err = discord.ErrContentIntent
+		}
+		return err
+	})
+	s.withoutContent = app.Content == discord.IntentOff
+	return app, err
+}
+
+// await asks until the person writes skip, or the application is as missing wants it.
+func (s *setup) await(ctx context.Context, token string, app *discord.Application, prompt, skip string, missing func() error) error {
+	return s.retry(ctx, func(ctx context.Context) error {
+		answer, err := s.ask.line(ctx, prompt)
+		if err != nil || strings.EqualFold(answer, skip) {
 			return err
 		}
 		found, err := s.discordApplication(ctx, token)
 		if err != nil {
 			return err
 		}
-		if app = found; app.Content == discord.IntentOff {
-			return discord.ErrContentIntent
-		}
-		return nil
+		*app = found
+		return missing()
 	}, func() {})
-	return app, err
 }
 
 // invite prints the link, and waits until the bot is in a server or the person continues without.
@@ -122,16 +132,12 @@ func (s *setup) invite(ctx context.Context, token string, app discord.Applicatio
 		if s.ask == nil {
 			return nil
 		}
-		err := s.retry(ctx, func(ctx context.Context) error {
-			answer, err := s.ask.line(ctx, "Press Enter when it is there; or write later: ")
-			if err != nil || strings.EqualFold(answer, "later") {
-				return err
-			}
-			if app, err = s.discordApplication(ctx, token); err == nil && app.Servers == 0 {
+		err := s.await(ctx, token, &app, "Press Enter when it is there; or write later: ", "later", func() (err error) {
+			if app.Servers == 0 {
 				err = errors.New("it is in no server yet")
 			}
 			return err
-		}, func() {})
+		})
 		if err != nil || app.Servers == 0 {
 			return err
 		}

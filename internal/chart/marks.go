@@ -8,26 +8,17 @@ import (
 	"strings"
 )
 
-// shapes are the forms of the marks of the levels, relative to their place, in the order of the legend.
-var shapes = []struct{ kind, path string }{
-	{"background", "l5 9h-10z"},
-	{"aggressive", "l5 5l-5 5l-5 -5z"},
-	{"emergency", "m-4.500 0h9v9h-9z"},
-}
+// levels are the kinds of marks with a form of their own, in the order of the legend.
+var levels = []string{"background", "aggressive", "emergency"}
 
-// shape returns the form of a mark and its rank in the legend.
-func shape(kind string) (path string, rank int) {
-	for i, s := range shapes {
-		if s.kind == kind {
-			return s.path, i
-		}
-	}
-	return "m-4 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", len(shapes)
-}
+// shapes are the forms of the levels and of all others, relative to their place.
+var shapes = []string{"l5 9h-10z", "l5 5l-5 5l-5 -5z", "m-4.500 0h9v9h-9z", "m-4 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"}
+
+// rank returns the place of a kind in levels; all others have the next one.
+func rank(kind string) int { return (slices.Index(levels, kind) + len(shapes)) % len(shapes) }
 
 func (d *drawing) mark(m Mark, x, y float64) {
-	path, _ := shape(m.Kind)
-	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, text(m.Kind), num(x), num(y-4), path)
+	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, text(m.Kind), num(x), num(y-4), shapes[rank(m.Kind)])
 	if m.Tip != "" {
 		d.printf("<title>%s</title>", text(m.Tip))
 	}
@@ -109,9 +100,5 @@ func kindsOf(panels []Panel, s scale) []string {
 			kinds[m.Kind] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
-		_, ra := shape(a)
-		_, rb := shape(b)
-		return cmp.Or(ra-rb, strings.Compare(a, b))
-	})
+	return slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 }
