@@ -14,11 +14,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// Answers for when a command has no text of its own.
-const (
-	textExpired    = "I no longer know that list. Please run the command again."
-	textUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
-)
+// textExpired answers a button that this version does not know.
+const textExpired = "I no longer know that list. Please run the command again."
 
 func textAnswer(text string) post {
 	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
@@ -45,7 +42,7 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 		if ctx.Err() == nil {
 			return nil
 		}
-		text = textUnfinished
+		text = channel.Translated(answer.Language, channel.TextUnfinished)
 	}
 	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }

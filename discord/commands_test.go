@@ -13,7 +13,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/llm"
 )
 
@@ -147,17 +146,17 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.rules.Access = map[string]channel.Access{Name: {Deny: []string{r.ann.ID}}}
 	r.start().registered()
-	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); i.Answer.Content != platform.TextRefused || !i.Ephemeral {
+	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); i.Answer.Content != channel.TextRefused || !i.Ephemeral {
 		t.Errorf("it answered %+v", i.Answer)
 	}
 	i := r.Slash(r.square, r.ann.ID, "stop")
 	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
-	if m := r.Interaction(i.ID).Followups[0]; m.Content != platform.TextRefused || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
+	if m := r.Interaction(i.ID).Followups[0]; m.Content != channel.TextRefused || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
 		t.Errorf("it answered %+v", m)
 	}
 	r.ask(r.square, "/help")
 	r.ask(r.square, "hello")
-	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "context")).Answer.Content, platform.TextRefused)
+	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "context")).Answer.Content, channel.TextRefused)
 	check.Equal(t, "it said for all to see", len(r.sent(r.square)), 0)
 }
 

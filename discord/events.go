@@ -167,7 +167,7 @@ func (d *Discord) deliver(m message) {
 func (d *Discord) backfill(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	d.store(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
+	d.catchUp(ctx, p.conversation(m.ChannelID), before(m.ID))
 }
 
 // onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers

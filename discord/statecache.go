@@ -76,16 +76,7 @@ func newStateCache() *stateCache {
 func (s *stateCache) setSelf(me user, app string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.me, s.app = me, app
-}
-
-// setSelfIfUnknown sets the bot's user unless it is already known from READY.
-func (s *stateCache) setSelfIfUnknown(me user) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.me.ID == "" {
-		s.me = me
-	}
+	s.me, s.app = me, cmp.Or(app, s.app)
 }
 
 func (s *stateCache) self() (me user, app string) {

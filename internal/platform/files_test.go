@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -13,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/words/wordstest"
 )
 
 func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
@@ -91,4 +93,18 @@ func TestTextFilesAreReadInTheEncodingsOfWindows(t *testing.T) {
 		return []byte(german + "a broken \xe4, and the beginning of \xe2\x82"), nil
 	}}
 	check.Equal(t, "UTF-8 with a flaw", check.Must(f.Complete(t.Context(), []channel.Attachment{{Name: "a.csv", URL: "x"}}))(t)[0].Text, german+"a broken , and the beginning of ")
+}
+
+func FuzzDecodeText(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		f.Add([]byte(text))
+	}
+	f.Add([]byte("\xff\xfeH\x00i\x00"))
+	f.Add([]byte("Stra\xdfe"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text := decodeText(data)
+		if !utf8.ValidString(text) || utf8.Valid(data) && text != strings.TrimPrefix(string(data), "\ufeff") {
+			t.Fatalf("%q is read as %q", data, text)
+		}
+	})
 }
