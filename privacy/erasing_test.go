@@ -91,14 +91,14 @@ func TestErasing(t *testing.T) {
 		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
 		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
 		for _, id := range []int64{saidByAnn, aboutAnn, onlyAnn, m.ID} {
-			if _, _, err := memory.In(c.Store()).Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			if _, err := memory.In(c.Store()).Details(ctx, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}
 		}
-		if m, _, err := memory.In(c.Store()).Get(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
+		if m, err := memory.In(c.Store()).Details(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if m, _, err := memory.In(c.Store()).Get(ctx, later); err != nil {
+		if m, err := memory.In(c.Store()).Details(ctx, later); err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
 		check.Equal(t, "rows with the name", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)

@@ -206,27 +206,13 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool, err error) {
 	low, high := c.RowRange(1, before-1)
-	var rows []int64
-	var ids []string
-	err = store.Each(tx, func(r *sql.Rows) error {
-		var row int64
-		var id string
-		var deleted bool
-		err := r.Scan(&row, &id, &deleted)
-		rows = append(rows, row)
-		if !deleted {
-			ids = append(ids, id)
-		}
-		return err
-	}, `SELECT id, platform_id, deleted_at IS NOT NULL FROM messages INDEXED BY messages_author
-		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? ORDER BY id LIMIT ?`, author, low, high, erasedAtOnce)
+	ids, err := store.Column[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?`, author, low, high, erasedAtOnce)
 	if err != nil {
 		return false, err
 	}
-	if len(ids) > 0 {
-		if e.Seqs, err = deleteAll(c, tx, ids); err != nil {
-			return false, err
-		}
+	if e.Seqs, err = deleteAll(c, tx, ids); err != nil {
+		return false, err
 	}
 	tasks, reports, err := deleteTasksFor(c, tx, author)
 	if err != nil {
@@ -234,12 +220,9 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	}
 	e.Seqs = append(e.Seqs, reports...)
 	e.Messages = len(ids) + tasks
-	for _, row := range rows {
-		if _, err := tx.Exec("UPDATE messages SET author = '', author_id = '' WHERE id = ?", row); err != nil {
-			return false, err
-		}
-	}
-	return len(rows) == erasedAtOnce, nil
+	_, err = tx.Exec(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
+	return len(ids) == erasedAtOnce, err
 }
 
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool, err error) {
@@ -267,18 +250,23 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 }
 
 // Find returns the people with that name or id who have spoken in the conversations of a connector,
-// or of any connector if it is empty.
+// or of any connector if it is empty, or about whom something is remembered. If there are none, the
+// text may have the connector in front: discord:ID.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
 		found, err = store.Select(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
 			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
-			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> '') said
+			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
+			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory WHERE author_id = ?1) said
 			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, connector)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
+	}
+	if first, id, named := strings.Cut(nameOrID, ":"); named && connector == "" && len(found) == 0 {
+		return ps.Find(ctx, first, id)
 	}
 	return found, nil
 }

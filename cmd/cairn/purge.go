@@ -179,13 +179,6 @@ func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err erro
 // ofUser plans the deletion of one person's data.
 func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error {
 	people, err := privacy.In(db).Find(ctx, "", who)
-	if connector, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
-		if people, err = privacy.In(db).Find(ctx, connector, id); err == nil && len(people) == 0 {
-			if in, _, findErr := privacy.In(db).Everywhere(ctx, connector, id); len(in) > 0 || findErr != nil { // a person about whom only memories exist
-				people, err = []privacy.Who{{Connector: connector, ID: id}}, findErr
-			}
-		}
-	}
 	switch {
 	case err != nil:
 		return err
