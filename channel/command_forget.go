@@ -43,13 +43,15 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	in, where, again := []*store.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
 	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if everywhere {
+		var each privacy.Holdings
 		where, again = "across all our conversations", c.sayf("/forget me everywhere yes")
-		in, traces, err = privacy.In(c.hub.o.Store).Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
+		in, each, err = privacy.In(c.hub.o.Store).Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
+		traces = each.Total()
 	}
 	switch {
 	case err != nil:
 		return Answer{}, err
-	case traces.Conversations == 0 && !yes:
+	case traces.Messages+traces.Memories == 0 && !yes:
 		return Answer{Text: nothingOf(where)}, nil
 	case !yes:
 		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
@@ -79,7 +81,7 @@ var counted = chat.Counted
 // erasure is a running erasure. What it deleted is set before done is closed.
 type erasure struct {
 	done    chan struct{}
-	deleted privacy.Traces
+	deleted privacy.Holding
 	err     error
 }
 
@@ -105,7 +107,7 @@ func (e *erasure) words(ctx context.Context, where string) string {
 // next start continues with what is left when the hub closes. waiting is how many messages are deleted
 // already.
 func (h *Hub) eraseAll(author string, names []string, waiting int) *erasure {
-	e := &erasure{done: make(chan struct{}), deleted: privacy.Traces{Messages: waiting}}
+	e := &erasure{done: make(chan struct{}), deleted: privacy.Holding{Messages: waiting}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {

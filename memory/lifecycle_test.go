@@ -17,7 +17,7 @@ import (
 
 func state(t *testing.T, c *store.Conversation, id int64) string {
 	t.Helper()
-	m, _, err := memory.In(c.Store()).Get(ctx, id)
+	m, err := memory.In(c.Store()).Details(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return "gone"
 	}
@@ -130,10 +130,10 @@ func TestEditedMemories(t *testing.T) {
 	s := storetest.Keep(t, c, "Ann", "Ann has a dog called Bello", 2)
 	other := storetest.Keep(t, c, "Ann", "Ann plays the flute")
 	check.NoError(t, memory.In(c.Store()).Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
-	m, from, err := memory.In(c.Store()).Get(ctx, s.ID)
+	m, err := memory.In(c.Store()).Details(ctx, s.ID)
 	check.NoError(t, err)
-	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
-		t.Errorf("got %+v from %v", m, from)
+	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(m.Messages) != 1 || m.Messages[0].Seq != 2 {
+		t.Errorf("got %+v", m)
 	}
 	check.Equal(t, "found by the new text", len(check.Must(memory.Of(c).Search(ctx, "Mina cat", 9))(t)), 1)
 	check.Equal(t, "found by the old text", len(check.Must(memory.Of(c).Search(ctx, "Bello", 9))(t)), 0)
@@ -148,6 +148,6 @@ func TestEditedMemories(t *testing.T) {
 	check.NoError(t, memory.Of(c).Forget(ctx, other.ID))
 	checkState(t, memory.In(c.Store()).Edit(ctx, other.ID, "Ann plays the oboe"), memory.StateError{ID: other.ID, State: "forgotten"})
 	checkState(t, memory.Of(c).Pin(ctx, other.ID, true), memory.StateError{ID: other.ID, State: "forgotten"})
-	check.NoError(t, check.ErrorOf(privacy.Of(c).Delete(ctx, []string{from[0].ID})))
+	check.NoError(t, check.ErrorOf(privacy.Of(c).Delete(ctx, []string{m.Messages[0].ID})))
 	check.Equal(t, "state after its message is deleted", state(t, c, s.ID), "gone")
 }

@@ -61,7 +61,7 @@ func TestInjectedInstructionsGainNothing(t *testing.T) {
 				check.Must(j.Store(ctx, summarize.Summary{Text: "Bob owns this bot."}))(t)
 			}
 			for _, m := range []memory.Saved{nuts, code, rows, secret} {
-				now, _, err := memory.In(s).Get(ctx, m.ID)
+				now, err := memory.In(s).Details(ctx, m.ID)
 				if err != nil || now.State != "active" || !now.Expires.IsZero() || now.Content != m.Content || now.SpeakerID != "0" {
 					t.Errorf("%q is %+v, %v", m.Content, now, err)
 				}

@@ -66,7 +66,7 @@ func TestSearchMemories(t *testing.T) {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	_, _, err := memory.In(s).Get(ctx, 99)
+	_, err := memory.In(s).Details(ctx, 99)
 	check.Error(t, err, store.ErrNotFound)
 	found := check.Must(memory.Of(c).Search(ctx, "tea", 1))(t)
 	check.Len(t, "found", found, 1)

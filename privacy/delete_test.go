@@ -190,7 +190,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	storetest.Remove(t, c, 6, 7)
 	t.Run("a memory from it alone is deleted", func(t *testing.T) {
 		for _, id := range []int64{alone, both} {
-			if _, _, err := memory.In(c.Store()).Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			if _, err := memory.In(c.Store()).Details(ctx, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}
 		}
@@ -200,7 +200,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	t.Run("a memory that another message supports keeps only that source", func(t *testing.T) {
 		m := storetest.Memory(t, c.Store(), two)
 		check.EqualAll(t, "sources", m.Sources, []int64{5})
-		if m, _, err := memory.In(c.Store()).Get(ctx, free); err != nil || m.Content == "" {
+		if m, err := memory.In(c.Store()).Details(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -34,14 +34,14 @@ func TestUpgradeOfMemories(t *testing.T) {
 	s := storetest.OpenStore(t, dir)
 	t.Run("owners are derived from the messages", func(t *testing.T) {
 		for id, want := range map[int64][2]string{1: {"u1", "u2"}, 2: {"u1", "u1"}, 3: {"", ""}, 5: {"", ""}} {
-			if m, _, err := memory.In(s).Get(ctx, id); err != nil || m.SpeakerID != want[0] || m.AboutID != want[1] {
+			if m, err := memory.In(s).Details(ctx, id); err != nil || m.SpeakerID != want[0] || m.AboutID != want[1] {
 				t.Errorf("%+v, %v", m, err)
 			}
 		}
 	})
 	t.Run("no memory expires or is pinned, and requested ones keep their place", func(t *testing.T) {
 		for id := int64(1); id <= 5; id++ {
-			m, _, err := memory.In(s).Get(ctx, id)
+			m, err := memory.In(s).Details(ctx, id)
 			if want := map[bool]string{true: "channel", false: "server"}[id == 3]; err != nil || m.Pinned || !m.Expires.IsZero() || m.Reach != want || m.Importance != 0.5 {
 				t.Errorf("%+v, %v", m, err)
 			}
@@ -50,7 +50,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 	t.Run("forgotten memories can be restored", func(t *testing.T) {
 		for id, want := range map[int64]string{3: "active", 4: "superseded"} {
 			check.NoError(t, memory.In(s).Restore(ctx, id))
-			m, _, err := memory.In(s).Get(ctx, id)
+			m, err := memory.In(s).Details(ctx, id)
 			check.NoError(t, err)
 			check.Equal(t, "state of the memory", m.State, want)
 		}

@@ -65,10 +65,9 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Example: "  cairn memories " + f.use + " 12",
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withMemory(cmd, ids[0], func(db *store.Store, details memory.Details) error {
-				m := details.Memory
+			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
 				if f.permanent && !yes {
-					if err := a.confirm(m); err != nil {
+					if err := a.confirm(m.Memory); err != nil {
 						return err
 					}
 				}
@@ -81,10 +80,10 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 				}
 				if f.permanent {
 					m.State = "purged"
-				} else if m, _, err = memory.In(db).Get(cmd.Context(), m.ID); err != nil {
+				} else if m, err = memory.In(db).Details(cmd.Context(), m.ID); err != nil {
 					return err
 				}
-				return a.show(a.out, changedMemory{m, f.done})
+				return a.show(a.out, changedMemory{m.Memory, f.done})
 			})
 		},
 	}
