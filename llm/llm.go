@@ -111,6 +111,13 @@ func (r Request) Charge() error {
 	return r.Spend()
 }
 
+// ReportFailed calls Failed, if there is one and anything was counted.
+func (r Request) ReportFailed(u Usage) {
+	if r.Failed != nil && u != (Usage{}) {
+		r.Failed(u)
+	}
+}
+
 // Finish reasons, as the chat protocol names them.
 const (
 	FinishStop      = "stop"

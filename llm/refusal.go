@@ -186,8 +186,12 @@ func pageText(page string) string {
 // mostRetryAfter limits the delay accepted from a server.
 const mostRetryAfter = 24 * time.Hour
 
-// retryAfter returns the delay that the server asks for, a day at most; 0 if none.
+// retryAfter returns the delay that the server asks for, a day at most; 0 if none. A date is compared
+// with the server's clock: the one here may be wrong.
 func retryAfter(header http.Header, now time.Time) time.Duration {
+	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = sent
+	}
 	value := header.Get("Retry-After")
 	if at, err := http.ParseTime(value); err == nil {
 		return min(max(at.Sub(now), 0), mostRetryAfter)

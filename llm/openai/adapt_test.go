@@ -2,8 +2,11 @@ package openai_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -213,5 +216,24 @@ func TestRequiredReasoningIsLearned(t *testing.T) {
 	model := connect(t, server, openai.Options{})
 	if _, err := model.Generate(t.Context(), hello, nil); !llm.WantsReasoning(err) || !model.Learnt().Facts().WantsReasoning {
 		t.Errorf("got %v, %+v", err, model.Learnt().Facts())
+	}
+}
+
+// Behind a gateway there may be servers that know only one name of the limit.
+func TestNameOfTheLimitChangesBothWays(t *testing.T) {
+	known := "max_completion_tokens"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		check.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		if body[known] == nil {
+			http.Error(w, `{"error":{"message":"Unsupported parameter, use max_completion_tokens instead of max_tokens or the reverse"}}`, http.StatusBadRequest)
+			return
+		}
+		fmt.Fprint(w, chunk("ok")+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1", Model: "m", MaxRetries: -1}))(t)
+	for _, known = range []string{"max_completion_tokens", "max_tokens", "max_tokens", "max_completion_tokens"} {
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), llm.Request{Messages: hello.Messages, MaxTokens: 100}, nil)))
 	}
 }

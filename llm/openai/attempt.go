@@ -19,8 +19,9 @@ type attempt struct {
 	req   llm.Request
 	sent  plan
 
-	wires int // switches of the wire
-	v1    v1Trial
+	wires   int // switches of the wire
+	renamed bool
+	v1      v1Trial
 }
 
 // v1Trial is whether an attempt has tried an address with "/v1" appended, and still uses it.
@@ -40,20 +41,33 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	}
 	a.sent = p
 	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
+	var answer interface {
+		provider.Answer
+		Thought() bool
+	}
 	var resp llm.Response
 	var err error
 	if p.wire == llm.WireResponses {
-		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), withoutExtra(a.req), &responsesAnswer{Said: said, provider: p.provider})
+		answer = &responsesAnswer{Said: said, provider: p.provider}
+		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), withoutExtra(a.req), answer)
 	} else {
-		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, &chatAnswer{Said: said, provider: p.provider})
+		answer = &chatAnswer{Said: said, provider: p.provider}
+		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, answer)
 	}
-	if err == nil {
-		a.confirmV1()
-		if len(resp.Message.Native) > 0 && !p.Thinks {
-			a.Demand(func(d *provider.Demands) { d.Thinks = true })
-		}
+	if err != nil {
+		return resp, err
 	}
-	return resp, err
+	a.confirmV1()
+	if p.Thinks || len(resp.Message.Native) == 0 && !answer.Thought() {
+		return resp, nil
+	}
+	a.Demand(func(d *provider.Demands) { d.Thinks = true })
+	silent := strings.TrimSpace(resp.Message.Text) == "" && len(resp.Message.Calls) == 0
+	if !silent || resp.FinishReason != llm.FinishLength || a.plan(a.model).answerTokens(a.req) <= p.answerTokens(a.req) || a.req.Charge() != nil {
+		return resp, nil
+	}
+	a.req.ReportFailed(resp.Usage) // the reasoning left no room for an answer; now there is some
+	return a.Send(ctx, show)
 }
 
 // withoutExtra returns a request without the fields that belong to chat completions.
@@ -79,7 +93,20 @@ func (a *attempt) Adapt(refused *llm.Error) bool {
 		a.Learnt().NeedReasoning()
 		return false // the caller has the reasoning
 	}
-	return a.Model.Adapt(refused, p.refusable(a.req), &a.req)
+	return a.Model.Adapt(refused, p.refusable(a.req), &a.req) || a.renameLimit(refused)
+}
+
+// renameLimit makes this and later requests use the other name of the answer's limit, max_tokens or
+// max_completion_tokens, once per attempt.
+func (a *attempt) renameLimit(refused *llm.Error) bool {
+	if a.renamed || a.sent.wire != llm.WireChat || a.req.MaxTokens <= 0 || a.Host == openAIHost ||
+		refused.Kind != llm.KindBadRequest || !strings.Contains(refused.Message, "max_completion_tokens") {
+		return false
+	}
+	a.renamed = true
+	a.Demand(func(d *provider.Demands) { d.NewLimit = !d.NewLimit })
+	a.Options.Log.Info("limit_renamed", "model", a.model, "error", refused)
+	return true
 }
 
 // routeMissing reports whether a server has nothing at the address of a request. An unknown model
@@ -141,7 +168,6 @@ var (
 	fieldBreakpoint   = optional("prompt_cache_breakpoint", "prompt_cache_breakpoint")
 	fieldCacheControl = optional("cache_control", "cache_control")
 	fieldInclude      = optional("include", "encrypted content is not supported")
-	fieldMaxTokens    = optional("max_tokens", "max_completion_tokens") // the name to use instead
 )
 
 func optional(name, about string) provider.Field {
@@ -159,7 +185,6 @@ func (p plan) refusable(req llm.Request) provider.Sent {
 		provider.Field
 		sent bool
 	}{
-		{fieldMaxTokens, chat && req.MaxTokens > 0 && !p.completionTokens()},
 		{fieldStream, chat},
 		{fieldTemperature, req.Temperature != nil},
 		{fieldCacheKey, p.cacheKey(req) != ""},

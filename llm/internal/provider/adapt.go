@@ -18,11 +18,12 @@ import (
 
 // Demands are what a server has turned out to demand. They last until the process ends.
 type Demands struct {
-	Base    string          // the address that answers instead of Options.BaseURL; "": that one does
-	Refused map[string]bool // fields that it refuses, and forms of them, by name
-	Efforts []string        // the reasoning efforts that it accepts; nil: not known
-	Longest int             // tokens of the longest answer that it allows; 0: not known
-	Thinks  bool            // it reasons by default
+	Base     string          // the address that answers instead of Options.BaseURL; "": that one does
+	Refused  map[string]bool // fields that it refuses, and forms of them, by name
+	Efforts  []string        // the reasoning efforts that it accepts; nil: not known
+	Longest  int             // tokens of the longest answer that it allows; 0: not known
+	Thinks   bool            // it reasons by default
+	NewLimit bool            // it demands max_completion_tokens, not max_tokens
 }
 
 // Demands returns what was learned so far.
