@@ -79,9 +79,8 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 			return nil
 		}
 	}
-	if a, ok := c.connector.(Attended); ok && !a.Attended(c.name) || c.hub.respond(c.name) == RespondNever {
-		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
-		return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
+	if !c.attended() {
+		return c.refuseUnattended(t)
 	}
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	turn := c.turn.Load()
@@ -96,18 +95,35 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		return err
 	}
 	c.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
-	select {
-	case allowed := <-asked.decided:
-		if !allowed {
-			return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+	for late := time.After(approvalTime); ; {
+		select {
+		case allowed := <-asked.decided:
+			if !allowed {
+				return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+			}
+			return c.approvedFirst(ctx, t)
+		case <-late:
+			c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
+			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
+		case <-time.After(time.Second):
+			if !c.attended() { // any more
+				return c.refuseUnattended(t)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return c.approvedFirst(ctx, t)
-	case <-time.After(approvalTime):
-		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
-		return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+}
+
+// attended reports whether someone can answer a question here.
+func (c *conversation) attended() bool {
+	a, knows := c.connector.(Attended)
+	return (!knows || a.Attended(c.name)) && c.hub.respond(c.name) != RespondNever
+}
+
+func (c *conversation) refuseUnattended(t Tool) error {
+	c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
+	return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 }
 
 // approvedFirst records that an ask-once tool was allowed.

@@ -80,7 +80,7 @@ func unknownSetting(key string) string {
 // policy; otherwise nothing changes.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
 	to := &value
-	if value == resetValue {
+	if strings.EqualFold(value, resetValue) {
 		to = nil
 	}
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {

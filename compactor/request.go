@@ -173,7 +173,7 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 	sp := planSpan(rest, rest.lineCost+1, p.spared(c.budget()))
 	reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now)
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
-		return fmt.Sprintf("%s, of messages #%d to #%d", reasonRunning, running.From, running.To)
+		return fmt.Sprintf("a compaction is running already, of messages #%d to #%d", running.From, running.To)
 	}
 	return reason
 }
