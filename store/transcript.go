@@ -190,7 +190,7 @@ func (p *appender) finish() error {
 // indexed returns the terms by which a message is found: of its text, its attachments and its
 // author, and the stems of these words in their language.
 func indexed(m chat.Message) (counts map[string]int, length int) {
-	if m.Role == llm.RoleTool && MemoryTools[m.Tool] {
+	if m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
 		return nil, 0 // its content is found elsewhere
 	}
 	var terms, stems []string
@@ -208,9 +208,6 @@ func indexed(m chat.Message) (counts map[string]int, length int) {
 	}
 	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
 }
-
-// MemoryTools lists the tools that return the bot's own memory.
-var MemoryTools = map[string]bool{"memory_search": true, "recall": true, "expand": true, "context": true}
 
 // Counts are a conversation's numbers for /context.
 type Counts struct {
