@@ -200,11 +200,11 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 		s.refuseEvent(m)
 		return nil
 	}
-	// Complete is not called for edits, so the names are looked up here; nearly all are cached
-	// since the original message.
+	// Complete is not called for edits, so names and files are looked up here; nearly all names are
+	// cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	in.Text = s.resolveNames(limited, in.Text)
+	in.Text, in.Attachments = s.resolveNames(limited, in.Text), s.describeFiles(limited, in.Attachments)
 	return func() error { return s.hub.Edit(ctx, place.String(), in) }
 }
 

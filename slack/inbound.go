@@ -56,7 +56,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	s.quoteRoot(place, &in)
-	in.Incomplete = !namesKnown || !authorKnown || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
+	in.Incomplete = !namesKnown || !authorKnown || slices.ContainsFunc(in.Attachments, s.lacks) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
 
@@ -172,6 +172,9 @@ func attachments(files []slackgo.File) []channel.Attachment {
 		if f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
 			all = append(all, channel.Attachment{Kind: "file", Caption: "no longer there"})
 			continue
+		}
+		if f.FileAccess == "check_file_info" { // of another organization
+			f.URLPrivateDownload = fileInfo + f.ID
 		}
 		all = append(all, channel.Attachment{
 			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: int64(f.Size),
