@@ -19,6 +19,9 @@ import (
 // store. An event that is repeated while it is queued is not queued twice.
 func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	m, id, ok := readEvent(payload)
+	if !ok {
+		s.noteDropped(payload)
+	}
 	if !ok || m.Type != slackgo.TYPE_MESSAGE && m.Type != "app_mention" {
 		ack()
 		return
