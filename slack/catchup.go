@@ -24,26 +24,28 @@ import (
 // that is down.
 const overlap = 10 * time.Second
 
-// withOverlap returns where a gap after the newest message begins, but not before the first known
-// message: the bot was not there yet.
-func withOverlap(newest, first string) string {
-	if !isTS(newest) {
-		return newest
+// gapAfter returns where a gap begins: before the newest message and before since, but not before the
+// first known message: the bot was not there yet.
+func gapAfter(since time.Time) func(newest, first string) string {
+	return func(newest, first string) string {
+		if !isTS(newest) {
+			return newest
+		}
+		start := earlier(timeOf(newest), since).Add(-overlap)
+		if isTS(first) && timeOf(first).After(start) {
+			start = timeOf(first)
+		}
+		if start.UnixMicro() < 0 || start.After(timeOf(newest)) {
+			return newest
+		}
+		return tsOf(start)
 	}
-	start := timeOf(newest).Add(-overlap)
-	if isTS(first) && timeOf(first).After(start) {
-		start = timeOf(first)
-	}
-	if start.UnixMicro() < 0 || start.After(timeOf(newest)) {
-		return newest
-	}
-	return tsOf(start)
 }
 
 // handleHello handles the start of a socket: it stores which conversations may have a gap before it
 // returns and the first event is read, then backfills them in the background.
 func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.hub.Away(ctx, Name, withOverlap)
+	gaps, err := s.hub.Away(ctx, Name, gapAfter(time.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
@@ -90,25 +92,12 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 		}
 		var gaps []channel.Gap
 		if platform.Store(ctx, &s.storeIncident, func() (err error) {
-			gaps, err = s.hub.Away(ctx, Name, gapSince(since))
+			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
 			s.offer(newListing(gaps, since))
 		}
 	})
-}
-
-// gapSince is withOverlap for a gap that begins at since, however many messages came after it.
-func gapSince(since time.Time) func(newest, first string) string {
-	return func(newest, first string) string {
-		if isTS(newest) && timeOf(newest).After(since) {
-			newest = tsOf(since)
-			if isTS(first) && timeOf(first).After(since) {
-				newest = first
-			}
-		}
-		return withOverlap(newest, first)
-	}
 }
 
 // listing is what a hello, or the end of a minute with dropped events, found: the conversations with a gap, and since when unknown channels may

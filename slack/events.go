@@ -135,7 +135,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	case first.backfill != "":
 		return 1, func() error {
 			s.overflowed.Delete(first.backfill)
-			return s.hub.CatchUp(ctx, first.backfill, withOverlap(first.Timestamp, ""))
+			return s.hub.CatchUp(ctx, first.backfill, gapAfter(time.Now())(first.Timestamp, ""))
 		}
 	case first.SubType == slackgo.MsgSubTypeMessageChanged:
 		return 1, s.edited(ctx, first.Message)

@@ -134,7 +134,7 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 }
 
 func TestAGapBeginsWhenEventsWereDropped(t *testing.T) {
-	at := gapSince(time.Unix(1700000000, 0))
+	at := gapAfter(time.Unix(1700000000, 0))
 	for _, c := range []struct{ newest, first, want string }{
 		{"1700000100.000200", "1600000000.000000", "1699999990.000000"},
 		{"1600000100.000200", "1600000000.000000", "1600000090.000200"}, // as always: nothing came since
