@@ -5,6 +5,7 @@ package slack
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +52,16 @@ func TestOtherMessages(t *testing.T) {
 	t.Run("another bot that may be heard", func(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: bot, Text: "the build is green"})
 		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green")
+	})
+	t.Run("also in blocks alone", func(t *testing.T) {
+		ts := tsOf(time.Now())
+		var blocks any
+		check.NoError(t, json.Unmarshal([]byte(`[{"type":"header","text":{"type":"plain_text","text":"Deploy &amp; test"}},
+			{"type":"section","text":{"type":"mrkdwn","text":"of <@`+ann+`>"},"fields":[{"type":"plain_text","text":"failed"}]},
+			{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at"},{"type":"text","text":"noon"}]}]},
+			{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
+		r.w.Emit(map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "username": "ci", "channel": general, "ts": ts, "text": "", "blocks": blocks})
+		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test\nof @ann failed\nat noon")
 	})
 	t.Run("a group needs a mention", func(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})
