@@ -46,7 +46,7 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			r.w.Press(general, question.TS, boss, actionPrefix+"allow")
 		},
 		"and is answered there in words": func(r *rig, general, boss string, question slacktest.Message) {
-			_, code, _ := strings.Cut(question.Shown(), "/cairn allow ")
+			_, code, _ := strings.Cut(question.Shown(), "@app /allow ")
 			code, _, _ = strings.Cut(code, " ")
 			r.w.Say(slacktest.Post{Channel: general, User: boss, Thread: question.Thread, Text: mention + "/allow " + code})
 		},
