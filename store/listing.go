@@ -42,10 +42,10 @@ func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 // maxLabel is the longest name kept for a place, in bytes.
 const maxLabel = 300
 
-// Label returns what people call the place; empty: not known.
-func (c *Conversation) Label(ctx context.Context) (label string, err error) {
-	err = c.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&label) }, "SELECT label FROM conversations WHERE id = ?", c.id)
-	return label, err
+// Called returns what people call the place, or else the conversation's name.
+func (c *Conversation) Called(ctx context.Context) (name string, err error) {
+	err = c.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", c.id)
+	return name, err
 }
 
 // relabel stores what people call the place, if that is known and has changed.

@@ -129,14 +129,6 @@ func (v *visit) takeFlash() string {
 	return strings.ToValidUTF8(string(note), "")
 }
 
-// redirectToFirst redirects from beyond the end of a list to its first page.
-func (v *visit) redirectToFirst() error {
-	q := v.URL.Query()
-	q.Del("offset")
-	http.Redirect(v.w, v.Request, v.URL.Path+"?"+q.Encode(), http.StatusSeeOther)
-	return nil
-}
-
 // pager links the previous and the next page of a list.
 func (v *visit) pager(total int) g.Node {
 	at, to := v.offset(), func(offset int, rel, text string) g.Node {

@@ -23,9 +23,6 @@ func conversationsPage(v *visit) error {
 	if err := v.get("/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize), &list); err != nil {
 		return err
 	}
-	if len(list.Conversations) == 0 && list.Total > 0 {
-		return v.redirectToFirst()
-	}
 	table := conversationsView(q, list, v.pager(list.Total))
 	return v.show("Conversations", map[string]g.Node{"live": table},
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
@@ -37,7 +34,7 @@ var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Na
 
 func conversationsView(q string, list conversationList, pager g.Node) g.Node {
 	switch {
-	case len(list.Conversations) > 0:
+	case list.Total > 0:
 	case q != "":
 		return h.P(g.Text("No conversation has “" + q + "” in its name."))
 	default:
@@ -85,12 +82,11 @@ func (v *visit) showConversation(tab string, parts map[string]g.Node, content ..
 	if err != nil {
 		return err
 	}
-	label, err := c.Label(v.Context())
+	called, err := c.Called(v.Context())
 	if err != nil {
 		return err
 	}
-	called := cmp.Or(label, name)
-	head := heading(called, g.If(label != "", h.Span(h.Class("faint"), g.Text(name))), conversationTabs(name, tab))
+	head := heading(called, g.If(called != name, h.Span(h.Class("faint"), g.Text(name))), conversationTabs(name, tab))
 	return v.show(tab+" · "+called, parts, head, g.Group(content))
 }
 

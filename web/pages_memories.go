@@ -30,11 +30,9 @@ func memoriesPage(v *visit) error {
 	}
 	found := g.Node(h.P(g.Text("No memories match.")))
 	switch {
-	case len(list.Memories) == 0 && list.Total > 0:
-		return v.redirectToFirst()
-	case len(list.Memories) == 0 && len(query) == 1:
+	case list.Total == 0 && len(query) == 1:
 		found = h.P(g.Text("Nothing is remembered yet. Memories are saved when messages are summarized, and by /remember."))
-	case len(list.Memories) > 0:
+	case list.Total > 0:
 		found = g.Group{
 			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
 			faint(grouped(list.Total), g.Text(" in all")),

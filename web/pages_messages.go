@@ -29,27 +29,17 @@ func messagesPage(v *visit) error {
 		all = messagesView(v.name(), list.Messages, stack.Stack)
 	}
 	here := pageOf(v.name()) + "/messages"
-	var newest messageList // to know whether there are later ones
-	if before != "" {
-		if err := v.get(apiOf(v.name())+"/messages", query("limit", 1), &newest); err != nil {
-			return err
-		}
+	var later g.Node // if the page does not end with the newest message
+	if n := len(list.Messages); n > 0 && before == fmt.Sprint(list.Messages[n-1].Seq+1) {
+		later = h.A(h.Href(messagesBefore(v.name(), list.Messages[n-1].Seq+1+pageSize)), g.Text("↓ Later messages"))
 	}
 	return v.showConversation("Messages", nil,
 		searchForm(searchBox(q, "Search messages"), button("", "Search")),
 		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(here), g.Text("All messages")))),
 		g.If(list.Before > 0, h.P(h.A(h.Href(messagesBefore(v.name(), list.Before)), g.Text("↑ Earlier messages")))),
 		all,
-		g.If(before != "", h.P(h.Class("pager"), laterLink(v.name(), list.Messages, newest.Messages), h.A(h.Href(here), g.Text("The newest messages")))),
+		g.If(before != "", h.P(h.Class("pager"), later, h.A(h.Href(here), g.Text("The newest messages")))),
 	)
-}
-
-// laterLink leads to the page after one of older messages.
-func laterLink(name string, shown, newest []messageAnswer) g.Node {
-	if len(shown) == 0 || len(newest) == 0 || shown[len(shown)-1].Seq == newest[0].Seq {
-		return nil
-	}
-	return h.A(h.Href(messagesBefore(name, shown[len(shown)-1].Seq+1+pageSize)), g.Text("↓ Later messages"))
 }
 
 // messagesView shows messages, and each summary after those that it covers.

@@ -81,6 +81,6 @@ func TestPagesOfAConversationBearItsName(t *testing.T) {
 		check.Contains(t, title, page, "<title>"+title+" · #roses · Garden · Cairn</title>", "<h1>#roses · Garden</h1>", here)
 	}
 	_, page := r.get("/?offset=50") // of a list that was longer
-	check.Contains(t, "target", page, `href="/?"`)
+	check.Contains(t, "page", page, "1 in all", "Previous")
 	check.Equal(t, "total", get[conversationList](r, "/api/conversations?offset=50").Total, 1)
 }
