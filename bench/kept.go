@@ -147,7 +147,7 @@ func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q ask
 	need := words.Content(q.AnswerText())
 	slides := func(seq int64) bool { return seq >= v.slidingFirst }
 	for _, way := range []struct {
-		sum   *kept
+		sum   *simulate.Share
 		said  map[string]bool
 		more  string
 		there func(seq int64) bool
@@ -157,21 +157,8 @@ func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q ask
 		{&k.Memories, v.said, remembered.String(), func(seq int64) bool { return found[seq] || v.tells(seq) }},
 		{&k.Transcript, v.said, recalled.String(), func(seq int64) bool { return recall[seq] || v.tells(seq) }},
 	} {
-		if len(need) > 0 {
-			more, there := simulate.SetOf(words.Content(way.more)), 0
-			for _, term := range need {
-				if way.said[term] || more[term] {
-					there++
-				}
-			}
-			way.sum.Answer += float64(there) / float64(len(need))
-			way.sum.answers++
-		}
-		for _, seq := range q.seqs {
-			if way.there(seq) {
-				way.sum.Evidence += 1 / float64(len(q.seqs))
-			}
-		}
+		more := simulate.SetOf(words.Content(way.more))
+		way.sum.Ask(need, func(term string) bool { return way.said[term] || more[term] }, q.seqs, way.there)
 	}
 	return nil
 }
