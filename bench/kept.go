@@ -31,7 +31,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	}
 	defer func() { err = errors.Join(err, b.store.close()) }()
 	name := "bench:retention/" + r.name
-	_, err = b.hub.Import(ctx, name, inOrder(r.past()), func(int) {})
+	_, err = b.hub.Import(ctx, name, inOrder(r.said), func(int) {})
 	if err = errors.Join(err, b.hub.Close(), b.connector.failure); err != nil {
 		return k, err
 	}
@@ -109,7 +109,7 @@ func (v *promptContent) slide(room int) {
 	all := v.recording.said
 	v.slidingFirst = int64(len(all) + 1)
 	for i := len(all) - 1; i >= 0; i-- {
-		text := fmt.Sprintf("%s: %s", all[i].Author, all[i].body())
+		text := fmt.Sprintf("%s: %s", all[i].Author, body(all[i]))
 		if room -= tokens.Estimate(text + "\n"); room < 0 {
 			break
 		}
@@ -173,12 +173,12 @@ func (v *promptContent) tells(seq int64) bool {
 func rarity(r recording) simulate.Rarity {
 	var bodies []string
 	for _, u := range r.said {
-		bodies = append(bodies, u.body())
+		bodies = append(bodies, body(u))
 	}
 	return simulate.RarityOf(bodies)
 }
 
-// body returns the text of an utterance, with the captions of its pictures.
-func (u utterance) body() string {
-	return chat.Message{Text: u.Text, Attachments: u.Attachments}.Body()
+// body returns the text of a message, with the captions of its pictures.
+func body(m store.Inbound) string {
+	return chat.Message{Text: m.Text, Attachments: m.Attachments}.Body()
 }
