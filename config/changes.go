@@ -43,9 +43,7 @@ func (s *Settings) Changed() []Change {
 	}
 	defaults.Tools = slices.Repeat([]ToolServer{toolServer()}, len(s.Tools))
 	before, after := flatten(&defaults), flatten(s)
-	if s.set["agents"] {
-		delete(before, "agents")
-	}
+	before["agents"] = reflect.ValueOf([]string{defaults.newAgent().ID})
 	list := []Change{}
 	for _, key := range differing(before, after) {
 		value, ok := after[key]

@@ -44,7 +44,6 @@ func TestUsage(t *testing.T) {
 		{"no connector to start", []string{"run"}, exitUsage, "set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
 		{"nothing to read", []string{"transcript"}, exitNotFound, "talk to the bot first"},
 		{"no such file to import", []string{"import", "none.jsonl"}, exitNotFound, "open none.jsonl: no such file"},
-		{"no such file to simulate", []string{"simulate", "none.jsonl"}, exitNotFound, "open none.jsonl: no such file"},
 		{"no such file of memories", []string{"memories", "import", "none.jsonl"}, exitNotFound, "open none.jsonl: no such file"},
 		{"no such backup", []string{"restore", "none.db"}, exitNotFound, "none.db: not found"},
 		{"no folder for a backup", []string{"backup", "none/b.db"}, exitNotFound, "talk to the bot first"},

@@ -192,14 +192,14 @@ func (t table) fit(width int, number []bool) bool {
 		text = append(text, w)
 		most = max(most, w)
 	}
-	line := func() (size int) {
-		size = fixed
+	for ; ; most-- {
+		line := fixed
 		for _, w := range text {
-			size += min(w, most)
+			line += min(w, most)
 		}
-		return size
-	}
-	for ; line() > width; most-- {
+		if line <= width {
+			break
+		}
 		if most <= minCell {
 			return false
 		}
