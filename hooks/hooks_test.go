@@ -197,9 +197,11 @@ func TestAHookThatFailsIsOneIncident(t *testing.T) {
 // A hook that is too slow for its events stays one incident until it has caught up.
 func TestASlowHookIsOneIncident(t *testing.T) {
 	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.02")}})
-	for range maxWaiting + 100 {
+	for n := range maxWaiting + 100 {
 		h.Tell(OnReply, one)
-		time.Sleep(time.Millisecond)
+		if n > maxWaiting { // the queue is full
+			time.Sleep(2 * time.Millisecond)
+		}
 	}
 	if !check.Soon(func() bool {
 		f.mu.Lock()
