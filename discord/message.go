@@ -35,7 +35,6 @@ type message struct {
 	Referenced  *message                    `json:"referenced_message"`
 	Snapshots   []struct{ Message message } `json:"message_snapshots"` // the messages that it forwards
 	Nonce       json.RawMessage             `json:"nonce"`
-	Flags       int                         `json:"flags"`
 }
 
 type user struct {

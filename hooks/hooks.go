@@ -178,7 +178,7 @@ var errVeto = errors.New("forbidden")
 // call calls a hook once.
 func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.mu.Lock()
-	s := h.settings
+	s, waiting := h.settings, len(h.waiting[hook])
 	h.mu.Unlock()
 	target := s.Call[hook]
 	if len(target) == 0 { // removed since
@@ -210,8 +210,10 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.count(hook, outcome)
 	if outcome == Failed || outcome == Timeout {
 		h.log.Log(h.ctx, h.failed(hook), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
-	} else if _, failed := h.failing.LoadAndDelete(hook); failed {
-		h.log.Info("hook_recovered", "hook", hook)
+	} else if waiting == 0 { // otherwise it may still be too slow
+		if _, failed := h.failing.LoadAndDelete(hook); failed {
+			h.log.Info("hook_recovered", "hook", hook)
+		}
 	}
 	return v
 }

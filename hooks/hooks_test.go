@@ -194,6 +194,27 @@ func TestAHookThatFailsIsOneIncident(t *testing.T) {
 	check.Equal(t, "ends", strings.Count(f.log.String(), "level=INFO msg=hook_recovered hook=before_compaction"), 1)
 }
 
+// A hook that is too slow for its events stays one incident until it has caught up.
+func TestASlowHookIsOneIncident(t *testing.T) {
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.02")}})
+	for n := range maxWaiting + 100 {
+		h.Tell(OnReply, one)
+		if n > maxWaiting { // the queue is full
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	if !check.Soon(func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return strings.Contains(f.log.String(), "hook_recovered")
+	}) {
+		t.Fatal("it does not catch up")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	check.Equal(t, "warnings", strings.Count(f.log.String(), "level=WARN"), 1)
+}
+
 func TestHooksEndWithTheBot(t *testing.T) {
 	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
 	for range 5 {
