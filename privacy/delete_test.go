@@ -195,7 +195,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 			}
 		}
 		storetest.WantNoSecret(t, c)
-		check.Equal(t, "found", len(check.Must(memory.Of(c).Search(ctx, storetest.Secret, 9))(t)), 0)
+		check.Equal(t, "found", len(check.Must(storetest.Search(memory.Of(c), ctx, storetest.Secret, 9))(t)), 0)
 	})
 	t.Run("a memory that another message supports keeps only that source", func(t *testing.T) {
 		m := storetest.Memory(t, c.Store(), two)

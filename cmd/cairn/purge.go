@@ -69,7 +69,7 @@ must be stopped. Nothing is deleted on the platform, and nothing is read from th
 
 // purged is what was or would be deleted, in the output.
 type purged struct {
-	User     *privacy.Who      `json:"user,omitempty"`
+	User     *privacy.Who     `json:"user,omitempty"`
 	Channels privacy.Holdings `json:"channels"`
 	Messages int              `json:"messages"`
 	Memories int              `json:"memories"`
