@@ -74,14 +74,12 @@ type Tool struct {
 
 // Request is one call of a model.
 type Request struct {
-	Messages    []Message
-	Tools       []Tool
-	ForceTool   string         // the name of the tool that must be called; "": free choice
-	MaxTokens   int            // of the answer without its reasoning; 0: the server's own limit
-	Spare       int            // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown; negative: none
-	Temperature *float64       // nil: the server's default; 0 is sent as 0
-	Extra       map[string]any // merged into the body of a chat completion: top_k, …
-	Reasoning   string         // one of ReasoningEfforts; "": the server's default
+	Messages  []Message
+	Tools     []Tool
+	ForceTool string // the name of the tool that must be called; "": free choice
+	MaxTokens int    // of the answer without its reasoning; 0: the server's own limit
+	Spare     int    // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown; negative: none
+	Reasoning string // one of ReasoningEfforts; "": the server's default
 
 	// Head is how many of the first Messages stay the same until the head changes: the system prompt,
 	// what is kept, and the summaries. Providers that cache at marked places get a mark after them,

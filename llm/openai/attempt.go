@@ -49,7 +49,7 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	var err error
 	if p.wire == llm.WireResponses {
 		answer = &responsesAnswer{Said: said, provider: p.provider}
-		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), withoutExtra(a.req), answer)
+		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), a.req, answer)
 	} else {
 		answer = &chatAnswer{Said: said, provider: p.provider}
 		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, answer)
@@ -68,12 +68,6 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	}
 	a.req.ReportFailed(resp.Usage) // the reasoning left no room for an answer; now there is some
 	return a.Send(ctx, show)
-}
-
-// withoutExtra returns a request without the fields that belong to chat completions.
-func withoutExtra(req llm.Request) llm.Request {
-	req.Extra = nil
-	return req
 }
 
 // Adapt learns from the refusal of a request.
@@ -162,7 +156,6 @@ func (a *attempt) switchWire(from, to string) bool {
 // encrypted content; its message about content that it cannot read is different.
 var (
 	fieldStream       = optional("stream_options", "stream_options")
-	fieldTemperature  = optional("temperature", "temperature")
 	fieldCacheKey     = optional("prompt_cache_key", "prompt_cache_key")
 	fieldRetention    = optional("prompt_cache_retention", "prompt_cache_retention")
 	fieldBreakpoint   = optional("prompt_cache_breakpoint", "prompt_cache_breakpoint")
@@ -186,7 +179,6 @@ func (p plan) refusable(req llm.Request) provider.Sent {
 		sent bool
 	}{
 		{fieldStream, chat},
-		{fieldTemperature, req.Temperature != nil},
 		{fieldCacheKey, p.cacheKey(req) != ""},
 		{fieldRetention, p.retention},
 		{fieldBreakpoint, p.breakpoints},

@@ -40,9 +40,9 @@ type Answer interface {
 // error, unless req.Alive is set. With an error the response contains what the server counted, if
 // anything.
 func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, answer Answer) (llm.Response, error) {
-	text, err := encode(body, req.Extra)
+	text, err := Marshal(body)
 	if err != nil {
-		return llm.Response{}, unsendable(err)
+		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
 	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
 	defer silence.release()
