@@ -47,7 +47,7 @@ var (
 )
 
 // Adapt learns from the refusal of a request.
-func (a *attempt) Adapt(refused *llm.Error) bool {
+func (a *attempt) Adapt(_ context.Context, refused *llm.Error) bool {
 	switch c := a.sent; {
 	case refused.Kind != llm.KindBadRequest:
 	case c.thoughts && aboutThoughts.MatchString(refused.Message):

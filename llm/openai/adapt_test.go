@@ -118,12 +118,23 @@ func TestAddressWithoutV1(t *testing.T) {
 		}
 	})
 	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
-		locked := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusUnauthorized, "invalid_api_key", "wrong key") })
-		m := check.Must(openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1}))(t)
+		var posts []string
+		locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				posts = append(posts, r.URL.Path)
+			}
+			if strings.HasPrefix(r.URL.Path, "/v1/") {
+				http.Error(w, `{"error":{"message":"wrong key","code":"invalid_api_key"}}`, http.StatusUnauthorized)
+				return
+			}
+			http.NotFound(w, r)
+		}))
+		t.Cleanup(locked.Close)
+		m := check.Must(openai.New(openai.Options{BaseURL: locked.URL, Model: "m", MaxRetries: -1}))(t)
 		for range 2 {
 			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(m.Generate(t.Context(), hello, nil))), llm.KindAuth)
 		}
-		check.Equal(t, "requests", len(locked.Requests()), 2)
+		check.EqualAll(t, "requests", posts, []string{"/chat/completions", "/v1/chat/completions", "/v1/chat/completions"})
 	})
 }
 
