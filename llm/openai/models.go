@@ -35,8 +35,8 @@ type listed struct {
 	} // OpenRouter
 }
 
-// Models lists what the server offers, see llm.Lister. Ollama is queried for each model, because
-// its list contains no details.
+// Models lists what the server offers. Ollama is queried for each model, because its list contains
+// no details.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	offered, err := o.list(ctx)
 	if err != nil || o.Host == openAIHost || slices.ContainsFunc(offered, described) {
