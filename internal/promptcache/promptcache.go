@@ -60,9 +60,9 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	maps.DeleteFunc(l.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= l.rule.TTL })
 	m, shared := l.measure(req) // blocks shared with the last request
 	end, before := len(m.blocks), l.last
-	tokens := 0 // of the last request
+	size := 0 // of the last request, in tokens
 	if n := len(before.blocks); n > 0 {
-		tokens = before.upTo[n]
+		size = before.upTo[n]
 	}
 	if keep {
 		defer func() { l.last, l.at = m, now }()
@@ -70,12 +70,12 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	if l.rule.Kind == llm.CachePrefix {
 		known := m.upTo[shared]
 		if shared < min(end, len(before.blocks)) {
-			known += estimate(commonPrefix(before.blocks[shared], m.blocks[shared]))
+			known += tokens.Estimate(commonPrefix(before.blocks[shared], m.blocks[shared]))
 		}
 		if now.Sub(l.at) < l.rule.TTL {
 			p.Cached = known
 		}
-		p.Uncached, p.Rewritten = m.upTo[end]-p.Cached, 2*known <= tokens
+		p.Uncached, p.Rewritten = m.upTo[end]-p.Cached, 2*known <= size
 		return p
 	}
 	marks := l.marks(req, end)
@@ -88,7 +88,7 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	if l.rule.Kind == llm.CacheUnits && read > 0 && read == len(before.blocks) && read < end && strings.HasPrefix(m.blocks[read], assistantBlock) {
 		read++ // the answer ends a unit too
 	}
-	p.Cached, p.Rewritten = m.upTo[read], 2*m.upTo[shared] <= tokens
+	p.Cached, p.Rewritten = m.upTo[read], 2*m.upTo[shared] <= size
 	if l.rule.Kind == llm.CacheBreakpoints {
 		p.Written = m.upTo[end] - m.upTo[read]
 	} else {
@@ -158,12 +158,10 @@ func (l *Ledger) addBlock(m *measured, block string) {
 	if end < len(l.last.blocks) && l.last.prefixes[end+1] == prefix {
 		upTo = l.last.upTo[end+1]
 	} else {
-		upTo = m.upTo[end] + estimate(block)
+		upTo = m.upTo[end] + tokens.Estimate(block)
 	}
 	m.blocks, m.prefixes, m.upTo = append(m.blocks, block), append(m.prefixes, prefix), append(m.upTo, upTo)
 }
-
-func estimate(text string) int { return tokens.Estimate(text) }
 
 const assistantBlock = "<" + string(llm.RoleAssistant) + ">"
 

@@ -77,7 +77,6 @@ func TestConfiguredProtocolStays(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
 	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil))), llm.KindBadRequest)
 	check.Equal(t, "asked", wiresOf(server), "chat")
-	check.ErrorContains(t, "unknown protocol", check.ErrorOf(openai.New(openai.Options{Wire: "telex"})), "telex")
 }
 
 func TestUnknownModelKeepsProtocol(t *testing.T) {

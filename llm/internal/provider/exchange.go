@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"cairn/llm"
 )
@@ -81,9 +82,8 @@ func unsendable(err error) *llm.Error {
 // send sends a request, and has receive read the body of a success. A silent server is an error,
 // unless alive is set. Every failure is an *llm.Error, and any status but success is one.
 func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response, *silence) error) error {
-	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
+	watched, silence := watchSilence(ctx, c.Options.IdleTimeout, alive)
 	defer silence.release()
-	silence.report(alive)
 	req, err := http.NewRequestWithContext(watched, method, address, bytes.NewReader(body))
 	if err != nil {
 		return unsendable(err)
@@ -171,14 +171,13 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 // it.
 func firstByte(reader *bufio.Reader, most int) (byte, error) {
 	for range most {
-		next, err := reader.Peek(1)
+		next, err := reader.ReadByte()
 		if err != nil {
 			return 0, err
 		}
-		if next[0] != ' ' && next[0] != '\t' && next[0] != '\r' && next[0] != '\n' {
-			return next[0], nil
+		if !strings.ContainsRune(blanks, rune(next)) {
+			return next, reader.UnreadByte()
 		}
-		_, _ = reader.Discard(1) // it was peeked
 	}
 	return 0, bufio.ErrTooLong
 }
