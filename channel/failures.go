@@ -131,6 +131,12 @@ func (h *Hub) failure(conversation string, err error) string {
 	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
 }
 
+// Refusal returns what to tell the author of a message that could not be stored, and is not delivered
+// again.
+func (h *Hub) Refusal(conversation string, err error) string {
+	return Translated(h.languageOf(conversation), databaseWords(err, "then send it again.", "Your message could not be saved, so it was not accepted. Send it again later."))
+}
+
 // databaseWords returns what people read about a failure that the bot's operator must fix, and what
 // follows then; otherwise for any other one.
 func databaseWords(err error, then, otherwise string) string {

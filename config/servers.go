@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -195,14 +196,11 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// ShownAddress returns an address without parts that may be secret: user, query and fragment.
-func ShownAddress(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
+// unshown matches what may be secret in an address: user, query and fragment.
+var unshown = regexp.MustCompile(`(?s)^(\w+://)?.*@|[?#].*`)
+
+// ShownAddress returns an address, which need not be valid, without parts that may be secret.
+func ShownAddress(address string) string { return unshown.ReplaceAllString(address, "$1") }
 
 // UsedServer is a server in the settings or the environment, with the users of its models.
 type UsedServer struct {

@@ -48,6 +48,9 @@ func TestRecallFindsOtherForms(t *testing.T) {
 	for _, test := range []struct{ claim, said, question string }{
 		{"a typo in the question", "they adopted a greyhound", "greyhuond adpoted"},
 		{"Japanese", "旅館の名前は山月荘です", "旅館はどこ"},
+		{"one character of Chinese, in the middle", "我喜欢喝绿茶", "喝"},
+		{"one character of Chinese, at an end", "我喜欢喝绿茶", "茶"},
+		{"one character of Thai", "ฉันชอบแกง", "ก"},
 		{"a question in two scripts", "Go言語の本、第2版を買った", "which Go 言語 book?"},
 		{"German in another form", "Die Häuser sind alle leer", "Wo ist das Haus?"},
 		{"German, without its dots", "Der Bürgermeister kommt am Freitag", "Burgermeister"},

@@ -23,7 +23,7 @@ func TestSearchMemories(t *testing.T) {
 		}
 	}
 	remember(c, "preference", "Ann drinks black tea", 0.9)
-	remember(c, "preference", "Ann drinks green tea", 0.2)
+	remember(c, "preference", "Ann drinks green tea, 绿茶", 0.2)
 	remember(c, "fact", "Ann's bicycle is red", 0.5)
 	remember(other, "fact", "Carol sells tea", 0.5)
 	remember(c, "event", "The meeting is in May", 0.5)
@@ -39,6 +39,8 @@ func TestSearchMemories(t *testing.T) {
 		{"all conversations can be searched", memory.Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
 		{"all conversations can be listed", memory.Filter{}, []int64{4, 3, 2, 1}, 4},
 		{"one kind can be asked for", memory.Filter{Kind: "fact"}, []int64{4, 3}, 2},
+		{"one character of Chinese is found", memory.Filter{Query: "茶"}, []int64{2}, 1},
+		{"one character of Chinese finds nothing of other conversations", memory.Filter{Conversation: other.Name(), Query: "茶"}, nil, 0},
 		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea"}, []int64{4}, 1},
 		{"what was forgotten is there for who asks for it", memory.Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
 		{"pages leave the total as it is", memory.Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
@@ -64,7 +66,7 @@ func TestSearchMemories(t *testing.T) {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	_, _, err := memory.In(s).Get(ctx, 99)
+	_, err := memory.In(s).Details(ctx, 99)
 	check.Error(t, err, store.ErrNotFound)
 	found := check.Must(memory.Of(c).Search(ctx, "tea", 1))(t)
 	check.Len(t, "found", found, 1)

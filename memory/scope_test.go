@@ -220,7 +220,7 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 							t.Errorf("%s in %s: %v", what, name, err)
 						}
 					}
-					if m, _, err := memory.In(s).Get(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
+					if m, err := memory.In(s).Details(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
 						t.Errorf("%+v, %v", m, err)
 					}
 				}

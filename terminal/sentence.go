@@ -3,7 +3,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"cairn/channel"
@@ -14,12 +13,6 @@ import (
 type sentence string
 
 func (s sentence) Error() string { return string(s) }
-
-const (
-	diskFull = sentence("The disk is full. Your message was not accepted; make room and send it again.")
-	replaced = sentence("My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again.")
-	notSaved = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
-)
 
 // saving returns the incident of messages that cannot be saved; every sender gets an error.
 func saving(log *slog.Logger) *platform.Incident {
@@ -38,18 +31,7 @@ func deliver(ctx context.Context, hub *channel.Hub, saving *platform.Incident, c
 		return err
 	}
 	saving.Begin(err)
-	return refusal(err)
-}
-
-// refusal explains why a message could not be saved.
-func refusal(err error) sentence {
-	switch {
-	case errors.Is(err, channel.ErrReplaced):
-		return replaced
-	case errors.Is(err, channel.ErrFull):
-		return diskFull
-	}
-	return notSaved
+	return sentence(hub.Refusal(conversation, err))
 }
 
 // commandError logs why a command failed, and returns the answer, which says so, as a sentence; if

@@ -61,9 +61,7 @@ func Contents(t *testing.T, c *store.Conversation) []string {
 // Memory returns a memory in any state.
 func Memory(t *testing.T, s *store.Store, id int64) memory.Memory {
 	t.Helper()
-	m, _, err := memory.In(s).Get(Ctx, id)
-	check.NoError(t, err)
-	return m
+	return check.Must(memory.In(s).Details(Ctx, id))(t).Memory
 }
 
 // Part returns how much a part adds to the score of a found message.

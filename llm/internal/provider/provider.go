@@ -72,7 +72,10 @@ func New(o Options, d Defaults) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("base_url %q: %w", given, err)
 	}
-	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery+base.Fragment != "" {
+	if strings.ContainsAny(given, "?#") { // paths are appended; it may be a key, so it is not shown
+		return nil, fmt.Errorf("base_url: want an address like %s, without %q or %q and more", d.Example, "?", "#")
+	}
+	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("base_url %q: want an address like %s", given, d.Example)
 	}
 	if strings.ContainsFunc(o.APIKey, unicode.IsControl) { // HTTP allows none in a header
