@@ -51,9 +51,6 @@ func (t *talk) withhold() bool {
 	if t.suspects == nil {
 		t.suspects = t.suspected()
 	}
-	if t.filter.withheld == nil {
-		t.filter.withheld = make(map[string]bool)
-	}
 	if t.tried == len(t.suspects) {
 		for _, text := range t.suspects {
 			delete(t.filter.withheld, text)

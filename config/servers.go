@@ -245,20 +245,10 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 		}
 		add(at, "", "")
 	}
-	for _, v := range []Variables{OpenAI, Anthropic} {
-		if at, ok := v.server(); ok && !slices.ContainsFunc(all, func(c UsedServer) bool { return c.BaseURL == at.BaseURL && c.Key == at.Key }) {
+	for _, wire := range []string{"", llm.WireMessages} { // of the environment
+		if at, ok, _ := new(Settings).server("", wire); ok && !slices.ContainsFunc(all, func(c UsedServer) bool { return c.BaseURL == at.BaseURL && c.Key == at.Key }) {
 			add(at, "", "")
 		}
 	}
 	return all, nil
-}
-
-// server returns the server that the environment selects.
-func (v Variables) server() (at Server, ok bool) {
-	usual, wire := OpenAIURL, ""
-	if v == Anthropic {
-		usual, wire = AnthropicURL, llm.WireMessages
-	}
-	address := cmp.Or(fromEnvironment(v.URL), usual)
-	return Server{BaseURL: address, Key: fromEnvironment(v.Key), KeyName: v.Key, Wire: wireFor(address, wire)}, v.selects()
 }

@@ -243,7 +243,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			if _, err := model.Generate(t.Context(), hello, nil); !refused(err) || hits != 1 || asked != 0 {
 				t.Errorf("%d: %v; %d requests, %d at the other server", status, err, hits, asked)
 			}
-			if _, err := model.(llm.Lister).Models(t.Context()); !refused(err) || asked != 0 {
+			if _, err := model.(lister).Models(t.Context()); !refused(err) || asked != 0 {
 				t.Errorf("%d: the list: %v, %d at the other server", status, err, asked)
 			}
 			server.Close()

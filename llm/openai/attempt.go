@@ -21,24 +21,12 @@ type attempt struct {
 
 	wires   int // switches of the wire
 	renamed bool
-	v1      v1Trial
+	sought  bool // the right address was sought
 }
-
-// v1Trial is whether an attempt has tried an address with "/v1" appended, and still uses it.
-type v1Trial int
-
-const (
-	v1Untried v1Trial = iota
-	v1Trying
-	v1Tried // it did not help, or it is the address now
-)
 
 // Send plans the request and sends it.
 func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
 	p := a.plan(a.model)
-	if a.v1 == v1Trying {
-		p.Base += "/v1"
-	}
 	a.sent = p
 	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
 	var answer interface {
@@ -49,7 +37,7 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	var err error
 	if p.wire == llm.WireResponses {
 		answer = &responsesAnswer{Said: said, provider: p.provider}
-		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), withoutExtra(a.req), answer)
+		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), a.req, answer)
 	} else {
 		answer = &chatAnswer{Said: said, provider: p.provider}
 		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, answer)
@@ -57,7 +45,6 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	if err != nil {
 		return resp, err
 	}
-	a.confirmV1()
 	if p.Thinks || len(resp.Message.Native) == 0 && !answer.Thought() {
 		return resp, nil
 	}
@@ -70,22 +57,15 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	return a.Send(ctx, show)
 }
 
-// withoutExtra returns a request without the fields that belong to chat completions.
-func withoutExtra(req llm.Request) llm.Request {
-	req.Extra = nil
-	return req
-}
-
 // Adapt learns from the refusal of a request.
-func (a *attempt) Adapt(refused *llm.Error) bool {
+func (a *attempt) Adapt(ctx context.Context, refused *llm.Error) bool {
 	p := a.sent
 	if refused.Status < http.StatusBadRequest {
 		return false
 	}
 	if routeMissing(refused) {
-		return a.tryV1() || a.switchWire(llm.WireResponses, llm.WireChat)
+		return a.seekBase(ctx) || a.switchWire(llm.WireResponses, llm.WireChat)
 	}
-	a.confirmV1() // there is an interface at the address, whatever else it refuses
 	switch {
 	case refused.Kind == llm.KindBadRequest && wantsResponses.MatchString(refused.Message) && a.switchWire(llm.WireChat, llm.WireResponses):
 		return true
@@ -116,22 +96,14 @@ func routeMissing(e *llm.Error) bool {
 		e.Status == http.StatusNotFound && !strings.Contains(strings.ToLower(e.Message), "model") && !llm.RefusesTools(e) && !llm.RefusesImages(e)
 }
 
-// tryV1 makes the next request go to the address with "/v1" appended, once.
-func (a *attempt) tryV1() bool {
-	if a.v1 == v1Untried && !strings.HasSuffix(a.sent.Base, "/v1") {
-		a.v1 = v1Trying
-		return true
+// seekBase reports whether there is a list of models at another address: see list.
+func (a *attempt) seekBase(ctx context.Context) bool {
+	if a.sought {
+		return false
 	}
-	a.v1 = v1Tried
-	return false
-}
-
-// confirmV1 keeps the address that is being tried.
-func (a *attempt) confirmV1() {
-	if a.v1 == v1Trying {
-		a.v1 = v1Tried
-		a.keepBase(a.sent.Base)
-	}
+	a.sought = true
+	_, _ = a.list(ctx) // it keeps an address that is right
+	return a.base() != a.sent.Base
 }
 
 // keepBase keeps an address that has turned out to be right.
@@ -162,7 +134,6 @@ func (a *attempt) switchWire(from, to string) bool {
 // encrypted content; its message about content that it cannot read is different.
 var (
 	fieldStream       = optional("stream_options", "stream_options")
-	fieldTemperature  = optional("temperature", "temperature")
 	fieldCacheKey     = optional("prompt_cache_key", "prompt_cache_key")
 	fieldRetention    = optional("prompt_cache_retention", "prompt_cache_retention")
 	fieldBreakpoint   = optional("prompt_cache_breakpoint", "prompt_cache_breakpoint")
@@ -186,7 +157,6 @@ func (p plan) refusable(req llm.Request) provider.Sent {
 		sent bool
 	}{
 		{fieldStream, chat},
-		{fieldTemperature, req.Temperature != nil},
 		{fieldCacheKey, p.cacheKey(req) != ""},
 		{fieldRetention, p.retention},
 		{fieldBreakpoint, p.breakpoints},

@@ -52,7 +52,7 @@ type Attempt interface {
 	Send(ctx context.Context, show func(delta string)) (llm.Response, error)
 	// Adapt changes the next request according to the refusal of this one. It returns false if there
 	// is nothing to change.
-	Adapt(refused *llm.Error) bool
+	Adapt(ctx context.Context, refused *llm.Error) bool
 }
 
 // maxChanges limits how often one attempt is repeated in another form.
@@ -77,7 +77,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		for changes := 0; ; changes++ {
 			resp, err := a.Send(ctx, show)
 			refused, ok := errors.AsType[*llm.Error](err)
-			if !ok || shown || changes == maxChanges || !a.Adapt(refused) || req.Charge() != nil {
+			if !ok || shown || changes == maxChanges || !a.Adapt(ctx, refused) || req.Charge() != nil {
 				return resp, err
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +43,6 @@ type Defaults struct {
 	BaseURL   string   // if none is set
 	Cut       string   // suffix removed from a base URL; "": none
 	Example   string   // of a base URL, for the error about an invalid one
-	Wires     []string // the accepted values
 	Preferred []string // models to choose from if none is set, see llm.Choose
 }
 
@@ -62,8 +60,8 @@ type Client struct {
 	demands Demands
 }
 
-// New returns a client that has sent nothing yet. It fails if the base URL is not a web address or
-// the wire is unknown.
+// New returns a client that has sent nothing yet. It fails if the base URL is not a web address, or
+// the key cannot be sent.
 func New(o Options, d Defaults) (*Client, error) {
 	given := o.BaseURL
 	o.BaseURL = cmp.Or(given, d.BaseURL)
@@ -85,9 +83,6 @@ func New(o Options, d Defaults) (*Client, error) {
 	}
 	if o.Wire == "auto" {
 		o.Wire = ""
-	}
-	if last := len(d.Wires) - 1; o.Wire != "" && !slices.Contains(d.Wires, o.Wire) {
-		return nil, fmt.Errorf("wire %q: want %s or %s", o.Wire, strings.Join(append([]string{"auto"}, d.Wires[:last]...), ", "), d.Wires[last])
 	}
 	o.fill()
 	o.Log = o.Log.With("provider", base.Host)
