@@ -190,9 +190,9 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 		}
 		return nil
 	}
-	answer, _, err := hub.Run(ctx, e.conversation, e.who, line.text)
+	answer, err := command(ctx, hub, e.log, e.conversation, e.who, line.text)
 	if err != nil {
-		return e.report(ctx, commandError(ctx, e.log, answer, err))
+		return e.report(ctx, err)
 	}
 	if line.command == "stop" || line.command == "pause" {
 		e.waiting.Store(0) // a stopped turn may produce no reply
