@@ -260,7 +260,7 @@ func (m *coverage) edit(rt *rapid.T) {
 	m.edits++
 	now := storetest.Said(int(n), fmt.Sprint("text ", m.edits))
 	now.Time = now.Time.AddDate(0, 0, m.edits)
-	if seq, changed, err := m.c.Transcript().Edit(ctx, now); err != nil || changed == m.gone[n] || changed && seq != n {
+	if seq, changed, err := m.c.Transcript().Edit(ctx, now, nil); err != nil || changed == m.gone[n] || changed && seq != n {
 		rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, m.gone[n])
 	}
 	m.appliedSets = nil

@@ -163,12 +163,12 @@ func TestMemoriesSurviveUndo(t *testing.T) {
 	}
 	storetest.ApplyRows(t, c, save())
 	undo(t, c)
-	found, err := memory.Of(c).Search(ctx, "counts", 10)
+	found, err := storetest.Search(memory.Of(c), ctx, "counts", 10)
 	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	storetest.ApplyRows(t, c, save()) // the same messages again
-	if found, err := memory.Of(c).Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
+	if found, err := storetest.Search(memory.Of(c), ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
 		t.Errorf("got two saves: %+v, %v", found, err)
 	}
 }
