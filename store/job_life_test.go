@@ -10,6 +10,7 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/memory"
+	"cairn/privacy"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -47,6 +48,13 @@ func TestJobLifecycle(t *testing.T) {
 		if _, rows := storetest.ApplyRows(t, c, running); rows[0].State != transcript.Failed || !strings.Contains(rows[0].Error, "stopped") {
 			t.Errorf("got running row %+v", rows[0])
 		}
+	})
+	t.Run("a job planned before a purge does not begin", func(t *testing.T) {
+		c := storetest.Imported(t, 4)
+		check.NoError(t, privacy.Of(c).Purge(ctx))
+		err := check.ErrorOf(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnBackground, Span: transcript.Span{From: 1, To: 4}}))
+		check.Error(t, err, store.ErrNotFound)
+		check.Len(t, "findings", check.Must(c.Store().Upkeep().Check(ctx))(t), 0)
 	})
 	t.Run("a row is read back as stored", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
