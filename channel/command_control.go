@@ -3,6 +3,7 @@ package channel
 import (
 	"cmp"
 	"context"
+	"strings"
 )
 
 // Commands that decide whether the bot answers, and what it may do.
@@ -56,7 +57,7 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 
 // scope returns the scope that a person wants to pause.
 func (c *conversation) scope(who Person, where string) (string, error) {
-	switch where {
+	switch strings.ToLower(where) {
 	case "":
 		return c.name, nil
 	case "everywhere":

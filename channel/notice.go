@@ -130,7 +130,7 @@ func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 func shortenedLine(s compactor.Shortened) string {
 	shown := fmt.Sprintf("the first %d", s.First)
 	if s.Last > 0 {
-		shown += fmt.Sprintf(" and the last %d", s.Last)
+		shown = fmt.Sprintf("the first %d and the last %d", s.First, s.Last)
 	}
 	return fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, s.All)
 }
@@ -174,13 +174,11 @@ func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) er
 	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
 		return err
 	}
-	text := fmt.Sprintf("(%d %% of %s is spent: %s. Once all of it is, I stop answering until %s.)",
-		int(100*b.Spent/b.Limit), b.Setting, b, b.ends.Format("2 January, 15:04 MST"))
+	text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
 	if b.level() == levelSpent {
-		text = fmt.Sprintf("(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)",
-			b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2 January, 15:04 MST"))
+		text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 	}
-	return c.notify(ctx, id, text)
+	return c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
 }
 
 // askedByOwner reports whether an owner asked for a turn. Only owners use a connector without

@@ -132,6 +132,9 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) error {
 
 // handOver gives a piece to the connector. nil: it was sent, or it was dropped.
 func (s *sender) handOver(ctx context.Context, piece store.Piece) error {
+	if s.c.expired(piece) {
+		return s.c.records.Outbox().Drop(ctx, piece.Row, "the call that it asks about no longer waits")
+	}
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
 	if w == nil {

@@ -174,11 +174,11 @@ func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
 	for _, b := range []struct {
 		label string
 		page  int
-	}{{"Previous", page - 1}, {"Next", page + 1}} {
+	}{{channel.TextPrevious, page - 1}, {channel.TextNext, page + 1}} {
 		if b.page < 0 || b.page >= a.Pages() {
 			continue
 		}
-		button := buttonOf(b.label, buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		button := buttonOf(channel.Translated(a.Language, b.label), buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
 		if button == nil {
 			return nil
 		}

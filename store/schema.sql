@@ -350,12 +350,13 @@ CREATE TABLE optouts (
   PRIMARY KEY (connector, author_id)
 ) STRICT, WITHOUT ROWID;
 
--- People who want what they said to be gone, until it is.
+-- People who want what they said to be gone, until it is, and no gap may bring more of it.
 CREATE TABLE erasures (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
   author_id    TEXT NOT NULL CHECK (author_id <> ''),
   before       INTEGER NOT NULL, -- messages from this seq on came later
   upto         INTEGER NOT NULL, -- the newest memory there was
+  asked_at     INTEGER NOT NULL DEFAULT 0, -- what they said before then may still come with a page of the platform's history
   PRIMARY KEY (conversation, author_id)
 ) STRICT, WITHOUT ROWID;
 
