@@ -111,3 +111,24 @@ func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
 	close(letGo)
 	r.inThread(general, asked, "they say 42")
 }
+
+// The bot may have come to the channel after it, and people ask about it all the same.
+func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
+	t.Parallel()
+	r, general, ann := threaded(t, answerN)
+	r.begin()
+	for i, c := range []struct {
+		root   slacktest.Post
+		quoted string
+	}{
+		{slacktest.Post{Text: strings.Repeat("word ", 90) + "and its end"}, "and its end"},
+		{slacktest.Post{Files: []slacktest.File{{Name: "plan.bin", Mimetype: "application/octet-stream"}}}, "replying to ann: plan.bin"},
+	} {
+		c.root.Channel, c.root.User, c.root.Untold = general, ann, true
+		thread := r.w.Say(c.root)
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: mention + "what is this?"})
+		r.awaitAnswers(general, i+1)
+		asked := r.model.Requests()[i].Messages
+		check.Contains(t, "the question", asked[len(asked)-1].Text, "replying to ann: ", c.quoted)
+	}
+}
