@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -18,7 +19,7 @@ import (
 type names struct {
 	api            *api
 	log            *slog.Logger
-	cache          *platform.Cache   // by nameKey
+	cache          *platform.Cache   // see note
 	deniedIncident platform.Incident // while a scope is missing
 }
 
@@ -26,22 +27,30 @@ func newNames(a *api, log *slog.Logger) *names {
 	return &names{api: a, log: log, cache: platform.NewCache(), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
-// nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
-// take another one.
-func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
+// note caches a name with the current hour, after which it is looked up again: people may take another
+// one.
+func (n *names) note(id, name string) { n.cache.Set(id, thisHour()+name) }
 
-// find returns a cached name.
-func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(nameKey(id)) }
+func thisHour() string { return time.Now().Format("2006-01-02 15 ") }
+
+// find returns the cached name; fresh is false if there is none, or if it has to be looked up again.
+func (n *names) find(id string) (name string, fresh bool) {
+	noted, _ := n.cache.Find(id)
+	hour := thisHour()
+	return noted[min(len(noted), len(hour)):], strings.HasPrefix(noted, hour)
+}
 
 // lookupTimeout is how long one lookup may take.
 const lookupTimeout = 5 * time.Second
 
-// lookup returns the name of a person or a channel from the cache or from Slack, or the id if it
-// cannot be found.
+// lookup returns the name of a person or a channel from the cache or from Slack. If it cannot be
+// found it returns the last known one, or else the id.
 func (n *names) lookup(ctx context.Context, id string) string {
-	if name, ok := n.find(id); ok {
-		return name
+	known, fresh := n.find(id)
+	if fresh {
+		return known
 	}
+	known = cmp.Or(known, id)
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	var name string
@@ -61,10 +70,10 @@ func (n *names) lookup(ctx context.Context, id string) string {
 		if codeOf(err) == "missing_scope" {
 			n.deniedIncident.Begin(err)
 		}
-		return id
+		return known
 	}
-	name = cmp.Or(name, id)
-	n.cache.Set(nameKey(id), name)
+	name = cmp.Or(name, known)
+	n.note(id, name)
 	return name
 }
 
@@ -98,6 +107,6 @@ func (n *names) isAdmin(ctx context.Context, id string) bool {
 		n.log.Debug("look_up_person_failed", "error", err)
 		return false
 	}
-	n.cache.Set(nameKey(id), nameOf(u))
+	n.note(id, nameOf(u))
 	return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner
 }
