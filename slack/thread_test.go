@@ -55,9 +55,14 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			r, general, ann := threaded(t, channeltest.Add)
 			r.tools = &channeltest.Box{Approve: channel.ApproveAlways}
 			r.rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
+			bob := r.w.AddUser("bob")
+			r.w.Join(general, bob)
 			r.begin()
 			asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
-			decide(r, general, ann, r.inThread(general, asked, "May I call calc_add"))
+			question := r.inThread(general, asked, "May I call calc_add")
+			r.w.Press(general, question.TS, bob, actionPrefix+"allow")
+			check.Equal(t, "the thread where a stranger is refused", r.told(general, bob, 1).Thread, asked)
+			decide(r, general, ann, question)
 			r.inThread(general, asked, "The tool says: five")
 			r.uncomplaining()
 		})
