@@ -58,7 +58,7 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 // read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	found, _, err := s.page(ctx, place, span{limit: 1})
-	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread {
+	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread || found[0].SubType == "tombstone" {
 		return ""
 	}
 	root := found[0]

@@ -136,4 +136,12 @@ func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
 		asked := r.model.Requests()[i].Messages
 		check.Contains(t, "the question", asked[len(asked)-1].Text, "replying to ann: ", c.quoted)
 	}
+	gone := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "deleted", Untold: true})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: gone, Text: "reply", Untold: true})
+	r.w.Delete(general, gone)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: gone, Text: mention + "and this?"})
+	r.awaitAnswers(general, 3)
+	for _, m := range r.messages(conversation(general, gone)) {
+		check.Equal(t, "a deleted message is quoted as", m.Quote, "")
+	}
 }
