@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -19,7 +18,7 @@ import (
 type names struct {
 	api            *api
 	log            *slog.Logger
-	cache          *platform.Cache   // see note
+	cache          *platform.Cache   // by nameKey, and the last known ones by id
 	deniedIncident platform.Incident // while a scope is missing
 }
 
@@ -27,17 +26,16 @@ func newNames(a *api, log *slog.Logger) *names {
 	return &names{api: a, log: log, cache: platform.NewCache(), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
-// note caches a name with the current hour, after which it is looked up again: people may take another
-// one.
-func (n *names) note(id, name string) { n.cache.Set(id, thisHour()+name) }
+// nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
+// take another one.
+func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
 
-func thisHour() string { return time.Now().Format("2006-01-02 15 ") }
+// find returns a cached name.
+func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(nameKey(id)) }
 
-// find returns the cached name; fresh is false if there is none, or if it has to be looked up again.
-func (n *names) find(id string) (name string, fresh bool) {
-	noted, _ := n.cache.Find(id)
-	hour := thisHour()
-	return noted[min(len(noted), len(hour)):], strings.HasPrefix(noted, hour)
+func (n *names) note(id, name string) {
+	n.cache.Set(nameKey(id), name)
+	n.cache.Set(id, name)
 }
 
 // lookupTimeout is how long one lookup may take.
@@ -46,10 +44,10 @@ const lookupTimeout = 5 * time.Second
 // lookup returns the name of a person or a channel from the cache or from Slack. If it cannot be
 // found it returns the last known one, or else the id.
 func (n *names) lookup(ctx context.Context, id string) string {
-	known, fresh := n.find(id)
-	if fresh {
-		return known
+	if name, ok := n.find(id); ok {
+		return name
 	}
+	known, _ := n.cache.Find(id)
 	known = cmp.Or(known, id)
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
