@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -142,11 +141,4 @@ func (v *visit) pager(total int) g.Node {
 		g.If(at > 0, to(max(at-pageSize, 0), "prev", "← Previous")),
 		g.If(at+pageSize < total, to(at+pageSize, "next", "Next →")),
 	))
-}
-
-// self returns the page's own URL, without the parameter that selects a fragment.
-func (v *visit) self() string {
-	q := v.URL.Query()
-	q.Del("fragment")
-	return (&url.URL{Path: v.URL.Path, RawPath: v.URL.RawPath, RawQuery: q.Encode()}).String()
 }

@@ -44,6 +44,7 @@ async function readInto(d) {
   }
   const body = document.createElement("div");
   body.innerHTML = await answer.text();
+  openable(body);
   d.replaceChildren(d.querySelector("summary"), body);
 }
 
