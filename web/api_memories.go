@@ -154,7 +154,7 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
+	m, err := memory.In(s.o.Store).Details(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
+	m, err := memory.In(s.o.Store).Details(r.Context(), id)
 	if err == nil {
 		err = memory.In(s.o.Store).Purge(r.Context(), id)
 	}
