@@ -54,6 +54,7 @@ func TestSettingsMistakes(t *testing.T) {
 		{"a share for a number", `workers = 0.5`, []string{`:1: workers: must be a whole number, not 0.5`}},
 		{"a number for a text", "[llm]\nmodel = 4", []string{`:2: [llm]: model: must be a text in quotes, not 4`}},
 		{"a value for a table", `llm = true`, []string{`:1: llm: must be a table, not true`}},
+		{"a host that never matches", "[web]\nhosts = [\"*.x\"]", []string{`:2: [web]: hosts: "*.x" must be a name without scheme, port and wildcard, as "cairn.example.com"`}},
 		{"a table for a value", "[data_dir]", []string{`:1: data_dir: must be a text in quotes, not a table`}},
 		{"a number for a duration", `catch_up = 60`, []string{`:1: catch_up: must be a duration like "90s" or "5m"`}},
 		{"no duration", `catch_up = "soon"`, []string{`:1: catch_up: invalid duration "soon": use e.g. "90s", "5m" or "1h30m"`}},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,6 +86,19 @@ func TestEditorEnds(t *testing.T) {
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")
+		again.shows(t, "/forget me\r", "Say /forget me yes to confirm")
+		check.Contains(t, "file", string(check.Must(os.ReadFile(file))(t)), "remember me")
+		again.shows(t, "/forget me yes\r", "Deleted: ")
+		check.Equal(t, "file after /forget me", string(check.Must(os.ReadFile(file))(t)), "")
 		check.Equal(t, "the mode of the file", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
 	})
+}
+
+func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
+	var waiting atomic.Int64
+	s := newScreen(&history{}, make(chan entry, 1), &waiting, false)
+	waiting.Store(1) // and the screen does not know yet since when
+	check.Len(t, "rows", s.rowsBelow(), 0)
+	s.Update(waitMsg{})
+	check.EqualAll(t, "rows", s.rowsBelow(), []string{"· 0 s"})
 }

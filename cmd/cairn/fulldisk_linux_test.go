@@ -53,7 +53,7 @@ func TestFullDisk(t *testing.T) {
 		if ok {
 			continue
 		}
-		if refused++; words != "The disk is full. Your message was not accepted; make room and send it again." {
+		if refused++; words != "My disk is full, so I cannot save anything. Ask the bot's operator to make room; then send it again." {
 			t.Errorf("got %q", words)
 		}
 		if refused == 3 {

@@ -14,7 +14,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -100,7 +99,6 @@ func TestModelsAreCreatedOnce(t *testing.T) {
 	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
 		t.Errorf("a model with another cache_ttl is shared: %v", err)
 	}
-	var _ llm.Lister = a.Model.(*located)
 }
 
 func TestModelsLists(t *testing.T) {
