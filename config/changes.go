@@ -153,8 +153,17 @@ func differing(a, b map[string]reflect.Value) []string {
 	})
 }
 
-// ChangedKeys lists the paths of the settings that differ between a and b.
-func ChangedKeys(a, b *Settings) []string { return differing(flatten(a), flatten(b)) }
+// ChangedKeys lists the paths of the settings that differ between a and b. An agent that only one of
+// them has differs in "agents" alone: most of its settings are inherited.
+func ChangedKeys(a, b *Settings) []string {
+	before, after := flatten(a), flatten(b)
+	return slices.DeleteFunc(differing(before, after), func(key string) bool {
+		rest, of := strings.CutPrefix(key, "agents.")
+		agent, _, _ := strings.Cut(rest, ".")
+		id := "agents." + agent + ".id"
+		return of && before[id].IsValid() != after[id].IsValid()
+	})
+}
 
 // NeedRestart returns those of keys that are read only at the start. All other settings apply from
 // the next turn on.

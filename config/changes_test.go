@@ -104,3 +104,11 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 		check.Equal(t, "changed[0].Key", changed[0].Key, "defaults.compaction."+key)
 	}
 }
+
+// Every field of the policy of a new agent is a setting that no one wrote.
+func TestChangedKeysOfAnotherAgent(t *testing.T) {
+	one := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\n")))(t)
+	two := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\nmodel = \"m\"\n[[agents]]\nid = \"two\"\n")))(t)
+	check.EqualAll(t, "a new agent", ChangedKeys(&one, &two), []string{"agents", "agents.one.model"})
+	check.EqualAll(t, "an agent that is gone", ChangedKeys(&two, &one), []string{"agents", "agents.one.model"})
+}
