@@ -79,9 +79,8 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 			return nil
 		}
 	}
-	if a, ok := c.connector.(Attended); ok && !a.Attended(c.name) || c.hub.respond(c.name) == RespondNever {
-		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
-		return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
+	if !c.attended() {
+		return c.refuseUnattended(t)
 	}
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	turn := c.turn.Load()
@@ -96,18 +95,33 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		return err
 	}
 	c.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
-	select {
-	case allowed := <-asked.decided:
-		if !allowed {
-			return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+	for late := time.After(approvalTime); c.attended(); { // people may leave
+		select {
+		case allowed := <-asked.decided:
+			if !allowed {
+				return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+			}
+			return c.approvedFirst(ctx, t)
+		case <-late:
+			c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
+			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return c.approvedFirst(ctx, t)
-	case <-time.After(approvalTime):
-		c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
-		return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return c.refuseUnattended(t)
+}
+
+// attended reports whether someone can answer a question here.
+func (c *conversation) attended() bool {
+	a, knows := c.connector.(Attended)
+	return (!knows || a.Attended(c.name)) && c.hub.respond(c.name) != RespondNever
+}
+
+func (c *conversation) refuseUnattended(t Tool) error {
+	c.log.Info("tool_call_refused", "tool", t.Name, "reason", "there is no one to ask here")
+	return errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 }
 
 // approvedFirst records that an ask-once tool was allowed.
@@ -163,6 +177,12 @@ func Buttons(p Piece) []Button {
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
+// expired reports whether a piece asks about a call that no longer waits.
+func (c *conversation) expired(p Piece) bool {
+	waiting := c.hub.Operator().Approvals(c.name)
+	return strings.HasPrefix(p.Reply, approvalPrefix) && (len(waiting) == 0 || !strings.HasPrefix(p.Reply, approvalPrefix+waiting[0].Code+"."))
+}
+
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls
 // one after the other, so there is at most one.
 func (o Operator) Approvals(name string) (waiting []Approval) {
@@ -197,11 +217,11 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	}
 	asked.decided <- allow
 	o.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
-	verb := "did not allow"
+	outcome := "%s did not allow the call of %s with %s."
 	if allow {
-		verb = "allowed"
+		outcome = "%s allowed the call of %s with %s."
 	}
-	return fmt.Sprintf("%s %s the call of %s with %s.", by, verb, asked.Tool, literal(asked.Arguments)), true
+	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
 }
 
 // trusted reports whether a person may decide on things that cost money or reach beyond the

@@ -168,9 +168,9 @@ func (h *Hub) afford(now time.Time) error {
 		return nil
 	}
 	b := slices.MaxFunc(spent, func(a, b Budget) int { return a.ends.Compare(b.ends) })
-	what, when := "for today", "in "+llm.InMinutes(b.ends.Sub(now))+", when the next day begins"
+	what, when := "for today", fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(b.ends.Sub(now)))
 	if b.Setting == budgetPerMonth {
-		what, when = "for this month", "from "+b.ends.Format("2 January")+" on"
+		what, when = "for this month", fmt.Sprintf("from %s on", b.ends.Format(time.DateOnly))
 	}
 	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, b.Setting)}
 }

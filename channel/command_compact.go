@@ -3,7 +3,6 @@ package channel
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -19,24 +18,24 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	answer := Answer{Then: func(ctx context.Context) string {
 		select {
 		case e := <-outcome:
-			return c.translated(c.outcomeWords(began, e, focus))
+			return c.outcomeWords(began, e, focus)
 		case <-ctx.Done():
 			return c.sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")
 		}
 	}}
 	switch began.State {
 	case compactor.EventNoop:
-		return Answer{Text: "No compaction was started: " + c.spell(began.Error) + "."}, nil
+		return Answer{Text: c.notStarted(began.Error)}, nil
 	case compactor.EventApplied:
 		return Answer{Text: c.outcomeWords(began, began, focus)}, nil
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I start once the summary being written now is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
-		answer.Text = fmt.Sprintf("Summarizing %d messages (#%d to #%d) in the background.", began.Messages, began.From, began.To)
+		answer.Text = c.sayf("Summarizing %d messages (#%d to #%d) in the background.", began.Messages, began.From, began.To)
 		if n, messages := count(began.Set); n > 0 {
-			answer.Text += fmt.Sprintf(" %s of the %d messages before them are ready and will be applied with it.", summaries(n), messages)
+			answer.Text += c.sayf(" %s of the %d messages before them are ready and will be applied with it.", c.translated(summaries(n)), messages)
 		}
-		answer.Text += " Keep talking; nothing is lost."
+		answer.Text += c.sayf(" Keep talking; nothing is lost.")
 	}
 	return answer, nil
 }
@@ -61,40 +60,44 @@ func (c *conversation) compact(ctx context.Context, w compactor.Requested) (bega
 func (c *conversation) outcomeWords(began, e compactor.Event, focus string) string {
 	switch e.State {
 	case compactor.EventApplied:
-		return appliedWords(e, focus)
+		return c.appliedWords(e, focus)
 	case compactor.EventFailed:
 		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries again.", e.From, e.To, e.Error)
 	case compactor.EventPrepared:
-		return fmt.Sprintf("The summary of messages #%d to #%d is ready and will replace them as soon as there is room.", e.From, e.To)
+		return c.sayf("The summary of messages #%d to #%d is ready and will replace them as soon as there is room.", e.From, e.To)
 	}
 	if began.State == compactor.EventScheduled {
-		return "No compaction was started: " + c.spell(e.Error) + "."
+		return c.notStarted(e.Error)
 	}
-	return fmt.Sprintf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
+	return c.sayf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
+}
+
+func (c *conversation) notStarted(reason string) string {
+	return c.sayf("No compaction was started: %s.", c.spell(reason))
 }
 
 // appliedWords describes what was applied: the summary written now, and those that were ready
 // before the request and so could not have this focus.
-func appliedWords(e compactor.Event, focus string) string {
+func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	ready := slices.DeleteFunc(slices.Clone(e.Set), func(row compactor.Compaction) bool {
 		return row.Kind != compactor.Leaf || row.Trigger == compactor.OnManual
 	})
 	unfocused := slices.ContainsFunc(ready, func(row compactor.Compaction) bool { return row.Focus != focus })
-	text := fmt.Sprintf("Summarized %d messages (#%d to #%d)", e.Messages, e.From, e.To)
-	if n, messages := count(ready); n > 0 {
-		applied := fmt.Sprintf("pplied %s of %d messages (#%d to #%d) that were ready", summaries(n), messages, ready[0].From, ready[n-1].To)
-		if text += ", and a" + applied; e.Trigger != compactor.OnManual {
-			text = "A" + applied
-		}
+	n, messages := count(ready)
+	text := c.sayf("Summarized %d messages (#%d to #%d): %d → %d tokens of %d.", e.Messages, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+	if n > 0 && e.Trigger != compactor.OnManual {
+		text = c.sayf("Now %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
 	}
-	text += fmt.Sprintf(": %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
+	if n > 0 {
+		text = c.sayf("Applied %s of %d messages (#%d to #%d) that were ready.", c.translated(summaries(n)), messages, ready[0].From, ready[n-1].To) + " " + text
+	}
 	switch {
 	case focus == "" || !unfocused:
 		return text
 	case e.Trigger == compactor.OnManual:
-		return text + fmt.Sprintf(" Of these, only the summary of #%d to #%d has this focus.", e.From, e.To)
+		return text + c.sayf(" Of these, only the summary of #%d to #%d has this focus.", e.From, e.To)
 	}
-	return text + " They were written before you asked, so none of them has this focus."
+	return text + c.sayf(" They were written before you asked, so none of them has this focus.")
 }
 
 // count returns how many of the rows summarize messages, and how many messages they cover.
@@ -152,24 +155,24 @@ func (c *conversation) undo() (event compactor.Event, err error) {
 
 func (c *conversation) undoneWords(e compactor.Event) string {
 	if e.State == compactor.EventNoop {
-		return "Nothing was undone: " + c.spell(e.Error) + "."
+		return c.sayf("Nothing was undone: %s.", c.spell(e.Error))
 	}
-	what := "the " + kindWords(e.Kind)
+	what := kindWords(e.Kind)
 	if n, _ := count(e.Set); n > 1 {
 		what = summaries(n)
 	}
 	return c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I leave it alone until the window is fuller, or until /compact.",
-		what, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+		c.translated(what), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 }
 
 func kindWords(k compactor.Kind) string {
 	switch k {
 	case compactor.Rollup:
-		return "summary of summaries"
+		return "the summary of summaries"
 	case compactor.Placeholder:
-		return "truncation"
+		return "the truncation"
 	}
-	return "summary"
+	return "the summary"
 }
 
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
@@ -182,9 +185,9 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 		Then: func(ctx context.Context) string {
 			recap, err := c.hub.recap(ctx, c.name, focus)
 			if err != nil {
-				return "The recap could not be finished. Nothing has changed; ask again."
+				return c.sayf("The recap could not be finished. Nothing has changed; ask again.")
 			}
-			return recapWords(recap)
+			return c.recapWords(recap)
 		},
 		Awaited: true,
 	}, nil
@@ -210,23 +213,19 @@ func (h *Hub) recap(ctx context.Context, name, focus string) (recap compactor.Re
 	return write(ctx)
 }
 
-func recapWords(r compactor.Recap) string {
+func (c *conversation) recapWords(r compactor.Recap) string {
 	if r.To == 0 {
-		return "There is nothing to summarize yet."
+		return c.sayf("There is nothing to summarize yet.")
 	}
 	text := r.Text
 	if text == "" {
-		text = "Nothing was said in words."
+		text = c.sayf("Nothing was said in words.")
 	}
 	if r.By == compactor.ByExtractive {
-		why := "there is none here"
-		if r.Why != "" {
-			why = r.Why
-		}
-		text += fmt.Sprintf("\n\n(Made without a model, because %s: this is a shortened extract of the messages.)", why)
+		text += "\n\n" + c.sayf("(Made without a model, because %s: this is a shortened extract of the messages.)", cmp.Or(r.Why, c.translated("there is none here")))
 	}
 	if r.Hidden > 0 {
-		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)
+		text += "\n\n" + c.sayf("(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)
 	}
 	return text
 }

@@ -57,7 +57,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
 			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you. "+
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
-			traces, where, again)}, nil
+			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
 	waiting, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...)
 	if err != nil {
@@ -201,7 +201,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	}
 	kept := ""
 	if traces.Memories > 0 {
-		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", counted(traces.Memories, "memory", "memories"))
+		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", c.translated(counted(traces.Memories, "memory", "memories")))
 	}
-	return Answer{Text: first + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
+	return Answer{Text: c.translated(first) + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
 }

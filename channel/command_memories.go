@@ -73,23 +73,16 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	case total == 0 && f.Query == "" && f.Kind == "":
 		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, nil
 	case total == 0:
-		about := ""
-		if f.Query != "" {
-			about = fmt.Sprintf(" about %q", f.Query)
-		}
-		if f.Kind != "" {
-			about += " of the kind " + f.Kind
-		}
-		return Answer{Text: "I have no memories" + about + " here."}, nil
+		return Answer{Text: noMemories(f)}, nil
 	}
 	if len(found) == 0 {
 		return Answer{Text: fmt.Sprintf("There is no page:%d of %s.", f.Offset/memoriesShown+1, counted(total, "memory", "memories"))}, nil
 	}
 	var answer Answer
 	if total > len(found) {
-		answer.Text = fmt.Sprintf("%d to %d of %d. Narrow it with words or kind:KIND", f.Offset+1, f.Offset+len(found), total)
+		answer.Text = c.sayf("%d to %d of %d. Narrow it with words or kind:KIND.", f.Offset+1, f.Offset+len(found), total)
 		if f.Offset+len(found) < total {
-			answer.Text += fmt.Sprintf("; see more with page:%d", f.Offset/memoriesShown+2)
+			answer.Text += c.sayf(" See more with page:%d.", f.Offset/memoriesShown+2)
 		}
 	}
 	for _, m := range found {
@@ -100,6 +93,16 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 		answer.Items = append(answer.Items, line)
 	}
 	return answer, nil
+}
+
+func noMemories(f memory.Filter) string {
+	switch {
+	case f.Kind == "":
+		return fmt.Sprintf("I have no memories about %q here.", f.Query)
+	case f.Query == "":
+		return fmt.Sprintf("I have no memories of the kind %s here.", f.Kind)
+	}
+	return fmt.Sprintf("I have no memories of the kind %s about %q here.", f.Kind, f.Query)
 }
 
 // notChanged returns the error of a change of a memory in words for people, if they can do something
@@ -163,27 +166,27 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	case errors.As(err, &out) && out.ID == who.ID:
 		return Answer{}, errPeople(c.sayf("You have opted out of my memories, so I cannot remember that. /optout off opts you in again."))
 	case errors.As(err, &out):
-		return Answer{}, errPeople(out.Name + " has opted out of my memories, so I cannot remember that.")
+		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
 	case errors.As(err, &wrong):
-		return Answer{}, errPeople("That cannot be remembered: " + wrong.Error())
+		return Answer{}, errPeople(fmt.Sprintf("That cannot be remembered: %s", wrong))
 	case err != nil:
 		return Answer{}, err
 	}
 	where := ""
 	switch {
 	case w.Server:
-		where = " All public channels of this server share it."
+		where = c.sayf(" All public channels of this server share it.")
 	case here:
-		where = " It is for this channel; start with \"server:\" to share it with all public channels."
+		where = c.sayf(" It is for this channel; start with \"server:\" to share it with all public channels.")
 	}
 	if !s.Fresh {
-		return Answer{Text: fmt.Sprintf("I already remember that, as memory %d: %s", s.ID, s.Content)}, nil
+		return Answer{Text: c.sayf("I already remember that, as memory %d: %s", s.ID, s.Content)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
 	if secrets.Mask(text) != text {
-		return Answer{Text: fmt.Sprintf("I will remember that, as memory %d, without the key or password in it: I store no secrets.%s", s.ID, where)}, nil
+		return Answer{Text: c.sayf("I will remember that, as memory %d, without the key or password in it: I store no secrets.", s.ID) + where}, nil
 	}
-	return Answer{Text: fmt.Sprintf("I will remember that, as memory %d.%s", s.ID, where)}, nil
+	return Answer{Text: c.sayf("I will remember that, as memory %d.", s.ID) + where}, nil
 }
 
 func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
@@ -237,12 +240,12 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	}
 	var found []string
 	if len(memories) > 0 {
-		found = append(found, counted(len(memories), "memory", "memories"))
+		found = append(found, c.translated(counted(len(memories), "memory", "memories")))
 	}
 	if len(messages) > 0 {
-		found = append(found, counted(len(messages), "message", "messages"))
+		found = append(found, c.translated(counted(len(messages), "message", "messages")))
 	}
-	answer := Answer{Text: strings.Join(found, ", then ") + ", best first:"}
+	answer := Answer{Text: c.sayf("%s, best first:", strings.Join(found, ", "))}
 	for _, m := range memories {
 		answer.Items = append(answer.Items, "memory "+m.String())
 	}

@@ -54,9 +54,9 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if err := c.repinned(); err != nil {
 		return Answer{}, err
 	}
-	answer := fmt.Sprintf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
+	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
 	if cost.Shown < cost.Whole {
-		answer += fmt.Sprintf("\nIt is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
+		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
 	}
 	return Answer{Text: answer}, nil
 }

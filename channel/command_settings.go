@@ -58,7 +58,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	}
 	switch {
 	case value != "":
-		return Answer{Text: "From now on: " + shown.line(key)}, nil
+		return Answer{Text: c.sayf("From now on: %s", shown.line(key))}, nil
 	case key != "":
 		return Answer{Text: shown.line(key)}, nil
 	}
@@ -80,7 +80,7 @@ func unknownSetting(key string) string {
 // policy; otherwise nothing changes.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
 	to := &value
-	if value == resetValue {
+	if strings.EqualFold(value, resetValue) {
 		to = nil
 	}
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
@@ -116,7 +116,7 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 		}
 		policy, wrong := compactor.Patch(set).Over(file)
 		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
-			return errPeople("Nothing was changed. " + wrong[0].Error())
+			return errPeople(fmt.Sprintf("Nothing was changed. %s", wrong[0]))
 		}
 		return nil
 	})

@@ -67,7 +67,7 @@ func runTasks(ctx context.Context, c *conversation, who Person, args string) (An
 
 func (c *conversation) stopTask(ctx context.Context, who Person, all []store.Task, verb, number string) (Answer, error) {
 	n, ok := numberOf(number)
-	if verb != "stop" || !ok {
+	if !strings.EqualFold(verb, "stop") || !ok {
 		return Answer{}, errPeople(c.sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
 	}
 	i := slices.IndexFunc(all, func(t store.Task) bool { return t.Number == n })

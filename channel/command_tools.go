@@ -66,7 +66,7 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	added := slices.Index(rules.Added, id)
 	switch {
 	case verb == "add" && !known:
-		return errPeople(fmt.Sprintf("There are no tools named %q. ", id) + c.spell("/tools lists them."))
+		return errPeople(c.translated(fmt.Sprintf("There are no tools named %q.", id)) + c.sayf(" /tools lists them."))
 	case verb == "add" && (added >= 0 || slices.Contains(agent.ToolServers, id)):
 		return nil // it already has them
 	case verb == "add" && len(rules.Added) >= maxAdded:

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode"
-	"unicode/utf8"
 
 	"cairn/compactor"
 	"cairn/store"
@@ -57,17 +57,14 @@ func (c Command) Usage() string {
 // person who asked. handled is false if line is not a command but a message. With an error other than
 // ErrRefused the answer says what the person can do about it.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
+	defer func() { answer.Language = h.languageOf(name) }()
 	command, args, ok := parseCommand(line)
 	if !ok {
 		return answer, false, nil
 	}
 	place := ParsePlace(name)
-	access := h.access(place)
-	if !access.listensTo(place, who.ID, false) {
+	if !h.access(place).listensTo(place, who.ID, false) {
 		return answer, true, ErrRefused
-	}
-	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: h.spell(name, Translated(h.languageOf(name), "/"+command.Name+" is only for people who manage this place. Ask one of them.")), Private: true}, true, nil
 	}
 	if answer, err = h.execute(ctx, name, who, command, args); err != nil {
 		answer = Answer{Text: h.failure(name, err)}
@@ -81,6 +78,10 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 		return answer, err
 	}
 	defer h.release(c)
+	c.detectLanguage(ctx)
+	if h.restricted(command) && !h.access(ParsePlace(name)).manages(who) && (command.own == nil || !command.own(args)) {
+		return Answer{Text: c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)), Private: true}, nil
+	}
 	if command.opens {
 		if _, err := c.current(ctx); err != nil {
 			return answer, err
@@ -147,16 +148,13 @@ func FindCommand(name string) (Command, error) {
 }
 
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	var usages, lines []string
-	width := 29
+	var text strings.Builder
+	columns := tabwriter.NewWriter(&text, 30, 0, 1, ' ', 0)
 	for _, command := range Commands {
-		usage := c.spell("/" + command.Usage())
-		usages, width = append(usages, usage), max(width, utf8.RuneCountInString(usage))
+		fmt.Fprintf(columns, "%s\t%s\n", c.spell("/"+command.Usage()), c.spell(command.Help))
 	}
-	for i, command := range Commands {
-		lines = append(lines, fmt.Sprintf("%-*s %s", width, usages[i], c.spell(command.Help)))
-	}
-	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
+	err := columns.Flush()
+	return Answer{Text: strings.TrimSpace(text.String()), Aligned: true}, err
 }
 
 // maxChoices is the most choices that Discord shows.

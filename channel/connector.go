@@ -12,12 +12,6 @@ import (
 // Inbound is a message as a connector hands it to the hub.
 type Inbound = store.Inbound
 
-// ErrReplaced means that the hub accepts no messages while the database file is being replaced.
-var ErrReplaced = store.ErrReplaced
-
-// ErrFull means that the disk is full.
-var ErrFull = store.ErrFull
-
 // Attachment is a file or picture that came with a message.
 type Attachment = chat.Attachment
 

@@ -28,6 +28,13 @@ func TestCommandFailureInWords(t *testing.T) {
 	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")
 }
 
+func TestRefusalInWords(t *testing.T) {
+	r := newRig(t, echo)
+	check.Equal(t, "a full disk", r.hub.Refusal(place, fmt.Errorf("deliver message of %s: %w", place, store.ErrFull)),
+		"My disk is full, so I cannot save anything. Ask the bot's operator to make room; then send it again.")
+	check.Equal(t, "anything else", r.hub.Refusal(place, errors.New("secret internals")), "Your message could not be saved, so it was not accepted. Send it again later.")
+}
+
 func TestProviderFailureIsReported(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err   error

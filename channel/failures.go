@@ -94,21 +94,10 @@ func (all *incidents) count() int {
 // causeOf returns the root cause of an error in its own words, without the conversation names that
 // its wrappers add.
 func causeOf(err error) string {
-	for {
-		switch e := err.(type) {
-		case interface{ Unwrap() error }:
-			if below := e.Unwrap(); below != nil {
-				err = below
-				continue
-			}
-		case interface{ Unwrap() []error }:
-			if all := e.Unwrap(); len(all) > 0 {
-				err = all[len(all)-1]
-				continue
-			}
-		}
-		return err.Error()
+	for below := err; below != nil; below = errors.Unwrap(err) {
+		err = below
 	}
+	return err.Error()
 }
 
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
@@ -129,6 +118,12 @@ func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, atOn
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
 	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
+}
+
+// Refusal returns what to tell the author of a message that could not be stored, and is not delivered
+// again.
+func (h *Hub) Refusal(conversation string, err error) string {
+	return Translated(h.languageOf(conversation), databaseWords(err, "then send it again.", "Your message could not be saved, so it was not accepted. Send it again later."))
 }
 
 // databaseWords returns what people read about a failure that the bot's operator must fix, and what

@@ -12,7 +12,6 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/secrets"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -92,7 +91,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
 	tools := c.lookups(window, r.learnt)
-	budget := (window - reserve - tokens.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
+	budget := (window - reserve - compactor.FrameCost(system, tools)) * 6 / 10 // the rest is for what it looks up
 	briefing, err := c.briefing(h, budget, p)
 	if err != nil {
 		return resp, err
@@ -185,11 +184,4 @@ func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
 		}
 	}
 	return all
-}
-
-func toolTokens(tools []llm.Tool) (n int) {
-	for _, t := range tools {
-		n += tokens.Estimate(t.Name + t.Description + string(t.Parameters))
-	}
-	return n
 }

@@ -41,6 +41,17 @@ func (c *conversation) language() string {
 	return supported(c.hub.o.Agent(c.account()).Language)
 }
 
+// detectLanguage sets the language of a conversation that is still being opened. After an error, it
+// stays the default one until then.
+func (c *conversation) detectLanguage(ctx context.Context) {
+	if c.speaks.Load() != nil {
+		return
+	}
+	if code, err := languageIn(ctx, c.records, c.hub.o.Agent(c.account()).Language); err == nil {
+		c.speaks.CompareAndSwap(nil, &code)
+	}
+}
+
 // languageOf returns the language of a conversation that may not be open.
 func (h *Hub) languageOf(name string) string {
 	h.mu.Lock()

@@ -138,6 +138,14 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		r.ask("So what do you think about this now?")
 		check.EqualAll(t, "languages after a restart", r.languages()[6:], []string{"fr"})
 	})
+	t.Run("commands right after a start are answered in the language of the messages", func(t *testing.T) {
+		r := withDetectedLanguage(t)
+		r.ask("Hallo, wer kann mir am Samstag beim Umzug helfen?")
+		for line, want := range map[string]string{"/tasks": "Es gibt keine Aufgaben.", "/compact": "/compact ist für die, die diesen Ort verwalten."} {
+			r.reopen()
+			check.Contains(t, line, r.runAs(channel.Person{ID: "u2"}, place, line).Text, want)
+		}
+	})
 	t.Run("a thread takes the language of its first message", func(t *testing.T) {
 		r := withDetectedLanguage(t)
 		r.say("Hallo, wer kann mir am Samstag beim Umzug helfen?", false)

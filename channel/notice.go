@@ -96,24 +96,29 @@ const (
 )
 
 // notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
-// being posted twice.
+// being posted twice. During a turn it is about the messages that the turn answers: where answers
+// stand in threads, it stands there too.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
-	err := c.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true})
+	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
+	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
+		o.To = turn.to
+	}
+	err := c.records.Outbox().Post(ctx, o)
 	if err == nil {
 		c.sender.start(c.hub.ctx)
 	}
 	return err
 }
 
-// IsNotice reports whether a piece is a notice: neither an answer nor the failure of one.
+// IsNotice reports whether a piece is a notice: neither an answer nor the failure of one. A connector
+// that looks for what an earlier process has shown of an answer must not take a notice for it, nor the
+// other way round.
 func IsNotice(p Piece) bool {
 	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }
 
 // notifyShortened posts a notice for each message of a turn that is too long for the model's
-// window: its author must not assume that the answer covers all of it. The notice refers to no
-// message: a connector looks for what refers to a question to find what it has already shown of the
-// answer.
+// window: its author must not assume that the answer covers all of it.
 func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
 		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), c.translated(shortenedLine(m))); err != nil {
@@ -125,7 +130,7 @@ func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 func shortenedLine(s compactor.Shortened) string {
 	shown := fmt.Sprintf("the first %d", s.First)
 	if s.Last > 0 {
-		shown += fmt.Sprintf(" and the last %d", s.Last)
+		shown = fmt.Sprintf("the first %d and the last %d", s.First, s.Last)
 	}
 	return fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, s.All)
 }
@@ -169,13 +174,11 @@ func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) er
 	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
 		return err
 	}
-	text := fmt.Sprintf("(%d %% of %s is spent: %s. Once all of it is, I stop answering until %s.)",
-		int(100*b.Spent/b.Limit), b.Setting, b, b.ends.Format("2 January, 15:04 MST"))
+	text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
 	if b.level() == levelSpent {
-		text = fmt.Sprintf("(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)",
-			b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2 January, 15:04 MST"))
+		text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 	}
-	return c.notify(ctx, id, text)
+	return c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
 }
 
 // askedByOwner reports whether an owner asked for a turn. Only owners use a connector without

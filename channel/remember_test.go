@@ -114,7 +114,7 @@ func TestMemoriesCommand(t *testing.T) {
 		}
 		for line, want := range map[string]string{
 			"/memories kind:todo":        `I have no memories of the kind todo here.`,
-			"/memories kind:fact Bergen": `I have no memories about "Bergen" of the kind fact here.`,
+			"/memories kind:fact Bergen": `I have no memories of the kind fact about "Bergen" here.`,
 			"/memories rumours":          `I have no memories about "rumours" here.`,
 		} {
 			check.Equal(t, line, r.runAs(bo, place, line).String(), want)
@@ -131,12 +131,12 @@ func TestMemoriesCommand(t *testing.T) {
 		for i := range 200 {
 			check.Must(memory.Of(c).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}))(t)
 		}
-		if got := r.runAs(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
+		if got := r.runAs(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2.") {
 			t.Errorf("got %d items under %q", len(got.Items), got.Text)
 		}
 		got := r.runAs(bo, place, "/memories page:2")
 		check.Len(t, "items", got.Items, 26)
-		check.Equal(t, "items", got.Text, "201 to 226 of 226. Narrow it with words or kind:KIND")
+		check.Equal(t, "items", got.Text, "201 to 226 of 226. Narrow it with words or kind:KIND.")
 		check.Equal(t, "answer", r.runAs(bo, place, "/memories page:3").String(), "There is no page:3 of 226 memories.")
 		if got := r.runAs(bo, place, "/memories row page:-1").Items; len(got) == 0 { // ordinary search words
 			t.Errorf("got %d items", len(got))

@@ -82,7 +82,7 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 			r.run("/settings compaction." + key + " default")
 		}
 	}
-	r.run("/settings background_threshold default")
+	r.run("/settings background_threshold Default")
 	check.Lacks(t, "settings after the reset", r.run("/settings"), "set here")
 }
 

@@ -2,11 +2,14 @@ package channel
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,50 +42,104 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 	}
 }
 
-// Every translated sentence occurs in the code, letter by letter.
-func TestEveryTranslationIsUsed(t *testing.T) {
-	var source strings.Builder
-	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, err)
+// textOf returns the text of an expression; it has %s in place of what is not constant.
+func textOf(e ast.Expr) (text string, constant bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil && e.Kind == token.STRING
+	case *ast.Ident:
+		if e.Name == "messageKept" {
+			return "Your message is saved; ", true
 		}
-		for _, name := range files {
-			text, err := os.ReadFile(name)
-			check.NoError(t, err)
-			if !strings.HasSuffix(name, "_test.go") {
-				source.Write(text)
-			}
+	case *ast.BinaryExpr:
+		left, ok := textOf(e.X)
+		right, also := textOf(e.Y)
+		return left + right, ok && also
+	}
+	return "%s", false
+}
+
+// sentencesOf returns the constants in an expression for people, without the values filled in.
+func sentencesOf(e ast.Expr) []string {
+	if text, constant := textOf(e); constant {
+		return []string{text}
+	}
+	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		return append(sentencesOf(e.X), sentencesOf(e.Y)...)
+	case *ast.CallExpr:
+		if nameOf(e.Fun) == "Sprintf" {
+			return sentencesOf(e.Args[0])
 		}
 	}
-	said := strings.NewReplacer(`" + messageKept + "`, "Your message is saved; ", `" + InMinutes(e.RetryAfter) + "`, "%s", `" + key + "`, "%s", `"+command.Name+"`, "%s", `\"`, `"`).Replace(source.String())
-	said = regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(said, "")
-	for sentence := range translationsInto("de").whole {
-		name, command := strings.CutPrefix(sentence, "command: ")
-		switch {
-		case command:
-			sentence = `Name: "` + name + `"`
-		case strings.HasPrefix(sentence, "No compaction was started: "), strings.HasPrefix(sentence, "Nothing was undone: "), strings.HasPrefix(sentence, "Summarizing "), strings.HasPrefix(sentence, "Summarized "):
-			sentence, _, _ = strings.Cut(sentence, ": ") // assembled from parts
-			sentence, _, _ = strings.Cut(sentence, ". Keep talking")
-		case strings.Contains(sentence, "the call of"):
-			sentence = "%s the call of %s with %s."
-		case strings.HasPrefix(sentence, "in %s, when"):
-			sentence = ", when the next day begins"
-		case strings.HasPrefix(sentence, "from %s"):
-			sentence = `+" on"`
-		case strings.HasPrefix(sentence, "The budget"):
-			sentence = "The budget %s is used up, so I cannot answer now."
-		case strings.HasSuffix(sentence, "and the last %d"):
-			sentence = " and the last %d"
-		case strings.HasPrefix(sentence, "I will remember that"):
-			sentence = "I will remember that, as memory %d"
+	return nil
+}
+
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// textsInCode returns the texts in the code, and which of them people see.
+func textsInCode(t *testing.T) (all, shown []string) {
+	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../memory/filter.go", "../store/tasks.go"} {
+		for _, name := range check.Must(filepath.Glob(pattern))(t) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file := check.Must(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncDecl: // two are for the terminal and for programs, which speak English
+					return n.Name.Name != "FindCommand" && n.Name.Name != "PatchOf"
+				case *ast.CallExpr:
+					if shows := []string{"sayf", "spell", "translated", "errPeople", "errDenied"}; slices.Contains(shows, nameOf(n.Fun)) {
+						shown = append(shown, sentencesOf(n.Args[0])...)
+					}
+				case *ast.CompositeLit:
+					for _, e := range n.Elts {
+						if field, ok := e.(*ast.KeyValueExpr); ok && nameOf(n.Type) == "Answer" && nameOf(field.Key) == "Text" {
+							shown = append(shown, sentencesOf(field.Value)...)
+						}
+					}
+				}
+				if e, ok := n.(ast.Expr); ok {
+					text, _ := textOf(e)
+					all = append(all, text)
+				}
+				return true
+			})
 		}
-		check.Contains(t, "answer", said, sentence)
+	}
+	return all, shown
+}
+
+// Every sentence that people see is translated, and every translation is of a sentence in the code.
+func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
+	all, shown := textsInCode(t)
+	german := translationsInto("de").whole
+	names := regexp.MustCompile(`/[a-z]+( me| everywhere| yes)*`) // commands, which are the same in each language
+	for _, sentence := range shown {
+		if german[sentence] == "" && regexp.MustCompile(`[a-z]{2}`).MatchString(names.ReplaceAllString(sentence, "")) {
+			t.Errorf("no translation of %q", sentence)
+		}
+	}
+	counts := regexp.MustCompile(`^(1|%d) (message|memor|summar)`)
+	for sentence := range german {
+		if !counts.MatchString(sentence) && !slices.Contains(all, strings.TrimPrefix(sentence, "command: ")) {
+			t.Errorf("%q is not in the code", sentence)
+		}
 	}
 }
 
 func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
+	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is running already, of messages #1 to #2"), "es wird schon zusammengefasst, die Nachrichten #1 bis #2")
 	for _, kind := range []llm.Kind{
 		llm.KindQuota, llm.KindRateLimited, llm.KindOverloaded, llm.KindUnreachable, llm.KindTruncated, llm.KindFiltered, llm.KindAuth, llm.KindUnknownModel, llm.KindWrongAddress, llm.KindOverflow, llm.KindBadRequest,
 	} {

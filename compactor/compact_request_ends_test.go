@@ -15,7 +15,7 @@ import (
 func TestScheduledRequestEndsWithProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := repairing(t, nil)
-		ended := r.scheduled()
+		ended := r.scheduled("")
 		r.close()
 		check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
 		r.open()

@@ -42,9 +42,9 @@ func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 }
 
 // scheduled requests a compaction while a job runs.
-func (r *rig) scheduled() (ended *[]compactor.Event) {
+func (r *rig) scheduled(focus string) (ended *[]compactor.Event) {
 	r.t.Helper()
-	e, ended := r.want("")
+	e, ended := r.want(focus)
 	if e.State != compactor.EventScheduled {
 		r.t.Fatalf("got %+v", e)
 	}
@@ -71,19 +71,21 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		if !r.c.Status().Scheduled {
 			t.Error("the status does not show the request")
 		}
-		check.Contains(t, "refusal of a second request", r.refusal(compactor.OnManual), "already scheduled")
+		alsoEnded := r.scheduled("the dates")
+		r.scheduled("")
 		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "running already")
 		check.Len(t, "outcomes before the start", *ended, 0)
 		r.waitIdle()
 		applied := r.wantOneEvent(ended, compactor.EventApplied)
+		check.Equal(t, "row of the second request", r.wantOneEvent(alsoEnded, compactor.EventApplied).ID, applied.ID)
 		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
 			t.Errorf("got the end of %+v reported", applied)
 		}
 		rows := r.c.Status().Stack
 		last := rows[len(rows)-1]
 		check.Equal(t, "last row", last.ID, applied.ID)
-		check.Equal(t, "focus of the last row", last.Focus, "the prices")
-		if r.seen(compactor.EventScheduled) != 1 || r.c.Status().Scheduled {
+		check.Equal(t, "focus of the last row", last.Focus, "the prices; the dates")
+		if r.seen(compactor.EventScheduled) != 3 || r.c.Status().Scheduled {
 			t.Error("the request is no longer queued")
 		}
 		r.verify()
@@ -156,7 +158,7 @@ func TestRequestDuringLevelSummarizesTheRest(t *testing.T) {
 		}
 		synctest.Wait()
 		r.resize(100_000)
-		ended := r.scheduled()
+		ended := r.scheduled("")
 		r.waitIdle()
 		check.Equal(t, "summarized span", r.wantOneEvent(ended, compactor.EventApplied).To, 36)
 		r.verify()
@@ -171,7 +173,7 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnPrepare {
 			t.Fatalf("got running job %+v", running)
 		}
-		ended := r.scheduled()
+		ended := r.scheduled("")
 		r.waitIdle()
 		r.wantOneEvent(ended, compactor.EventApplied)
 		if g := r.c.Status(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
@@ -184,7 +186,7 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 func TestQueuedRequestReportsNothingToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := repairing(t, nil)
-		ended := r.scheduled()
+		ended := r.scheduled("")
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
 		r.waitIdle()
 		if told := r.wantOneEvent(ended, compactor.EventNoop); told.Error == "" {
@@ -203,7 +205,7 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 				return "", nil
 			}
 		})
-		ended := r.scheduled()
+		ended := r.scheduled("")
 		if r.waitIdle(); r.wantOneEvent(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("got %+v", *ended)
 		}

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -11,18 +12,17 @@ import (
 
 // Reasons why there is nothing to compact, in words for people.
 const (
-	reasonShort     = "there is nothing old enough to summarize; the newest messages always stay as they are"
-	reasonLittle    = "what is older than the newest messages is too short; its summary would be no shorter"
-	reasonRunning   = "a compaction is running already"
-	reasonScheduled = "it is already scheduled, and starts once the running one has ended"
-	reasonEnd       = "the program is about to end: ask again when it is back"
-	reasonJust      = "it was just compacted, and nothing new can be summarized"
-	reasonSelfOff   = "compaction is switched off here; only people may ask for it"
-	reasonCooling   = "the last attempts achieved nothing, so it is cooling down"
-	reasonOff       = "automatic compaction is switched off"
-	reasonSpared    = "the last compaction was undone; its messages stay as they are until the aggressive level or /compact"
-	reasonPaused    = "the last compactions freed too little, so automatic ones pause for a while"
-	reasonBackoff   = "the last attempt failed; the next one comes a little later"
+	reasonShort   = "there is nothing old enough to summarize; the newest messages always stay as they are"
+	reasonLittle  = "what is older than the newest messages is too short; its summary would be no shorter"
+	reasonRunning = "a compaction is running already"
+	reasonEnd     = "the program is about to end: ask again when it is back"
+	reasonJust    = "it was just compacted, and nothing new can be summarized"
+	reasonSelfOff = "compaction is switched off here; only people may ask for it"
+	reasonCooling = "the last attempts achieved nothing, so it is cooling down"
+	reasonOff     = "automatic compaction is switched off"
+	reasonSpared  = "the last compaction was undone; its messages stay as they are until the aggressive level or /compact"
+	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
+	reasonBackoff = "the last attempt failed; the next one comes a little later"
 )
 
 // Requested is a requested compaction. Neither of its functions may block.
@@ -56,8 +56,8 @@ func (c *Compactor) policyFor(w Requested) Policy {
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
-// a person's request (OnManual) is queued: it starts when that job ends, and is lost if the process
-// ends first.
+// people's requests (OnManual) are queued as one: it starts when that job ends, and is lost if the
+// process ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
 		c.retryDeclined()
@@ -74,11 +74,31 @@ func (c *Compactor) Compact(w Requested) {
 		return
 	}
 	e, began := c.eventOf(w, EventScheduled, ""), w.Began
-	w.Began = nil
+	if w.Began = nil; c.queued != nil {
+		w = c.queued.and(w)
+	}
 	c.queued = &w
 	if c.notify(e); began != nil {
 		began(e)
 	}
+}
+
+// and returns the request that a queued one and a later one become; where both set a value of the
+// policy, the later one's counts.
+func (w Requested) and(later Requested) Requested {
+	if w.Focus != later.Focus {
+		w.Focus = strings.Trim(w.Focus+"; "+later.Focus, "; ")
+	}
+	w.With = Merge(w.With, later.With)
+	ends := []func(Event){w.Ended, later.Ended}
+	w.Ended = func(e Event) {
+		for _, ended := range ends {
+			if ended != nil {
+				ended(e)
+			}
+		}
+	}
+	return w
 }
 
 // startRequest starts a request, or reports why not.
@@ -137,7 +157,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 }
 
 // whyNotScheduled returns why a request cannot be queued behind the running job: it is a model's,
-// which may ask again, another request is queued, or nothing will be left to do; "" if it can.
+// which may ask again, or nothing will be left to do; "" if it can.
 func (c *Compactor) whyNotScheduled(w Requested) string {
 	s, p, now := c.h.view, c.policyFor(w), c.o.Now()
 	running := c.busy.row
@@ -145,7 +165,7 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 	case w.Trigger != OnManual:
 		return reasonRunning
 	case c.queued != nil:
-		return reasonScheduled
+		return "" // one compaction serves both
 	case running.Trigger == OnPrepare:
 		return "" // it applies what is prepared by then, at least
 	}
@@ -153,7 +173,7 @@ func (c *Compactor) whyNotScheduled(w Requested) string {
 	sp := planSpan(rest, rest.lineCost+1, p.spared(c.budget()))
 	reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now)
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
-		return fmt.Sprintf("%s, of messages #%d to #%d", reasonRunning, running.From, running.To)
+		return fmt.Sprintf("a compaction is running already, of messages #%d to #%d", running.From, running.To)
 	}
 	return reason
 }

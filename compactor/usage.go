@@ -251,7 +251,8 @@ func (c *Compactor) measure(s view, g Status) Status {
 	return g
 }
 
-func frameCost(system string, tools []llm.Tool) int {
+// FrameCost returns what the system prompt and the tools take of each request, in estimated tokens.
+func FrameCost(system string, tools []llm.Tool) int {
 	return tokens.PerMessage + tokens.Estimate(system) + costOfTools(tools)
 }
 

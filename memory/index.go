@@ -175,7 +175,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 		}
 		m.Assistant, m.Time = role == llm.RoleAssistant, store.ShownAt(saidAt)
 		m.Length = tokens.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
-		if m.Text+m.Captions != "" && !(role == llm.RoleTool && store.MemoryTools[tool]) {
+		if m.Text+m.Captions != "" && !(role == llm.RoleTool && slices.Contains(chat.MemoryTools, tool)) {
 			found = append(found, m)
 		}
 		return nil

@@ -170,7 +170,7 @@ func (m *coverage) store(rt *rapid.T) {
 
 func (m *coverage) apply(rt *rapid.T) {
 	before := storetest.Peek(rt, m.c)
-	cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
+	cleared := rapid.Int64Range(0, before.Next-1).Draw(rt, "cleared")
 	if len(m.prepared) == 0 {
 		cleared = 0 // separately it would be a change of its own
 	}

@@ -44,7 +44,7 @@ CREATE TABLE inbox (
   received_at  INTEGER NOT NULL,
   addressed    INTEGER NOT NULL,                  -- somebody wants an answer
   quote        TEXT NOT NULL DEFAULT '',          -- how the message begins to which it replies
-  optional     INTEGER NOT NULL DEFAULT 0,        -- addressed, but the bot may stay silent
+  optional     INTEGER NOT NULL DEFAULT 0,        -- addressed, but the bot may stay silent; not addressed: answered while the bot follows the thread
   incomplete   INTEGER NOT NULL DEFAULT 0,        -- its connector can find out more
   edited_at    INTEGER,                           -- by the platform's clock
   tries        INTEGER NOT NULL DEFAULT 0,        -- attempts to complete it: its contents may have killed the process

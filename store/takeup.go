@@ -111,6 +111,12 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		}
 		m := in.message()
 		m.Seq = next
+		if m.Optional && !m.Addressed {
+			if m.Addressed, err = c.following(tx); err != nil {
+				return nil, 0, err
+			}
+			m.Optional = false
+		}
 		m.Addressed = m.Addressed && c.store.arrivals.since(waitingMessage{c.id, m.ID}, in.received, since)
 		m.Optional = m.Optional && m.Addressed
 		if err := c.resolve(tx, &m, places); err != nil {

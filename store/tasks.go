@@ -92,21 +92,23 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 		var rootID, number int64
 		var open int
 		err := tx.QueryRow(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
-			(SELECT coalesce(max(CAST(substr(name, length(?1) + 1) AS INTEGER)), 0) + 1 FROM conversations
-				WHERE name > ?1 AND name < ?1 || ':' AND substr(name, length(?1) + 1) NOT GLOB '*[^0-9]*') -- : comes right after 9
-			FROM conversations c WHERE name = ?2`, TaskConnector+":"+ts.c.name+"/", root).Scan(&rootID, &open, &number)
+			(SELECT coalesce(max(number), 0) FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
 		if err != nil {
 			return err
 		}
 		if open >= n.Most {
 			return ErrTooManyTasks
 		}
-		child := &Conversation{store: ts.c.store, name: fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number)}
-		if len(child.name) > MaxName {
-			return errors.New("the name of the conversation is too long")
-		}
-		if err := tx.QueryRow("INSERT INTO conversations (name, created_at) VALUES (?, ?) RETURNING id", child.name, Now()).Scan(&child.id); err != nil {
-			return err
+		child := &Conversation{store: ts.c.store}
+		for child.id == 0 { // memories imported from a task elsewhere may have taken the name
+			number++
+			if child.name = fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number); len(child.name) > MaxName {
+				return errors.New("the name of the conversation is too long")
+			}
+			child.id, err = valueOrZero[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
+			if err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
@@ -162,12 +164,27 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 			return err
 		}
 		parent, err := tx.Conversation(t.Parent)
-		if err == nil {
-			_, err = parent.deliver(tx, taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name))
+		if err != nil {
+			return err
 		}
+		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
+		if t.Author == "" && !parent.IsTask() {
+			if result.ReplyTo, err = parent.askedBefore(tx, t.Began); err != nil {
+				return err
+			}
+		}
+		_, err = parent.deliver(tx, result)
 		return err
 	})
 	return ended && err == nil, err
+}
+
+// askedBefore returns the platform's ID of the newest message up to a place that asked the bot; for a
+// task's result, the one that asked for the task.
+func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string, err error) {
+	low, high := c.RowRange(1, seq)
+	return valueOrZero[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
+		WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID)
 }
 
 // Drop silently ends the open tasks that the model began after message began of the conversation, and

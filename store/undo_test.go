@@ -208,3 +208,13 @@ func TestUndoHold(t *testing.T) {
 	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
 	spared(t, c, 0, 0)
 }
+
+func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	storetest.ApplyAndClear(t, c, 4, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+	storetest.ApplyAndClear(t, c, 8, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6))
+	check.Equal(t, "cleared after the undo of the second one", undo(t, c).ClearedTo, 4)
+	check.Must(c.Past().Import(ctx, []store.Inbound{storetest.Said(11, "and then?")}))(t)
+	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.Clear(11), nil })
+	check.Equal(t, "cleared after the undo of the first one", undo(t, c).ClearedTo, 11)
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/channel/channeltest"
+	"cairn/internal/check"
 )
 
 func TestApprovalByYes(t *testing.T) {
@@ -17,6 +18,15 @@ func TestApprovalByYes(t *testing.T) {
 	k.shows(t, "y\r", "The tool says: five")
 	k.typed(t, "y\r") // no question is open: it is a message
 	k.screen.wait(t, "Hello.")
+}
+
+// Whoever leaves need not wait until the question times out.
+func TestQuestionEndsWhenThePersonLeaves(t *testing.T) {
+	k := monochrome(t, scripted(channeltest.Add))
+	k.shows(t, "please add\r", "[y/n]")
+	k.typed(t, "\x04")
+	check.NoError(t, k.end(t))
+	check.Contains(t, "screen", strings.ReplaceAll(k.screen.String(), "\n", " "), "there is no one to ask here")
 }
 
 func TestQuestionEndsWithItsTurn(t *testing.T) {

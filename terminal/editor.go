@@ -37,6 +37,7 @@ type editor struct {
 	replying      bool     // a reply is being shown and is not complete
 	queued        []string // rows that wait for the end of the reply
 
+	left    atomic.Bool  // the person has left
 	waiting atomic.Int64 // messages that were sent and are not answered yet
 
 	background sync.WaitGroup // slow commands
@@ -59,6 +60,7 @@ func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 	if err := e.loop(ctx, hub); err != nil {
 		return err
 	}
+	e.left.Store(true)
 	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately")) })
 	defer patience.Stop()
 	return hub.Drain(ctx)
@@ -188,9 +190,9 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 		}
 		return nil
 	}
-	answer, _, err := hub.Run(ctx, e.conversation, e.who, line.text)
+	answer, err := command(ctx, hub, e.log, e.conversation, e.who, line.text)
 	if err != nil {
-		return e.report(ctx, commandError(ctx, e.log, answer, err))
+		return e.report(ctx, err)
 	}
 	if line.command == "stop" || line.command == "pause" {
 		e.waiting.Store(0) // a stopped turn may produce no reply
@@ -232,8 +234,8 @@ func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
 
 func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }
 
-// Attended returns true: a person is there.
-func (e *editor) Attended(string) bool { return true }
+// Attended reports whether the person is still there.
+func (e *editor) Attended(string) bool { return !e.left.Load() }
 
 func (e *editor) reply(_ string, to []string) channel.Writer {
 	return &stream{editor: e, answers: int64(len(to))}

@@ -55,6 +55,9 @@ func readLines(ctx context.Context, r io.Reader) <-chan Line {
 			if err == io.EOF {
 				return
 			}
+			if n == 1 {
+				text = strings.TrimPrefix(text, "\ufeff") // a byte order mark: Windows writes one into a pipe
+			}
 			select {
 			case out <- Line{n, text, err}:
 			case <-ctx.Done():

@@ -87,9 +87,9 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 		return nil
 	}
 	if line.command != "" {
-		answer, _, err := hub.Run(ctx, p.conversation, p.who, line.text)
+		answer, err := command(ctx, hub, p.log, p.conversation, p.who, line.text)
 		if err != nil {
-			return commandError(ctx, p.log, answer, err)
+			return err
 		}
 		return p.out.write(completeLines(complete(ctx, answer)))
 	}

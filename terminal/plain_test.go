@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
-
-	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -95,7 +92,7 @@ func TestPlainEnds(t *testing.T) {
 		s.lose(t)
 		p := s.connector.mode.(*plain)
 		p.log, p.saving = s.log, saving(s.log)
-		check.Equal[error](t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), notSaved)
+		check.ErrorContains(t, "the result", p.say(t.Context(), s.hub, typed{text: "hello"}), "was not accepted. Send it again later.")
 		s.logged.wait(t, "database is closed")
 	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
@@ -120,11 +117,6 @@ func TestPlainEnds(t *testing.T) {
 func TestPipeAsksForNoApproval(t *testing.T) {
 	s := talk(t, Options{}, "please add\n", channeltest.Add)
 	check.Contains(t, "the output", s.out.String(), "there is no one to ask here")
-}
-
-func TestUnacceptedMessages(t *testing.T) {
-	check.Equal(t, "a full disk", refusal(fmt.Errorf("deliver message of terminal:general: %w", channel.ErrFull)), diskFull)
-	check.Equal(t, "a disk that takes nothing", refusal(sqlite3.Error{Code: sqlite3.ErrReadonly}), notSaved)
 }
 
 func TestStatus(t *testing.T) {

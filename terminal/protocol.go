@@ -152,9 +152,9 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 		_ = p.out.write(line)
 		return
 	}
-	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
+	answer, err := command(ctx, hub, p.log, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
 	if err != nil {
-		p.fail(ctx, r, commandError(ctx, p.log, answer, err))
+		p.fail(ctx, r, err)
 		return
 	}
 	line, err := encode(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)})

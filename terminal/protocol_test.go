@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -78,7 +77,7 @@ func TestProtocol(t *testing.T) {
 			return llmtest.Say("yes"), nil
 		}, 4000)
 		notices := s.of(t, "notice")
-		if len(notices) != 1 || !strings.Contains(notices[0], `"to":[]`) || !strings.Contains(notices[0], "of 28000 characters") || len(s.of(t, "error")) > 0 {
+		if len(notices) != 1 || !strings.Contains(notices[0], `"to":["1"]`) || !strings.Contains(notices[0], "of 28000 characters") || len(s.of(t, "error")) > 0 {
 			t.Errorf("got notices %q, all %q", notices, s.out)
 		}
 	})
@@ -209,21 +208,6 @@ func TestProtocolFailures(t *testing.T) {
 		go func() { _, _ = io.WriteString(write, `{"text":"a"}`+"\n") }()
 		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
 	})
-}
-
-func TestProtocolApproval(t *testing.T) {
-	read, write := io.Pipe()
-	s := open(t, Options{JSON: true, In: read}, channeltest.Add)
-	ended := make(chan error, 1)
-	go func() { ended <- s.connector.Run(t.Context(), s.hub, s.log) }()
-	check.Must(io.WriteString(write, `{"text":"please add","id":"1"}`+"\n"))(t)
-	s.out.wait(t, `"buttons":[{"label":"Allow","line":"/allow `)
-	_, line, _ := strings.Cut(s.out.String(), `"line":"`)
-	line, _, _ = strings.Cut(line, `"`)
-	check.Must(io.WriteString(write, fmt.Sprintf(`{"text":%q,"id":"2"}`, line)+"\n"))(t)
-	s.out.wait(t, "The tool says: five")
-	check.NoError(t, write.Close())
-	check.NoError(t, <-ended)
 }
 
 func TestProtocolOrder(t *testing.T) {

@@ -127,6 +127,9 @@ func (p *protocol) complete(r *request) (err error) {
 	if strings.ContainsRune(r.ID, utf8.RuneError) { // several invalid ids would become the same
 		return errors.New("id must be valid UTF-8: it contains bytes that are not, which would become U+FFFD")
 	}
+	if strings.HasPrefix(r.ID, "cairn:") { // as the results of tasks have
+		return errors.New(`id must not begin with "cairn:"`)
+	}
 	if r.ID == "" {
 		r.ID = rand.Text()
 	} else if err := checkName("message", r.ID); err != nil {

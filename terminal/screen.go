@@ -250,7 +250,7 @@ func (s *screen) View() tea.View {
 
 // rowsBelow returns the rows between the reply and the input.
 func (s *screen) rowsBelow() (rows []string) {
-	if s.waiting.Load() > 0 && s.unfinished == "" {
+	if s.waiting.Load() > 0 && s.ticks > 0 && s.unfinished == "" {
 		rows = append(rows, s.dimmed(s.waitingText()))
 	}
 	if s.search != nil {

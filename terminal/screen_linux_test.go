@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,4 +92,13 @@ func TestEditorEnds(t *testing.T) {
 		check.Equal(t, "file after /forget me", string(check.Must(os.ReadFile(file))(t)), "")
 		check.Equal(t, "the mode of the file", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
 	})
+}
+
+func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
+	var waiting atomic.Int64
+	s := newScreen(&history{}, make(chan entry, 1), &waiting, false)
+	waiting.Store(1) // and the screen does not know yet since when
+	check.Len(t, "rows", s.rowsBelow(), 0)
+	s.Update(waitMsg{})
+	check.EqualAll(t, "rows", s.rowsBelow(), []string{"· 0 s"})
 }

@@ -3,7 +3,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"cairn/channel"
@@ -14,12 +13,6 @@ import (
 type sentence string
 
 func (s sentence) Error() string { return string(s) }
-
-const (
-	diskFull = sentence("The disk is full. Your message was not accepted; make room and send it again.")
-	replaced = sentence("My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again.")
-	notSaved = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
-)
 
 // saving returns the incident of messages that cannot be saved; every sender gets an error.
 func saving(log *slog.Logger) *platform.Incident {
@@ -38,26 +31,16 @@ func deliver(ctx context.Context, hub *channel.Hub, saving *platform.Incident, c
 		return err
 	}
 	saving.Begin(err)
-	return refusal(err)
+	return sentence(hub.Refusal(conversation, err))
 }
 
-// refusal explains why a message could not be saved.
-func refusal(err error) sentence {
-	switch {
-	case errors.Is(err, channel.ErrReplaced):
-		return replaced
-	case errors.Is(err, channel.ErrFull):
-		return diskFull
-	}
-	return notSaved
-}
-
-// commandError logs why a command failed, and returns the answer, which says so, as a sentence; if
-// the run is ending, it returns err itself.
-func commandError(ctx context.Context, log *slog.Logger, answer channel.Answer, err error) error {
-	if ctx.Err() != nil {
-		return err
+// command runs a command. The error is a sentence for the person, or the context's error if the run is
+// ending; the log has the reason.
+func command(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversation string, who channel.Person, line string) (channel.Answer, error) {
+	answer, _, err := hub.Run(ctx, conversation, who, line)
+	if err == nil || ctx.Err() != nil {
+		return answer, err
 	}
 	log.Error("command_failed", "error", err)
-	return sentence(answer.Text)
+	return answer, sentence(answer.Text)
 }

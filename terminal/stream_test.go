@@ -77,6 +77,14 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+// A text that is pasted or recalled again has the same placeholder.
+func TestPastesOfOneText(t *testing.T) {
+	var p pastes
+	text := strings.Repeat("row\n", pasteRows)
+	check.Equal(t, "the second placeholder", p.fold(text), p.fold(text))
+	check.Equal(t, "text", p.expand(p.fold(text)), text)
+}
+
 func TestTabStops(t *testing.T) {
 	check.Equal(t, "result", printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep")
 }

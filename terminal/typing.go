@@ -3,6 +3,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -117,8 +118,10 @@ func (p *pastes) fold(text string) string {
 	if !strings.Contains(text, "\t") && rows <= pasteRows && utf8.RuneCountInString(text) <= pasteRunes {
 		return text
 	}
-	p.texts = append(p.texts, text)
-	return p.mark(len(p.texts) - 1)
+	if !slices.Contains(p.texts, text) {
+		p.texts = append(p.texts, text)
+	}
+	return p.mark(slices.Index(p.texts, text))
 }
 
 func (p *pastes) mark(i int) string {
