@@ -113,7 +113,7 @@ func (s *scene) act() {
 	case k == 21:
 		s.restart()
 	case k == 22:
-		check.Must(s.store.Upkeep().Vacuum(s.t.Context()))(s.t)
+		check.NoError(s.t, s.store.Upkeep().Vacuum(s.t.Context()))
 	default:
 		time.Sleep(time.Duration(s.dice(40)) * time.Millisecond)
 	}
