@@ -238,7 +238,10 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 			c.show(r)
 		},
 	}
-	if resp, err = loop.Run(ctx); err == nil && resp.FinishReason != llm.FinishFilter {
+	if resp, err = loop.Run(ctx); err == nil && r.empty(resp) && !c.isTask() { // a second request often gets an answer; the calls of a task are counted
+		resp, err = loop.Run(ctx)
+	}
+	if err == nil && resp.FinishReason != llm.FinishFilter {
 		t.accept()
 	}
 	return resp, err
