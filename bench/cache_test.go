@@ -34,61 +34,61 @@ var (
 
 var cacheCases = map[string]cacheCase{
 	"breakpoints: an extension is read up to the end of the request before": {
-		promptcache.Breakpoints,
+		llm.CacheBreakpoints,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 2, 2, 0,
 	},
 	"breakpoints: of a last message that has changed only the head is read": {
-		promptcache.Breakpoints,
+		llm.CacheBreakpoints,
 		[]llm.Message{system, withNow},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 1, 3, 0,
 	},
 	"breakpoints: nothing is read where the head has changed": {
-		promptcache.Breakpoints,
+		llm.CacheBreakpoints,
 		[]llm.Message{system, question},
 		[]llm.Message{spoken(llm.RoleSystem, "other"), question, answer},
 		time.Minute, 0, 3, 0,
 	},
 	"breakpoints: nothing is read when the time is up": {
-		promptcache.Breakpoints,
+		llm.CacheBreakpoints,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		cacheTTL, 0, 4, 0,
 	},
 	"units: an extension is read with the answer": {
-		promptcache.Units,
+		llm.CacheUnits,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 3, 0, 1,
 	},
 	"units: a part of the request before is not read": {
-		promptcache.Units,
+		llm.CacheUnits,
 		[]llm.Message{system, withNow},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 0, 0, 4,
 	},
 	"units: nothing is read when the time is up": {
-		promptcache.Units,
+		llm.CacheUnits,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		cacheTTL, 0, 0, 4,
 	},
 	"prefix: the last message is read as far as it is the same": {
-		promptcache.Prefix,
+		llm.CachePrefix,
 		[]llm.Message{system, withNow},
 		[]llm.Message{system, question, answer, next},
 		time.Minute, 2, 0, 2,
 	},
 	"prefix: nothing is read when the time is up": {
-		promptcache.Prefix,
+		llm.CachePrefix,
 		[]llm.Message{system, question},
 		[]llm.Message{system, question, answer, next},
 		cacheTTL, 0, 0, 4,
 	},
 	"prefix: nothing is read of a request that begins otherwise": {
-		promptcache.Prefix,
+		llm.CachePrefix,
 		[]llm.Message{system, question},
 		[]llm.Message{spoken(llm.RoleSystem, "other"), question, answer},
 		time.Minute, 0, 0, 3,
@@ -120,7 +120,7 @@ func TestCacheRules(t *testing.T) {
 		}
 	})
 	t.Run("a request that begins otherwise is a rewrite, one that goes on is none", func(t *testing.T) {
-		till := newMeter(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL})
+		till := newMeter(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL})
 		for i, messages := range [][]llm.Message{{system, question}, {system, question, answer}, {next, system, question}} {
 			till.charge(llm.Request{Messages: messages}, "yes")
 			if want := []int{1, 1, 2}[i]; till.bill.Rewrites != want {
@@ -136,7 +136,7 @@ func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
 	check.SkipUnderRace(t)
 	tools, err := toolsOf(t.Context())
 	must(t, err)
-	rule := promptcache.Rule{Kind: promptcache.Breakpoints, TTL: cacheTTL}
+	rule := promptcache.Rule{Kind: llm.CacheBreakpoints, TTL: cacheTTL}
 	turns := talk(40, 0.7, false)
 	all := contenders(tools, rule)
 	at := slices.IndexFunc(all, func(c contender) bool { return c.name == "sliding window" })

@@ -50,7 +50,7 @@ func newCost() *benchmark {
 		return p.measure(ctx, s)
 	})
 	b.integer(&p.turns, "turns", 2000, 1, 100_000, "`N` turns")
-	b.Flags().StringVar(&p.cache.Kind, "cache", promptcache.Prefix, "`RULE` by which prompts are cached: "+strings.Join(promptcache.Kinds, ", "))
+	b.Flags().StringVar(&p.cache.Kind, "cache", llm.CachePrefix, "`RULE` by which prompts are cached: "+strings.Join(promptcache.Kinds, ", "))
 	return b
 }
 
@@ -78,7 +78,7 @@ func contenders(tools []llm.Tool, rule promptcache.Rule) []contender {
 			return newEngine(ctx, c, window, policy, rule)
 		}}
 	}
-	stays := rule.Kind != promptcache.Prefix
+	stays := rule.Kind != llm.CachePrefix
 	return []contender{
 		cairn("Cairn, defaults", fullWindow, compactor.DefaultPolicy()),
 		cairn(economical, fullWindow, policyWith(func(p *compactor.Policy) { p.Economy = true })),
@@ -181,7 +181,7 @@ func (p costOptions) measure(ctx context.Context, s *screen) (r costs, err error
 
 // costGoals are the limits of the input with economy, in millions of tokens, for each kind of
 // channel. They apply to the default conversation: no flag but --cache is set.
-var costGoals = map[string][2]float64{promptcache.Prefix: {24, 44}, promptcache.Breakpoints: {26, 52}}
+var costGoals = map[string][2]float64{llm.CachePrefix: {24, 44}, llm.CacheBreakpoints: {26, 52}}
 
 func (p costOptions) judge(r *costs) {
 	goals, ok := costGoals[p.cache.Kind]
@@ -214,7 +214,7 @@ func (with contender) price(ctx context.Context, turns []turn, rule promptcache.
 
 // toolsOf returns the bot's tools in a conversation.
 func toolsOf(ctx context.Context) ([]llm.Tool, error) {
-	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL})
+	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL})
 	if err != nil {
 		return nil, err
 	}

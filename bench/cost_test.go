@@ -15,7 +15,7 @@ import (
 	"cairn/llm"
 )
 
-var byPrefix = promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL}
+var byPrefix = promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL}
 
 // observed looks at each request of a strategy.
 type observed struct {

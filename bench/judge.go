@@ -138,7 +138,7 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 
 // messages returns the messages of the recording in their stored form.
 func (r recording) messages() (all []chat.Message) {
-	for _, m := range simulate.FromFile(r.name, r.past(), "").Messages {
+	for _, m := range simulate.FromFile(r.name, r.said, "").Messages {
 		all = append(all, m.Message)
 	}
 	return all

@@ -31,7 +31,7 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	}
 	defer func() { err = errors.Join(err, b.store.close()) }()
 	name := "bench:retention/" + r.name
-	_, err = b.hub.Import(ctx, name, inOrder(r.past()), func(int) {})
+	_, err = b.hub.Import(ctx, name, inOrder(r.said), func(int) {})
 	if err = errors.Join(err, b.hub.Close(), b.connector.failure); err != nil {
 		return k, err
 	}
@@ -109,7 +109,7 @@ func (v *promptContent) slide(room int) {
 	all := v.recording.said
 	v.slidingFirst = int64(len(all) + 1)
 	for i := len(all) - 1; i >= 0; i-- {
-		text := fmt.Sprintf("%s: %s", all[i].Author, all[i].body())
+		text := fmt.Sprintf("%s: %s", all[i].Author, body(all[i]))
 		if room -= tokens.Estimate(text + "\n"); room < 0 {
 			break
 		}
@@ -121,7 +121,7 @@ func (v *promptContent) slide(room int) {
 
 // ask adds to k how much of what a question needs is available.
 func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q asked, k *keeping) error {
-	memories, err := memory.Of(conv).Search(ctx, q.Text, searched)
+	memories, _, err := memory.Of(conv).List(ctx, memory.Filter{Query: q.Text, Limit: searched})
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q ask
 	need := words.Content(q.AnswerText())
 	slides := func(seq int64) bool { return seq >= v.slidingFirst }
 	for _, way := range []struct {
-		sum   *kept
+		sum   *simulate.Share
 		said  map[string]bool
 		more  string
 		there func(seq int64) bool
@@ -157,21 +157,8 @@ func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q ask
 		{&k.Memories, v.said, remembered.String(), func(seq int64) bool { return found[seq] || v.tells(seq) }},
 		{&k.Transcript, v.said, recalled.String(), func(seq int64) bool { return recall[seq] || v.tells(seq) }},
 	} {
-		if len(need) > 0 {
-			more, there := simulate.SetOf(words.Content(way.more)), 0
-			for _, term := range need {
-				if way.said[term] || more[term] {
-					there++
-				}
-			}
-			way.sum.Answer += float64(there) / float64(len(need))
-			way.sum.answers++
-		}
-		for _, seq := range q.seqs {
-			if way.there(seq) {
-				way.sum.Evidence += 1 / float64(len(q.seqs))
-			}
-		}
+		more := simulate.SetOf(words.Content(way.more))
+		way.sum.Ask(need, func(term string) bool { return way.said[term] || more[term] }, q.seqs, way.there)
 	}
 	return nil
 }
@@ -186,12 +173,12 @@ func (v *promptContent) tells(seq int64) bool {
 func rarity(r recording) simulate.Rarity {
 	var bodies []string
 	for _, u := range r.said {
-		bodies = append(bodies, u.body())
+		bodies = append(bodies, body(u))
 	}
 	return simulate.RarityOf(bodies)
 }
 
-// body returns the text of an utterance, with the captions of its pictures.
-func (u utterance) body() string {
-	return chat.Message{Text: u.Text, Attachments: u.Attachments}.Body()
+// body returns the text of a message, with the captions of its pictures.
+func body(m store.Inbound) string {
+	return chat.Message{Text: m.Text, Attachments: m.Attachments}.Body()
 }

@@ -11,6 +11,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/chart"
 	"cairn/internal/promptcache"
+	"cairn/llm"
 )
 
 const pictureHelp = `Picture draws, as an SVG, how many tokens the next request of the conversation of "bench cost" takes,
@@ -43,7 +44,7 @@ func newPicture(s *screen) *cobra.Command {
 func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, err error) {
 	defer s.done()
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
-	rule := promptcache.Rule{Kind: promptcache.Prefix, TTL: cacheTTL}
+	rule := promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL}
 	e, err := newEngine(ctx, c, d.window, compactor.DefaultPolicy(), rule)
 	if err != nil {
 		return picture, err

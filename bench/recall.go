@@ -117,7 +117,7 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 	categories := map[int]*quality{}
 	result.All.Name, result.Typos.Name = "all", "one typo each"
 	for _, recording := range all {
-		conv, err := db.conversation(ctx, "bench:recall/"+recording.name, recording.past())
+		conv, err := db.conversation(ctx, "bench:recall/"+recording.name, recording.said)
 		if err != nil {
 			return result, err
 		}

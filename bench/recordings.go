@@ -9,9 +9,7 @@ import (
 	"iter"
 	"os"
 	"strings"
-	"time"
 
-	"cairn/chat"
 	"cairn/simulate"
 	"cairn/store"
 )
@@ -24,17 +22,8 @@ evidence: the ids of the messages that answer it, category: 1 several messages, 
 // recording is a recorded conversation with questions about it.
 type recording struct {
 	name  string
-	said  []utterance
+	said  []store.Inbound // their seqs are their positions, from 1
 	asked []asked
-}
-
-// utterance is one message of a recording. Its seq is its position, from 1.
-type utterance struct {
-	ID          string            `json:"id"`
-	Time        time.Time         `json:"time"`
-	Author      string            `json:"author"`
-	Text        string            `json:"text"`
-	Attachments []chat.Attachment `json:"attachments"`
 }
 
 // asked is one question about a recording.
@@ -62,7 +51,7 @@ func recordingsIn(dir fs.FS) (all []recording, err error) {
 	}
 	for _, file := range files {
 		r := recording{name: strings.TrimSuffix(file, ".qa.jsonl")}
-		if r.said, err = readLines[utterance](dir, r.name+".jsonl"); err != nil {
+		if r.said, err = readLines[store.Inbound](dir, r.name+".jsonl"); err != nil {
 			return nil, err
 		}
 		if r.asked, err = readLines[asked](dir, file); err != nil {
@@ -93,24 +82,16 @@ func readLines[T any](dir fs.FS, name string) (list []T, err error) {
 	}
 }
 
-// resolve looks up the seqs of the evidence.
+// resolve looks up the seqs of the evidence, and names the people by their names.
 func (r *recording) resolve() {
 	place := make(map[string]int64, len(r.said))
-	for i, u := range r.said {
-		place[u.ID] = int64(i + 1)
+	for i := range r.said {
+		place[r.said[i].ID] = int64(i + 1)
+		r.said[i].AuthorID = r.said[i].Author
 	}
 	for i := range r.asked {
 		r.asked[i].seqs = r.asked[i].Seqs(place)
 	}
-}
-
-// past returns the messages of the recording for an import.
-func (r recording) past() []store.Inbound {
-	past := make([]store.Inbound, len(r.said))
-	for i, u := range r.said {
-		past[i] = store.Inbound{ID: u.ID, AuthorID: u.Author, Author: u.Author, Text: u.Text, Attachments: u.Attachments, Time: u.Time}
-	}
-	return past
 }
 
 // inOrder returns messages one by one, as an import reads them.

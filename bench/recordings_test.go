@@ -40,7 +40,7 @@ func TestReadRecordings(t *testing.T) {
 	if b.asked[0].AnswerText() != "Turin" || b.asked[1].AnswerText() != "2" || b.asked[2].AnswerText() != "" {
 		t.Error("answers are texts, whatever they were")
 	}
-	if past := b.past(); len(past) != 2 || past[1].Author != "Bob" || past[1].Attachments[0].Caption != "a bridge" || past[0].Time.Hour() != 10 {
+	if past := b.said; len(past) != 2 || past[1].Author != "Bob" || past[1].Attachments[0].Caption != "a bridge" || past[0].Time.Hour() != 10 {
 		t.Errorf("%+v", past)
 	}
 }

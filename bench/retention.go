@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"cairn/simulate"
 )
 
 const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, without a model, into a window of so
@@ -48,40 +50,30 @@ type windowed struct {
 
 // keeping is what was retained of a conversation, or of all: as shares.
 type keeping struct {
-	Name       string `json:"name"`
-	Questions  int    `json:"questions"`
-	Sliding    kept   `json:"sliding_window"`
-	Context    kept   `json:"context"`
-	Memories   kept   `json:"with_memory_search"`
-	Transcript kept   `json:"with_transcript_search"`
-}
-
-// kept is the share of the needed information that is available.
-type kept struct {
-	Answer   float64 `json:"answer"`
-	Evidence float64 `json:"evidence"`
-
-	answers int // questions whose answers contain words
+	Name       string         `json:"name"`
+	Questions  int            `json:"questions"`
+	Sliding    simulate.Share `json:"sliding_window"`
+	Context    simulate.Share `json:"context"`
+	Memories   simulate.Share `json:"with_memory_search"`
+	Transcript simulate.Share `json:"with_transcript_search"`
 }
 
 // add adds other's sums.
 func (k *keeping) add(other keeping) {
 	k.Questions += other.Questions
 	for i, sum := range k.parts() {
-		part := other.parts()[i]
-		sum.Answer += part.Answer
-		sum.Evidence += part.Evidence
-		sum.answers += part.answers
+		sum.Add(*other.parts()[i])
 	}
 }
 
-func (k *keeping) parts() []*kept { return []*kept{&k.Sliding, &k.Context, &k.Memories, &k.Transcript} }
+func (k *keeping) parts() []*simulate.Share {
+	return []*simulate.Share{&k.Sliding, &k.Context, &k.Memories, &k.Transcript}
+}
 
 // mean converts sums into shares.
 func (k keeping) mean() keeping {
 	for _, part := range k.parts() {
-		part.Answer /= float64(max(part.answers, 1))
-		part.Evidence /= float64(max(k.Questions, 1))
+		part.Mean()
 	}
 	return k
 }
@@ -118,7 +110,7 @@ func (r *retained) judge() {
 	k := r.Windows[i].All
 	for _, t := range []struct {
 		name             string
-		kept             kept
+		kept             simulate.Share
 		answer, evidence float64
 	}{
 		{"context", k.Context, 70, 45},

@@ -71,7 +71,7 @@ func frameOf(t *testing.T) int {
 }
 
 func TestAMessageIsToldByOneOfItsSentences(t *testing.T) {
-	r := recording{said: []utterance{
+	r := recording{said: []store.Inbound{
 		{Author: "Ann", Text: "Wow! We sold grandfather's red tractor to the museum in Turin."},
 		{Author: "Bob", Text: "We sold grandfather's red tractor to the museum in Turin."},
 		{Author: "Ann", Text: "The museum. In Turin!"},
@@ -104,7 +104,7 @@ func TestAMessageIsToldByOneOfItsSentences(t *testing.T) {
 }
 
 func TestASlidingWindowHoldsTheNewestLines(t *testing.T) {
-	r := recording{said: []utterance{{Author: "Ann", Text: "tractor"}, {Author: "Bob", Text: "violin"}, {Author: "Ann", Text: "harbour"}}}
+	r := recording{said: []store.Inbound{{Author: "Ann", Text: "tractor"}, {Author: "Bob", Text: "violin"}, {Author: "Ann", Text: "harbour"}}}
 	v := &promptContent{recording: r}
 	v.slide(2 * tokens.Estimate("Ann: harbour\n"))
 	if v.slidingFirst != 2 || !v.slidingSaid["violin"] || v.slidingSaid["tractor"] {

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/check"
 
 	"cairn/channel"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -122,6 +123,30 @@ func TestThreads(t *testing.T) {
 	say("bot?", addressedInThread)
 	say("go on", inThread)
 	check.EqualAll(t, "sent when addressed again", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3", "answer 4", "answer 5"})
+}
+
+func TestStopInThreadEndsWhatWaitsThere(t *testing.T) {
+	const thread = "test:server/general/7"
+	begun := make(chan struct{})
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return echo(ctx, n, req)
+		}
+		close(begun)
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	for _, addressed := range []bool{true, false, false} {
+		m := r.inbound("hello", addressed)
+		m.Thread = true
+		check.Must(r.hub.Deliver(t.Context(), thread, m))(t)
+		if addressed {
+			<-begun
+		}
+	}
+	r.runAs(channel.Person{ID: "u1"}, thread, "/stop")
+	check.NoError(t, r.hub.Idle(t.Context(), thread))
+	check.Len(t, "requests", r.model.Requests(), 1)
 }
 
 func TestAccess(t *testing.T) {

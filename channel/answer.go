@@ -13,8 +13,12 @@ type Answer struct {
 	Text  string   // shown above the items, if there are any
 	Items []string // lines of a list; a connector that can shows them in pages
 
+	Language string // of the conversation, for what connectors add
+
 	Private bool // only for the person who asked, even if the command is Public: a refusal
 	Aligned bool // Text has columns, which need a fixed-width font: see Fenced
+
+	Forgets bool // what the person said is being deleted: a connector deletes its own copies too
 
 	// Then, if not nil, waits until what the command started has ended, and returns the text that
 	// replaces Text. It ends when its context does.
@@ -36,10 +40,22 @@ func (a Answer) Page(n int) string {
 	n = min(max(n, 0), a.Pages()-1)
 	text := a.lines(a.Items[n*pageSize : min((n+1)*pageSize, len(a.Items))])
 	if a.Pages() > 1 {
-		text += fmt.Sprintf("\n(page %d of %d)", n+1, a.Pages())
+		text += "\n" + Translated(a.Language, fmt.Sprintf("(page %d of %d)", n+1, a.Pages()))
 	}
 	return text
 }
+
+// What connectors add to answers; Translated translates it into the answer's language.
+const (
+	TextRefused  = "I do not answer here."
+	TextUnknown  = "There is no such command. These are the ones I know:"
+	TextDone     = "Done."
+	TextPrevious = "Previous" // page
+	TextNext     = "Next"     // page
+
+	// TextUnfinished is for a platform that waits for an answer only for some time.
+	TextUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
+)
 
 // String returns the whole answer.
 func (a Answer) String() string { return a.lines(a.Items) }

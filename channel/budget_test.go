@@ -149,6 +149,7 @@ func TestOwnerBudgetNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}}
 		r := newRig(t, countsTokens(30)).withRules(rules)
+		r.agent.Language = "de"
 		notices := func() (n []string) {
 			for _, sent := range r.connector.texts() {
 				if strings.HasPrefix(sent, "(") {
@@ -174,13 +175,13 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		from("boss") // 120%
 		r.restartCounting()
 		from("boss")
-		want := "(budget_per_day is spent: 120.00 of 100.00. I will answer again from 2000-01-02 00:00 UTC on, or once it is raised.)"
+		want := "(budget_per_day ist aufgebraucht: 120.00 von 100.00. Ab 2000-01-02 00:00 UTC antworte ich wieder, oder sobald es erhöht wird.)"
 		check.EqualAll(t, "notices", notices(), []string{want})
 		time.Sleep(24 * time.Hour)
 		for range 3 {
 			from("boss")
 		}
-		check.EqualAll(t, "notices on two days", notices(), []string{want, "(budget_per_day is nearly spent: 90.00 of 100.00. Once all of it is, I stop answering until 2000-01-03 00:00 UTC.)"})
+		check.EqualAll(t, "notices on two days", notices(), []string{want, "(budget_per_day ist fast aufgebraucht: 90.00 von 100.00. Ist alles aufgebraucht, antworte ich nicht mehr bis 2000-01-03 00:00 UTC.)"})
 		r.stop()
 	})
 }

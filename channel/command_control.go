@@ -75,11 +75,12 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 		if !c.trusted(who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I may call.")
 		}
-		words, ok := c.hub.Operator().Approve(c.name, code, cmp.Or(who.Name, "Somebody"), allow)
-		if !ok {
-			// Private, so that a second press of a button does not replace the line that says who decided.
-			return Answer{}, errDenied("No such call is waiting for an answer here: it was answered, timed out, or was stopped.")
+		for _, name := range c.answeredHere() {
+			if words, ok := c.hub.Operator().Approve(name, code, cmp.Or(who.Name, "Somebody"), allow); ok {
+				return Answer{Text: words}, nil
+			}
 		}
-		return Answer{Text: words}, nil
+		// Private, so that a second press of a button does not replace the line that says who decided.
+		return Answer{}, errDenied("No such call is waiting for an answer here: it was answered, timed out, or was stopped.")
 	}
 }

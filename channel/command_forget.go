@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -42,19 +43,21 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	in, where, again := []*store.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
 	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
 	if everywhere {
+		var each privacy.Holdings
 		where, again = "across all our conversations", c.sayf("/forget me everywhere yes")
-		in, traces, err = privacy.In(c.hub.o.Store).Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
+		in, each, err = privacy.In(c.hub.o.Store).Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
+		traces = each.Total()
 	}
 	switch {
 	case err != nil:
 		return Answer{}, err
 	case traces.Messages+traces.Memories == 0 && !yes:
-		return Answer{Text: fmt.Sprintf("I have nothing of yours %s.", where)}, nil
+		return Answer{Text: nothingOf(where)}, nil
 	case !yes:
 		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
 			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you. "+
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
-			c.translated(tracesWords(traces.Messages, traces.Memories)), c.translated(where), again)}, nil
+			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
 	waiting, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...)
 	if err != nil {
@@ -64,36 +67,26 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	for _, records := range in {
 		names = append(names, records.Name())
 	}
-	end := c.hub.eraseAll(who.ID, names)
+	end := c.hub.eraseAll(who.ID, names, waiting)
 	return Answer{
-		Text: "I am deleting it; you do not have to wait.", Awaited: true,
-		Then: func(ctx context.Context) string { return c.translated(end.words(ctx, where, waiting)) },
+		Text: "I am deleting it; you do not have to wait.", Forgets: true, Awaited: true,
+		Then: func(ctx context.Context) string { return c.translated(end.words(ctx, where)) },
 	}, nil
 }
 
-// tracesWords describes how much there is to delete.
-func tracesWords(messages, memories int) string {
-	return counted(messages, "message", "messages") + " and " + counted(memories, "memory", "memories")
-}
+func nothingOf(where string) string { return fmt.Sprintf("I have nothing of yours %s.", where) }
 
-// counted returns a number with its noun.
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
+var counted = chat.Counted
 
-// erasure is a running erasure. Its counts are set before done is closed.
+// erasure is a running erasure. What it deleted is set before done is closed.
 type erasure struct {
-	done               chan struct{}
-	messages, memories int
-	err                error
+	done    chan struct{}
+	deleted privacy.Holding
+	err     error
 }
 
-// words waits for the end of an erasure and describes it. waiting is how many messages were deleted
-// before it began.
-func (e *erasure) words(ctx context.Context, where string, waiting int) string {
+// words waits for the end of an erasure and describes it.
+func (e *erasure) words(ctx context.Context, where string) string {
 	unfinished := "Not everything is deleted yet; I will continue on my own."
 	select {
 	case <-e.done:
@@ -103,17 +96,18 @@ func (e *erasure) words(ctx context.Context, where string, waiting int) string {
 	switch {
 	case e.err != nil:
 		return unfinished
-	case e.messages+waiting+e.memories == 0:
-		return fmt.Sprintf("I have nothing of yours %s.", where)
+	case e.deleted.Messages+e.deleted.Memories == 0:
+		return nothingOf(where)
 	}
 	return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
-		tracesWords(e.messages+waiting, e.memories), where)
+		e.deleted, where)
 }
 
 // eraseAll deletes a person's traces from conversations, in the background and in small steps. The
-// next start continues with what is left when the hub closes.
-func (h *Hub) eraseAll(author string, names []string) *erasure {
-	e := &erasure{done: make(chan struct{})}
+// next start continues with what is left when the hub closes. waiting is how many messages are deleted
+// already.
+func (h *Hub) eraseAll(author string, names []string, waiting int) *erasure {
+	e := &erasure{done: make(chan struct{}), deleted: privacy.Holding{Messages: waiting}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -149,8 +143,8 @@ func (h *Hub) erase(author, name string, e *erasure) error {
 		if err != nil {
 			return err
 		}
-		e.messages += some.Messages
-		e.memories += some.Memories
+		e.deleted.Messages += some.Messages
+		e.deleted.Memories += some.Memories
 		if len(some.Seqs) > 0 {
 			h.post(name, func(c *conversation) { c.deleted(some.Seqs) })
 		}
@@ -173,7 +167,7 @@ func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string
 	}
 	for _, one := range due {
 		if _, known := h.connectors[connectorOf(one.Conversation)]; known && match(one.Conversation) {
-			h.eraseAll(one.Author, []string{one.Conversation})
+			h.eraseAll(one.Author, []string{one.Conversation}, 0)
 		}
 	}
 	return nil

@@ -57,6 +57,7 @@ func (c Command) Usage() string {
 // person who asked. handled is false if line is not a command but a message. With an error other than
 // ErrRefused the answer says what the person can do about it.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
+	defer func() { answer.Language = h.languageOf(name) }()
 	command, args, ok := parseCommand(line)
 	if !ok {
 		return answer, false, nil

@@ -79,7 +79,7 @@ func (c *conversation) change(ctx context.Context, d store.Delivery) error {
 }
 
 func (c *conversation) edit(ctx context.Context, m Inbound) error {
-	seq, changed, err := c.records.Transcript().Edit(ctx, m)
+	seq, changed, err := privacy.Of(c.records).Edit(ctx, m)
 	switch {
 	case err != nil:
 		return err

@@ -66,6 +66,7 @@ type service struct {
 	window  *window
 	unfit   map[int64]bool // pictures the model refused, by file
 	inWords bool           // the model refused the form of tool calls, so they are sent as text
+	filter  promptFilter
 }
 
 // arrival is what the loop knows about incoming messages.

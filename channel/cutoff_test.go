@@ -3,7 +3,6 @@ package channel_test
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"testing"
 
 	"cairn/internal/check"
@@ -46,29 +45,4 @@ func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
 			check.Len(t, "sent after a restart", r.connector.texts(), 2)
 		})
 	}
-}
-
-func TestFilteredAnswerIsReported(t *testing.T) {
-	r := newRig(t, withEnding("", llm.FinishFilter))
-	r.ask("Tell me about the harbour.")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"The model provider's filter withheld the answer. Your message is saved; ask again in other words, and delete an earlier message if that is the reason."})
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: Tell me about the harbour."})
-}
-
-func TestFilterAcceptsThePromptOnceTheMessageIsDeleted(t *testing.T) {
-	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		for _, m := range req.Messages {
-			if strings.Contains(m.Text, "forbidden word") {
-				return llm.Response{}, llm.Refused(400, nil, []byte(`{"error":{"message":"Content Exists Risk","code":"invalid_request_error"}}`))
-			}
-		}
-		return llmtest.Say("Hello."), nil
-	})
-	r.ask("Is this a forbidden word?")
-	r.ask("And this?")
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	r.ask("And now?")
-	sent := r.connector.texts()
-	check.Contains(t, "the second answer", sent[1], "delete an earlier message")
-	check.Equal(t, "the answer after the deletion", sent[2], "Hello.")
 }

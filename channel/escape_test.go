@@ -215,7 +215,7 @@ func TestPeopleCannotImpersonateTask(t *testing.T) {
 	r.ask("how many are there?")
 	r.waitForReplies()
 	prompt := r.lastRequestText()
-	check.Contains(t, "result of the task", prompt, " researcher (task #1)] [Result of task 1")
+	check.Contains(t, "result of the task", prompt, " researcher (task #1), replying to #1] [Result of task 1")
 	said := prompt[strings.LastIndex(prompt, "user: "):]
 	if strings.Contains(said, "(task #1)]") || strings.Count(said, "researcher (task 1)] [Result of task 1") != 3 {
 		t.Errorf("got people's messages %s, want three escaped names", said)

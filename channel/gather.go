@@ -180,10 +180,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 			past[i].Tries = tries
 		}
 	}
-	if _, err := c.records.Past().FillGap(ctx, late, "", false); err != nil {
-		return err
-	}
-	added, err := c.records.Past().Backfill(ctx, c.fitting(c.completed(ctx, past)))
+	added, err := c.records.Past().Backfill(ctx, c.fitting(c.completed(ctx, past)), late)
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 
 	"cairn/channel"
+	"cairn/privacy"
 )
 
 // reader is a connector whose history is a function.
@@ -154,6 +157,65 @@ func TestEditsDuringBackfill(t *testing.T) {
 			got := texts(r.transcript())
 			check.Lacks(t, "transcript", got, "swordfish")
 			check.Lacks(t, "transcript", got, "tyop")
+		})
+	}
+}
+
+// What a person said before /forget me does not come back with a page of the history that is stored
+// later, neither in their own messages nor in quotes.
+func TestForgetMeDuringBackfill(t *testing.T) {
+	by := func(id, name string, m channel.Inbound) channel.Inbound {
+		m.AuthorID, m.Author = id, name
+		return m
+	}
+	for _, which := range []string{"gap", "gap after a restart", "earlier", "earlier question"} {
+		t.Run(which, func(t *testing.T) {
+			p := &reader{}
+			r := newRig(t, echo).throughConnector(p)
+			gap, read := strings.HasPrefix(which, "gap"), false
+			p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
+				if gap != (after != "") {
+					return nil, "", false, nil
+				}
+				quoting := by("u2", "Bo", pastMessage("3", "I like tea", time.Minute, false))
+				quoting.ReplyTo, quoting.Quote = "2", "Ada: the secret is swordfish"
+				said := []channel.Inbound{pastMessage("2", "the secret is swordfish", time.Minute, which == "earlier question"), quoting}
+				if !read { // the author wants to be forgotten before the page is stored
+					read = true
+					check.HasPrefix(t, "answer", r.finished(r.runAs(ada, place, "/forget me yes")), "Deleted: 1 message")
+					if which == "gap after a restart" {
+						return nil, "", false, errors.New("503")
+					}
+				}
+				if gap {
+					said = append(said, pastMessage("5", "I am back", -time.Minute, false))
+				}
+				return said, "5", false, nil
+			}
+			r.post(pastMessage("1", "one", 5*time.Minute, false))
+			if gap {
+				r.disconnectAndReconnect()
+			}
+			r.post(by("u2", "Bo", pastMessage("4", "four", 0, true)))
+			if which == "gap after a restart" {
+				r.restart()
+				check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
+				r.waitForReplies()
+			}
+			all := texts(r.transcript())
+			check.Contains(t, "transcript", all, "four")
+			if gap {
+				check.Contains(t, "transcript", all, "I like tea", "I am back")
+			}
+			check.Equal(t, "messages with the text", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text || quote LIKE '%swordfish%'"), 0)
+			r.restart() // which ends the erasure
+			r.waitForReplies()
+			r.post(by("u2", "Bo", pastMessage("6", "six", 0, false)))
+			check.Equal(t, "erasures", len(check.Must(privacy.In(r.store).Erasures(t.Context()))(t)), 0)
+			if gap { // whose pages may come again
+				r.post(pastMessage("2", "the secret is swordfish", time.Minute, false))
+				check.Lacks(t, "transcript", texts(r.transcript()), "swordfish")
+			}
 		})
 	}
 }

@@ -96,24 +96,29 @@ const (
 )
 
 // notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
-// being posted twice.
+// being posted twice. During a turn it is about the messages that the turn answers: where answers
+// stand in threads, it stands there too.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
-	err := c.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true})
+	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
+	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
+		o.To = turn.to
+	}
+	err := c.records.Outbox().Post(ctx, o)
 	if err == nil {
 		c.sender.start(c.hub.ctx)
 	}
 	return err
 }
 
-// IsNotice reports whether a piece is a notice: neither an answer nor the failure of one.
+// IsNotice reports whether a piece is a notice: neither an answer nor the failure of one. A connector
+// that looks for what an earlier process has shown of an answer must not take a notice for it, nor the
+// other way round.
 func IsNotice(p Piece) bool {
 	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }
 
 // notifyShortened posts a notice for each message of a turn that is too long for the model's
-// window: its author must not assume that the answer covers all of it. The notice refers to no
-// message: a connector looks for what refers to a question to find what it has already shown of the
-// answer.
+// window: its author must not assume that the answer covers all of it.
 func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
 		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), c.translated(shortenedLine(m))); err != nil {

@@ -165,9 +165,10 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 	sent := r.connector.sent
 	check.Len(t, "pieces sent", sent, 4)
 	notice := sent[1]
-	if !notice.Failure || len(notice.To) != 0 {
+	if !notice.Failure || !channel.IsNotice(notice) {
 		t.Errorf("the notice would be taken for the beginning of the answer, or reads as the assistant's words: %+v", notice)
 	}
+	check.EqualAll(t, "messages it is about", notice.To, sent[2].To)
 	var first, last, all int
 	if _, err := fmt.Sscanf(notice.Text, "(Your message is too long for the model's context window: the model sees the first %d and the last %d of %d characters. All of it is stored.)",
 		&first, &last, &all); err != nil {

@@ -34,7 +34,7 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 // opening returns a function that opens the conversation with the current settings; the loop must
 // run it.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.rules.Load()}
+	s := service{rules: c.hub.rules.Load(), filter: promptFilter{withheld: make(map[string]bool)}}
 	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
 		return nil, err
 	}

@@ -21,14 +21,6 @@ func (r *reply) empty(resp llm.Response) bool {
 	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
 }
 
-// noAnswer returns the error for an answer that is empty.
-func noAnswer(resp llm.Response) error {
-	if resp.FinishReason == llm.FinishFilter {
-		return &llm.Error{Kind: llm.KindFiltered, Message: "the answer has no text"}
-	}
-	return errEmpty
-}
-
 // answered returns the outcome of a turn that has its answer; next is the seq of the answer.
 func (r *reply) answered(next int64, resp llm.Response) store.Outcome {
 	text := withoutNoReply(resp.Message.Text, false)

@@ -30,22 +30,31 @@ func (c *conversation) spendOnSummary() error {
 	return c.spendOn(false)
 }
 
-// interruptHere stops the running turn, or that of the channel if it answers the message below which
-// this thread hangs: a connector may show the answer in the thread.
+// interruptHere stops the turn whose answer people see here.
 func (c *conversation) interruptHere() (stopped bool) {
+	for _, name := range c.answeredHere() {
+		if turn := c.hub.Operator().turnIn(name); turn != nil {
+			turn.stop(errStopped)
+			return true
+		}
+	}
+	return false
+}
+
+// answeredHere returns the conversations whose answers people see here: this one, and, if it is a
+// thread, the one above while it answers the message that the thread hangs on. Slack shows that answer
+// in the thread.
+func (c *conversation) answeredHere() []string {
 	place := ParsePlace(c.name)
 	question := place.Thread
-	if stopped = c.interrupt(); stopped || question == "" {
-		return stopped
+	if question == "" {
+		return []string{c.name}
 	}
 	place.Thread = ""
-	above, _ := c.hub.find(place.String(), nil)
-	if above == nil {
-		return false
+	if turn := c.hub.Operator().turnIn(place.String()); turn == nil || !slices.Contains(turn.to, question) {
+		return []string{c.name}
 	}
-	defer c.hub.release(above)
-	turn := above.turn.Load()
-	return turn != nil && slices.Contains(turn.to, question) && above.interrupt()
+	return []string{c.name, place.String()}
 }
 
 // interrupt stops the running turn, if there is one.

@@ -177,7 +177,7 @@ const maxRefusals = 8
 // refused, and the piece waits.
 func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
-		return s.dropPiece(ctx, piece, "unsent-"+piece.Reply, "the platform rejected it", failed)
+		return s.dropPiece(ctx, piece, "unsent-"+piece.Reply, failed)
 	}
 	if d, ok := s.c.connector.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
 		return failed
@@ -190,19 +190,18 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 		s.refused = times
 		return fmt.Errorf("refused %d times: %w", times, failed)
 	}
-	return s.dropPiece(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was rejected again and again", failed)
+	return s.dropPiece(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), failed)
 }
 
 // dropPiece drops a piece. Unless the piece is itself a sentence about a failure, it first posts one
 // that says so, under an id, so that a crash in between changes nothing.
-func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id, why string, failed error) error {
+func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	if !piece.Failure {
-		what := "an answer here"
+		text := s.c.sayf("I could not send an answer here: the platform rejected it. It is kept in my history; ask again, perhaps in other words.")
 		if piece.Parts > 1 {
-			what = fmt.Sprintf("part %d of %d of my answer", piece.Part+1, piece.Parts)
+			text = s.c.sayf("I could not send part %d of %d of my answer: the platform rejected it. It is kept in my history; ask again, perhaps in other words.", piece.Part+1, piece.Parts)
 		}
-		text := s.c.sayf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", s.c.translated(what), s.c.translated(why))
 		if err := s.c.notify(ctx, id, text); err != nil {
 			return err
 		}

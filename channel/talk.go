@@ -20,7 +20,10 @@ type talk struct {
 	most         int // most calls it may make: a task has a limit for all its parts
 	overflows    int
 	completion   int            // tokens of the last answer, including its reasoning; 0: not counted
-	sent         []llm.Message  // the messages of the last request
+	sent         []llm.Message  // the messages of the last request, those withheld included
+	revision     int            // of its prompt
+	suspects     []string       // what the provider's filter may have refused in it; nil: not determined
+	tried        int            // how many of them are withheld
 	pictures     map[int64]bool // the pictures it showed
 	reasoned     bool           // a request was refused because earlier reasoning was missing
 	plainRequest bool           // it had the tools that requests usually have
@@ -51,13 +54,13 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	default:
 		messages = llm.DeprivedInWords(messages)
 	}
-	t.sent = messages
+	t.sent, t.revision = messages, prompt.Revision
 	req := llm.Request{
-		Messages: messages, Head: prompt.Head, CacheKey: cacheKey(t.name),
+		Messages: t.filter.apply(messages), Head: prompt.Head, CacheKey: cacheKey(t.name),
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall() || t.isTask() && t.callsLeft(left) == 1
-	t.plainRequest = (!last || noTools) && !t.inWords // otherwise the count is for a different prompt
+	t.plainRequest = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
 	}
@@ -83,6 +86,9 @@ func (t *talk) retry(_ context.Context, err error) bool {
 		t.reasoned = true // this is learned now: the next request includes the available reasoning
 		t.r.current.Reset()
 		return true
+	}
+	if llm.KindOf(err) == llm.KindFiltered {
+		return t.withhold()
 	}
 	if refusedAsItStands(err) {
 		return t.sendCallsAsText(t.r, t.sent, err)

@@ -97,7 +97,10 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		}
 		resp, err := c.converse(ctx, r, other)
 		if err == nil && r.empty(resp) {
-			err = noAnswer(resp)
+			err = errEmpty
+		}
+		if llm.KindOf(err) == llm.KindFiltered && len(r.texts) > 0 {
+			resp, err = llm.Response{FinishReason: llm.FinishFilter}, nil // people have read a part of the answer
 		}
 		switch {
 		case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
@@ -215,6 +218,7 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
 		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },
 		Record: func(calls llm.Message, results []llm.Message) {
+			t.accept()
 			if text := withoutNoReply(calls.Text, false); text != "" {
 				r.texts = append(r.texts, text)
 			}
@@ -235,7 +239,10 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 			c.show(r)
 		},
 	}
-	return loop.Run(ctx)
+	if resp, err = loop.Run(ctx); err == nil && resp.FinishReason != llm.FinishFilter {
+		t.accept()
+	}
+	return resp, err
 }
 
 // show displays the reply so far. It shows nothing before the replies ahead of this one have been

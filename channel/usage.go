@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
@@ -158,9 +159,9 @@ type Spending struct {
 	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
 }
 
-// ReadSpending reads what a conversation's models were used for; model is the one that answers in
+// ReadSpending reads what a conversation's models were used for; agent is the one that answers in
 // it.
-func ReadSpending(ctx context.Context, records *store.Conversation, model string, m Money) (*Spending, error) {
+func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m Money) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
@@ -178,10 +179,10 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model string
 			s.Summaries.Add(u, m.Prices)
 		}
 	}
-	if s.SavedTokens, err = records.Turns().Saved(ctx); err != nil {
+	if s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(agent.Model.Window(ctx).Tokens)); err != nil {
 		return nil, err
 	}
-	price, _ := m.Prices.Of(model)
+	price, _ := m.Prices.Of(agent.Model.Name())
 	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
 	return s, nil
 }

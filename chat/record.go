@@ -93,5 +93,13 @@ var lineBreaks = func() *strings.Replacer {
 	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
 }()
 
+// Counted returns a number with its noun.
+func Counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
 // OneLine returns a text without line breaks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -157,3 +157,7 @@ func (a Attachment) Label(seq int64) string {
 	}
 	return label
 }
+
+// MemoryTools return what the conversation and the memories contain already: such a result is not
+// searched or remembered, and is never cleared, because the model would call the tool again.
+var MemoryTools = []string{"context", "memory_search", "recall", "expand"}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -40,7 +39,7 @@ func resultOf(m chat.Message, whole form, sh shape) *result {
 	}
 	r.brief = smaller(whole, shorten(whole.text, sh.maxLines))
 	r.gone = r.brief
-	if len(whole.text) >= sh.minChars && !slices.Contains(summarize.NeverCleared, m.Tool) {
+	if len(whole.text) >= sh.minChars && !slices.Contains(chat.MemoryTools, m.Tool) {
 		r.gone = smaller(r.brief, placeholder(m.Tool, m.Seq, whole.text))
 	}
 	return r

@@ -196,6 +196,7 @@ type Prompt struct {
 	Head      int           // how many of them stay the same until the head changes: the system prompt and the head
 	MaxTokens int           // tokens that the answer may take
 	Estimate  int           // of messages and tools, in tokens
+	Revision  int           // the same as before if the messages begin with those of the last request
 	Spare     int           // tokens of the window left beside the answer, less the uncertainty of the estimate: a request whose limit exceeds the window is refused
 }
 
@@ -216,7 +217,10 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 			c.lastRequest.at = c.o.Now()
 			c.ask(c.h.view)
 			messages := c.lastRequest.rendering.next(c.o.System, c.h.view)
-			return Prompt{messages, c.lastRequest.rendering.headLen, Reserve(c.o.MaxOutput, window), c.lastRequest.estimate, max(c.lastRequest.spare, 1)}, nil
+			return Prompt{
+				Messages: messages, Head: c.lastRequest.rendering.headLen, MaxTokens: Reserve(c.o.MaxOutput, window),
+				Estimate: c.lastRequest.estimate, Revision: c.h.revision, Spare: max(c.lastRequest.spare, 1),
+			}, nil
 		}
 	}
 	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))

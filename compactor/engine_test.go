@@ -87,7 +87,7 @@ func TestWorkerSavesMemories(t *testing.T) {
 	r.deliverNotes("I live in Turin. " + filler(100))
 	r.deliverMany(20, 30)
 	r.compactAndWait()
-	found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10)
+	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Query: "Turin"})
 	if err != nil || len(found) != 1 || found[0].Speaker != "Ada" || len(found[0].Sources) != 1 || found[0].Sources[0] != 1 {
 		t.Fatalf("found %+v, %v", found, err)
 	}
@@ -104,7 +104,7 @@ func TestServerWithoutToolsGetsPlainTextRequest(t *testing.T) {
 		r.compactAndWait()
 	}
 	check.Equal(t, "requests", len(worker.Requests()), 3)
-	if found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
+	if found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Query: "Turin"}); err != nil || len(found) == 0 {
 		t.Errorf("the extractive summarizer saved no memories: %v", err)
 	}
 	r.verify()

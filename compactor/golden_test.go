@@ -54,9 +54,8 @@ func TestGoldenPrompts(t *testing.T) {
 func goldenRequests(t *testing.T) (requests []llm.Request) {
 	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	note := func(messages []llm.Message) {
-		temperature := 0.0
 		requests = append(requests, llm.Request{
-			Messages: messages, Head: r.c.HeadLength(), CacheKey: "5f1d", MaxTokens: 500, Temperature: &temperature, Reasoning: "low",
+			Messages: messages, Head: r.c.HeadLength(), CacheKey: "5f1d", MaxTokens: 500, Reasoning: "low",
 			Tools: []llm.Tool{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object","properties":{}}`)}},
 		})
 	}

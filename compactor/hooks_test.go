@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -152,29 +151,5 @@ func TestEventsReachEveryListener(t *testing.T) {
 			}
 			check.Lacks(t, "log", log.String(), "Summary 1 of")
 		})
-	}
-}
-
-func TestStatusPredictsNextAction(t *testing.T) {
-	check.SkipUnderRace(t)
-	for _, window := range []int{3001, 4000, 7919} {
-		for _, atTokens := range []int{0, 2100} {
-			r := newRig(t, window, nil)
-			r.policy.CompactAtTokens = atTokens
-			fired := false
-			for i := 0; !fired && i < 400; i++ {
-				g := r.c.Status()
-				r.deliverNotes(fmt.Sprint("note ", i))
-				used := g.Used + chat.TokensOf(r.said[len(r.said)-1])
-				r.waitIdle()
-				if fired = r.seen(compactor.EventStarted) > 0; fired != (used >= g.NextAt) || g.Next != compactor.OnBackground {
-					t.Errorf("window %d: at %d tokens started: %v; the status predicted %s at %d", window, used, fired, g.Next, g.NextAt)
-				}
-			}
-			if !fired {
-				t.Errorf("window %d: no compaction started", window)
-			}
-			r.close()
-		}
 	}
 }

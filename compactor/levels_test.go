@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,7 @@ func TestPreparedSummariesWaitWhileDisabled(t *testing.T) {
 				r := prepared(t, 0.7, func(*compactor.Policy) {})
 				before := len(r.c.Status().Prepared)
 				r.set(off)
+				check.Equal(t, "shown as switched off", strings.Contains(r.c.Status().Paused, "switched off"), name == "compaction")
 				time.Sleep(time.Hour)
 				for range 5 {
 					r.talk("and now? " + filler(30))

@@ -18,6 +18,9 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 		{0, levelNone}, {7_999, levelNone}, {8_000, background}, {8_499, background}, {8_500, aggressive}, {9_499, aggressive}, {9_500, emergency}, {12_000, emergency},
 	} {
 		check.Equal(t, fmt.Sprintf("levelOf(%d of 10000)", tt.used), levelOf(tt.used, 10_000, p), tt.want)
+		if next, at := nextLevel(tt.used, 10_000, p); tt.want < emergency && (next != (tt.want+1).trigger() || levelOf(at, 10_000, p) != tt.want+1 || levelOf(at-1, 10_000, p) != tt.want) {
+			t.Errorf("above %d tokens the next level is %s at %d", tt.used, next, at)
+		}
 	}
 	check.Equal(t, "fractions", p.fraction(background), 0.30)
 	check.Equal(t, "aggressive level", p.fraction(aggressive), 0.50)

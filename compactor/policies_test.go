@@ -2,8 +2,6 @@ package compactor_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
@@ -12,30 +10,6 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
-
-func TestDisabledCompactionStillHandlesEmergency(t *testing.T) {
-	r := newRig(t, 4000, &llmtest.Model{Func: goodSummary})
-	r.policy.Enabled = false
-	for i := range 100 {
-		r.deliverNotes(fmt.Sprint("note ", i, " ", filler(60)))
-		g := r.c.Status()
-		if g.Next != compactor.OnEmergency || g.NextAt != 3800 || !strings.Contains(g.Paused, "switched off") {
-			t.Fatalf("got status %s at %d, %q", g.Next, g.NextAt, g.Paused)
-		}
-		r.waitIdle()
-		r.request()
-	}
-	if e := r.last(compactor.EventApplied); e.State == "" {
-		t.Error("got no room")
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.events {
-		if e.Trigger == compactor.OnBackground || e.Trigger == compactor.OnAggressive {
-			t.Errorf("switched off: got %+v", e)
-		}
-	}
-}
 
 func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	started, goOn := make(chan struct{}), make(chan struct{})

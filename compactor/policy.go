@@ -81,7 +81,7 @@ type Duration time.Duration
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration: write it like \"90s\", \"5m\" or \"1h30m\"", text)
+		return fmt.Errorf(`invalid duration %q: use e.g. "90s", "5m" or "1h30m"`, text)
 	}
 	*d = Duration(v)
 	return nil
@@ -107,7 +107,7 @@ func (t *TTL) UnmarshalText(text []byte) error {
 	}
 	var d Duration
 	if d.UnmarshalText(text) != nil || TTL(d) == AutoTTL {
-		return fmt.Errorf(`%q is no duration: write "auto", or a duration like "90s" or "5m"`, text)
+		return fmt.Errorf(`invalid duration %q: use "auto", or e.g. "90s" or "5m"`, text)
 	}
 	*t = TTL(d)
 	return nil

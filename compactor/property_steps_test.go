@@ -26,7 +26,9 @@ type machine struct {
 	tally   *tally
 	channel string // the channel above this thread; empty: no thread
 
+	limits
 	loose  bool // nobody waits for the worker
+	hooked bool // a hook is asked before each job
 	silent bool // no message is addressed to the bot
 
 	mood     atomic.Int32 // how the worker behaves
@@ -76,6 +78,9 @@ var steps = []operation{
 	{"deliver again", 3, false, (*machine).redeliver},
 	{"settle", 3, false, (*machine).finishWork},
 	{"compact", 3, false, (*machine).compact},
+	{"compact otherwise", 3, false, (*machine).compactOtherwise},
+	{"brief", 1, false, (*machine).brief},
+	{"clock goes back", 1, false, (*machine).turnBackClock},
 	{"edit", 2, false, func(m *machine, rt *rapid.T) { m.editOrDelete(rt, false) }},
 	{"delete", 2, false, func(m *machine, rt *rapid.T) { m.editOrDelete(rt, true) }},
 	{"undo", 2, false, (*machine).undo},
@@ -89,9 +94,12 @@ var steps = []operation{
 	{"render, restart, render", 1, false, (*machine).checkRestartRendersSame},
 	{"all is well again", 4, false, func(m *machine, rt *rapid.T) {
 		m.repairFaults(rt)
+		m.lift()
 		m.mood.Store(int32(below(rt, moodLong, "good mood")))
 	}},
 	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, moods, "mood"))) }},
+	{"budget is nearly spent", 2, true, func(m *machine, rt *rapid.T) { m.credit.Store(int64(below(rt, 4, "requests left"))) }},
+	{"hook forbids", 1, true, func(m *machine, _ *rapid.T) { m.vetoes.Store(true) }},
 	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade)) }},
 	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.failDisk(rt, below(rt, 12, "statements it takes still")) }},
 	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.kill(); m.reopen(rt) }},
@@ -126,7 +134,7 @@ func (m *machine) step(rt *rapid.T) {
 
 // underFault reports whether something is broken just now.
 func (m *machine) underFault() bool {
-	return m.held || m.refusing || m.disk.armed() || m.r.worker != nil && faulty(m.mood.Load())
+	return m.held || m.refusing || m.vetoes.Load() || m.credit.Load() < plenty/2 || m.disk.armed() || m.r.worker != nil && faulty(m.mood.Load())
 }
 
 // heavy returns a text of about this many tokens, few of them words: only the size of texts matters

@@ -136,6 +136,7 @@ func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
 	}
 	m.r.tune, m.r.hold = m.configure, m.slowJob
 	m.loose = chance(rt, 4, "nobody waits for the worker")
+	m.hooked = chance(rt, 4, "a hook")
 	m.silent = chance(rt, 8, "nobody ever speaks to the bot")
 	if !chance(rt, 8, "no model") {
 		m.r.worker = &llmtest.Model{Tokens: 4000, Func: m.work}
@@ -192,6 +193,7 @@ func (m *machine) configure(o *compactor.Options) {
 	m.disk = &disk{Records: o.Records}
 	o.Records = m.disk
 	o.Now = m.now
+	m.limit(o, m.hooked)
 	told := o.After
 	o.After = func(e compactor.Event) {
 		told(e)
@@ -217,6 +219,7 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.checkStatus(rt)
+	m.checkRequestsEnded(rt)
 	if err := m.r.checkPublishedState(); err != nil && !m.disk.isDead() { // the worker may just have been killed after a commit
 		rt.Fatal(err)
 	}
@@ -231,6 +234,7 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 // repairFaults removes all faults, and waits for the worker.
 func (m *machine) repairFaults(rt *rapid.T) {
 	m.repairDisk()
+	m.lift()
 	m.disk.arm(0, false)
 	m.release()
 	check.NoError(rt, m.r.c.Wait(context.Background()))

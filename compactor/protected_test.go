@@ -138,19 +138,6 @@ func TestKeepFirstTurnsKeepsTheReplies(t *testing.T) {
 	}
 }
 
-func TestNewConversationShowsNothingTwice(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-	r.policy.KeepFirst, r.policy.KeepLastN = 20, 500
-	for i := range 5 {
-		r.talk(fmt.Sprintf("question-%d?", i), "a result")
-	}
-	check.Equal(t, "outcome of the request", r.c.Compact(compactor.OnManual, "").State, compactor.EventNoop)
-	view := r.render()
-	for i := range 5 {
-		check.Equal(t, fmt.Sprintf("copies of question %d", i), strings.Count(view, fmt.Sprintf("question-%d?", i)), 1)
-	}
-}
-
 func TestHeadWithoutVerbatimMessages(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	r.policy.KeepLastN = 0
@@ -162,24 +149,6 @@ func TestHeadWithoutVerbatimMessages(t *testing.T) {
 		t.Errorf("got %d verbatim messages, view %+v", r.c.Status().Lines, view)
 	}
 	r.talk("and now?")
-	r.verify()
-}
-
-func TestSingleTurnHasNothingToCut(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-	steps := make([]step, 40)
-	for i := range steps {
-		steps[i] = step{arguments: "{}", results: []string{fmt.Sprintf("result-%d %s", i, filler(140))}}
-	}
-	r.hook = nil
-	r.waitForWork("the only question", steps...)
-	e := r.c.Compact(compactor.OnManual, "")
-	check.Equal(t, "outcome of the request", e.State, compactor.EventNoop)
-	check.Contains(t, "error of the request", e.Error, "nothing old enough")
-	check.Equal(t, "rows", len(r.c.Status().Stack), 0)
-	check.Len(t, "rows", r.worker.Requests(), 0)
-	view := r.render()
-	check.Contains(t, "view", view, "the only question", "[Previous: used look (#", "result-39 ")
 	r.verify()
 }
 

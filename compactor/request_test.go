@@ -52,14 +52,6 @@ func TestRequestWithoutEffectSaysWhy(t *testing.T) {
 	r.verify()
 }
 
-func TestManualRequestIgnoresLevelLimits(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.policy.Enabled = false
-	r.chat(30)
-	check.Contains(t, "refusal of the model", r.refusal(compactor.OnSelf), "switched off")
-	check.Equal(t, "outcome of a person's request", r.compact("").State, compactor.EventApplied)
-}
-
 func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		worker := &llmtest.Model{Delay: time.Second, Func: goodSummary}
@@ -129,20 +121,4 @@ func TestModelSeesFailureAndMayRetry(t *testing.T) {
 		check.Equal(t, "last failure after an applied compaction", r.c.Status().Failed.State, "")
 		r.verify()
 	})
-}
-
-func TestNothingToCut(t *testing.T) {
-	worker := &llmtest.Model{Func: goodSummary}
-	r := newRig(t, 4000, worker)
-	r.policy.KeepLastN, r.policy.BackgroundThreshold, r.policy.AggressiveThreshold = 500, 0.10, 0.80
-	r.policy.TailTokens = 200_000
-	r.chat(12) // above the background level, and all of it protected
-	r.waitIdle()
-	if g := r.c.Status(); g.Used < g.Window/10 {
-		t.Fatalf("got %d of %d tokens used", g.Used, g.Window)
-	}
-	check.Len(t, "requests", worker.Requests(), 0)
-	check.Len(t, "requests", r.events, 0)
-	check.Len(t, "stack", r.c.Status().Stack, 0)
-	check.Contains(t, "refusal", r.refusal(compactor.OnManual), "nothing old enough")
 }

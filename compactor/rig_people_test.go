@@ -211,7 +211,7 @@ func (r *rig) edit(seq int64, text string) {
 func (r *rig) editWithoutNotice(seq int64, text string) error {
 	m := &r.said[seq-1]
 	r.edits++
-	got, changed, err := r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
+	got, changed, err := r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)}, nil)
 	if err != nil {
 		return err
 	}

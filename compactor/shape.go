@@ -122,7 +122,8 @@ func Reserve(maxOutput, window int) int {
 	return min(maxOutput, window/reserveShare)
 }
 
-// BurstBudget returns how many tokens of the window the messages of one turn may take.
+// BurstBudget returns how many tokens of the window one message, and the messages of one turn, may
+// take.
 func BurstBudget(window int) int { return window / messageShare }
 
 func (p Policy) shape(window int) shape {

@@ -91,27 +91,6 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 	}
 }
 
-func TestUndoRevertsRollupWithLeaf(t *testing.T) {
-	check.SkipUnderRace(t)
-	r := newRig(t, 6000, wordyWorker(filler(100)))
-	r.policy.KeepLastN = 1
-	for round := 0; ; round++ {
-		r.deliverMany(5, 100)
-		before := r.render()
-		r.applied()
-		if !strings.Contains(fmt.Sprint(r.c.Status().Stack), string(compactor.Rollup)) {
-			if round > 20 {
-				t.Fatal("got no fold")
-			}
-			continue
-		}
-		check.Equal(t, "kind of the undone row", r.undo().Kind, compactor.Leaf)
-		check.Equal(t, "---", r.render(), before)
-		r.renderAfterRestart()
-		return
-	}
-}
-
 func TestUndoIsRefused(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Run("an undo that would reach the aggressive level is refused with numbers", func(t *testing.T) {

@@ -198,7 +198,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 		return lineOf(chat.Message{Role: llm.RoleTool, Seq: 7, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
 	}
 	check.Equal(t, "an old result", shown("look", long), "[Previous: used look (#7)]")
-	for _, tool := range summarize.NeverCleared {
+	for _, tool := range chat.MemoryTools {
 		check.Equal(t, fmt.Sprintf("result of %s", tool), shown(tool, long), long)
 	}
 	check.Equal(t, "a failure", shown("look", "Error: no such file: tea.txt\n"+long), "[Previous: used look (#7)] Error: no such file: tea.txt")

@@ -38,6 +38,7 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		{"a token in place of its file", "[slack]\nbot_token = \"file:xoxb-hush\"", []string{`:2: [slack]: bot_token: must be a file that can be read, relative to this one: no such file or directory`}},
 		{"a folder for a token", "[slack]\napp_token = \"file:.\"", []string{`:2: [slack]: app_token: must be a file that can be read`}},
 		{"no address of Discord", "[discord]\napi_base = \"localhost:80\"", []string{`:2: [discord]: api_base = "localhost:80": must look like "http://localhost:8080"`}},
+		{"a query", "[discord]\napi_base = \"http://localhost/?v=1\"\n[llm]\nbase_url = \"http://localhost?key=secret-123\"", []string{`:2: [discord]: api_base = "http://localhost/": must not have "?"`, `:4: [llm]: base_url = "http://localhost": must not have "?"`}},
 		{"no address of Slack", "[slack]\napi_base = \"slack.com/api\"", []string{`:2: [slack]: api_base = "slack.com/api": must look like "http://localhost:8080/api/"`}},
 		{"a way to work that Slack does not have", "[slack]\nworking = \"typing\"", []string{`:2: [slack]: working = "typing": must be one of "status", "reaction", "placeholder", "off"`}},
 		{"a place to reply that there is none of", "[slack]\nreply_in = \"threads\"", []string{`:2: [slack]: reply_in = "threads": must be one of "auto", "thread", "channel", did you mean thread?`}},

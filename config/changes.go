@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"cairn/internal/secrets"
 )
 
 // Change is a setting that differs between two versions of the settings.
@@ -20,11 +22,15 @@ type Change struct {
 
 // String formats the change as a line of a settings file.
 func (c Change) String() string {
-	value, _ := json.Marshal(c.Value) // texts, numbers, and lists of texts look the same in TOML
-	return fmt.Sprintf("%s = %s", c.Key, value)
+	var value strings.Builder
+	enc := json.NewEncoder(&value) // texts, numbers, and lists of texts look the same in TOML
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(c.Value)
+	return fmt.Sprintf("%s = %s", c.Key, strings.TrimSpace(value.String()))
 }
 
-// Changed lists the settings that differ from the defaults. Keys and secrets in plain text are masked.
+// Changed lists the settings that differ from the defaults. Keys and secrets in plain text are
+// masked, and what may be secret in addresses.
 func (s *Settings) Changed() []Change {
 	defaults := Default()
 	agent := defaults.newAgent()
@@ -35,10 +41,9 @@ func (s *Settings) Changed() []Change {
 			defaults.Agents[i] = agent
 		}
 	}
+	defaults.Tools = slices.Repeat([]ToolServer{toolServer()}, len(s.Tools))
 	before, after := flatten(&defaults), flatten(s)
-	if s.set["agents"] {
-		delete(before, "agents")
-	}
+	before["agents"] = reflect.ValueOf([]string{defaults.newAgent().ID})
 	list := []Change{}
 	for _, key := range differing(before, after) {
 		value, ok := after[key]
@@ -48,13 +53,38 @@ func (s *Settings) Changed() []Change {
 		case !ok:
 			value = reflect.Zero(was.Type())
 		}
-		mayHold := base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Count(key, ".") > 2 // "tools.1.env.TOKEN"
-		if mayHold && !refersToSecret(value.String()) {
-			value = reflect.ValueOf("[masked]")
+		if value.Kind() == reflect.String {
+			value = reflect.ValueOf(masked(key, value.String()))
+		} else if value.Kind() == reflect.Slice {
+			texts := make([]string, value.Len())
+			for i := range texts {
+				texts[i] = masked(key, value.Index(i).String())
+			}
+			value = reflect.ValueOf(texts)
 		}
 		list = append(list, Change{key, value.Interface()})
 	}
 	return list
+}
+
+// masked returns a text of a setting without what may be secret.
+func masked(key, text string) string {
+	tool := strings.HasPrefix(key, "tools.")
+	switch name := base(key); {
+	case name == "api_key", key == "hooks.secret", tool && strings.Count(key, ".") > 2: // "tools.1.env.TOKEN"
+		if !refersToSecret(text) {
+			return "[masked]"
+		}
+	case name == "base_url", name == "api_base":
+		return ShownAddress(text)
+	case (tool || strings.HasPrefix(key, "hooks.")) && strings.Contains(text, "://"): // the path may be secret, too
+		scheme, rest, _ := strings.Cut(ShownAddress(text), "://")
+		host, _, _ := strings.Cut(rest, "/")
+		if host = scheme + "://" + host; host != text {
+			return host + "/[masked]"
+		}
+	}
+	return secrets.Mask(text)
 }
 
 // flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",

@@ -221,11 +221,40 @@ func TestChangedSettings(t *testing.T) {
 	check.Equal(t, "result", got, want)
 }
 
+// As in docs/configuration.md.
+func TestChangedOmitsTheAgentOfTheDefaults(t *testing.T) {
+	s := check.Must(Load(writeSettings(t, "[[agents]]\nid = \"cairn\"\ncontext_window = 3000")))(t)
+	check.Equal(t, "settings", shown(s.Changed()), "\n  agents.cairn.context_window = 3000")
+}
+
 func TestChangedMasksWhatIsInPlainText(t *testing.T) {
-	s := check.Must(Load(writeSettings(t, "[llm]\napi_key = \"plain\"\n[hooks]\non_reply = \"https://example.org\"\nsecret = \"plain\"")))(t)
-	got := shown(s.Changed())
-	check.Contains(t, "settings", got, `llm.api_key = "[masked]"`, `hooks.secret = "[masked]"`)
-	check.Lacks(t, "settings", got, "plain")
+	s := check.Must(Load(writeSettings(t, `
+[llm]
+base_url = "https://ada:plain@example.org/v1"
+api_key = "plain"
+[discord]
+api_base = "https://plain@example.org/a"
+[hooks]
+on_reply = "https://example.org/plain?key=plain"
+after_compaction = ["curl", "https://example.org?key=plain"]
+on_memory = "https://example.org"
+secret = "plain"
+[[tools]]
+id = "calc"
+url = "https://example.org/mcp?key=plain"
+allow = ["a", "<b> & c"]
+`)))(t)
+	check.Equal(t, "settings", shown(s.Changed()), `
+  discord.api_base = "https://example.org/a"
+  hooks.after_compaction = ["curl","https://example.org/[masked]"]
+  hooks.on_memory = ["https://example.org"]
+  hooks.on_reply = ["https://example.org/[masked]"]
+  hooks.secret = "[masked]"
+  llm.api_key = "[masked]"
+  llm.base_url = "https://example.org/v1"
+  tools.1.allow = ["a","<b> & c"]
+  tools.1.id = "calc"
+  tools.1.url = "https://example.org/[masked]"`)
 }
 
 // shown returns the changes as `cairn config check` shows them.

@@ -157,8 +157,10 @@ func (d *decoder) wrongType(path, want string, v any) {
 		}
 	case bool, float64:
 		got = fmt.Sprint(v)
-	case map[string]any, []map[string]any:
+	case map[string]any:
 		got = "a table"
+	case []map[string]any:
+		got = "several tables"
 	case []any:
 		got = "a list"
 	}

@@ -9,10 +9,16 @@ import (
 	"strings"
 )
 
-// keyLines returns the line of every table and key of a valid TOML file. The tables of an array are
-// numbered: "agents.0.compaction.keep_first".
+// keyLines returns the line of every table and key of a valid TOML file; of a table that is only
+// named in others, the first of those. The tables of an array are numbered:
+// "agents.0.compaction.keep_first".
 func keyLines(text string) map[string]int {
 	lines := map[string]int{}
+	add := func(path string, n int) {
+		for ; path != "" && lines[path] == 0; path = parent(path) {
+			lines[path] = n
+		}
+	}
 	arrays := map[string]int{} // path of an array of tables: how many tables so far
 	table := ""                // the current table
 	for n, size := 1, 0; text != ""; text = text[size:] {
@@ -24,14 +30,14 @@ func keyLines(text string) map[string]int {
 			array := keyPath(name, arrays)
 			table = fmt.Sprintf("%s.%d", array, arrays[array])
 			arrays[array]++
-			lines[table] = n
+			add(table, n)
 		case strings.HasPrefix(line, "["):
 			name, _, _ := strings.Cut(line[1:], "]")
 			table = keyPath(name, arrays)
-			lines[table] = n
+			add(table, n)
 		case line != "" && line[0] != '#':
 			key, _, _ := strings.Cut(line, "=")
-			lines[strings.TrimPrefix(table+"."+keyPath(key, nil), ".")] = n
+			add(strings.TrimPrefix(table+"."+keyPath(key, nil), "."), n)
 		}
 		n += strings.Count(text[:size], "\n")
 	}

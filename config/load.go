@@ -97,13 +97,10 @@ func (s *Settings) Origin(agent, key string) string {
 	return fmt.Sprintf("[agents.%s.compaction]", agent)
 }
 
-// Line returns the line of the settings file that sets a key of an agent, or of its policy if
-// compaction is true; 0 if none does.
-func (s *Settings) Line(agent, key string, compaction bool) int {
-	if compaction {
-		key = "compaction." + key
-	}
-	return keyLines(string(s.text))[s.setAt(agent, key)]
+// Line returns the line of the settings file that sets a key of an agent's policy, or of the agent;
+// 0 if none does.
+func (s *Settings) Line(agent, key string) int {
+	return keyLines(string(s.text))[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
 }
 
 // setAt returns the path in the file that sets a key for an agent; "" if none does.

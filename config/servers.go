@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -122,6 +123,7 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 // server returns the server of [llm], or the environment's if the settings have no address; ok is
 // false if neither has an address or a key.
 func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) {
+	wire = wireFor(baseURL, wire)
 	key, _, err := s.modelKey(s.LLM.APIKey)
 	v, usual := OpenAI, OpenAIURL
 	if s.anthropic(baseURL, wire, key) {
@@ -174,13 +176,13 @@ func (s *Settings) Ambiguous() bool {
 	return false
 }
 
-// wireFor returns the wire of an address: the one that is set, Anthropic's for its own server, else
-// "", which leaves it to the model.
+// wireFor returns the wire of an address: the one that is set, Anthropic's for its own server and
+// for the path of Messages, else "", which leaves it to the model.
 func wireFor(baseURL, wire string) string {
 	switch {
 	case wire != "" && wire != wireAuto:
 		return wire
-	case hostOf(baseURL) == anthropicHost:
+	case hostOf(baseURL) == anthropicHost, strings.HasSuffix(strings.TrimRight(baseURL, "/"), "/messages"):
 		return llm.WireMessages
 	}
 	return ""
@@ -194,14 +196,11 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// ShownAddress returns an address without parts that may be secret: user, query and fragment.
-func ShownAddress(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
+// unshown matches what may be secret in an address: user, query and fragment.
+var unshown = regexp.MustCompile(`(?s)^(\w+://)?.*@|[?#].*`)
+
+// ShownAddress returns an address, which need not be valid, without parts that may be secret.
+func ShownAddress(address string) string { return unshown.ReplaceAllString(address, "$1") }
 
 // UsedServer is a server in the settings or the environment, with the users of its models.
 type UsedServer struct {
@@ -246,20 +245,10 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 		}
 		add(at, "", "")
 	}
-	for _, v := range []Variables{OpenAI, Anthropic} {
-		if at, ok := v.server(); ok && !slices.ContainsFunc(all, func(c UsedServer) bool { return c.BaseURL == at.BaseURL && c.Key == at.Key }) {
+	for _, wire := range []string{"", llm.WireMessages} { // of the environment
+		if at, ok, _ := new(Settings).server("", wire); ok && !slices.ContainsFunc(all, func(c UsedServer) bool { return c.BaseURL == at.BaseURL && c.Key == at.Key }) {
 			add(at, "", "")
 		}
 	}
 	return all, nil
-}
-
-// server returns the server that the environment selects.
-func (v Variables) server() (at Server, ok bool) {
-	usual, wire := OpenAIURL, ""
-	if v == Anthropic {
-		usual, wire = AnthropicURL, llm.WireMessages
-	}
-	address := cmp.Or(fromEnvironment(v.URL), usual)
-	return Server{BaseURL: address, Key: fromEnvironment(v.Key), KeyName: v.Key, Wire: wireFor(address, wire)}, v.selects()
 }

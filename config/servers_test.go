@@ -92,6 +92,7 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 		{"the wire of OpenAI", "[llm]\nwire = \"responses\"", map[string]string{"OPENAI_API_KEY": "o-key", "ANTHROPIC_API_KEY": "a-key"}, `responses https://api.openai.com/v1 "" key "o-key" of OPENAI_API_KEY`, ""},
 		{"Anthropic's address", "[llm]\nbase_url = \"https://api.anthropic.com/v1\"", everything, `messages https://api.anthropic.com/v1 "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
 		{"Anthropic's address with OpenAI's wire", "[llm]\nwire = \"chat\"\nbase_url = \"https://api.anthropic.com/v1\"", everything, `chat https://api.anthropic.com/v1 "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
+		{"the whole address of Messages", "[llm]\nbase_url = \"http://x.test/v1/messages/\"", nil, `messages http://x.test/v1/messages/ "" key "" of ANTHROPIC_API_KEY`, ""},
 		{"a wire without a server", "[llm]\nwire = \"messages\"", nil, "offline", ""},
 		{"OpenAI's variable with Anthropic's address", "", map[string]string{"OPENAI_BASE_URL": "https://api.anthropic.com/v1", "OPENAI_API_KEY": "o-key"}, `messages https://api.anthropic.com/v1 "" key "o-key" of OPENAI_API_KEY`, ""},
 		{"an agent's address and wire", "[llm]\nwire = \"messages\"\nmodel = \"s\"\n[[agents]]\nid = \"a\"\nbase_url = \"http://agent.test/v1\"", everything, `auto http://agent.test/v1 "s" key "o-key" of OPENAI_API_KEY`, ""},

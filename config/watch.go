@@ -27,12 +27,14 @@ type Watcher struct {
 	// Current returns the settings in force.
 	Current func() *Settings
 	// Apply puts new settings into force. After an error nothing is changed. asked reports whether a
-	// signal requested it: then the files that the settings name, such as keys, must be read again
-	// too.
+	// signal requested it, or the file had mistakes before: then the files that the settings name, such
+	// as keys, must be read again too, and the log says so even if nothing changes.
 	Apply func(s Settings, asked bool) error
 
+	target     string // base name of the file that a symlink leads to
 	lastText   []byte // content of the file when it was last read
 	readFailed bool   // whether the last attempt to read the file failed
+	mistaken   bool   // whether the last content had mistakes
 }
 
 // Run reads the file once, after each edit, and after each signal on reload, until ctx ends.
@@ -44,8 +46,7 @@ func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		// The folder is watched, because most editors replace the file by a new one.
-		err = watcher.Add(filepath.Dir(w.File))
+		err = w.watch(watcher)
 		events, lost = watcher.Events, watcher.Errors
 	}
 	if err != nil {
@@ -58,12 +59,13 @@ func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 		select {
 		case event := <-events:
 			// Replacing the target of a symlink creates a file with another name.
-			if filepath.Base(event.Name) == filepath.Base(w.File) || event.Has(fsnotify.Create) {
+			if name := filepath.Base(event.Name); name == filepath.Base(w.File) || name == w.target || event.Has(fsnotify.Create) {
 				debounced.Reset(debounce)
 			}
 		case <-lost:
 			debounced.Reset(debounce)
 		case <-debounced.C:
+			_ = w.watch(watcher) // the file may be another link
 			w.read(false)
 		case <-reload:
 			w.read(true)
@@ -71,6 +73,16 @@ func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 			return
 		}
 	}
+}
+
+// watch watches the folder of the file and, for a symlink, that of its target. Folders, because
+// most editors replace the file by a new one.
+func (w *Watcher) watch(watcher *fsnotify.Watcher) error {
+	if target, err := filepath.EvalSymlinks(w.File); err == nil {
+		w.target = filepath.Base(target)
+		_ = watcher.Add(filepath.Dir(target)) // without it, SIGHUP rereads the file
+	}
+	return watcher.Add(filepath.Dir(w.File))
 }
 
 // errEmptied rejects an empty file where there was content before: an editor leaves one on a full
@@ -97,16 +109,17 @@ func (w *Watcher) read(reload bool) {
 		w.readFailed = true
 		return
 	}
+	back := w.readFailed
 	w.readFailed = false
-	if bytes.Equal(text, w.lastText) && !reload {
+	if bytes.Equal(text, w.lastText) && !reload && !back {
 		return
 	}
 	w.lastText = text
 	s, err := Parse(w.File, text)
 	if err == nil {
-		err = w.Apply(s, reload)
+		err = w.Apply(s, reload || back || w.mistaken)
 	}
-	if err != nil {
+	if w.mistaken = err != nil; err != nil {
 		w.Log.Error("settings_have_mistakes", "mistakes", strings.Split(err.Error(), "\n"), "effect", "the settings stay as they were")
 	}
 }

@@ -49,8 +49,8 @@ func (d *decoder) checkWeb(s *Settings) {
 		d.warn("web.token", fmt.Sprintf(`token: has fewer than %d characters, so it can be guessed; "openssl rand -hex 32" makes a better one`, minTokenLength))
 	}
 	for _, host := range s.Web.Hosts {
-		if host == "" || strings.ContainsAny(host, "/:@ ") {
-			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme and port, as "cairn.example.com"`, host))
+		if host == "" || strings.ContainsAny(host, "/:@* ") {
+			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port and wildcard, as "cairn.example.com"`, host))
 		}
 	}
 }

@@ -14,11 +14,8 @@ import (
 	"cairn/internal/platform"
 )
 
-// Answers for when a command has no text of its own.
-const (
-	textExpired    = "I no longer know that list. Please run the command again."
-	textUnfinished = "That takes longer than Discord lets me wait. It continues in the background; see /context."
-)
+// textExpired answers a button that this version does not know.
+const textExpired = "I no longer know that list. Please run the command again."
 
 func textAnswer(text string) post {
 	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
@@ -45,7 +42,7 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 		if ctx.Err() == nil {
 			return nil
 		}
-		text = textUnfinished
+		text = channel.Translated(answer.Language, channel.TextUnfinished)
 	}
 	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
@@ -124,7 +121,8 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	if m.Member != nil {
 		who.Roles = m.Member.Roles
 	}
-	who.Manager = who.Manager || d.state.trusts(p.Server, in.AuthorID, who.Roles)
+	roles := append([]string{p.Server}, who.Roles...) // everyone has the role with the server's id
+	who.Manager = who.Manager || d.state.guild(p.Server).trusts(in.AuthorID, roles)
 	answer, refused, err := platform.Run(ctx, d.hub, name, who, in.Text)
 	if refused || errors.Is(err, channel.ErrClosed) {
 		return nil

@@ -37,7 +37,7 @@ func (d *Discord) onReady(r readyData) error {
 	d.log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation) })
+			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation, "") })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
@@ -53,15 +53,14 @@ func (d *Discord) onGuildCreate(g guildData) {
 		return
 	}
 	channels, lastSeen := d.state.addGuild(g)
-	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
 	for _, c := range channels {
-		d.backfillIfMissed(c, lastSeen[c.ID], joined)
+		d.backfillIfMissed(c, lastSeen[c.ID])
 	}
 }
 
 // backfillIfMissed queues a backfill if a place missed messages. lastSeen is the newest message
 // that this process saw there. Messages from before the bot joined were not missed.
-func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.Time) {
+func (d *Discord) backfillIfMissed(c channelData, lastSeen string) {
 	p, _ := d.state.place(c.ID)
 	if p.Hidden || p.NoMessages || p.Guild == "" {
 		return
@@ -69,12 +68,12 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.T
 	name := p.conversation(c.ID)
 	_, open := d.gaps.Load(name)
 	horizon := d.horizon()
-	if j := idAt(joined); newer(j, horizon) {
-		horizon = j
+	if joined := d.state.guild(p.Guild).Joined; newer(joined, horizon) {
+		horizon = joined
 	}
 	switch {
 	case open:
-		d.queue.Add(c.ID, func() { d.fillOrClose(d.work.Context(), name, c.LastID) })
+		d.queue.Add(c.ID, func() { d.fillGap(d.work.Context(), name, c.LastID) })
 	case lastSeen != "" && newer(c.LastID, lastSeen):
 		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, lastSeen) })
 	case lastSeen == "" && d.notFirstStart.Load() && newer(c.LastID, horizon):
@@ -82,24 +81,24 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string, joined time.T
 	}
 }
 
-// fillGap backfills a conversation if it has a gap.
-func (d *Discord) fillGap(ctx context.Context, name string) {
-	if after, open := d.gaps.LoadAndDelete(name); open {
-		d.catchUp(ctx, name, after.(string))
-	}
-}
-
-// fillOrClose backfills a conversation that has a gap, or closes the gap if there is nothing to
-// read: no message is newer than its start, and the one before it is too old to be checked for
-// edits and deletions. An empty last means that the newest message is unknown.
-func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
+// fillGap backfills a conversation if it has a gap, after which last is the newest message; "" if that is
+// unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer
+// than the start of the gap, and the one before it is too old to be checked for edits and deletions.
+func (d *Discord) fillGap(ctx context.Context, name, last string) {
 	gap, open := d.gaps.LoadAndDelete(name)
-	after, _ := gap.(string)
-	switch {
-	case !open:
-	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:
+	if !open {
+		return
+	}
+	after, joined := gap.(string), d.state.guild(channel.ParsePlace(name).Server).Joined
+	absent := after != "" && newer(joined, after)
+	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
+	if absent || quiet {
 		d.store(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
-	default:
+	}
+	if absent {
+		after = joined
+	}
+	if !quiet {
 		d.catchUp(ctx, name, after)
 	}
 }

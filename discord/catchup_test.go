@@ -95,6 +95,22 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	check.Equal(t, "it read the history of a channel in which nothing was said", len(r.Requests("GET /channels/"+quiet+"/messages")), looked)
 }
 
+// Whoever removes the bot does not want it to read on.
+func TestWhatWasSaidWhileTheBotWasNoMemberIsNotRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Say(r.square, r.ann.ID, "before")
+	r.heard(r.place(r.square), 1)
+	r.stop()
+	r.Say(r.square, r.ann.ID, "while it is no member")
+	time.Sleep(2 * time.Millisecond) // a later id than the message's
+	r.Rejoin(r.guild.ID)
+	time.Sleep(2 * time.Millisecond)
+	r.Say(r.square, r.ann.ID, "after it came back")
+	r.start()
+	check.EqualAll(t, "it heard", textsOf(r.heard(r.place(r.square), 2)), []string{"before", "after it came back"})
+}
+
 func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()

@@ -111,5 +111,5 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	case app.Servers == 0:
 		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
 	}
-	return append(facts, fmt.Sprintf("it is in %d servers", app.Servers)), nil
+	return append(facts, fmt.Sprintf("servers that it is in: %d", app.Servers)), nil
 }

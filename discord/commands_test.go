@@ -13,7 +13,6 @@ import (
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/llm"
 )
 
@@ -147,17 +146,17 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.rules.Access = map[string]channel.Access{Name: {Deny: []string{r.ann.ID}}}
 	r.start().registered()
-	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); i.Answer.Content != platform.TextRefused || !i.Ephemeral {
+	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); i.Answer.Content != channel.TextRefused || !i.Ephemeral {
 		t.Errorf("it answered %+v", i.Answer)
 	}
 	i := r.Slash(r.square, r.ann.ID, "stop")
 	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
-	if m := r.Interaction(i.ID).Followups[0]; m.Content != platform.TextRefused || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
+	if m := r.Interaction(i.ID).Followups[0]; m.Content != channel.TextRefused || m.Flags&discordgo.MessageFlagsEphemeral == 0 {
 		t.Errorf("it answered %+v", m)
 	}
 	r.ask(r.square, "/help")
 	r.ask(r.square, "hello")
-	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "context")).Answer.Content, platform.TextRefused)
+	check.Equal(t, "it answered", r.answered(r.Slash(r.square, r.ann.ID, "context")).Answer.Content, channel.TextRefused)
 	check.Equal(t, "it said for all to see", len(r.sent(r.square)), 0)
 }
 
@@ -202,6 +201,20 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	r.ask(r.square, "/help@otherbot")
 	check.Equal(t, "it answered", r.answers(r.square, 3)[2], "echo: /help@otherbot")
 	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
+}
+
+// People write the bot's role by mistake: Discord suggests it, under the same name, beside the bot.
+func TestAWrittenCommandFollowsAnyMentionOfTheBot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	role := r.Role(r.guild.ID, "bot", 0)
+	r.Permit(r.guild.ID, r.Bot.ID, "", 0, role.ID)
+	r.start()
+	user, roleMention := "<@"+r.Bot.ID+">", "<@&"+role.ID+">"
+	for n, mentions := range []string{roleMention + " ", user + " " + user + " ", roleMention + ", " + user + ": ", user + roleMention} {
+		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
+		check.Contains(t, mentions, r.answers(r.square, n+1)[n], "as memory 1")
+	}
 }
 
 func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {

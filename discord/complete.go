@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"time"
 
@@ -15,15 +14,6 @@ import (
 )
 
 const completeTimeout = 10 * time.Second
-
-// mediaType returns the media type of a file without parameters; empty if it is invalid.
-func mediaType(f attachment) string {
-	kind, _, err := mime.ParseMediaType(f.ContentType)
-	if err != nil {
-		return ""
-	}
-	return kind
-}
 
 // Complete fetches the files of a message. A file that cannot be fetched stays described.
 func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ channel.Inbound, err error) {

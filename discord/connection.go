@@ -21,7 +21,8 @@ const (
 	opResume         = 6
 	opReconnect      = 7
 	opInvalidSession = 9
-	opHello          = 10 // 11, the answer to a heartbeat, needs no handling
+	opHello          = 10
+	opHeartbeatAck   = 11
 )
 
 // errInvalid is why a connection ends whose session cannot be resumed.
@@ -39,6 +40,10 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 			ws.Goodbye() // so that people see the bot go offline immediately
 			return ctx.Err()
 		case <-s.beat.C:
+			if s.unacknowledged { // although something may still arrive (Discord, Gateway: Heartbeat ACK Event)
+				return errors.New("the gateway did not acknowledge the last heartbeat")
+			}
+			s.unacknowledged = true
 			if err := s.heartbeat(); err != nil {
 				return err
 			}
@@ -84,6 +89,8 @@ func (s *session) receive(p packet) error {
 		if s.interval > 0 { // otherwise IDENTIFY must be sent first
 			return s.heartbeat()
 		}
+	case opHeartbeatAck:
+		s.unacknowledged = false
 	case opReconnect:
 		return errors.New("the gateway asked to reconnect")
 	case opInvalidSession:

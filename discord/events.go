@@ -48,7 +48,8 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "GUILD_CREATE":
 		d.onGuildCreate(read[guildData](data))
 	case "GUILD_UPDATE":
-		d.state.renameGuild(read[guildData](data))
+		g := read[guildData](data)
+		d.state.updateGuild(g.ID, func(old *guild) { old.Name, old.Owner = cmp.Or(g.Name, old.Name), cmp.Or(g.OwnerID, old.Owner) })
 	case "GUILD_DELETE":
 		if g := read[guildData](data); !g.Unavailable { // an unavailable server comes back
 			d.state.removeGuild(g.ID)
@@ -58,27 +59,23 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "THREAD_CREATE":
 		c := read[channelData](data)
 		d.state.add(c)
-		d.backfillIfMissed(c, d.horizon(), time.Time{}) // a message may have added the bot to the thread
+		d.backfillIfMissed(c, d.horizon()) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		d.state.remove(read[channelData](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guildData](data)
-		var of struct {
-			GuildID string `json:"guild_id"`
-		}
-		_ = decode(data, &of)
 		for _, c := range sync.Threads {
-			c.GuildID = cmp.Or(c.GuildID, of.GuildID)
+			c.GuildID = cmp.Or(c.GuildID, sync.GuildID)
 			d.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
 		r := read[roleEvent](data)
 		r.Role.ID = cmp.Or(r.Role.ID, r.RoleID)
-		d.state.setRole(r.GuildID, r.Role)
+		d.state.updateGuild(r.GuildID, func(g *guild) { g.setRole(r.Role) })
 	case "GUILD_MEMBER_UPDATE":
 		m := read[memberEvent](data)
 		if me, _ := d.state.self(); m.User != nil && m.User.ID == me.ID {
-			d.state.setBotRoles(m.GuildID, m.Roles)
+			d.state.updateGuild(m.GuildID, func(g *guild) { g.BotRoles = m.Roles })
 		}
 	}
 }
@@ -142,7 +139,7 @@ func (d *Discord) deliver(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	name := p.conversation(m.ChannelID)
-	d.fillGap(ctx, name)
+	d.fillGap(ctx, name, "")
 	in, ok := d.inbound(m, p)
 	if !ok {
 		return
@@ -170,7 +167,7 @@ func (d *Discord) deliver(m message) {
 func (d *Discord) backfill(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	d.store(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
+	d.catchUp(ctx, p.conversation(m.ChannelID), before(m.ID))
 }
 
 // onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers

@@ -62,7 +62,7 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}).start()
+			r := newRig(t, discordtest.Options{Heartbeat: 600 * time.Millisecond, HeartbeatWithin: patience}).start()
 			r.converse("one", 1)
 			lose(r)
 			r.ask(r.square, "two") // while nobody listens
@@ -79,6 +79,21 @@ func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAConnectionWithoutAcknowledgementsIsResumed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}).start()
+	r.StopAcks()
+	resumed := func() bool { all := r.Connections(); return len(all) == 2 && all[1].Resume }
+	for n := 0; n < 100 && !resumed(); n++ {
+		r.Dispatch("TYPING_START", map[string]any{}) // it is not silent
+		time.Sleep(50 * time.Millisecond)
+	}
+	if all := r.Connections(); !resumed() || all[1].Identify || all[0].ClientClose == 1000 {
+		t.Errorf("it did not resume: %+v", all)
+	}
+	r.converse("still there?", 1)
 }
 
 func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {

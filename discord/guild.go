@@ -29,6 +29,7 @@ type overwrite struct {
 
 type guildData struct {
 	ID          string        `json:"id"`
+	GuildID     string        `json:"guild_id"` // the id of a list of threads
 	Name        string        `json:"name"`
 	Unavailable bool          `json:"unavailable"`
 	OwnerID     string        `json:"owner_id"`

@@ -95,7 +95,7 @@ func (d *Discord) self(ctx context.Context) (user, error) {
 	if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
 		return user{}, err
 	}
-	d.state.setSelfIfUnknown(me)
+	d.state.setSelf(me, "")
 	return me, nil
 }
 

@@ -55,7 +55,7 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.isOwn(to.MessageID) {
 		return true
 	}
-	return d.state.hasRole(p.Guild, m.Roles)
+	return d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
 // isOwn reports whether a message is known to be the bot's.
@@ -101,7 +101,8 @@ func (d *Discord) attach(in *channel.Inbound, m message) {
 	in.Attachments = slices.Grow(in.Attachments, len(files))[:len(files)]
 	for i, f := range files {
 		a := &in.Attachments[i]
-		a.Kind, a.Name, a.Type, a.Size, a.URL, a.Caption = platform.KindOf(f.ContentType), f.Filename, mediaType(f), f.Size, f.URL, f.Description
+		a.Kind, a.Name, a.Size, a.URL, a.Caption = platform.KindOf(f.ContentType), f.Filename, f.Size, f.URL, f.Description
+		a.Type, _, _ = strings.Cut(f.ContentType, ";")
 		in.Incomplete = in.Incomplete || d.files.Wanted(*a)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -49,16 +51,21 @@ func TestAMessageIsToldInWords(t *testing.T) {
 			message: `"type":19,"content":"nice","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"","attachments":[{"filename":"cat.png"}]}`,
 			text:    "nice", quote: "bob: [cat.png]",
 		},
-		"a message that is gone":    {message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":null`, text: "yes"},
-		"a sticker":                 {message: `"content":"","sticker_items":[{"name":"Wave"}]`, text: "[sticker: Wave]"},
-		"a poll":                    {message: `"content":"","poll":{"question":{"text":"When?"},"answers":[{"poll_media":{"text":"now"}},{"poll_media":{"text":"later"}}]}`, text: "[poll: When? — now / later]"},
-		"a forwarded message":       {message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"old news"}}]`, text: "[forwarded] old news"},
-		"what a program embeds":     {message: `"content":"","webhook_id":"66","embeds":[{"type":"rich","title":"Build","description":"passed","fields":[{"name":"took","value":"3 s"}]}]`, text: "[embed: Build\npassed\ntook: 3 s]"},
-		"no preview of a link":      {message: `"content":"see https://example.com","embeds":[{"type":"link","title":"Example"}]`, text: "see https://example.com"},
-		"fields of other forms":     {message: `"content":"still here","components":[{"type":99}],"attachments":"none","tts":"no","flags":"x"`, text: "still here"},
-		"a file and nothing more":   {message: `"content":"","attachments":[{"filename":"a.bin","size":3}]`},
-		"a mention and no more":     {message: `"content":"<@1> "`, text: "@cairn"}, // people point at the message above, or reply to one
-		"an id with an exclamation": {message: `"content":"<@!1> hi"`, text: "hi"},
+		"a message that is gone": {message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":null`, text: "yes"},
+		"a sticker":              {message: `"content":"","sticker_items":[{"name":"Wave"}]`, text: "[sticker: Wave]"},
+		"a poll":                 {message: `"content":"","poll":{"question":{"text":"When?"},"answers":[{"poll_media":{"text":"now"}},{"poll_media":{"text":"later"}}]}`, text: "[poll: When? — now / later]"},
+		"a forwarded message":    {message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"old news"}}]`, text: "[forwarded] old news"},
+		"a forwarded report": {
+			message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"","embeds":[{"type":"rich","title":"Build failed"}],"sticker_items":[{"name":"Wave"}]}}]`,
+			text:    "[forwarded] [sticker: Wave]\n[embed: Build failed]",
+		},
+		"what another bot's slash command answers": {message: `"type":20,"content":"It is raining.","webhook_id":"66"`, text: "It is raining."},
+		"what a program embeds":                    {message: `"content":"","webhook_id":"66","embeds":[{"type":"rich","title":"Build","description":"passed","fields":[{"name":"took","value":"3 s"}]}]`, text: "[embed: Build\npassed\ntook: 3 s]"},
+		"no preview of a link":                     {message: `"content":"see https://example.com","embeds":[{"type":"link","title":"Example"}]`, text: "see https://example.com"},
+		"fields of other forms":                    {message: `"content":"still here","components":[{"type":99}],"attachments":"none","tts":"no","flags":"x"`, text: "still here"},
+		"a file and nothing more":                  {message: `"content":"","attachments":[{"filename":"a.bin","size":3}]`},
+		"a mention and no more":                    {message: `"content":"<@1> "`, text: "@cairn"}, // people point at the message above, or reply to one
+		"an id with an exclamation":                {message: `"content":"<@!1> hi"`, text: "hi"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := bot(t)
@@ -68,6 +75,21 @@ func TestAMessageIsToldInWords(t *testing.T) {
 				t.Errorf("it was told as %+v, %v", in, ok)
 			}
 		})
+	}
+}
+
+// The title of a post in a forum is often the question.
+func TestAPostOfAForumBeginsWithItsTitle(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	d.state.add(channelData{ID: "30", GuildID: "9", ParentID: "21", Type: int(discordgo.ChannelTypeGuildPublicThread), Name: "Exit code 137"})
+	for fields, want := range map[string]string{
+		`"id":"30","channel_id":"30","content":"<@1> any idea?"`: "[post: Exit code 137]\nany idea?",
+		`"id":"31","channel_id":"30","content":"<@1> still?"`:    "still?",
+		`"id":"30","channel_id":"20","content":"not its post"`:   "not its post",
+	} {
+		in, _ := d.inbound(read[message](json.RawMessage(`{"author":{"id":"3"},`+fields+`}`)), place{Guild: "9", Parent: "21"})
+		check.Equal(t, fields, in.Text, want)
 	}
 }
 

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -114,11 +115,7 @@ func (l *limits) learn(route string, status int, header http.Header, after time.
 
 func (l *limits) setLocked(route string, b bucket, now time.Time) {
 	if len(l.buckets) >= maxBuckets {
-		for name, old := range l.buckets {
-			if now.After(old.reset) {
-				delete(l.buckets, name)
-			}
-		}
+		maps.DeleteFunc(l.buckets, func(_ string, old bucket) bool { return now.After(old.reset) })
 	}
 	l.buckets[route] = b
 }

@@ -15,27 +15,26 @@ import (
 // decoded if one component is of an unknown kind, and cannot distinguish the missing fields of an
 // update from empty ones.
 type message struct {
-	ID          string            `json:"id"`
-	ChannelID   string            `json:"channel_id"`
-	GuildID     string            `json:"guild_id"` // in events only
-	Type        int               `json:"type"`
-	Author      *user             `json:"author"`
-	Member      *member           `json:"member"` // in events only
-	WebhookID   string            `json:"webhook_id"`
-	Content     *string           `json:"content"` // nil: missing
-	Timestamp   string            `json:"timestamp"`
-	Edited      string            `json:"edited_timestamp"`
-	Mentions    []mentioned       `json:"mentions"`
-	Roles       []string          `json:"mention_roles"`
-	Attachments *[]attachment     `json:"attachments"` // nil: missing
-	Embeds      []embed           `json:"embeds"`
-	Stickers    []sticker         `json:"sticker_items"`
-	Poll        *poll             `json:"poll"`
-	Reference   *messageReference `json:"message_reference"`
-	Referenced  *message          `json:"referenced_message"`
-	Snapshots   []snapshot        `json:"message_snapshots"`
-	Nonce       json.RawMessage   `json:"nonce"`
-	Flags       int               `json:"flags"`
+	ID          string                      `json:"id"`
+	ChannelID   string                      `json:"channel_id"`
+	GuildID     string                      `json:"guild_id"` // in events only
+	Type        int                         `json:"type"`
+	Author      *user                       `json:"author"`
+	Member      *member                     `json:"member"` // in events only
+	WebhookID   string                      `json:"webhook_id"`
+	Content     *string                     `json:"content"` // nil: missing
+	Timestamp   string                      `json:"timestamp"`
+	Edited      string                      `json:"edited_timestamp"`
+	Mentions    []mentioned                 `json:"mentions"`
+	Roles       []string                    `json:"mention_roles"`
+	Attachments *[]attachment               `json:"attachments"` // nil: missing
+	Embeds      []embed                     `json:"embeds"`
+	Stickers    []struct{ Name string }     `json:"sticker_items"`
+	Poll        *poll                       `json:"poll"`
+	Reference   *messageReference           `json:"message_reference"`
+	Referenced  *message                    `json:"referenced_message"`
+	Snapshots   []struct{ Message message } `json:"message_snapshots"` // the messages that it forwards
+	Nonce       json.RawMessage             `json:"nonce"`
 }
 
 type user struct {
@@ -55,10 +54,6 @@ type member struct {
 type mentioned struct {
 	user
 	Member *member `json:"member"`
-}
-
-type sticker struct {
-	Name string `json:"name"`
 }
 
 type attachment struct {
@@ -95,11 +90,6 @@ type messageReference struct {
 	MessageID string `json:"message_id"`
 }
 
-// snapshot is a forwarded message.
-type snapshot struct {
-	Message message `json:"message"`
-}
-
 // text returns the content; empty if it is missing.
 func (m message) text() string {
 	if m.Content == nil {
@@ -125,7 +115,11 @@ func (m message) sentAt() time.Time {
 
 // isChat reports whether a person or an app wrote the message; other types are system messages.
 func (m message) isChat() bool {
-	return m.Type == int(discordgo.MessageTypeDefault) || m.Type == int(discordgo.MessageTypeReply)
+	switch discordgo.MessageType(m.Type) {
+	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand:
+		return true
+	}
+	return false
 }
 
 // name returns the user's display name, given their membership in a server (nil: none).

@@ -41,8 +41,8 @@ func page(line string, answer channel.Answer, n int) post {
 	s := textAnswer(messages.Fit(answer.Page(n)))
 	if answer.Pages() > 1 {
 		s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
-			discordgo.Button{Style: discordgo.SecondaryButton, Label: "Previous", CustomID: customID(line, n-1), Disabled: n == 0},
-			discordgo.Button{Style: discordgo.SecondaryButton, Label: "Next", CustomID: customID(line, n+1), Disabled: n == answer.Pages()-1},
+			discordgo.Button{Style: discordgo.SecondaryButton, Label: channel.Translated(answer.Language, channel.TextPrevious), CustomID: customID(line, n-1), Disabled: n == 0},
+			discordgo.Button{Style: discordgo.SecondaryButton, Label: channel.Translated(answer.Language, channel.TextNext), CustomID: customID(line, n+1), Disabled: n == answer.Pages()-1},
 		}}}
 	}
 	return s

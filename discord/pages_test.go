@@ -44,6 +44,20 @@ func TestLongListsHavePages(t *testing.T) {
 	}
 }
 
+func TestPagesSpeakTheLanguageOfTheConversation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.language = "de"
+	r.start().registered()
+	for i := range 11 {
+		_, _, err := r.hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID}, fmt.Sprint("/remember fact ", i))
+		check.NoError(t, err)
+	}
+	i := r.answered(r.Slash(r.square, r.ann.ID, "memories"))
+	check.Contains(t, "the list", i.Answer.Content, "(Seite 1 von 2)")
+	check.Contains(t, "the buttons", string(i.Answer.Components[0]), `"label":"Zurück"`, `"label":"Weiter"`)
+}
+
 func TestAListWhoseCommandIsTooLongForAButtonIsShownWhole(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()

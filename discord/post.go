@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -95,7 +94,7 @@ const maxSearch = 5
 // findSent returns the message in which a piece was sent; its id is empty if there is none.
 func (d *Discord) findSent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
 	key, _ := json.Marshal(nonceOf(conversation, piece)) // a string can always be encoded
-	return d.find(ctx, channelID(conversation), piece.To, func(m message) bool {
+	return d.find(ctx, conversation, piece.Reply, piece.To, func(m message) bool {
 		if len(m.Nonce) > 0 && string(m.Nonce) != "null" {
 			return string(m.Nonce) == string(key) || piece.Part == 0 && m.repliesTo(piece.To)
 		}
@@ -107,28 +106,20 @@ func (d *Discord) findSent(ctx context.Context, conversation string, piece chann
 }
 
 // findStarted returns the messages in which an earlier process started the reply to the messages
-// to: the one that references any of them, and those that follow without a reference. A notice
-// posted in between has no reference either, but the hub knows its id.
-func (d *Discord) findStarted(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
-	var failed error
-	_, err = d.find(ctx, channelID(conversation), to, func(m message) bool {
+// to: the one that references any of them, and those that follow without a reference. reply is its id,
+// once it has one.
+func (d *Discord) findStarted(ctx context.Context, conversation, reply string, to []string) (pieces []message, err error) {
+	_, err = d.find(ctx, conversation, reply, to, func(m message) bool {
 		switch {
-		case len(pieces) == 0:
-			if m.repliesTo(to) {
-				pieces = append(pieces, m)
-			}
+		case len(pieces) == 0 && !m.repliesTo(to):
 			return false
-		case m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.started): // it belongs to another reply
+		case len(pieces) > 0 && (m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.started)): // it belongs to another reply
 			return true
 		}
-		sent, known, err := d.hub.SentAs(ctx, conversation, m.ID)
-		if !known || slices.Equal(sent.To, to) {
-			pieces = append(pieces, m)
-		}
-		failed = err
-		return err != nil
+		pieces = append(pieces, m)
+		return false
 	})
-	return pieces, errors.Join(err, failed)
+	return pieces, err
 }
 
 func (m message) repliesTo(to []string) bool {
@@ -136,8 +127,9 @@ func (m message) repliesTo(to []string) bool {
 }
 
 // find returns the bot's first message for which is returns true; its id is empty if there is none.
-// It searches after the oldest message in to, or among the newest messages if to is empty.
-func (d *Discord) find(ctx context.Context, channel string, to []string, is func(message) bool) (message, error) {
+// It searches after the oldest message in to, or among the newest messages if to is empty, and skips
+// those of which the hub knows that they belong to another reply, such as a notice posted in between.
+func (d *Discord) find(ctx context.Context, conversation, reply string, to []string, is func(message) bool) (message, error) {
 	after := ""
 	if len(to) > 0 {
 		after = slices.MinFunc(to, byAge)
@@ -147,12 +139,19 @@ func (d *Discord) find(ctx context.Context, channel string, to []string, is func
 		return message{}, err
 	}
 	for range maxSearch {
-		page, err := d.messages(ctx, channel, after, "", maxPage, false)
+		page, err := d.messages(ctx, channelID(conversation), after, "", maxPage, false)
 		if err != nil {
 			return message{}, fmt.Errorf("look for what was sent: %w", err)
 		}
 		for _, m := range page {
-			if m.Author != nil && m.Author.ID == me.ID && is(m) {
+			if m.Author == nil || m.Author.ID != me.ID {
+				continue
+			}
+			sent, known, err := d.hub.SentAs(ctx, conversation, m.ID)
+			if err != nil {
+				return message{}, err
+			}
+			if (!known || sent.Reply == reply) && is(m) {
 				return m, nil
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"cairn/channel"
@@ -47,11 +48,11 @@ func refusalOf(c call, resp *http.Response, body []byte) *refusal {
 	if resp.StatusCode == http.StatusTooManyRequests {
 		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
 		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true" || answer.RetryAfter == 0
-		r.after = max(time.Duration(answer.RetryAfter*float64(time.Second)), 0)
-		if r.after == 0 {
-			r.after = seconds(resp.Header.Get("Retry-After"))
+		wait := answer.RetryAfter
+		if wait == 0 {
+			wait, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
 		}
-		if r.after == 0 {
+		if r.after = time.Duration(wait * float64(time.Second)); r.after <= 0 {
 			r.after = time.Second
 		}
 	}

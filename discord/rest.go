@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -181,12 +180,4 @@ func decode(data []byte, into any) error {
 		return nil
 	}
 	return err
-}
-
-func seconds(text string) time.Duration {
-	s, err := strconv.ParseFloat(text, 64)
-	if err != nil || s < 0 {
-		return 0
-	}
-	return time.Duration(s * float64(time.Second))
 }

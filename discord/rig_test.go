@@ -52,6 +52,7 @@ type rig struct {
 	dir       string
 	model     *llmtest.Model
 	rules     channel.Rules
+	language  string // in which the bot speaks; "": English
 	tools     channel.Toolbox
 	helper    *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
 	connector *Discord
@@ -121,7 +122,7 @@ func (r *rig) open() {
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent {
-			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}}
+			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Language: r.language, Toolbox: r.tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}}
 		},
 		Agents: func(id string) (channel.Agent, bool) {
 			return channel.Agent{ID: id, Model: r.helper, MaxOutput: 500, Policy: compactor.DefaultPolicy}, r.helper != nil

@@ -40,6 +40,8 @@ type session struct {
 	beat        *time.Ticker  // when to send a heartbeat
 	established bool          // READY or RESUMED arrived
 	identified  time.Time     // when IDENTIFY or RESUME was sent; zero: it was not
+
+	unacknowledged bool // the last heartbeat was not acknowledged yet
 }
 
 // maxFailedResumes is how many times in a row a session may fail to resume on a gateway that
@@ -49,7 +51,7 @@ const maxFailedResumes = 3
 // connect starts or resumes the session. It returns the reason when the connection or ctx has
 // ended.
 func (s *session) connect(ctx context.Context) error {
-	s.interval, s.established, s.identified = 0, false, time.Time{}
+	s.interval, s.established, s.identified, s.unacknowledged = 0, false, time.Time{}, false
 	ws, status, err := platform.Dial(ctx, s.address(), nil, s.timeout)
 	switch {
 	case status != 0:

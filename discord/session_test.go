@@ -181,7 +181,7 @@ func TestSiteOf(t *testing.T) {
 
 func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 	t.Parallel()
-	const hello = `{"op":10,"d":{"heartbeat_interval":60}}`
+	const hello = `{"op":10,"d":{"heartbeat_interval":500}}`
 	heartbeats := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		ws, err := (&websocket.Upgrader{}).Upgrade(w, q, nil)

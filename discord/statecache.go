@@ -4,8 +4,10 @@ package discord
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -40,8 +42,31 @@ type place struct {
 type guild struct {
 	Name     string
 	Owner    string
-	Roles    map[string]roleData
-	BotRoles []string // ids of the bot's roles
+	Joined   string              // the id that a message would have had when the bot joined
+	Roles    map[string]roleData // replaced, not changed
+	BotRoles []string            // ids of the bot's roles
+}
+
+// setRole adds or replaces a role; a role without a name is deleted.
+func (g *guild) setRole(r roleData) {
+	g.Roles = maps.Clone(g.Roles)
+	if g.Roles[r.ID] = r; r.Name == "" {
+		delete(g.Roles, r.ID)
+	}
+}
+
+// hasRole reports whether the bot has one of these roles.
+func (g guild) hasRole(roles []string) bool {
+	return slices.ContainsFunc(g.BotRoles, func(id string) bool { return slices.Contains(roles, id) })
+}
+
+// trusts reports whether a user owns the server or may manage it by these roles.
+func (g guild) trusts(user string, roles []string) bool {
+	var permissions bitset
+	for _, id := range roles {
+		permissions |= g.Roles[id].Permissions
+	}
+	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
 func newStateCache() *stateCache {
@@ -51,16 +76,7 @@ func newStateCache() *stateCache {
 func (s *stateCache) setSelf(me user, app string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.me, s.app = me, app
-}
-
-// setSelfIfUnknown sets the bot's user unless it is already known from READY.
-func (s *stateCache) setSelfIfUnknown(me user) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.me.ID == "" {
-		s.me = me
-	}
+	s.me, s.app = me, cmp.Or(app, s.app)
 }
 
 func (s *stateCache) self() (me user, app string) {
@@ -74,7 +90,8 @@ func (s *stateCache) self() (me user, app string) {
 func (s *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cached := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]roleData)}
+	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
+	cached := guild{Name: g.Name, Owner: g.OwnerID, Joined: idAt(joined), Roles: make(map[string]roleData)}
 	for _, r := range g.Roles {
 		cached.Roles[r.ID] = r
 		if r.Tags.BotID != "" && r.Tags.BotID == s.me.ID {
@@ -164,16 +181,6 @@ func (s *stateCache) remove(id string) {
 	delete(s.places, id)
 }
 
-// renameGuild updates the name and the owner of a server.
-func (s *stateCache) renameGuild(g guildData) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cached, known := s.guilds[g.ID]; known {
-		cached.Name, cached.Owner = cmp.Or(g.Name, cached.Name), cmp.Or(g.OwnerID, cached.Owner)
-		s.guilds[g.ID] = cached
-	}
-}
-
 // removeGuild removes a server that the bot was removed from.
 func (s *stateCache) removeGuild(id string) {
 	s.mu.Lock()
@@ -186,28 +193,21 @@ func (s *stateCache) removeGuild(id string) {
 	}
 }
 
-// setRole adds or replaces a role; a role without a name is deleted.
-func (s *stateCache) setRole(guild string, r roleData) {
+// updateGuild changes a server if it is known.
+func (s *stateCache) updateGuild(id string, change func(g *guild)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g, known := s.guilds[guild]
-	switch {
-	case !known:
-	case r.Name == "":
-		delete(g.Roles, r.ID)
-	default:
-		g.Roles[r.ID] = r
+	if g, known := s.guilds[id]; known {
+		change(&g)
+		s.guilds[id] = g
 	}
 }
 
-// setBotRoles sets the bot's roles in a server.
-func (s *stateCache) setBotRoles(guild string, roles []string) {
+// guild returns a server; the zero value if it is unknown.
+func (s *stateCache) guild(id string) guild {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g, known := s.guilds[guild]; known {
-		g.BotRoles = roles
-		s.guilds[guild] = g
-	}
+	return s.guilds[id]
 }
 
 func (s *stateCache) place(id string) (p place, known bool) {
@@ -237,32 +237,6 @@ func (s *stateCache) label(id string) string {
 		return channel.Label(p.Name, s.places[p.Parent].Name, server)
 	}
 	return channel.Label("", p.Name, server)
-}
-
-// roleName returns the name of a role; empty if unknown.
-func (s *stateCache) roleName(guild, id string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.guilds[guild].Roles[id].Name
-}
-
-// hasRole reports whether the bot has one of these roles.
-func (s *stateCache) hasRole(guild string, roles []string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.guilds[guild].BotRoles, func(id string) bool { return slices.Contains(roles, id) })
-}
-
-// trusts reports whether a user owns a server or may manage it by these roles.
-func (s *stateCache) trusts(guild, user string, roles []string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.guilds[guild]
-	permissions := g.Roles[guild].Permissions // everyone's
-	for _, id := range roles {
-		permissions |= g.Roles[id].Permissions
-	}
-	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
 // conversation returns the name of a place's conversation.

@@ -123,7 +123,7 @@ func TestAServerThatChangesHandsHasANewOwner(t *testing.T) {
 	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"9","name":"Town","owner_id":"3","channels":[{"id":"20","type":0,"name":"general"}]}`))
 	d.updateState("GUILD_UPDATE", json.RawMessage(`{"id":"9","name":"City","owner_id":"4"}`))
 	for user, want := range map[string]bool{"3": false, "4": true} {
-		check.Equal(t, user+" owns it", d.state.trusts("9", user, nil), want)
+		check.Equal(t, user+" owns it", d.state.guild("9").trusts(user, nil), want)
 	}
 	check.Equal(t, "the label", d.state.label("20"), "#general · City")
 }

@@ -33,12 +33,13 @@ func (w *writer) piece(part int) *streamedPiece {
 	return &w.pieces[part]
 }
 
-// adopt takes over the messages in which an earlier process showed the reply. It does so once.
-func (w *writer) adopt(ctx context.Context) error {
+// adopt takes over the messages in which an earlier process showed the reply, whose id is empty while
+// it is written. It does so once.
+func (w *writer) adopt(ctx context.Context, reply string) error {
 	if w.adopted || !w.d.mayHaveStarted(w.to) {
 		return nil
 	}
-	found, err := w.d.findStarted(ctx, w.conversation, w.to)
+	found, err := w.d.findStarted(ctx, w.conversation, reply, w.to)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 }
 
 func (w *writer) writePart(ctx context.Context, part int, text string) error {
-	if err := w.adopt(w.Live); err != nil {
+	if err := w.adopt(w.Live, ""); err != nil {
 		return err
 	}
 	p := w.piece(part)

@@ -3,10 +3,10 @@ package discord
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -15,26 +15,9 @@ import (
 	"cairn/store"
 )
 
-// delegating gives a task to the helper, and answers with its result.
-func delegating(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-	said := ""
-	for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role == llm.RoleUser; i-- {
-		said += req.Messages[i].Text
-	}
-	switch {
-	case strings.Contains(said, "[Result of task"):
-		return llmtest.Say("they say 42"), nil
-	case strings.Contains(said, "count"):
-		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "helper", "task": "count"})), nil
-	case strings.Contains(said, "back?"):
-		return llmtest.Say("yes"), nil
-	}
-	return llmtest.Say("started"), nil
-}
-
 func TestResultOfATaskIsAnswered(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.model.Func, r.helper = delegating, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
+	r.model.Func, r.helper = channeltest.Delegate, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("42"), nil }}
 	r.start()
 	r.converse("count", 2)
 	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
@@ -47,6 +30,26 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 		check.NoError(t, r.hub.Recover(r.ctx, func(string) bool { return true }))
 		check.Equal(t, "answer", r.answers(r.square, 3)[2], "yes")
 	})
+}
+
+// TestResultOfATaskReplacesNoAnswer: both answer the same message, and the result comes after a restart.
+func TestResultOfATaskReplacesNoAnswer(t *testing.T) {
+	for claim, inDoubt := range map[string]bool{"when it is sent": false, "when it may have been sent": true} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, discordtest.Options{})
+			r.model.Func = channeltest.Delegate
+			r.start()
+			r.converse("go", 1)
+			asked := r.answers(r.square, 1)
+			r.idle(r.place(r.square))
+			question := r.heard(r.place(r.square), 1)[0].ID
+			r.stop()
+			r.start()
+			piece := channel.Piece{Row: 99, Reply: "reply-99", Parts: 1, Text: "they say 42", To: []string{question}, Sending: inDoubt}
+			check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
+			check.EqualAll(t, "answers", r.answers(r.square, 2), append(asked, "they say 42"))
+		})
+	}
 }
 
 // TestResultOfATaskIsLookedFor: the crash came after its answer was sent, and before that was noted.

@@ -9,18 +9,27 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/channel"
 )
 
 // markup matches the control sequences that Discord shows as something else: mentions, custom
 // emoji, timestamps and commands (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
-// textOf returns a message as plain text: its content with names instead of ids, then in brackets
-// its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
+// textOf returns a message as plain text: the title of a forum's post, its content with names instead of
+// ids, then in brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds
+// count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
-	parts := []string{d.replaceIDs(stripMention(m.text(), me.ID), m, guild, me)}
-	for _, s := range m.Snapshots {
-		parts = append(parts, "[forwarded] "+d.replaceIDs(s.Message.text(), s.Message, guild, me))
+	var parts []string
+	if m.ID == m.ChannelID { // the first message of a post has the post's id
+		if post, _ := d.state.place(m.ID); post.Name != "" {
+			parts = append(parts, "[post: "+post.Name+"]")
+		}
+	}
+	parts = append(parts, d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me))
+	for _, s := range m.Snapshots { // they do not say whether a program wrote them
+		parts = append(parts, "[forwarded] "+d.textOf(s.Message, guild, me, true))
 	}
 	for _, s := range m.Stickers {
 		parts = append(parts, "[sticker: "+s.Name+"]")
@@ -61,12 +70,21 @@ func (e embed) text() string {
 	return "[embed: " + strings.Join(parts, "\n") + "]"
 }
 
-// stripMention removes a mention of the bot from the start of a text, unless there is nothing else.
-func stripMention(text, me string) string {
+// leadingMention matches a mention of a user or a role at the start of a text.
+var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
+
+// stripMentions removes mentions of the bot from the start of a text, unless there is nothing else. A
+// mention of one of its roles goes only before a command: it may be about more than the bot.
+func (d *Discord) stripMentions(text, guild string, me user) string {
 	text = strings.TrimSpace(text)
-	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {
-		if rest, found := strings.CutPrefix(text, mention); found && me != "" {
-			return cmp.Or(strings.TrimLeft(rest, " ,:\n"), text)
+	rest, role := text, false
+	for m := leadingMention.FindStringSubmatch(rest); m != nil && m[0] != rest; m = leadingMention.FindStringSubmatch(rest) {
+		role = role || m[1] == "&"
+		if m[2] != me.ID && (m[1] != "&" || !d.state.guild(guild).hasRole(m[2:])) {
+			break
+		}
+		if rest = rest[len(m[0]):]; !role || channel.IsCommand(rest) {
+			text = rest
 		}
 	}
 	return text
@@ -84,7 +102,7 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 		case kind == "@" || kind == "@!":
 			return "@" + d.userName(id, m, guild, me)
 		case kind == "@&":
-			return "@" + cmp.Or(d.state.roleName(guild, id), "unknown role")
+			return "@" + cmp.Or(d.state.guild(guild).Roles[id].Name, "unknown role")
 		case kind == "#":
 			p, _ := d.state.place(id)
 			return "#" + cmp.Or(p.Name, "unknown channel")

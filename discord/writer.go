@@ -41,6 +41,9 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 
 // Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	if channel.IsNotice(piece) {
+		w.to, piece.To = nil, nil // it is no answer
+	}
 	if err := w.d.work.Wait(ctx); err != nil {
 		return "", err
 	}
@@ -50,7 +53,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	}
 	// If the reply became shorter, the rest goes before the piece counts as sent: after a crash it is
 	// sent again.
-	if err := w.adopt(ctx); err != nil {
+	if err := w.adopt(ctx, piece.Reply); err != nil {
 		return "", err
 	}
 	w.deleteStreamed(context.WithoutCancel(ctx), piece.Parts)
@@ -93,7 +96,7 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, er
 		}
 	}
 	if p.id == "" {
-		if err := w.adopt(ctx); err != nil {
+		if err := w.adopt(ctx, piece.Reply); err != nil {
 			return message{}, err
 		}
 		p = w.piece(piece.Part) // adopt may have moved the pieces

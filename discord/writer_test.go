@@ -63,6 +63,22 @@ func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
 	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
 }
 
+func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
+	m := r.Say(r.square, r.ann.ID, "question")
+	r.heard(r.place(r.square), 1)
+	check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+	r.connector.started = time.Now() // an earlier process may have begun the answer
+	w := r.connector.Reply(r.place(r.square), []string{m.ID})
+	w.Show("half an answer")
+	r.until("the words", func() bool { return len(r.sent(r.square)) == 1 })
+	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{m.ID}, Failure: true}
+	check.Must(r.connector.Reply(r.place(r.square), notice.To).Send(r.ctx, notice))(t)
+	r.sendAll(w, "the answer", m.ID)
+	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
+}
+
 func TestStreamedPiecesTooManyGoBeforeTheReplyCountsAsSent(t *testing.T) {
 	t.Parallel()
 	t.Run("in the process that streamed them", func(t *testing.T) {

@@ -76,6 +76,7 @@ type Hooks struct {
 	ctx     context.Context // of all calls
 	cancel  context.CancelFunc
 	workers sync.WaitGroup // one for each hook, so that one that hangs does not delay others
+	failing sync.Map       // hooks whose failure was logged
 
 	mu       sync.Mutex // guards everything below
 	settings Settings
@@ -125,7 +126,7 @@ func (h *Hooks) Tell(hook string, e Event) {
 		}
 	}
 	h.count(hook, Dropped)
-	h.log.Warn("hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", err)
+	h.log.Log(h.ctx, h.failed(hook), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", err)
 }
 
 // work calls a hook with its queued events, one after the other.
@@ -177,7 +178,7 @@ var errVeto = errors.New("forbidden")
 // call calls a hook once.
 func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.mu.Lock()
-	s := h.settings
+	s, waiting := h.settings, len(h.waiting[hook])
 	h.mu.Unlock()
 	target := s.Call[hook]
 	if len(target) == 0 { // removed since
@@ -208,9 +209,22 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	}
 	h.count(hook, outcome)
 	if outcome == Failed || outcome == Timeout {
-		h.log.Warn("hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
+		h.log.Log(h.ctx, h.failed(hook), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
+	} else if waiting == 0 { // otherwise it may still be too slow
+		if _, failed := h.failing.LoadAndDelete(hook); failed {
+			h.log.Info("hook_recovered", "hook", hook)
+		}
 	}
 	return v
+}
+
+// failed returns the level at which a failure is logged: a warning for the first one until the hook
+// works again.
+func (h *Hooks) failed(hook string) slog.Level {
+	if _, again := h.failing.LoadOrStore(hook, true); again {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 // IsURL reports whether a hook is an address and not a program.

@@ -46,7 +46,7 @@ func (f *fates) String() string {
 
 func started(t *testing.T, s Settings) (*Hooks, *fates) {
 	f := &fates{}
-	h := New(slog.New(slog.NewTextHandler(f, nil)), f.count)
+	h := New(slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})), f.count)
 	h.Update(s)
 	t.Cleanup(h.Close)
 	return h, f
@@ -178,6 +178,41 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 	if n := strings.Count(f.String(), OnReply+" "+Dropped); n < 9 {
 		t.Errorf("got %d dropped", n)
 	}
+}
+
+func TestAHookThatFailsIsOneIncident(t *testing.T) {
+	works := filepath.Join(t.TempDir(), "works")
+	h, f := started(t, Settings{Call: map[string][]string{Before: script("test -e " + works)}})
+	for range 3 {
+		h.Ask(t.Context(), Before, one)
+	}
+	check.NoError(t, os.WriteFile(works, nil, 0o600))
+	for range 2 {
+		h.Ask(t.Context(), Before, one)
+	}
+	check.Equal(t, "warnings", strings.Count(f.log.String(), "level=WARN"), 1)
+	check.Equal(t, "ends", strings.Count(f.log.String(), "level=INFO msg=hook_recovered hook=before_compaction"), 1)
+}
+
+// A hook that is too slow for its events stays one incident until it has caught up.
+func TestASlowHookIsOneIncident(t *testing.T) {
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.02")}})
+	for n := range maxWaiting + 100 {
+		h.Tell(OnReply, one)
+		if n > maxWaiting { // the queue is full
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	if !check.Soon(func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return strings.Contains(f.log.String(), "hook_recovered")
+	}) {
+		t.Fatal("it does not catch up")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	check.Equal(t, "warnings", strings.Count(f.log.String(), "level=WARN"), 1)
 }
 
 func TestHooksEndWithTheBot(t *testing.T) {

@@ -68,14 +68,15 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (converted [
 // line, because the templates of some models show only one of them. The argument is not changed.
 func Joined(messages []Message) []Message {
 	joined := make([]Message, 0, len(messages))
-	for _, m := range messages {
-		last := len(joined) - 1
-		if last < 0 || m.Role != RoleUser || joined[last].Role != RoleUser {
-			joined = append(joined, m)
-			continue
+	for len(messages) > 0 {
+		m, n := messages[0], 1
+		texts := []string{m.Text}
+		for ; n < len(messages) && m.Role == RoleUser && messages[n].Role == RoleUser; n++ {
+			texts = append(texts, messages[n].Text) // thousands, where the bot was only listening
+			m.Images = append(slices.Clip(m.Images), messages[n].Images...)
 		}
-		joined[last].Text += "\n\n" + m.Text
-		joined[last].Images = slices.Concat(joined[last].Images, m.Images)
+		m.Text = strings.Join(texts, "\n\n")
+		joined, messages = append(joined, m), messages[n:]
 	}
 	return joined
 }

@@ -3,6 +3,7 @@ package llm_test
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,4 +52,23 @@ func TestDeprivedInWords(t *testing.T) {
 		ids = append(ids, string(m.Role)+m.CallID)
 	}
 	check.EqualAll(t, "messages", ids, []string{"user", "assistant", "toola", "user", "assistant", "toolc"})
+}
+
+func TestJoined(t *testing.T) {
+	said := make([]llm.Message, 1000)
+	for i := range said {
+		said[i] = llm.Message{Role: llm.RoleUser, Text: strconv.Itoa(i)}
+	}
+	said = append(said, llm.Message{Role: llm.RoleAssistant, Text: "yes"}, llm.Message{Role: llm.RoleUser, Text: "and?"})
+	said[1].Images = []llm.Image{{File: 1}}
+	joined := llm.Joined(said)
+	if len(joined) != 3 || !strings.HasPrefix(joined[0].Text, "0\n\n1\n\n2") || len(joined[0].Images) != 1 || joined[2].Text != "and?" {
+		t.Errorf("got %+v", joined)
+	}
+	if said[0].Text != "0" || said[0].Images != nil {
+		t.Errorf("the argument changed: %+v", said[0])
+	}
+	if n := testing.AllocsPerRun(5, func() { llm.Joined(said) }); n > 100 {
+		t.Errorf("%.0f allocations for %d messages: each one copies those before it", n, len(said))
+	}
 }

@@ -74,14 +74,12 @@ type Tool struct {
 
 // Request is one call of a model.
 type Request struct {
-	Messages    []Message
-	Tools       []Tool
-	ForceTool   string         // the name of the tool that must be called; "": free choice
-	MaxTokens   int            // of the answer without its reasoning; 0: the server's own limit
-	Spare       int            // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown; negative: none
-	Temperature *float64       // nil: the server's default; 0 is sent as 0
-	Extra       map[string]any // merged into the body of a chat completion: top_k, …
-	Reasoning   string         // one of ReasoningEfforts; "": the server's default
+	Messages  []Message
+	Tools     []Tool
+	ForceTool string // the name of the tool that must be called; "": free choice
+	MaxTokens int    // of the answer without its reasoning; 0: the server's own limit
+	Spare     int    // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown; negative: none
+	Reasoning string // one of ReasoningEfforts; "": the server's default
 
 	// Head is how many of the first Messages stay the same until the head changes: the system prompt,
 	// what is kept, and the summaries. Providers that cache at marked places get a mark after them,
@@ -109,6 +107,13 @@ func (r Request) Charge() error {
 		return nil
 	}
 	return r.Spend()
+}
+
+// ReportFailed calls Failed, if there is one and anything was counted.
+func (r Request) ReportFailed(u Usage) {
+	if r.Failed != nil && u != (Usage{}) {
+		r.Failed(u)
+	}
 }
 
 // Finish reasons, as the chat protocol names them.
@@ -146,27 +151,17 @@ type Offered struct {
 	Images string // likewise
 }
 
-// Lister is a Model whose server can list the models it offers.
-type Lister interface {
-	Models(ctx context.Context) ([]Offered, error)
-}
-
-// Cacher is a Model that knows how long its provider's prompt cache stays warm.
+// Cacher is a Model that knows its provider's prompt cache: how long it stays warm, and its rule.
 type Cacher interface {
 	CacheTTL() time.Duration
-}
-
-// CacheRuler is a Model that knows by which rule its provider caches prompts: a kind of
-// internal/promptcache.
-type CacheRuler interface {
 	CacheRule() string
 }
 
 // The cache rules: which part of a request is read from the provider's cache.
 const (
-	CachePrefix      = "prefix"      // the prefix it shares with the previous request
-	CacheBreakpoints = "breakpoints" // up to a mark at which an earlier request had a mark too
-	CacheUnits       = "units"       // a whole earlier request, with its answer
+	CachePrefix      = "prefix"      // the prefix it shares with the previous request, byte by byte (OpenAI up to 5.5, Gemini, llama.cpp, vLLM)
+	CacheBreakpoints = "breakpoints" // up to a mark at which an earlier request had a mark too; the rest, to the last mark, is written (OpenAI from 5.6 on, Anthropic)
+	CacheUnits       = "units"       // a whole earlier request, with its answer (DeepSeek)
 )
 
 // The wires: the protocols of providers.
@@ -175,11 +170,6 @@ const (
 	WireResponses = "responses" // POST /v1/responses
 	WireMessages  = "messages"  // POST /v1/messages
 )
-
-// Wired is a Model that knows the wire of its next request.
-type Wired interface {
-	Wire() string
-}
 
 // MediaType returns the type detected from i.Data, and whether providers accept it.
 func (i Image) MediaType() (kind string, sendable bool) {

@@ -73,7 +73,7 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 	return Response{}, ErrTooManyCalls
 }
 
-// generate calls the model. Some servers silently truncate a prompt that is too long, and then have
+// generate calls the model. A filter may withhold all of an answer, with a regular end. Some servers silently truncate a prompt that is too long, and then have
 // no room for an answer: that is reported as an overflow too.
 func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	req.Failed = l.Count
@@ -83,6 +83,9 @@ func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	}
 	if err != nil || len(resp.Message.Calls) > 0 || resp.FinishReason != FinishLength && strings.TrimSpace(resp.Message.Text) != "" {
 		return resp, err
+	}
+	if resp.FinishReason == FinishFilter && strings.TrimSpace(resp.Message.Text) == "" {
+		return Response{}, &Error{Kind: KindFiltered, Message: "the answer has no text"}
 	}
 	if window := l.Model.Window(ctx).Tokens; resp.Usage.Prompt >= window {
 		return Response{}, &Error{Kind: KindOverflow, Message: fmt.Sprintf(

@@ -50,8 +50,8 @@ func Refused(status int, header http.Header, body []byte) *Error {
 	case !takesNoTools(text) && !takesNoImages(text):
 		e.Kind = refine(e, said.codes, text)
 	}
-	if e.RetryAfter == 0 && e.Temporary() {
-		e.RetryAfter = cmp.Or(said.retry, statedDelay(text))
+	if e.Temporary() {
+		e.RetryAfter = cmp.Or(untilReset(text, time.Now()), e.RetryAfter, said.retry, statedDelay(text))
 	}
 	return e
 }
@@ -109,7 +109,7 @@ func parseComplaint(body []byte) complaint {
 }
 
 // wordFields are the fields in which servers put text or more JSON, outermost first.
-var wordFields = []string{"error", "message", "msg", "detail", "details", "errors", "metadata", "raw"}
+var wordFields = []string{"error", "message", "msg", "detail", "details", "errors", "metadata", "raw", "violations", "quotaId"}
 
 // read walks through a server's error, whatever its form: text, lists, nested objects, JSON in a
 // string.
@@ -186,8 +186,12 @@ func pageText(page string) string {
 // mostRetryAfter limits the delay accepted from a server.
 const mostRetryAfter = 24 * time.Hour
 
-// retryAfter returns the delay that the server asks for, a day at most; 0 if none.
+// retryAfter returns the delay that the server asks for, a day at most; 0 if none. A date is compared
+// with the server's clock: the one here may be wrong.
 func retryAfter(header http.Header, now time.Time) time.Duration {
+	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = sent
+	}
 	value := header.Get("Retry-After")
 	if at, err := http.ParseTime(value); err == nil {
 		return min(max(at.Sub(now), 0), mostRetryAfter)
@@ -219,6 +223,27 @@ func statedDelay(text string) time.Duration {
 		return 0
 	}
 	return parseDelay(cmp.Or(found[1], found[2]), time.Second)
+}
+
+// dayQuotas are marks of refusals because a quota of a day is used up, and the zone of its midnight.
+// The delay that these servers ask for belongs to other limits, or is missing.
+var dayQuotas = []struct{ mark, zone string }{
+	{"PerDayPer", "America/Los_Angeles"}, // Gemini
+	{"free-models-per-day", "UTC"},       // OpenRouter
+}
+
+// untilReset returns how long a quota of a day stays used up; 0 if text does not speak of one.
+func untilReset(text string, now time.Time) time.Duration {
+	for _, quota := range dayQuotas {
+		if !strings.Contains(text, quota.mark) {
+			continue
+		}
+		if zone, err := time.LoadLocation(quota.zone); err == nil { // the program contains all zones
+			year, month, day := now.In(zone).Date()
+			return time.Date(year, month, day+1, 0, 0, 0, 0, zone).Sub(now)
+		}
+	}
+	return 0
 }
 
 // Clip shortens a server's text to the length of a log line.

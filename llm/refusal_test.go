@@ -64,7 +64,8 @@ func TestRetryAfterForms(t *testing.T) {
 	} {
 		header := http.Header{}
 		header.Set(c.name, c.value)
-		if got := retryAfter(header, now); got != c.want {
+		header.Set("Date", now.Format(http.TimeFormat)) // the clock here may be wrong
+		if got := retryAfter(header, now.Add(3*time.Hour)); got != c.want {
 			t.Errorf("%s: %s: got %v, want %v", c.name, c.value, got, c.want)
 		}
 	}
@@ -85,6 +86,26 @@ func TestRetryAfterInTheBody(t *testing.T) {
 	header := http.Header{"Retry-After": {"7"}}
 	check.Equal(t, "header and body", Refused(429, header, []byte(`{"error":"try again in 20s"}`)).RetryAfter, 7*time.Second)
 	check.Equal(t, "a bad request", Refused(400, nil, []byte(`{"error":"the tool said: try again in 20s"}`)).RetryAfter, 0)
+}
+
+// Gemini's delay is that of the limit per minute, whatever is used up.
+func TestQuotaOfADayLastsUntilMidnight(t *testing.T) {
+	now := time.Date(2026, 5, 1, 20, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"GenerateRequestsPerDayPerProjectPerModel-FreeTier":                                11 * time.Hour,
+		"Rate limit exceeded: free-models-per-day. Add 10 credits":                         4 * time.Hour,
+		"GenerateRequestsPerMinutePerProjectPerModel-FreeTier":                             0,
+		"Rate limit reached on requests per day (RPD): Limit 9. Please try again in 8.64s": 0,
+	} {
+		check.Equal(t, text, untilReset(text, now), want)
+	}
+	gemini := `[{"error":{"code":429,"message":"You exceeded your current quota. Please retry in 34.07s.","status":"RESOURCE_EXHAUSTED","details":[
+		{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaMetric":"m","quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier","quotaValue":"50"}]},
+		{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`
+	want := untilReset("PerDayPer", time.Now())
+	if got := Refused(429, http.Header{"Retry-After": {"34"}}, []byte(gemini)); got.Kind != KindRateLimited || want-got.RetryAfter > time.Minute {
+		t.Errorf("got %s, wait %v, want about %v", got.Kind, got.RetryAfter, want)
+	}
 }
 
 func TestClipKeepsValidText(t *testing.T) {

@@ -83,7 +83,7 @@ var causes = []cause{
 	},
 	{
 		ofKind(KindFiltered), "the provider's filter withheld the answer",
-		always("The model provider's filter withheld the answer. " + messageKept + "ask again in other words, and delete an earlier message if that is the reason."),
+		always("The model provider's filter withheld the answer. " + messageKept + "ask again in other words."),
 		always("rephrase the question, or change the content filter in the provider's account"),
 	},
 	{

@@ -13,26 +13,26 @@ import (
 	"cairn/llm/openai"
 )
 
-const noTemperature = "Unsupported parameter: 'temperature' is not supported with this model."
+const noForced = "This model does not support the tool_choice."
 
-// cool is a request with a field that a server may refuse.
-func cool() llm.Request {
-	req, half := hello, 0.5
-	req.Temperature = &half
+// forcing is a request with a field that a server may refuse.
+func forcing() llm.Request {
+	req := hello
+	req.Tools, req.ForceTool = []llm.Tool{look}, look.Name
 	return req
 }
 
 func TestRefusedFieldIsOmittedFromThenOn(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) {
-			if x.Request.Body["temperature"] != nil {
-				x.Reject(400, "invalid_request_error", noTemperature)
+			if x.Request.Forced != "" {
+				x.Reject(400, "invalid_request_error", noForced)
 				return
 			}
 			x.Say("ok")
 		})
 		model := w.model(t, server, openai.Options{})
-		spent, req := 0, cool()
+		spent, req := 0, forcing()
 		req.Spend = func() error { spent++; return nil }
 		for range 2 {
 			check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
@@ -48,16 +48,16 @@ func TestNoOtherFormIsTried(t *testing.T) {
 			refuse func(*llmtest.Exchange)
 			budget int
 		}{
-			"without budget": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", noTemperature) }, 1},
+			"without budget": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", noForced) }, 1},
 			"after text was shown": {func(x *llmtest.Exchange) {
 				x.Piece("half ")
-				x.Chunk(`{"type":"error","error":{"code":400,"message":%q}}`, noTemperature)
+				x.Chunk(`{"type":"error","error":{"code":400,"message":%q}}`, noForced)
 			}, 9},
 			"for another refusal": {func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", "no") }, 9},
 		} {
 			t.Run(name, func(t *testing.T) {
 				server := w.open(t, c.refuse)
-				req := cool()
+				req := forcing()
 				req.Spend = func() error {
 					if c.budget--; c.budget < 0 {
 						return errors.New("all spent")

@@ -243,7 +243,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			if _, err := model.Generate(t.Context(), hello, nil); !refused(err) || hits != 1 || asked != 0 {
 				t.Errorf("%d: %v; %d requests, %d at the other server", status, err, hits, asked)
 			}
-			if _, err := model.(llm.Lister).Models(t.Context()); !refused(err) || asked != 0 {
+			if _, err := model.(lister).Models(t.Context()); !refused(err) || asked != 0 {
 				t.Errorf("%d: the list: %v, %d at the other server", status, err, asked)
 			}
 			server.Close()
@@ -257,10 +257,24 @@ func TestAddressIsValidated(t *testing.T) {
 		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1"} {
 			check.ErrorContains(t, address, check.ErrorOf(w.connect(openai.Options{BaseURL: address})), strconv.Quote(address))
 		}
+		for _, address := range []string{"http://host/v1?key=1", "http://host/v1#x"} {
+			check.ErrorContains(t, address, check.ErrorOf(w.connect(openai.Options{BaseURL: address})), "without")
+		}
+		check.ErrorContains(t, "two keys", check.ErrorOf(w.connect(openai.Options{BaseURL: "http://host", APIKey: "sk-1\nsk-2"})), "control character")
 		host := "api.openai.com"
 		if w.name == llm.WireMessages {
 			host = "api.anthropic.com"
 		}
 		check.Equal(t, "without an address", check.Must(w.connect(openai.Options{}))(t).Name(), host)
+	})
+}
+
+// People copy the whole address from a provider's documentation.
+func TestAddressOfRequestsIsAccepted(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		path := map[string]string{llm.WireChat: "/chat/completions", llm.WireResponses: "/responses/", llm.WireMessages: "/messages"}[w.name]
+		server := w.open(t, func(x *llmtest.Exchange) { x.Say("hello") })
+		model := check.Must(w.connect(openai.Options{BaseURL: server.URL + path, Model: "m", MaxRetries: -1}))(t)
+		check.Must(model.Generate(t.Context(), hello, nil))(t)
 	})
 }

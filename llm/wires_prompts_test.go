@@ -61,7 +61,7 @@ func TestUnsetFieldsAreOmitted(t *testing.T) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("hi")}}, nil)))
 		for _, name := range []string{
-			"temperature", "max_completion_tokens", "max_output_tokens", "tools", "tool_choice", "reasoning", "reasoning_effort",
+			"max_completion_tokens", "max_output_tokens", "tools", "tool_choice", "reasoning", "reasoning_effort",
 			"thinking", "output_config", "system", "instructions",
 		} {
 			if raw, ok := server.Requests()[0].Body[name]; ok {

@@ -37,6 +37,10 @@ var wires = []wire{
 	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
 }
 
+type lister interface {
+	Models(ctx context.Context) ([]llm.Offered, error)
+}
+
 // forEveryProtocol runs a test on each protocol.
 func forEveryProtocol(t *testing.T, test func(t *testing.T, w wire)) {
 	for _, w := range wires {
@@ -252,7 +256,7 @@ func TestConnectionReuse(t *testing.T) {
 func TestProtocolIsReported(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		model := w.model(t, w.open(t, nil), openai.Options{})
-		if wired, ok := model.(llm.Wired); !ok || wired.Wire() != w.name {
+		if wired, ok := model.(interface{ Wire() string }); !ok || wired.Wire() != w.name {
 			t.Error("protocol")
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,6 +35,8 @@ type connection struct {
 	tried   chan struct{} // closed after the first connection attempt
 	first   sync.Once     // closes tried
 	changed chan struct{} // capacity 1: the list of tools has changed
+
+	problems []string // those of the latest list; used only by keep's goroutine
 
 	mu       sync.Mutex // guards everything below
 	session  *sdk.ClientSession
@@ -159,8 +160,11 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 		return fmt.Errorf("list the tools: %w", err)
 	}
 	for _, problem := range problems {
-		c.log.Warn("tool_ignored", "problem", problem)
+		if !slices.Contains(c.problems, problem) {
+			c.log.Warn("tool_ignored", "problem", problem)
+		}
 	}
+	c.problems = problems
 	c.mu.Lock()
 	before := c.tools
 	first := before == nil
@@ -200,22 +204,21 @@ func (c *connection) status() Status {
 
 // changesOf describes how a list of tools differs from the previous one.
 func changesOf(before, after []Tool) (changes []string) {
-	old := map[string]Tool{}
-	for _, tool := range before {
-		old[tool.Original] = tool
+	find := func(tools []Tool, name string) int {
+		return slices.IndexFunc(tools, func(t Tool) bool { return t.Original == name })
 	}
 	for _, tool := range after {
-		was, had := old[tool.Original]
-		switch {
-		case !had:
+		switch i := find(before, tool.Original); {
+		case i < 0:
 			changes = append(changes, tool.Original+" appeared")
-		case !sameTool(tool, was):
+		case !sameTool(tool, before[i]):
 			changes = append(changes, tool.Original+" was redefined")
 		}
-		delete(old, tool.Original)
 	}
-	for _, name := range slices.Sorted(maps.Keys(old)) {
-		changes = append(changes, name+" is gone")
+	for _, tool := range before {
+		if find(after, tool.Original) < 0 {
+			changes = append(changes, tool.Original+" is gone")
+		}
 	}
 	return changes
 }

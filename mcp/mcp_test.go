@@ -3,7 +3,10 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -42,6 +45,26 @@ func TestToolsOfBothTransports(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A page of a built-in server fits the default limit of a result: otherwise its middle would be left out.
+func TestPagesOfAFileAreWhole(t *testing.T) {
+	folder := t.TempDir()
+	for name, line := range map[string]string{"english": "The quick brown fox jumps over the lazy dog, %d times.\n", "chinese": "今天在台北开会，讨论了新的计划%d；下周再说。\n"} {
+		var whole strings.Builder
+		for n := range 1000 {
+			fmt.Fprintf(&whole, line, n)
+		}
+		check.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(whole.String()), 0o600))
+		h, _ := start(t, Server{ID: "f", Builtin: "files", Folder: folder, Allow: []string{"read"}})
+		read := ""
+		for more := true; more && len(read) < whole.Len(); {
+			page := check.Must(h.run(t, "f_read", fmt.Sprintf(`{"path":%q,"offset":%d}`, name, len(read))))(t)
+			page, _, more = strings.Cut(page, "\n[")
+			read += page
+		}
+		check.Equal(t, name, strings.TrimSpace(read), strings.TrimSpace(whole.String()))
 	}
 }
 

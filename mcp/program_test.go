@@ -44,7 +44,7 @@ func serveDeaf(mode string) {
 		case m.Method == "tools/list":
 			lists++
 			tool := `{"name":%q,"description":"version %d","inputSchema":{"type":"object"}}`
-			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+tool+","+tool+","+tool+"]}}", m.ID, "deaf", lists, "flood", lists, "hear", lists)
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+tool+","+tool+","+tool+`,{"name":"bare","inputSchema":{}}]}}`, m.ID, "deaf", lists, "flood", lists, "hear", lists)
 			if mode == "floods the list" {
 				say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			}
@@ -66,7 +66,7 @@ func serveDeaf(mode string) {
 // deaf returns such a server.
 func deaf(t *testing.T, mode string) Server {
 	s := calculatorProgram(t)
-	s.Env[serverVariable], s.Allow, s.Timeout = "deaf: "+mode, []string{"deaf", "flood", "hear"}, time.Second
+	s.Env[serverVariable], s.Allow, s.Timeout = "deaf: "+mode, []string{"deaf", "flood", "hear", "bare"}, time.Second
 	return s
 }
 
@@ -116,6 +116,7 @@ func TestChangingListIsReadAtIntervals(t *testing.T) {
 	if n := strings.Count(log.String(), "tools_changed"); n < 1 || n > 2 {
 		t.Errorf("the list was read %d times\n%s", n, log)
 	}
+	check.Equal(t, "warnings about a tool without a schema", strings.Count(log.String(), "tool_ignored"), 1)
 	if got, err := h.run(t, "calc_hear", `{}`); got != "heard" {
 		t.Errorf("call during it: got %q, %v", got, err)
 	}

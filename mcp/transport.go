@@ -3,8 +3,6 @@ package mcp
 import (
 	"bufio"
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -81,23 +79,9 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // event streams are limited per event
-		resp.Body = &limitedBody{resp.Body, maxAnswer}
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
 	}
 	return resp, nil
-}
-
-type limitedBody struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *limitedBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
-	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
 }
 
 // lineLog logs a program's standard error line by line, at debug level because it may contain

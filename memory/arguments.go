@@ -115,23 +115,20 @@ func importanceOf(a map[string]json.RawMessage) (float64, error) {
 	if worth, found := importanceWords[text]; found {
 		return worth, nil
 	}
-	wrong := fmt.Errorf("importance is %q: send a number from 0 to 1, or leave it out", written)
 	part, whole, divided := strings.Cut(strings.ReplaceAll(text, "%", "/100"), "/")
 	n, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
 	of := 1.0
 	switch {
-	case err != nil || !(n >= 0 && n <= 100): // true for NaN
-		return 0, wrong
+	case err != nil:
 	case divided:
-		if of, err = strconv.ParseFloat(strings.TrimSpace(whole), 64); err != nil || !(of >= n && of >= 1) {
-			return 0, wrong
-		}
+		of, err = strconv.ParseFloat(strings.TrimSpace(whole), 64)
 	case n > 10:
 		of = 100
-	case n >= 2:
+	case n >= 2: // from 1 to 2 it may be out of one, two or ten
 		of = 10
-	case n > 1: // ambiguous: out of one, two or ten?
-		return 0, wrong
+	}
+	if err != nil || !(n >= 0 && n <= of && of >= 1) { // true for NaN
+		return 0, fmt.Errorf("importance is %q: send a number from 0 to 1, or leave it out", written)
 	}
 	return n / of, nil
 }
@@ -146,15 +143,12 @@ var (
 
 // messagesOf reads the numbers of messages: [3], 3, ["3"], "#3", "3, 4", "3-5".
 func messagesOf(a map[string]json.RawMessage) (seqs []int64, err error) {
-	raw, found := a["messages"]
-	if !found {
-		raw, found = a["message"]
-	}
-	if !found {
-		return nil, nil
+	raw := a["messages"]
+	if raw == nil {
+		raw = a["message"]
 	}
 	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
+	if raw != nil && json.Unmarshal(raw, &list) != nil {
 		list = []json.RawMessage{raw}
 	}
 	for _, one := range list {

@@ -13,7 +13,7 @@ func TestPersonByName(t *testing.T) {
 	c := storetest.Imported(t, 4)
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 4 }})
 	check.Must(storetest.Call(tools, "memory_save", `{"content": "Bob is tall", "kind": "fact", "messages": [2], "about": "bob"}`))(t)
-	if m, _, err := memory.In(c.Store()).Get(ctx, 1); err != nil || m.About != "Bob" || m.AboutID != "1" || m.SpeakerID != "0" {
+	if m, err := memory.In(c.Store()).Details(ctx, 1); err != nil || m.About != "Bob" || m.AboutID != "1" || m.SpeakerID != "0" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	two := storetest.NewConversation(t)
@@ -23,7 +23,7 @@ func TestPersonByName(t *testing.T) {
 		storetest.Deliver(t, two, one)
 	}
 	check.Must(memory.Of(two).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}))(t)
-	if m, _, err := memory.In(two.Store()).Get(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {
+	if m, err := memory.In(two.Store()).Details(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {
 		t.Errorf("two people with the name: %+v, %v", m, err)
 	}
 }

@@ -79,11 +79,11 @@ func TestExportAndImport(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
-			check.Len(t, query, check.Must(memory.Of(other).Search(ctx, query, 9))(t), want)
+			check.Len(t, query, check.Must(storetest.Search(memory.Of(other), ctx, query, 9))(t), want)
 		}
 		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Details(ctx, 1))(t).Chain), 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))
-		if m, _, err := memory.In(other.Store()).Get(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
+		if m, err := memory.In(other.Store()).Details(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
 		again := check.Must(memory.In(other.Store()).Import(ctx, slices.Clone(all)))(t)
@@ -169,7 +169,7 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		want, _, err := memory.In(s).Get(ctx, m.ID)
+		want, err := memory.In(s).Details(ctx, m.ID)
 		if err != nil {
 			return err
 		}

@@ -34,11 +34,11 @@ func TestExpiry(t *testing.T) {
 				t.Errorf("%s: %v", expires, err)
 			}
 		}
-		m, _, err := memory.In(c.Store()).Get(ctx, 4)
+		m, err := memory.In(c.Store()).Details(ctx, 4)
 		if err != nil || !m.Expires.Equal(m.SaidAt.Add(72*time.Hour)) || m.State != "active" {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if m, _, err = memory.In(c.Store()).Get(ctx, 1); err != nil || m.Expires.Sub(later.Truncate(24*time.Hour)) != 24*time.Hour {
+		if m, err = memory.In(c.Store()).Details(ctx, 1); err != nil || m.Expires.Sub(later.Truncate(24*time.Hour)) != 24*time.Hour {
 			t.Errorf("a day ends at its end: %+v, %v", m, err)
 		}
 	})
@@ -55,26 +55,26 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 		}
-		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away reason", 99))(t)), 4)
+		check.Equal(t, "recalled", len(check.Must(storetest.Search(memory.Of(c), ctx, "away reason", 99))(t)), 4)
 		answer := check.Must(storetest.Call(tools, "memory_search", `{"query": "away", "kind": "event"}`))(t)
 		check.Contains(t, "answer", answer, `"total":4`)
 	})
 	t.Run("pinned it has no end", func(t *testing.T) {
 		check.NoError(t, memory.Of(c).Pin(ctx, 4, true))
-		if m, _, err := memory.In(c.Store()).Get(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
+		if m, err := memory.In(c.Store()).Details(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
 			t.Errorf("%+v, %v", m, err)
 		}
-		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away", 99))(t)), 5)
+		check.Equal(t, "recalled", len(check.Must(storetest.Search(memory.Of(c), ctx, "away", 99))(t)), 5)
 		check.NoError(t, memory.Of(c).Pin(ctx, 4, false))
 		check.Equal(t, "state of the memory", storetest.Memory(t, c.Store(), 4).State, "expired")
 	})
 	t.Run("said again after its end it has none, and with another end that one", func(t *testing.T) {
 		check.Must(storetest.Call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`))(t)
-		if m, _, err := memory.In(c.Store()).Get(ctx, 4); err != nil || m.State != "active" || !m.Expires.IsZero() || m.Confirmed != 2 {
+		if m, err := memory.In(c.Store()).Details(ctx, 4); err != nil || m.State != "active" || !m.Expires.IsZero() || m.Confirmed != 2 {
 			t.Errorf("%+v, %v", m, err)
 		}
 		check.Must(storetest.Call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`))(t)
-		if m, _, err := memory.In(c.Store()).Get(ctx, 4); err != nil || m.Expires.IsZero() || m.Confirmed != 3 {
+		if m, err := memory.In(c.Store()).Details(ctx, 4); err != nil || m.Expires.IsZero() || m.Confirmed != 3 {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -27,6 +27,8 @@ const (
 	counted        = 500
 	countedInAll   = 20_000
 	countedAtLeast = 20
+
+	maxPairs = 200 // in which one character occurs
 )
 
 // termIndex is a table of postings, limited to what a query can reach.
@@ -71,6 +73,13 @@ func (x termIndex) Frequencies(terms []string) (map[string]int, error) {
 
 func (x termIndex) Languages() ([]string, error) {
 	return x.among(words.Languages(), "term > j.value || ':' AND term < j.value || ';' AND "+x.spoken)
+}
+
+// Pairs goes from term to term, for which it needs no more steps than there are different ones.
+func (x termIndex) Pairs(character string) ([]string, error) {
+	next := "SELECT min(term) FROM " + x.table + " WHERE " + x.within + " AND term > "
+	return store.Column[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term) FROM known WHERE known.term IS NOT NULL)
+		SELECT term FROM known WHERE length(term) = 2 AND instr(term, ?) > 0 LIMIT ?`, slices.Concat(x.args, x.args, []any{character, maxPairs})...)
 }
 
 func (x termIndex) Known(terms []string) ([]string, error) {
@@ -166,7 +175,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 		}
 		m.Assistant, m.Time = role == llm.RoleAssistant, store.ShownAt(saidAt)
 		m.Length = tokens.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
-		if m.Text+m.Captions != "" && !(role == llm.RoleTool && store.MemoryTools[tool]) {
+		if m.Text+m.Captions != "" && !(role == llm.RoleTool && slices.Contains(chat.MemoryTools, tool)) {
 			found = append(found, m)
 		}
 		return nil

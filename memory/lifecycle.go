@@ -34,8 +34,8 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 }
 
 // Purge deletes a memory for good: row, sources, index entries, and what searches found of it. If
-// it superseded a memory, whatever superseded this one, if anything, supersedes that memory now.
-// The messages it came from stay.
+// it superseded a memory, whatever superseded this one supersedes that memory now; if nothing did,
+// that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
 	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
 		if err := DeleteMemory(c, tx, m); err != nil {
@@ -143,24 +143,33 @@ func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool)
 	return err
 }
 
-// relinkChain links the memory that memory id superseded to the one that superseded id.
+// relinkChain links what a memory superseded to the one that superseded it; if there is none, what it
+// superseded is current again, unless another current memory says the same.
 func relinkChain(tx *store.Tx, id int64) error {
-	_, err := tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
+	_, err := tx.Exec(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
+		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
+		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, id)
+	if err == nil {
+		_, err = tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
+	}
 	return err
 }
 
-// ForgetFrom removes a message from the sources of memories. It deletes, and returns, those without
-// another source and those that quote the message.
-func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64) (gone []int64, err error) {
+// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes,
+// and returns, those without another source and those that quote the message.
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64, err error) {
 	low, high := c.RowRange(seq, seq)
 	from, err := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec("DELETE FROM memory_sources WHERE message BETWEEN ? AND ?", low, high); err != nil {
-		return nil, err
-	}
 	for _, m := range from {
+		if lose != nil && !lose(m) {
+			continue
+		}
+		if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", m.ID, low, high); err != nil {
+			return nil, err
+		}
 		if len(m.Sources) > 1 && m.By != byExtractive {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 
 func state(t *testing.T, c *store.Conversation, id int64) string {
 	t.Helper()
-	m, _, err := memory.In(c.Store()).Get(ctx, id)
+	m, err := memory.In(c.Store()).Details(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return "gone"
 	}
@@ -45,7 +45,7 @@ func TestForgetCanBeUndone(t *testing.T) {
 			check.Equal(t, "state of the memory", state(t, c, s.ID), was)
 			checkState(t, memory.Of(c).Restore(ctx, s.ID), memory.StateError{ID: s.ID, State: was})
 		}
-		check.Equal(t, "answer", len(check.Must(memory.Of(c).Search(ctx, "dogs", 9))(t)), 1)
+		check.Equal(t, "answer", len(check.Must(storetest.Search(memory.Of(c), ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
@@ -98,6 +98,17 @@ func TestPurge(t *testing.T) {
 		}
 		check.Equal(t, "words left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms"), 0)
 	})
+	t.Run("once the later ones of a chain are gone, in any order, the oldest is current again", func(t *testing.T) {
+		for _, later := range [][]int{{2, 3}, {3, 2}, {2}} {
+			c := storetest.Imported(t, 9)
+			oslo, xanadu := storetest.Keep(t, c, "Ann", "Ann lives in Oslo", 1).ID, storetest.Keep(t, c, "Ann", "Ann lives in Xanadu", 2).ID
+			bergen := storetest.Keep(t, c, "Ann", "Ann lives in Bergen", int64(later[len(later)-1])).ID
+			storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = id + 1 WHERE id IN (?, ?)", oslo, xanadu)
+			storetest.Remove(t, c, later...)
+			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann lives in Oslo"})
+			check.Equal(t, "rows", storetest.Number(t, c.Store(), "SELECT count(*) FROM memories WHERE id IN (?, ?)", xanadu, bergen), 0)
+		}
+	})
 	t.Run("and no byte of it is in the data folder", func(t *testing.T) {
 		dir := t.TempDir()
 		c := storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
@@ -119,13 +130,13 @@ func TestEditedMemories(t *testing.T) {
 	s := storetest.Keep(t, c, "Ann", "Ann has a dog called Bello", 2)
 	other := storetest.Keep(t, c, "Ann", "Ann plays the flute")
 	check.NoError(t, memory.In(c.Store()).Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
-	m, from, err := memory.In(c.Store()).Get(ctx, s.ID)
+	m, err := memory.In(c.Store()).Details(ctx, s.ID)
 	check.NoError(t, err)
-	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(from) != 1 || from[0].Seq != 2 {
-		t.Errorf("got %+v from %v", m, from)
+	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(m.Messages) != 1 || m.Messages[0].Seq != 2 {
+		t.Errorf("got %+v", m)
 	}
-	check.Equal(t, "found by the new text", len(check.Must(memory.Of(c).Search(ctx, "Mina cat", 9))(t)), 1)
-	check.Equal(t, "found by the old text", len(check.Must(memory.Of(c).Search(ctx, "Bello", 9))(t)), 0)
+	check.Equal(t, "found by the new text", len(check.Must(storetest.Search(memory.Of(c), ctx, "Mina cat", 9))(t)), 1)
+	check.Equal(t, "found by the old text", len(check.Must(storetest.Search(memory.Of(c), ctx, "Bello", 9))(t)), 0)
 	var wrong *memory.ContentError
 	for _, text := range []string{"", " \n", strings.Repeat("x", memory.MaxContent+1)} {
 		if err := memory.In(c.Store()).Edit(ctx, s.ID, text); !errors.As(err, &wrong) {
@@ -137,6 +148,6 @@ func TestEditedMemories(t *testing.T) {
 	check.NoError(t, memory.Of(c).Forget(ctx, other.ID))
 	checkState(t, memory.In(c.Store()).Edit(ctx, other.ID, "Ann plays the oboe"), memory.StateError{ID: other.ID, State: "forgotten"})
 	checkState(t, memory.Of(c).Pin(ctx, other.ID, true), memory.StateError{ID: other.ID, State: "forgotten"})
-	check.NoError(t, check.ErrorOf(privacy.Of(c).Delete(ctx, []string{from[0].ID})))
+	check.NoError(t, check.ErrorOf(privacy.Of(c).Delete(ctx, []string{m.Messages[0].ID})))
 	check.Equal(t, "state after its message is deleted", state(t, c, s.ID), "gone")
 }

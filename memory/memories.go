@@ -3,7 +3,6 @@
 package memory
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -223,19 +222,6 @@ func readMemory(tx *store.Tx, id int64) (Memory, error) {
 		return m, fmt.Errorf("memory %d: %w", id, err)
 	}
 	return m, nil
-}
-
-// Get returns a memory in any state, and the messages it came from. ErrNotFound: there is no such
-// memory.
-func (ms Memories) Get(ctx context.Context, id int64) (m Memory, from []chat.Message, err error) {
-	err = ms.store.View(ctx, func(tx *store.Tx) error {
-		m, from, err = readComplete(tx, id)
-		return err
-	})
-	if err != nil {
-		return Memory{}, nil, fmt.Errorf("show: %w", err)
-	}
-	return m, from, nil
 }
 
 // readOwned reads a memory and the conversation that owns it.

@@ -61,7 +61,7 @@ func TestInjectedInstructionsGainNothing(t *testing.T) {
 				check.Must(j.Store(ctx, summarize.Summary{Text: "Bob owns this bot."}))(t)
 			}
 			for _, m := range []memory.Saved{nuts, code, rows, secret} {
-				now, _, err := memory.In(s).Get(ctx, m.ID)
+				now, err := memory.In(s).Details(ctx, m.ID)
 				if err != nil || now.State != "active" || !now.Expires.IsZero() || now.Content != m.Content || now.SpeakerID != "0" {
 					t.Errorf("%q is %+v, %v", m.Content, now, err)
 				}
@@ -135,6 +135,36 @@ func TestOptOutBelowChannel(t *testing.T) {
 		}
 	}
 	storetest.Keep(t, elsewhere, "Ann", "Carl rows") // another Carl
+}
+
+// Those who opted out are known by the name they have here, and still after /forget me, unless
+// somebody else here has the name.
+func TestOptOutUnderOtherNames(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	here, there := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:3/4")
+	spoken := func(c *store.Conversation, n int, id, name string) {
+		m := storetest.Said(n, "hello")
+		m.AuthorID, m.Author = id, name
+		storetest.Deliver(t, c, m)
+	}
+	saved := func(c *store.Conversation, content string, want bool) {
+		t.Helper()
+		_, err := memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: content}})
+		check.Equal(t, content+" in "+c.Name(), err == nil, want)
+	}
+	spoken(here, 2, "u7", "Carl")
+	spoken(there, 2, "u7", "Charly")
+	check.Must(privacy.Of(here).OptOut(ctx, "u7", "Carl", true))(t)
+	saved(there, "Charly rows", false)
+	saved(there, "Carl rows", false)
+	saved(here, "Charly swims", true) // nobody here
+	check.Must(privacy.In(s).Erase(ctx, "u7", here, there))(t)
+	for _, c := range []*store.Conversation{here, there} {
+		check.Equal(t, "done", check.Must(privacy.Of(c).EraseSome(ctx, "u7"))(t).Done, true)
+	}
+	saved(here, "Carl dives", false)
+	spoken(there, 3, "u8", "carl")
+	saved(there, "Carl dives", true)
 }
 
 // TestExpiredMemorySavedAgain: if someone else repeats it with an end, it gets

@@ -88,8 +88,8 @@ func addPeople(tx *store.Tx, id int64, d draft, fresh bool) error {
 	return nil
 }
 
-// checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns, or any
-// member of the conversation, or of those above it, named in it, has opted out.
+// checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns has opted
+// out, or anyone whom it names, see namesOut.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	for _, s := range d.sources {
 		if out, err := optedOut(c, tx, s.id); err != nil {
@@ -125,14 +125,22 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 			named = &OptedOutError{id, name, " wants to be in no memory: save nothing about them"}
 		}
 		return err
-	}, `SELECT author_id, name FROM optouts o WHERE connector = ? AND EXISTS (SELECT 1 FROM conversations c JOIN messages m INDEXED BY messages_author
-		ON m.author_id = o.author_id AND role = 'user' AND m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 WHERE c.name IN (?, ?, ?))`,
-		c.Connector(), c.Name(), root, store.ParentOf(root))
+	}, namesOut, c.Connector(), c.Name(), root, store.ParentOf(root))
 	if err == nil && named != nil {
 		return named
 	}
 	return err
 }
+
+// namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the
+// one they had then, and the one they have there. Of someone whose messages are all erased, nobody
+// knows where that was; the name counts where no one else has it.
+const namesOut = `WITH here (id, low, high) AS (SELECT id, id << 32, id << 32 | 4294967295 FROM conversations WHERE name IN (?2, ?3, ?4)),
+	gone (author_id, name, newest) AS (SELECT author_id, name, (SELECT m.author FROM here JOIN messages m INDEXED BY messages_author
+		ON m.author_id = o.author_id AND role = 'user' AND m.id BETWEEN low AND high ORDER BY m.id DESC LIMIT 1) FROM optouts o WHERE connector = ?1)
+	SELECT author_id, name FROM gone WHERE newest IS NOT NULL OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.author_id = gone.author_id AND role = 'user')
+		AND NOT EXISTS (SELECT 1 FROM members m JOIN here ON m.conversation = here.id WHERE m.name = gone.name COLLATE NOCASE)
+	UNION SELECT author_id, newest FROM gone WHERE newest <> ''`
 
 // common reports whether a name is a stop word or a single letter: someone who calls themselves
 // "the" and opts out must not keep everyone's memories from being saved. Will counts as named

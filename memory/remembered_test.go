@@ -23,7 +23,7 @@ func TestSearchMemories(t *testing.T) {
 		}
 	}
 	remember(c, "preference", "Ann drinks black tea", 0.9)
-	remember(c, "preference", "Ann drinks green tea", 0.2)
+	remember(c, "preference", "Ann drinks green tea, 绿茶", 0.2)
 	remember(c, "fact", "Ann's bicycle is red", 0.5)
 	remember(other, "fact", "Carol sells tea", 0.5)
 	remember(c, "event", "The meeting is in May", 0.5)
@@ -39,6 +39,8 @@ func TestSearchMemories(t *testing.T) {
 		{"all conversations can be searched", memory.Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
 		{"all conversations can be listed", memory.Filter{}, []int64{4, 3, 2, 1}, 4},
 		{"one kind can be asked for", memory.Filter{Kind: "fact"}, []int64{4, 3}, 2},
+		{"one character of Chinese is found", memory.Filter{Query: "茶"}, []int64{2}, 1},
+		{"one character of Chinese finds nothing of other conversations", memory.Filter{Conversation: other.Name(), Query: "茶"}, nil, 0},
 		{"one kind can be searched", memory.Filter{Kind: "fact", Query: "tea"}, []int64{4}, 1},
 		{"what was forgotten is there for who asks for it", memory.Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
 		{"pages leave the total as it is", memory.Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
@@ -64,9 +66,9 @@ func TestSearchMemories(t *testing.T) {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	_, _, err := memory.In(s).Get(ctx, 99)
+	_, err := memory.In(s).Details(ctx, 99)
 	check.Error(t, err, store.ErrNotFound)
-	found := check.Must(memory.Of(c).Search(ctx, "tea", 1))(t)
+	found := check.Must(storetest.Search(memory.Of(c), ctx, "tea", 1))(t)
 	check.Len(t, "found", found, 1)
 	check.Equal(t, "id of the first memory", found[0].ID, 1)
 }
@@ -108,7 +110,7 @@ func TestRankingOfMemories(t *testing.T) {
 	check.Equal(t, "by a name alone", first("Bob").Speaker, "Bob")
 	storetest.Run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
 	check.Equal(t, "the newer", first("green tea").ID, 1)
-	if found, err := memory.Of(c).Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
+	if found, err := storetest.Search(memory.Of(c), ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
 	}
 }

@@ -220,7 +220,7 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 							t.Errorf("%s in %s: %v", what, name, err)
 						}
 					}
-					if m, _, err := memory.In(s).Get(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
+					if m, err := memory.In(s).Details(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
 						t.Errorf("%+v, %v", m, err)
 					}
 				}
@@ -257,7 +257,7 @@ func TestPrivateMemoriesDoNotLeak(t *testing.T) {
 	}
 	storetest.Keep(t, here, "Ann", "my parrot is called Coco")
 	search := func() string {
-		found := check.Must(memory.Of(here).Search(ctx, "parrott", 5))(t)
+		found := check.Must(storetest.Search(memory.Of(here), ctx, "parrott", 5))(t)
 		check.Len(t, "found", found, 1)
 		return fmt.Sprint(found[0].Parts[0]) // of the words; the last part is its age
 	}

@@ -19,21 +19,16 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 		if err != nil {
 			return nil, err
 		}
-		for _, query := range []struct {
-			from, to int64
-			which    string
-			args     []any
-		}{
-			{m.Turn, last, "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))", nil},
-			{1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", []any{c.Row(m.Seq), c.Row(0)}},
-		} {
-			copies, err := c.In(tx).Messages(query.from, query.to, query.which, query.args...)
-			if err != nil {
-				return nil, err
-			}
-			for _, m := range copies {
-				found[m.Seq] = m
-			}
+		own, err := c.In(tx).Messages(m.Turn, last, "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))")
+		if err != nil {
+			return nil, err
+		}
+		quoting, err := c.In(tx).Messages(1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range append(own, quoting...) {
+			found[m.Seq] = m
 		}
 	}
 	for seq, m := range found {

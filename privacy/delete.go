@@ -144,7 +144,7 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 	if err != nil {
 		return nil, fmt.Errorf("delete message %d: %w", m.Seq, err)
 	}
-	if memories, err = memory.ForgetFrom(c, tx, m.Seq); err != nil {
+	if memories, err = memory.ForgetFrom(c, tx, m.Seq, nil); err != nil {
 		return nil, err
 	}
 	if _, err := tx.Exec("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.ID(), m.Seq); err != nil {

@@ -181,28 +181,34 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	free := storetest.Keep(t, c, "Ann", "The standup is at nine.").ID
 	both := storetest.Keep(t, c, "Ann", "Bob hates the "+storetest.Secret+".", 6, 7).ID
 	old := storetest.Keep(t, c, "Ann", "Ann plays nothing.", 1).ID
-	storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ?", alone, old)
+	forgotten := storetest.Keep(t, c, "Ann", "Ann plays cards.", 1).ID
+	said := storetest.Keep(t, c, "Ann", "Ann plays chess.", 1).ID
+	storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id IN (?, ?, ?)", alone, old, forgotten, said)
+	check.NoError(t, memory.In(c.Store()).Forget(ctx, forgotten))
+	again := storetest.Keep(t, c, "Bob", "Ann plays chess.", 3).ID
 	storetest.Remove(t, c, 2)
 	storetest.Remove(t, c, 6, 7)
 	t.Run("a memory from it alone is deleted", func(t *testing.T) {
 		for _, id := range []int64{alone, both} {
-			if _, _, err := memory.In(c.Store()).Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			if _, err := memory.In(c.Store()).Details(ctx, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}
 		}
 		storetest.WantNoSecret(t, c)
-		check.Equal(t, "found", len(check.Must(memory.Of(c).Search(ctx, storetest.Secret, 9))(t)), 0)
+		check.Equal(t, "found", len(check.Must(storetest.Search(memory.Of(c), ctx, storetest.Secret, 9))(t)), 0)
 	})
 	t.Run("a memory that another message supports keeps only that source", func(t *testing.T) {
 		m := storetest.Memory(t, c.Store(), two)
 		check.EqualAll(t, "sources", m.Sources, []int64{5})
-		if m, _, err := memory.In(c.Store()).Get(ctx, free); err != nil || m.Content == "" {
+		if m, err := memory.In(c.Store()).Details(ctx, free); err != nil || m.Content == "" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("a memory it superseded becomes current again", func(t *testing.T) {
-		if m, _, err := memory.In(c.Store()).Get(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
-			t.Errorf("%+v, %v", m, err)
+		check.NoError(t, memory.In(c.Store()).Restore(ctx, forgotten))
+		for id, want := range map[int64]string{old: "active", forgotten: "active", said: "superseded", again: "active"} { // no two active ones say the same
+			m := storetest.Memory(t, c.Store(), id)
+			check.Equal(t, m.Content, fmt.Sprint(m.State, m.SupersededBy), want+"0")
 		}
 	})
 }

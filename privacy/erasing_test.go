@@ -57,7 +57,7 @@ func TestErasing(t *testing.T) {
 		storetest.Run(t, c.Store(), "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
 		storetest.ApplyRows(t, c, id)
 		storetest.DeliverOnly(t, c, saidBy(201, "a", "Ann", storetest.Secret), saidBy(202, "b", "Ann", "I wait"))
-		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 101, 0}))
+		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Holding{c.Name(), 101, 0}))
 		waiting := check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
 		check.Equal(t, "waited", waiting, 1)
 		storetest.Deliver(t, c, saidBy(203, "a", "Ann", "hello again"))
@@ -86,19 +86,19 @@ func TestErasing(t *testing.T) {
 		confirmed := rememberAbout(t, c, "the office moves", "", 2)
 		rememberAbout(t, c, "the office moves", "", 1)
 		m := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Traces{1, 1, 4}))
+		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Holding{c.Name(), 1, 4}))
 		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
 		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
 		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
 		for _, id := range []int64{saidByAnn, aboutAnn, onlyAnn, m.ID} {
-			if _, _, err := memory.In(c.Store()).Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			if _, err := memory.In(c.Store()).Details(ctx, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("memory %d: %v", id, err)
 			}
 		}
-		if m, _, err := memory.In(c.Store()).Get(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
+		if m, err := memory.In(c.Store()).Details(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if m, _, err := memory.In(c.Store()).Get(ctx, later); err != nil {
+		if m, err := memory.In(c.Store()).Details(ctx, later); err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
 		check.Equal(t, "rows with the name", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
@@ -115,7 +115,7 @@ func TestErasingEverywhere(t *testing.T) {
 		}
 		storetest.Deliver(t, storetest.Find(t, s, "discord:1/5"), saidBy(1, "b", "Bob", "y"))
 		in, all, err := privacy.In(s).Everywhere(ctx, "discord", "a")
-		if err != nil || len(in) != 3 || all != (privacy.Traces{3, 3, 0}) {
+		if err != nil || len(in) != 3 || len(all) != 3 || all.Total() != (privacy.Holding{Messages: 3}) {
 			t.Fatalf("%v, %+v, %v", in, all, err)
 		}
 		check.Must(privacy.In(s).Erase(ctx, "a", in...))(t)

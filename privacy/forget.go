@@ -14,13 +14,6 @@ import (
 	"cairn/store"
 )
 
-// Traces counts what is stored about a person, by the platform's id.
-type Traces struct {
-	Conversations int `json:"conversations"` // with any trace
-	Messages      int `json:"messages"`      // of the person, waiting ones and tasks included
-	Memories      int `json:"memories"`      // that they said first, or that are about them
-}
-
 // Erasure is a person whose traces in a conversation must be deleted.
 type Erasure struct {
 	Conversation string
@@ -42,9 +35,10 @@ const erasedAtOnce = 40
 // ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
 var ErrNobody = errors.New("the person's id is empty")
 
-// Traces counts what is stored about a person in the conversation.
-func (pr Conversation) Traces(ctx context.Context, author string) (Traces, error) {
-	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) (Traces, error) {
+// Traces counts what is stored about a person in the conversation: their messages, with waiting ones
+// and tasks they asked for, and memories that they said first, or that are about them.
+func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
+	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) (Holding, error) {
 		return traces(pr.c, tx, author)
 	})
 }
@@ -59,56 +53,36 @@ func memoriesOf(c *store.Conversation, tx *store.Tx, author string, upto int64) 
 	return n, err
 }
 
-func traces(c *store.Conversation, tx *store.Tx, author string) (t Traces, err error) {
+func traces(c *store.Conversation, tx *store.Tx, author string) (h Holding, err error) {
 	if author == "" {
-		return t, ErrNobody
+		return h, ErrNobody
 	}
+	h.Channel = c.Name()
 	low, high := c.RowRange(1, store.MaxSeq)
 	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
-		c.ID(), author, low, high).Scan(&t.Messages)
+		c.ID(), author, low, high).Scan(&h.Messages)
 	if err == nil {
-		t.Memories, err = memoriesOf(c, tx, author, math.MaxInt64)
+		h.Memories, err = memoriesOf(c, tx, author, math.MaxInt64)
 	}
-	if t.Messages+t.Memories > 0 {
-		t.Conversations = 1
-	}
-	return t, err
+	return h, err
 }
 
 // Everywhere returns the conversations of a connector in which something about a person is stored,
-// and how much in all.
-func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in []*store.Conversation, all Traces, err error) {
-	err = ps.store.View(ctx, func(tx *store.Tx) error {
-		known, err := tx.Conversations(`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
+// and how much in each.
+func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in []*store.Conversation, held Holdings, err error) {
+	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) (Holding, error) { return traces(c, tx, author) },
+		`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
 			UNION SELECT parent FROM tasks WHERE author = ?2
 			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
-		if err != nil {
-			return err
-		}
-		for _, c := range known {
-			t, err := traces(c, tx, author)
-			if err != nil {
-				return err
-			}
-			all.Conversations += t.Conversations
-			all.Messages += t.Messages
-			all.Memories += t.Memories
-			in = append(in, c)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, all, fmt.Errorf("look for what is stored about a person: %w", err)
-	}
-	return in, all, nil
 }
 
 // Erase notes that a person's traces in these conversations must be deleted, and removes their
 // waiting messages. EraseSome does the rest, step by step; later messages stay. The note survives
-// the process, see Erasures.
+// the process, see Erasures, and lasts while messages that were missed are still to be read: the
+// person's, from before it, are left out. Messages from before the bot came are not read any more.
 func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conversation) (waiting int, err error) {
 	err = ps.store.Erase(ctx, func(tx *store.Tx) error {
 		waiting = 0
@@ -126,10 +100,12 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 				}
 			}
 			waiting += len(said)
-			_, err = tx.Exec(`INSERT INTO erasures (conversation, author_id, before, upto)
-				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories) FROM conversations WHERE id = ?
-				ON CONFLICT DO UPDATE SET before = excluded.before, upto = excluded.upto`, author, c.ID())
+			_, err = tx.Exec(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
+				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, author, store.Now(), c.ID())
 			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec("UPDATE conversations SET read_back = 1 WHERE id = ?", c.ID()); err != nil {
 				return err
 			}
 		}
@@ -189,7 +165,8 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		if err != nil {
 			return err
 		}
-		return store.Changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author)
+		_, err = tx.Exec("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
+		return err
 	})
 	return e, err
 }
@@ -197,27 +174,13 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool, err error) {
 	low, high := c.RowRange(1, before-1)
-	var rows []int64
-	var ids []string
-	err = store.Each(tx, func(r *sql.Rows) error {
-		var row int64
-		var id string
-		var deleted bool
-		err := r.Scan(&row, &id, &deleted)
-		rows = append(rows, row)
-		if !deleted {
-			ids = append(ids, id)
-		}
-		return err
-	}, `SELECT id, platform_id, deleted_at IS NOT NULL FROM messages INDEXED BY messages_author
-		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? ORDER BY id LIMIT ?`, author, low, high, erasedAtOnce)
+	ids, err := store.Column[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?`, author, low, high, erasedAtOnce)
 	if err != nil {
 		return false, err
 	}
-	if len(ids) > 0 {
-		if e.Seqs, err = deleteAll(c, tx, ids); err != nil {
-			return false, err
-		}
+	if e.Seqs, err = deleteAll(c, tx, ids); err != nil {
+		return false, err
 	}
 	tasks, reports, err := deleteTasksFor(c, tx, author)
 	if err != nil {
@@ -225,12 +188,9 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	}
 	e.Seqs = append(e.Seqs, reports...)
 	e.Messages = len(ids) + tasks
-	for _, row := range rows {
-		if _, err := tx.Exec("UPDATE messages SET author = '', author_id = '' WHERE id = ?", row); err != nil {
-			return false, err
-		}
-	}
-	return len(rows) == erasedAtOnce, nil
+	_, err = tx.Exec(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
+	return len(ids) == erasedAtOnce, err
 }
 
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool, err error) {
@@ -258,18 +218,23 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 }
 
 // Find returns the people with that name or id who have spoken in the conversations of a connector,
-// or of any connector if it is empty.
+// or of any connector if it is empty, or about whom something is remembered. If there are none, the
+// text may have the connector in front: discord:ID.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
 		found, err = store.Select(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
 			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
-			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> '') said
+			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
+			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory WHERE author_id = ?1) said
 			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, connector)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
+	}
+	if first, id, named := strings.Cut(nameOrID, ":"); named && connector == "" && len(found) == 0 {
+		return ps.Find(ctx, first, id)
 	}
 	return found, nil
 }

@@ -1,5 +1,6 @@
-// Package privacy deletes: messages with every copy of their text, what is stored about a person,
-// and whole conversations. It is the one place that knows every copy.
+// Package privacy deletes: messages with every copy of their text, what was remembered of words that
+// an edit removed, what is stored about a person, and whole conversations. It is the one place that
+// knows every copy.
 package privacy
 
 import (

@@ -15,7 +15,7 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 		_, err = c.Inbox().DeliverAll(ctx, d.Messages)
 	}
 	if err == nil && d.Edited != nil {
-		_, _, err = c.Transcript().Edit(ctx, *d.Edited)
+		_, _, err = Of(c).Edit(ctx, *d.Edited)
 	}
 	if err == nil && len(d.Deleted) > 0 {
 		_, err = Of(c).Delete(ctx, d.Deleted)

@@ -4,43 +4,71 @@ package privacy
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+	"strings"
 
+	"cairn/chat"
 	"cairn/store"
 )
 
-// Holding is the amount of data of a conversation.
+// Holding is the amount of data of a conversation, or of a person in it.
 type Holding struct {
 	Channel  string `json:"channel"`
-	Messages int    `json:"messages"` // including waiting ones and those of the bot
+	Messages int    `json:"messages"` // including waiting ones; of a conversation also those of the bot
 	Memories int    `json:"memories"`
 }
 
-// Holdings returns the amount of data of conversations whose name is one of names, or is below one
-// that ends in a slash.
-func (ps Everyone) Holdings(ctx context.Context, names ...string) (found []Holding, err error) {
+func (h Holding) String() string {
+	return chat.Counted(h.Messages, "message", "messages") + " and " + chat.Counted(h.Memories, "memory", "memories")
+}
+
+// Holdings are those of several conversations.
+type Holdings []Holding
+
+// Total returns the sum of all.
+func (all Holdings) Total() (sum Holding) {
+	for _, h := range all {
+		sum.Messages += h.Messages
+		sum.Memories += h.Memories
+	}
+	return sum
+}
+
+// Holdings returns the conversation with a name, or those below a name that ends in a slash, and
+// the amount of data of each.
+func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conversation, held Holdings, err error) {
+	which := "WHERE name = ?1"
+	if strings.HasSuffix(name, "/") {
+		which = "WHERE name >= ?1 AND name < substr(?1, 1, length(?1) - 1) || '0'" // 0 comes right after /
+	}
+	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) (Holding, error) {
+		h := Holding{Channel: c.Name()}
+		low, high := c.RowRange(1, store.MaxSeq)
+		err := tx.QueryRow(`SELECT (SELECT count(*) FROM messages WHERE id BETWEEN ?2 AND ?3 AND deleted_at IS NULL)
+			+ (SELECT count(*) FROM inbox WHERE conversation = ?1), (SELECT count(*) FROM memories WHERE conversation = ?1)`, c.ID(), low, high).Scan(&h.Messages, &h.Memories)
+		return h, err
+	}, which+" ORDER BY id", name)
+}
+
+// hold counts what conversations hold.
+func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *store.Tx) (Holding, error), which string, args ...any) (in []*store.Conversation, held Holdings, err error) {
+	held = Holdings{}
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
-		for _, name := range names {
-			within := "c.name = ?1"
-			if name != "" && name[len(name)-1] == '/' {
-				within = "c.name >= ?1 AND c.name < substr(?1, 1, length(?1) - 1) || '0'" // 0 comes right after /
-			}
-			more, err := store.Select(tx, func(rows *sql.Rows, h *Holding) error { return rows.Scan(&h.Channel, &h.Messages, &h.Memories) },
-				`SELECT c.name, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL)
-				+ (SELECT count(*) FROM inbox i WHERE i.conversation = c.id), (SELECT count(*) FROM memories k WHERE k.conversation = c.id)
-				FROM conversations c WHERE `+within+" ORDER BY c.id", name)
+		in, err = tx.Conversations(which, args...)
+		for _, c := range in {
 			if err != nil {
 				return err
 			}
-			found = append(found, more...)
+			var h Holding
+			h, err = count(c, tx)
+			held = append(held, h)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count what is kept: %w", err)
+		return nil, nil, fmt.Errorf("count what is stored: %w", err)
 	}
-	return found, nil
+	return in, held, nil
 }
 
 // Purge deletes everything of the conversation, in one transaction: all messages, whoever wrote
@@ -77,9 +105,7 @@ func purge(c *store.Conversation, tx *store.Tx) error {
 		`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
 		`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
 		`DELETE FROM memory_terms WHERE conversation = ?1`,
-		`UPDATE memories SET superseded_by = NULL WHERE superseded_by IN (SELECT id FROM memories WHERE conversation = ?1)`,
 		`DELETE FROM memories WHERE conversation = ?1`,
-		`UPDATE compactions SET parent = NULL WHERE conversation = ?1`,
 		`DELETE FROM compactions WHERE conversation = ?1`,
 		`DELETE FROM pins WHERE conversation = ?1`,
 		`DELETE FROM files WHERE conversation = ?1`,

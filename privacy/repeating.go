@@ -17,11 +17,7 @@ import (
 func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (map[string]bool, error) {
 	lost := make(map[string]bool)
 	for _, m := range deleted {
-		m.Text += " " + m.Quote
-		for _, a := range m.Attachments {
-			m.Text += " " + a.Name + " " + a.Caption + " " + a.Text
-		}
-		for _, word := range words.Cut(m.Text) {
+		for _, word := range words.Cut(textOf(m)) {
 			if lost[word.Term] || word.Stop || len(word.Folded) < minRepeated {
 				continue
 			}
@@ -49,9 +45,7 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) ([]t
 		first, last = min(first, m.Seq), max(last, m.Seq)
 	}
 	rows, err := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
-	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
-		return !slices.ContainsFunc(words.Cut(row.Text), func(w words.Word) bool { return lost[w.Term] })
-	}), err
+	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) }), err
 }
 
 // reachOfWords is how many messages away a summary is still checked: what one summary repeats,

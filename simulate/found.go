@@ -43,6 +43,37 @@ type Found struct {
 type Share struct {
 	Answer   float64 `json:"answer"`   // of the words of the answers
 	Evidence float64 `json:"evidence"` // of the messages that answer
+
+	questions, answers int // of the sums so far; answers have words
+}
+
+// Ask adds a question to the sums. It needs words and messages; has and there report which are found.
+func (s *Share) Ask(need []string, has func(term string) bool, seqs []int64, there func(seq int64) bool) {
+	s.questions++
+	if len(need) > 0 {
+		s.answers++
+	}
+	for _, term := range need {
+		if has(term) {
+			s.Answer += 1 / float64(len(need))
+		}
+	}
+	for _, seq := range seqs {
+		if there(seq) {
+			s.Evidence += 1 / float64(len(seqs))
+		}
+	}
+}
+
+// Add adds the sums of another share.
+func (s *Share) Add(o Share) {
+	*s = Share{s.Answer + o.Answer, s.Evidence + o.Evidence, s.questions + o.questions, s.answers + o.answers}
+}
+
+// Mean converts the sums into shares.
+func (s *Share) Mean() {
+	s.Answer /= float64(max(s.answers, 1))
+	s.Evidence /= float64(max(s.questions, 1))
 }
 
 // recalled is how many messages recall returns for a question.
@@ -148,27 +179,12 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
 	}
 	f := &Found{Questions: len(s.asked)}
-	answers := 0
 	for _, q := range s.asked {
-		if len(q.need) > 0 {
-			answers++
-			f.Context.Answer += shareOf(q.need, shown, nil)
-			f.Recall.Answer += shareOf(q.need, shown, q.said)
-		}
-		for _, seq := range q.seqs {
-			one := 1 / float64(len(q.seqs))
-			if there(seq) {
-				f.Context.Evidence += one
-			}
-			if q.found[seq] || there(seq) {
-				f.Recall.Evidence += one
-			}
-		}
+		f.Context.Ask(q.need, func(term string) bool { return shown[term] }, q.seqs, there)
+		f.Recall.Ask(q.need, func(term string) bool { return shown[term] || q.said[term] }, q.seqs, func(seq int64) bool { return q.found[seq] || there(seq) })
 	}
-	for _, share := range []*Share{&f.Context, &f.Recall} {
-		share.Answer /= float64(max(answers, 1))
-		share.Evidence /= float64(max(f.Questions, 1))
-	}
+	f.Context.Mean()
+	f.Recall.Mean()
 	return f, nil
 }
 
@@ -177,15 +193,4 @@ func authorOf(m chat.Message) string {
 		return "bot"
 	}
 	return m.Author
-}
-
-// shareOf returns the share of words that are in one of two sets.
-func shareOf(need []string, shown, more map[string]bool) float64 {
-	n := 0
-	for _, term := range need {
-		if shown[term] || more[term] {
-			n++
-		}
-	}
-	return float64(n) / float64(len(need))
 }

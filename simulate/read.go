@@ -9,7 +9,6 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/promptcache"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
@@ -82,8 +81,8 @@ func HasBot(said []store.Inbound, bot string) bool {
 
 // OptionsOf returns the options for an agent, with its models' prices.
 func OptionsOf(ctx context.Context, agent channel.Agent, policy compactor.Policy, list prices.List) Options {
-	o := Options{Engine: agent.Engine(ctx), Policy: policy, Cache: promptcache.Prefix}
-	if c, ok := agent.Model.(llm.CacheRuler); ok {
+	o := Options{Engine: agent.Engine(ctx), Policy: policy, Cache: llm.CachePrefix}
+	if c, ok := agent.Model.(llm.Cacher); ok {
 		o.Cache = c.CacheRule()
 	}
 	o.Turns, o.Worker = priceOf(list, agent.Model), priceOf(list, agent.Worker)

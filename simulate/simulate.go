@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
-	"cairn/internal/promptcache"
+	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
 )
@@ -75,7 +75,7 @@ type Options struct {
 	// Worker is never called: whether it is nil says only whether there is one.
 	Engine compactor.Options
 	Policy compactor.Policy // in force
-	Cache  string           // a kind of promptcache; "": promptcache.Prefix
+	Cache  string           // one of the llm.Cache rules; "": llm.CachePrefix
 
 	Turns, Worker *prices.Price // of the models; nil: unknown
 
@@ -138,7 +138,7 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 		all = append(all, made)
 	}
 	if o.Cache == "" {
-		o.Cache = promptcache.Prefix
+		o.Cache = llm.CachePrefix
 	}
 	report := Report{Name: rec.Name, Messages: len(rec.Messages)}
 	asked, err := search(ctx, rec, o.Questions)

@@ -94,7 +94,7 @@ func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answe
 		tried = true
 		_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
 		if err == nil {
-			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
+			o.s.claims.Set(o.place.Channel+"/"+o.ts, finished)
 		}
 		return err
 	})
@@ -174,11 +174,11 @@ func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
 	for _, b := range []struct {
 		label string
 		page  int
-	}{{"Previous", page - 1}, {"Next", page + 1}} {
+	}{{channel.TextPrevious, page - 1}, {channel.TextNext, page + 1}} {
 		if b.page < 0 || b.page >= a.Pages() {
 			continue
 		}
-		button := buttonOf(b.label, buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		button := buttonOf(channel.Translated(a.Language, b.label), buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
 		if button == nil {
 			return nil
 		}
@@ -196,14 +196,19 @@ func buttonOf(label string, value buttonValue) slackgo.BlockElement {
 	return slackgo.NewButtonBlockElement(actionPrefix+strings.ToLower(label), string(encoded), slackgo.NewTextBlockObject(slackgo.PlainTextType, label, false, false))
 }
 
-// withButtons returns a text followed by buttons that run commands.
-func withButtons(place channel.Place, text string, buttons []channel.Button) []slackgo.MsgOption {
-	var row []slackgo.BlockElement
+// buttonsOf returns buttons that run commands in a conversation, which may be above the thread where
+// they stand.
+func buttonsOf(conversation channel.Place, buttons []channel.Button) (row []slackgo.BlockElement) {
 	for _, b := range buttons {
-		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: place.Thread}); button != nil {
+		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: conversation.Thread}); button != nil {
 			row = append(row, button)
 		}
 	}
+	return row
+}
+
+// withButtons returns a text followed by buttons.
+func withButtons(text string, row []slackgo.BlockElement) []slackgo.MsgOption {
 	first, all := sections(text)
 	return []slackgo.MsgOption{slackgo.MsgOptionText(first, false), slackgo.MsgOptionBlocks(append(all, slackgo.NewActionBlock("", row...))...)}
 }

@@ -37,6 +37,7 @@ var scopes = map[string]string{
 	"conversations.list":          "channels:read,groups:read,im:read,mpim:read",
 	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
 	"users.info":                  "users:read",
+	"files.info":                  "files:read",
 	"reactions.add":               "reactions:write",
 	"reactions.remove":            "reactions:write",
 	"url_private":                 "files:read", // not a method: the URL of a file

@@ -5,12 +5,14 @@ package slack
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+	"github.com/slack-go/slack/slackevents"
 	"golang.org/x/time/rate"
 
 	"cairn/channel"
@@ -22,26 +24,28 @@ import (
 // that is down.
 const overlap = 10 * time.Second
 
-// withOverlap returns where a gap after the newest message begins, but not before the first known
-// message: the bot was not there yet.
-func withOverlap(newest, first string) string {
-	if !isTS(newest) {
-		return newest
+// gapAfter returns where a gap begins: before the newest message and before since, but not before the
+// first known message: the bot was not there yet.
+func gapAfter(since time.Time) func(newest, first string) string {
+	return func(newest, first string) string {
+		if !isTS(newest) {
+			return newest
+		}
+		start := earlier(timeOf(newest), since).Add(-overlap)
+		if isTS(first) && timeOf(first).After(start) {
+			start = timeOf(first)
+		}
+		if start.UnixMicro() < 0 || start.After(timeOf(newest)) {
+			return newest
+		}
+		return tsOf(start)
 	}
-	start := timeOf(newest).Add(-overlap)
-	if isTS(first) && timeOf(first).After(start) {
-		start = timeOf(first)
-	}
-	if start.UnixMicro() < 0 || start.After(timeOf(newest)) {
-		return newest
-	}
-	return tsOf(start)
 }
 
 // handleHello handles the start of a socket: it stores which conversations may have a gap before it
 // returns and the first event is read, then backfills them in the background.
 func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.hub.Away(ctx, Name, withOverlap)
+	gaps, err := s.hub.Away(ctx, Name, gapAfter(time.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
@@ -54,17 +58,49 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.firstHello = time.Now()
 		return nil
 	}
-	l := s.newListing(gaps, time.Now())
-	select {
-	case untaken := <-s.hello:
-		l.since = earlier(l.since, untaken.since)
-	default:
-	}
-	s.hello <- l // there is room: only this goroutine adds to it
+	s.offer(newListing(gaps, s.missedSince(time.Now())))
 	return nil
 }
 
-// listing is what a hello found: the conversations with a gap, and since when unknown channels may
+// offer hands a listing to backfillAll. It never blocks.
+func (s *Slack) offer(l *listing) {
+	for {
+		select {
+		case s.hello <- l:
+			return
+		case untaken := <-s.hello:
+			l.since = earlier(l.since, untaken.since)
+		}
+	}
+}
+
+// droppedFor is how long Slack drops events before it says so again.
+const droppedFor = time.Minute
+
+// noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
+// minute, so that some are dropped. Once the minute is over, what they said is read from history.
+func (s *Slack) noteDropped(payload json.RawMessage) {
+	var notice slackevents.EventsAPIAppRateLimited
+	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
+		return
+	}
+	since := time.Unix(int64(notice.MinuteRateLimited), 0)
+	s.log.Warn("events_dropped", "since", since)
+	s.tasks.Start(func(ctx context.Context) {
+		if platform.Sleep(ctx, time.Until(since.Add(droppedFor))) != nil {
+			return
+		}
+		var gaps []channel.Gap
+		if platform.Store(ctx, &s.storeIncident, func() (err error) {
+			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
+			return err
+		}) {
+			s.offer(newListing(gaps, since))
+		}
+	})
+}
+
+// listing is what a hello, or the end of a minute with dropped events, found: the conversations with a gap, and since when unknown channels may
 // have missed messages.
 type listing struct {
 	gaps  []channel.Gap   // the most recently active conversation first
@@ -72,8 +108,13 @@ type listing struct {
 	since time.Time       // of the messages to read in unknown channels
 }
 
-func (s *Slack) newListing(gaps []channel.Gap, now time.Time) *listing {
-	l := &listing{gaps: gaps, known: make(map[string]bool), since: slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)}
+// missedSince returns since when unknown channels may have missed messages.
+func (s *Slack) missedSince(now time.Time) time.Time {
+	return slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)
+}
+
+func newListing(gaps []channel.Gap, since time.Time) *listing {
+	l := &listing{gaps: gaps, known: make(map[string]bool), since: since}
 	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
 	for _, gap := range gaps {
 		l.known[gap.Conversation] = true

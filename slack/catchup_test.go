@@ -123,7 +123,7 @@ func TestOverlapped(t *testing.T) {
 		{"-3.5", "-5.5", "-3.5"},
 		{"1.-5", "1.-7", "1.-5"},
 	} {
-		if got := withOverlap(c.newest, c.first); got != c.want {
+		if got := gapAfter(time.Now())(c.newest, c.first); got != c.want {
 			t.Errorf("behind %q, the first being %q: %q, want %q", c.newest, c.first, got, c.want)
 		}
 	}

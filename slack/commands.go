@@ -65,7 +65,9 @@ func lineOf(text string) string {
 // Spell returns how people write a command in a conversation: after /cairn, or in a thread, where
 // Slack has no slash commands, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
-	if channel.ParsePlace(conversation).Thread == "" {
+	place := channel.ParsePlace(conversation)
+	inThread := place.Thread != "" || s.repliesInThreads(place) && (line == "/allow" || line == "/deny") // they end a question in the thread of the answer
+	if !inThread {
 		return "/cairn " + strings.TrimPrefix(line, "/")
 	}
 	name := "Cairn"

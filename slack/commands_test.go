@@ -11,7 +11,6 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/slack/slacktest"
 )
 
@@ -83,7 +82,7 @@ func TestSlashCommands(t *testing.T) {
 	})
 	t.Run("an unknown one shows what there is", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "dance")
-		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, platform.TextUnknown) || !strings.Contains(got, "/cairn memories") {
+		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, channel.TextUnknown) || !strings.Contains(got, "/cairn memories") {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -96,8 +96,10 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 	switch {
 	case err == nil:
-		d.streaming = d.ts != ""
 		w.s.noteOwnMessage(w.place, d.ts)
+		if d.streaming = d.ts != "" && w.claim(d.ts); !d.streaming {
+			d.ts = "" // another answer found it before this one knew its ts
+		}
 		return d.streaming, nil
 	case w.s.noteRefusal(method, w.place.Channel, err):
 		return false, nil
@@ -105,16 +107,23 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	return false, err
 }
 
-// adopt takes over the unfinished draft that an earlier process left for the same message. A stream
-// has no mark until it is stopped.
+// finished is the claim on a message that is no draft any more.
+const finished = "finished"
+
+// claim reports whether a draft belongs to this answer. A stream has no mark until it is stopped, and
+// two answers may be written in one thread: the first of them to claim a draft has it.
+func (w *writer) claim(ts string) bool {
+	owner, _ := w.s.claims.First(w.place.Channel+"/"+ts, w.answers)
+	return owner == w.answers
+}
+
+// adopt takes over the unfinished draft that an earlier process left for the same message.
 func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	for _, o := range own {
 		m, marked := markOf(o)
-		if _, finished := w.s.finished.Find(w.place.Channel + "/" + o.Timestamp); finished {
-			continue
-		}
 		unfinished := marked && m.reply == "" && m.answers == w.answers
-		if unfinished || !marked && o.Metadata.EventType == "" && w.place.Thread != "" && isTS(w.answers) {
+		unmarked := !marked && o.Metadata.EventType == "" && w.place.Thread != "" && isTS(w.answers)
+		if (unfinished || unmarked) && w.claim(o.Timestamp) {
 			*d = draft{ts: o.Timestamp, unsure: true}
 			return
 		}

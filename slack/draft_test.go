@@ -4,6 +4,7 @@ package slack
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,38 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 			})
 		}
 	})
+}
+
+// A question in a channel and one in the thread under it are answered in the same thread. While the bot
+// is young, each answer looks for what an earlier process left of it.
+func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
+	t.Parallel()
+	for claim, slow := range map[string]time.Duration{"whose streams are known": 0, "one of which is not known yet": 500 * time.Millisecond} {
+		t.Run(claim, func(t *testing.T) {
+			r := idle(t)
+			r.opts.ReplyIn = replyThread
+			q := r.question(false)
+			reply := q
+			reply.thread = q.to[0]
+			reply.to = []string{r.w.Say(slacktest.Post{Channel: q.channel, User: r.w.AddUser("bob"), Thread: reply.thread, Text: "and?"})}
+			reply.name = conversation(q.channel, reply.thread)
+			r.begin()
+			r.known(q)
+			r.known(reply)
+			r.w.Fail(slacktest.Fault{Method: "chat.startStream", Delay: slow, Late: true})
+			above, below := r.connector.Reply(q.name, q.to), r.connector.Reply(reply.name, reply.to)
+			above.Show("One ")
+			r.shows(q.channel, "One")
+			below.Show("Two ")
+			r.eventually("the other is shown", func() bool { return len(r.own(q.channel)) == 2 })
+			r.send(below, channel.Piece{Reply: "r2", Parts: 1, Text: "Two three."})
+			r.send(above, piece("One two."))
+			said := r.said(q.channel)
+			slices.Sort(said)
+			check.EqualAll(t, "said", said, []string{"One two.", "Two three."})
+			r.uncomplaining()
+		})
+	}
 }
 
 func TestAReplyThatBeginsBeforeTheBotIsConnectedIsShown(t *testing.T) {

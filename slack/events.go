@@ -19,6 +19,9 @@ import (
 // store. An event that is repeated while it is queued is not queued twice.
 func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	m, id, ok := readEvent(payload)
+	if !ok {
+		s.noteDropped(payload)
+	}
 	if !ok || m.Type != slackgo.TYPE_MESSAGE && m.Type != "app_mention" {
 		ack()
 		return
@@ -132,7 +135,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	case first.backfill != "":
 		return 1, func() error {
 			s.overflowed.Delete(first.backfill)
-			return s.hub.CatchUp(ctx, first.backfill, withOverlap(first.Timestamp, ""))
+			return s.hub.CatchUp(ctx, first.backfill, gapAfter(time.Now())(first.Timestamp, ""))
 		}
 	case first.SubType == slackgo.MsgSubTypeMessageChanged:
 		return 1, s.edited(ctx, first.Message)
@@ -200,11 +203,11 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 		s.refuseEvent(m)
 		return nil
 	}
-	// Complete is not called for edits, so the names are looked up here; nearly all are cached
-	// since the original message.
+	// Complete is not called for edits, so names and files are looked up here; nearly all names are
+	// cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	in.Text = s.resolveNames(limited, in.Text)
+	in.Text, in.Attachments = s.resolveNames(limited, in.Text), s.describeFiles(limited, in.Attachments)
 	return func() error { return s.hub.Edit(ctx, place.String(), in) }
 }
 

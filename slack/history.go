@@ -124,7 +124,9 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 			missing := timeOf(m.Timestamp).After(timeOf(after))
 			r.complete = r.complete || !missing && place.Thread == ""
 			if missing && m.Timestamp != place.Thread {
-				m.Blocks = slackgo.Blocks{} // saves memory; the text has the same content
+				if m.Text != "" {
+					m.Blocks = slackgo.Blocks{} // saves memory; the text has the same content
+				}
 				r.messages = append(r.messages, m)
 			}
 		}

@@ -56,7 +56,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	s.quoteRoot(place, &in)
-	in.Incomplete = !namesKnown || !authorKnown || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
+	in.Incomplete = !namesKnown || !authorKnown || slices.ContainsFunc(in.Attachments, s.lacks) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
 
@@ -151,9 +151,13 @@ func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 	return m.User, false
 }
 
-// withForwarded returns the text of a message, followed by the texts of the messages it forwards.
+// withForwarded returns the text of a message, followed by the texts of the messages it forwards. Some
+// apps post blocks without a text.
 func withForwarded(m slackgo.Msg) string {
 	text := m.Text
+	if text == "" {
+		text = blocksText(m.Blocks)
+	}
 	for _, a := range m.Attachments {
 		if forwarded := cmp.Or(a.Text, a.Fallback); (a.FromURL == "" || a.IsShare) && forwarded != "" && !strings.Contains(text, forwarded) {
 			if a.AuthorName != "" {
@@ -165,6 +169,40 @@ func withForwarded(m slackgo.Msg) string {
 	return text
 }
 
+// blocksText returns the texts in blocks, each block's on a line.
+func blocksText(blocks slackgo.Blocks) string {
+	encoded, _ := json.Marshal(blocks) // they were decoded from JSON
+	var all []any
+	_ = json.Unmarshal(encoded, &all)
+	var lines []string
+	for _, block := range all {
+		if texts := textsIn(block); len(texts) > 0 {
+			lines = append(lines, strings.Join(texts, " "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// textsIn returns the texts in a part of a block, but not those of buttons.
+func textsIn(part any) (texts []string) {
+	switch part := part.(type) {
+	case []any:
+		for _, p := range part {
+			texts = append(texts, textsIn(p)...)
+		}
+	case string:
+		texts = append(texts, part)
+	case map[string]any:
+		if part["type"] == "actions" {
+			return nil
+		}
+		for _, key := range []string{"text", "fields", "elements"} {
+			texts = append(texts, textsIn(part[key])...)
+		}
+	}
+	return texts
+}
+
 // attachments describes the files of a message by the fields of its event.
 func attachments(files []slackgo.File) []channel.Attachment {
 	var all []channel.Attachment
@@ -172,6 +210,9 @@ func attachments(files []slackgo.File) []channel.Attachment {
 		if f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
 			all = append(all, channel.Attachment{Kind: "file", Caption: "no longer there"})
 			continue
+		}
+		if f.FileAccess == "check_file_info" { // of another organization
+			f.URLPrivateDownload = fileInfo + f.ID
 		}
 		all = append(all, channel.Attachment{
 			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: int64(f.Size),

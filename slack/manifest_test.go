@@ -82,7 +82,8 @@ func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
 			"DeleteMessage": "chat.delete", "StartStream": "chat.startStream", "AppendStream": "chat.appendStream", "StopStream": "chat.stopStream",
 			"UpdateMessage": "chat.update", "SetAssistantThreadsStatus": statusMethod, "GetConversationHistory": "conversations.history",
 			"GetConversationReplies": "conversations.replies", "GetConversationInfo": "conversations.info", "GetConversations": "conversations.list",
-			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info", "GetFile": "url_private",
+			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info",
+			"GetFileInfo": "files.info", "GetFile": "url_private",
 			"AddReaction": reactMethod, "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
 		}
 		files := check.Must(filepath.Glob("*.go"))(t)

@@ -98,6 +98,52 @@ func TestChannelsAreListedAgainUntilThatWorks(t *testing.T) {
 	}
 }
 
+// The next attempt would come in a minute; a hello before that lists the channels again, and reads them as
+// far back as the failed attempt would have.
+func TestAHelloCoversAnEarlierOneWhoseListingFailed(t *testing.T) {
+	t.Parallel()
+	r, _, ann := town(t, unhelpful(), ok)
+	r.hurry = func(o *times) { o.list = time.Hour }
+	r.begin()
+	hushed := r.w.AddChannel("hushed", ann)
+	missed := r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: mention + "hello", Untold: true})
+	r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "fatal_error"})
+	hello := func(since time.Time) {
+		r.connector.hello <- &listing{known: make(map[string]bool), since: since}
+	}
+	hello(timeOf(missed).Add(-time.Second))
+	r.eventually("the channels cannot be listed", func() bool { return strings.Contains(r.logs.String(), "list_channels_failed") })
+	hello(time.Now())
+	r.answered(hushed, "ok")
+}
+
+func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, unhelpful(), ok)
+	hushed := r.w.AddChannel("hushed", ann)
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
+	r.stored(conversation(general), "user: before")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "dropped", Untold: true})
+	r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: "dropped where nothing was ever said", Untold: true})
+	r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":"events_api","envelope_id":"","payload":{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":%d}}`,
+		time.Now().Add(-droppedFor).Unix()))
+	r.stored(conversation(general), "user: before", "user: dropped")
+	r.stored(conversation(hushed), "user: dropped where nothing was ever said")
+	check.Contains(t, "log", r.logs.String(), "events_dropped")
+}
+
+func TestAGapBeginsWhenEventsWereDropped(t *testing.T) {
+	at := gapAfter(time.Unix(1700000000, 0))
+	for _, c := range []struct{ newest, first, want string }{
+		{"1700000100.000200", "1600000000.000000", "1699999990.000000"},
+		{"1600000100.000200", "1600000000.000000", "1600000090.000200"}, // as always: nothing came since
+		{"1700000100.000200", "1700000050.000000", "1700000050.000000"}, // the bot was not there before
+	} {
+		check.Equal(t, fmt.Sprintf("the gap behind %s, the first being %s", c.newest, c.first), at(c.newest, c.first), c.want)
+	}
+}
+
 func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 	now := time.Now()
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
@@ -108,7 +154,7 @@ func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 		{lastRead: ago(10), firstHello: ago(10), want: ago(10)},
 	} {
 		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
-		check.Equal(t, fmt.Sprint("case ", i), s.newListing(nil, now).since, c.want)
+		check.Equal(t, fmt.Sprint("case ", i), s.missedSince(now), c.want)
 	}
 }
 

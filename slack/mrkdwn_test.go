@@ -12,7 +12,6 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -146,7 +145,7 @@ func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
 	r, general, ann := connectedRig(t, quick(), answerN)
 	for i, text := range []string{"help", "context", "dance"} {
 		r.w.Command(general, ann, "/cairn", text)
-		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), platform.TextUnknown+"\n")
+		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), channel.TextUnknown+"\n")
 		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
 			t.Errorf("/cairn %s says %q", text, got)
 		}

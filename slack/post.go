@@ -126,13 +126,13 @@ func (s *Slack) notePlain(err error) {
 }
 
 // post posts a text as a new message, with buttons if there are any.
-func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.Place, text string, m mark, buttons ...channel.Button) (ts string, err error) {
+func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.Place, text string, m mark, buttons ...slackgo.BlockElement) (ts string, err error) {
 	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
 	if len(buttons) > 0 { // Slack does not accept Markdown together with blocks
-		_, ts, err = client.PostMessageContext(ctx, place.Channel, append(options, withButtons(place, text, buttons)...)...)
+		_, ts, err = client.PostMessageContext(ctx, place.Channel, append(options, withButtons(text, buttons)...)...)
 	} else {
 		ts, err = s.write(ctx, client, place.Channel, "", text, options...)
 	}
@@ -177,8 +177,8 @@ func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	if found, marked := markOf(m); marked {
 		return found.reply == wanted.reply && found.part == wanted.part && found.sub == wanted.sub
 	}
-	_, other := s.finished.Find(m.Channel + "/" + m.Timestamp)
-	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
+	owner, claimed := s.claims.Find(m.Channel + "/" + m.Timestamp)
+	return (!claimed || owner == wanted.answers) && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
 // tooLong reports whether Slack refused a text as too long. That may happen within the limits,

@@ -45,16 +45,17 @@ const mention = "<@" + slacktest.BotUserID + "> "
 
 // rig is a workspace, and a bot in it whose model is scripted.
 type rig struct {
-	t     testing.TB
-	dir   string
-	w     *slacktest.Server
-	model *llmtest.Model
-	rules channel.Rules
-	tools channel.Toolbox
-	opts  Options
-	hurry func(*times)
-	tune  func(*Slack) // before Run
-	logs  *check.Buffer
+	t      testing.TB
+	dir    string
+	w      *slacktest.Server
+	model  *llmtest.Model
+	helper *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
+	rules  channel.Rules
+	tools  channel.Toolbox
+	opts   Options
+	hurry  func(*times)
+	tune   func(*Slack) // before Run
+	logs   *check.Buffer
 
 	store     *store.Store
 	connector *Slack
@@ -132,10 +133,13 @@ func (r *rig) launch() {
 	if r.tune != nil {
 		r.tune(r.connector)
 	}
-	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}}
+	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy, Toolbox: r.tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}}
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent { return agent },
+		Agents: func(id string) (channel.Agent, bool) {
+			return channel.Agent{ID: id, Model: r.helper, MaxOutput: 500, Policy: compactor.DefaultPolicy}, r.helper != nil
+		},
 	})
 	check.NoError(r.t, r.hub.Recover(context.Background(), func(string) bool { return true })) // as the program does
 	ctx, cancel := context.WithCancel(context.Background())

@@ -217,7 +217,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	})
 	t.Run("nor is a command", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "stop") // a public one
-		check.Equal(t, "the result", r.told(general, ann, 1).Shown(), platform.TextRefused)
+		check.Equal(t, "the result", r.told(general, ann, 1).Shown(), channel.TextRefused)
 	})
 	t.Run("nor is a press", func(t *testing.T) {
 		for i := range 12 {
@@ -227,7 +227,7 @@ func TestWhoMayUseIt(t *testing.T) {
 		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
 		list := r.own(general)[1]
 		r.w.Press(general, list.TS, ann, actionPrefix+"next")
-		check.Equal(t, "the result", r.told(general, ann, 2).Shown(), platform.TextRefused)
+		check.Equal(t, "the result", r.told(general, ann, 2).Shown(), channel.TextRefused)
 		check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
 	})
 	t.Run("an administrator runs what is restricted", func(t *testing.T) {

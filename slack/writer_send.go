@@ -16,6 +16,9 @@ import (
 // Send sends one piece and returns the ts of its first message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	w.Stop()
+	if channel.IsNotice(piece) {
+		w.answers = "" // it is no answer, so no draft is looked for
+	}
 	if w.s.tasks.Context().Err() != nil {
 		defer w.s.api.close() // Run closes them no more
 	}
@@ -65,7 +68,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 				return o.Timestamp, nil
 			}
 		}
-		return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
+		return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttonsOf(w.conversation, buttons)...)
 	}
 	unsplit, pieces := []string{piece.Text}, plain.Texts(piece.Text, "")
 	if w.s.plain.Load() || wasSplit(own, piece) {
@@ -87,7 +90,7 @@ func (w *writer) sendAll(ctx context.Context, texts []string, piece channel.Piec
 		}
 	}
 	for _, ts := range done {
-		w.s.finished.Set(w.place.Channel+"/"+ts, "")
+		w.s.claims.Set(w.place.Channel+"/"+ts, finished)
 	}
 	return done[0], nil
 }

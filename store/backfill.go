@@ -76,13 +76,24 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 }
 
 // Backfill writes messages from before the bot was addressed, oldest first, as turns that are not
-// answered, and returns those that were new. It notes that the past has been read. Waiting messages
-// stay in the inbox.
-func (h Past) Backfill(ctx context.Context, said []Inbound) ([]chat.Message, error) {
+// answered, and returns those that were new. late are messages after them that may need an answer:
+// they are delivered. It notes that the past has been read; if it already has been, or is no longer
+// wanted, Backfill stores nothing. Waiting messages stay in the inbox.
+func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Message, error) {
 	return Update(ctx, h.c, "write earlier messages", func(tx *Tx) ([]chat.Message, error) {
-		added, err := h.c.writePast(tx, said)
+		err := Changed(tx, "UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id)
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil
+		}
 		if err == nil {
-			_, err = tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, h.c.id)
+			_, err = h.c.deliverPast(tx, late)
+		}
+		if err != nil {
+			return nil, err
+		}
+		added, err := h.c.writePast(tx, said)
+		if err == nil && len(added) > 0 {
+			_, err = tx.Exec("UPDATE conversations SET origin = 'live' WHERE id = ?", h.c.id)
 		}
 		return added, err
 	})

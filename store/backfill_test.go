@@ -29,7 +29,7 @@ func TestReadBack(t *testing.T) {
 		want(false, "")
 		storetest.DeliverOnly(t, c, asked(6), asked(7))
 		want(false, "m6")
-		check.Must(c.Past().Backfill(ctx, nil))(t)
+		check.Must(c.Past().Backfill(ctx, nil, nil))(t)
 		want(true, "m6")
 	})
 	t.Run("earlier messages are placed before the question, unanswered", func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestReadBack(t *testing.T) {
 		storetest.DeliverOnly(t, c, storetest.Said(4, "overheard"), asked(5))
 		m := asked(3)
 		m.ReplyTo, m.Quote = "m2", `Ann: "overheard…"`
-		added, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "the very first"), storetest.Said(2, "known"), m, storetest.Said(4, "waits")})
+		added, err := c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "the very first"), storetest.Said(2, "known"), m, storetest.Said(4, "waits")}, nil)
 		if err != nil || !slices.Equal(storetest.Seqs(added), []int64{2, 3}) || added[0].Turn != 2 || added[1].Turn != 3 {
 			t.Fatalf("%+v, %v", added, err)
 		}
@@ -60,7 +60,7 @@ func TestReadBack(t *testing.T) {
 		storetest.Deliver(t, c, storetest.Said(1, "a"))
 		storetest.DeliverOnly(t, c, storetest.Said(2, "b"))
 		storetest.Remove(t, c, 1, 2)
-		check.Len(t, "added", check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}))(t), 0)
+		check.Len(t, "added", check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "a"), storetest.Said(2, "b")}, nil))(t), 0)
 	})
 	t.Run("imported conversations need no backfill", func(t *testing.T) {
 		c := storetest.Imported(t, 3)
@@ -85,6 +85,18 @@ func TestReplies(t *testing.T) {
 		}
 		if page, err := c.Transcript().Page(ctx, 2, 9); err != nil || !reflect.DeepEqual(page, taken) {
 			t.Errorf("stored %+v, %v", page, err)
+		}
+	})
+	t.Run("a deleted message is not quoted, though its platform still does, and neither is one in a thread", func(t *testing.T) {
+		s := storetest.OpenStore(t, t.TempDir())
+		channel, thread := storetest.Find(t, s, "discord:1/2"), storetest.Find(t, s, "discord:1/2/m1")
+		storetest.Deliver(t, channel, storetest.Said(1, "shall we go?"))
+		storetest.DeliverOnly(t, channel, storetest.Said(2, "or stay?"))
+		storetest.Remove(t, channel, 1, 2)
+		for _, c := range []*store.Conversation{channel, thread} {
+			for i, m := range storetest.Deliver(t, c, reply(3, "m1"), reply(4, "m2"), reply(5, "m9")) {
+				check.Equal(t, fmt.Sprintf("quote of reply %d in %s", i+1, c.Name()), m.Quote != "", i == 2)
+			}
 		}
 	})
 	t.Run("a message of another conversation is quoted", func(t *testing.T) {

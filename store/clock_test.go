@@ -11,6 +11,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 // jumps are clock changes in both directions.
@@ -125,5 +126,19 @@ func TestBackupsFromWrongClock(t *testing.T) {
 		made = check.Must(b.List(time.Now()))(t)
 		check.Len(t, "backups after an erasure", made, 1)
 		check.Equal(t, "messages in it", check.Must(store.Inspect(ctx, made[0]))(t).Messages, 1)
+	}
+}
+
+func TestClockChangeAfterSummary(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			c := storetest.Imported(t, 10)
+			storetest.Deliver(t, c, storetest.Asking(11, "do you hear us?"))
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
+			storetest.Run(t, c.Store(), "UPDATE compactions SET applied_at = applied_at - ?", jump.Milliseconds())
+			check.Equal(t, "addressed since the summary", storetest.Load(t, c).Addressed, false)
+			storetest.Deliver(t, c, storetest.Asking(12, "and now?"))
+			check.Equal(t, "addressed after it", storetest.Load(t, c).Addressed, true)
+		})
 	}
 }

@@ -170,7 +170,7 @@ func (m *coverage) store(rt *rapid.T) {
 
 func (m *coverage) apply(rt *rapid.T) {
 	before := storetest.Peek(rt, m.c)
-	cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
+	cleared := rapid.Int64Range(0, before.Next-1).Draw(rt, "cleared")
 	if len(m.prepared) == 0 {
 		cleared = 0 // separately it would be a change of its own
 	}
@@ -260,7 +260,7 @@ func (m *coverage) edit(rt *rapid.T) {
 	m.edits++
 	now := storetest.Said(int(n), fmt.Sprint("text ", m.edits))
 	now.Time = now.Time.AddDate(0, 0, m.edits)
-	if seq, changed, err := m.c.Transcript().Edit(ctx, now); err != nil || changed == m.gone[n] || changed && seq != n {
+	if seq, changed, err := m.c.Transcript().Edit(ctx, now, nil); err != nil || changed == m.gone[n] || changed && seq != n {
 		rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, m.gone[n])
 	}
 	m.appliedSets = nil

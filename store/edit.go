@@ -14,15 +14,20 @@ import (
 // Edit replaces text and attachments of a message by those of m; m.Time is the time of the edit. A
 // waiting message also gets m's Incomplete. It returns the message's seq, 0 if it is waiting, and
 // whether the message has changed: not if the content is the same, if a later edit is known, or if
-// the message is unknown. Summaries over it still have to be revised, see Rows.Revise.
-func (tr Transcript) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
+// the message is unknown. also, if not nil, is called in the transaction that changes a message of
+// the transcript.
+func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
 		err = tr.c.store.Erase(ctx, func(tx *Tx) error {
 			if changed, err = tr.c.editWaiting(tx, m); err != nil || changed {
 				return err
 			}
-			seq, changed, err = tr.c.editTakenUp(tx, m)
+			var was, is chat.Message
+			was, is, changed, err = tr.c.editTakenUp(tx, m)
+			if seq = is.Seq; err == nil && changed && also != nil {
+				err = also(tx, was, is)
+			}
 			return err
 		})
 	}
@@ -49,20 +54,19 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
 	return edited, err
 }
 
-func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (seq int64, edited bool, err error) {
-	seq, err = valueOrZero[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (was, is chat.Message, edited bool, err error) {
+	seq, err := valueOrZero[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, c.id, m.ID, m.Time.UnixMilli())
 	if err != nil || seq == 0 {
-		return 0, false, err
+		return was, is, false, err
 	}
-	was, err := c.In(tx).Message(seq)
-	if err != nil {
-		return 0, false, err
+	if was, err = c.In(tx).Message(seq); err != nil {
+		return was, is, false, err
 	}
-	is := was
+	is = was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
-		return seq, false, nil
+		return was, is, false, nil
 	}
 	version, err := c.In(tx).NextVersion()
 	if err == nil {
@@ -71,7 +75,7 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (seq int64, edited bool, e
 	if err == nil {
 		err = c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
 	}
-	return seq, err == nil, err
+	return was, is, err == nil, err
 }
 
 // NextVersion increments the version of the conversation and returns it.

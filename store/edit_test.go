@@ -16,7 +16,7 @@ import (
 // edit edits a message, and fails if that changes nothing.
 func edit(t testing.TB, c *store.Conversation, m store.Inbound) {
 	t.Helper()
-	_, changed, err := c.Transcript().Edit(ctx, m)
+	_, changed, err := c.Transcript().Edit(ctx, m, nil)
 	check.NoError(t, err)
 	check.Equal(t, "changed", changed, true)
 }
@@ -67,7 +67,7 @@ func TestEdit(t *testing.T) {
 				m    store.Inbound
 				want bool
 			}{{editedLater(1, "third", 3), true}, {editedLater(1, "second", 2), false}, {editedLater(1, "third", 3), false}, {editedLater(1, "fourth", 4), true}, {editedLater(1, "fifth", 4), true}} { // Slack reports the time only to the second
-				if _, changed, err := c.Transcript().Edit(ctx, test.m); changed != test.want || err != nil {
+				if _, changed, err := c.Transcript().Edit(ctx, test.m, nil); changed != test.want || err != nil {
 					t.Errorf("waits %v: %q changed %v, %v", waits, test.m.Text, changed, err)
 				}
 			}
@@ -91,7 +91,7 @@ func TestWhatNoEditChanges(t *testing.T) {
 		storetest.Deliver(t, c)
 		before := storetest.Version(t, c)
 		for n, text := range map[int]string{1: "a", 2: "b"} {
-			if _, changed, err := c.Transcript().Edit(ctx, editedLater(n, text, 1)); changed || err != nil {
+			if _, changed, err := c.Transcript().Edit(ctx, editedLater(n, text, 1), nil); changed || err != nil {
 				t.Errorf("message %d: %v, %v", n, changed, err)
 			}
 		}
@@ -110,15 +110,15 @@ func TestWhatNoEditChanges(t *testing.T) {
 		for _, id := range []string{"m9", "reply-2", "m3"} {
 			m := editedLater(1, "other words", 1)
 			m.ID = id
-			if seq, changed, err := c.Transcript().Edit(ctx, m); seq != 0 || changed || err != nil {
+			if seq, changed, err := c.Transcript().Edit(ctx, m, nil); seq != 0 || changed || err != nil {
 				t.Errorf("%s: %d, %v, %v", id, seq, changed, err)
 			}
 		}
-		if seq, changed, err := other.Transcript().Edit(ctx, editedLater(1, "other words", 1)); seq != 0 || changed || err != nil {
+		if seq, changed, err := other.Transcript().Edit(ctx, editedLater(1, "other words", 1), nil); seq != 0 || changed || err != nil {
 			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
 		}
 		check.Equal(t, "state", storetest.Dump(t, c.Store()), before)
-		if _, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}); err == nil {
+		if _, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}, nil); err == nil {
 			t.Error("no error for a message without an id")
 		}
 	})

@@ -64,7 +64,7 @@ func TestIncomplete(t *testing.T) {
 		was, _ := c.Inbox().Incomplete(ctx)
 		now := incomplete(1, "second <@1>")
 		now.Time = storetest.Day.Add(time.Hour)
-		if seq, changed, err := c.Transcript().Edit(ctx, now); seq != 0 || !changed || err != nil {
+		if seq, changed, err := c.Transcript().Edit(ctx, now, nil); seq != 0 || !changed || err != nil {
 			t.Fatalf("%d, %v, %v", seq, changed, err)
 		}
 		full := was[0]
@@ -140,13 +140,13 @@ func TestFiles(t *testing.T) {
 				return nil, c.Inbox().Complete(ctx, was[0], withPicture(1, "data"))
 			},
 			"read back": func(c *store.Conversation) ([]chat.Message, error) {
-				return c.Past().Backfill(ctx, []store.Inbound{withPicture(1, "data")})
+				return c.Past().Backfill(ctx, []store.Inbound{withPicture(1, "data")}, nil)
 			},
 			"edited": func(c *store.Conversation) ([]chat.Message, error) {
 				storetest.Deliver(t, c, storetest.Said(1, "before"))
 				now := withPicture(1, "data")
 				now.Time = storetest.Day.Add(time.Hour)
-				_, _, err := c.Transcript().Edit(ctx, now)
+				_, _, err := c.Transcript().Edit(ctx, now, nil)
 				return nil, err
 			},
 		}
@@ -235,7 +235,7 @@ func TestPicturesAndEdits(t *testing.T) {
 			m := storetest.Said(1, "look")
 			m.Time = storetest.Day.Add(time.Duration(i+1) * time.Hour)
 			m.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: fmt.Sprint("https://x.test/", i)}, {Kind: "file", Name: "a.zip", Size: 9}}
-			if seq, changed, err := c.Transcript().Edit(ctx, m); seq != 1 || changed || err != nil {
+			if seq, changed, err := c.Transcript().Edit(ctx, m, nil); seq != 1 || changed || err != nil {
 				t.Errorf("%d, %v, %v", seq, changed, err)
 			}
 		}

@@ -156,14 +156,19 @@ func checkExists(path string) error {
 	return nil
 }
 
-// Writable returns nil if this process may write the existing database in the folder dir.
+// Writable returns nil if this process may write the existing database in the folder dir, and its
+// disk has room for a copy, which backups and the erasure of deleted text need.
 func Writable(dir string) error {
 	for _, path := range []string{dir, File(dir)} {
 		if err := unix.Access(path, unix.W_OK); err != nil {
 			return fmt.Errorf("%s is not writable for the user who runs this: run the bot as its owner, or name another folder: %w", path, err)
 		}
 	}
-	return nil
+	info, err := os.Stat(File(dir))
+	if err != nil {
+		return err
+	}
+	return checkRoom(dir, info.Size())
 }
 
 // unchanging reports whether the file contains all data, and is where this process cannot write,

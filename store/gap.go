@@ -113,25 +113,36 @@ func (c *Conversation) change(ctx context.Context, tried, query string, args ...
 // were sent: some may have been delivered before the missed ones. last is the platform id from
 // which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot
 // was disconnected again since: then it continues from last. FillGap returns how many messages were
-// new. A crash between two pages loses nothing.
+// new. A crash between two pages loses nothing. It leaves out what people said before they asked to
+// be forgotten.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
 	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int, err error) {
-		for _, m := range said {
-			r, err := h.c.deliver(tx, m)
-			if err != nil {
-				return 0, err
-			}
-			if r.Fresh {
-				fresh++
-			}
-		}
-		if err := h.c.reorder(tx); err != nil { // even if none was new, because platforms repeat messages in any order
+		if fresh, err = h.c.deliverPast(tx, said); err != nil {
 			return 0, err
 		}
 		_, err = tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
 		return fresh, err
 	})
+}
+
+// deliverPast delivers messages of a platform's history, and sorts the inbox.
+func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int, err error) {
+	for _, m := range said {
+		_, err := tx.Exec(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
+			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, c.id, m.AuthorID, m.Time.UnixMilli())
+		if err != nil {
+			return 0, err
+		}
+		r, err := c.deliver(tx, m)
+		if err != nil {
+			return 0, err
+		}
+		if r.Fresh {
+			fresh++
+		}
+	}
+	return fresh, c.reorder(tx) // even if none is new, because platforms repeat messages in any order
 }
 
 // reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those

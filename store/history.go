@@ -54,6 +54,9 @@ func (s *Store) Places(ctx context.Context, words string, limit, offset int) (pa
 	}, `SELECT name, label, next_seq, version, (SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
 		ORDER BY m.id DESC LIMIT 1) AS last, count(*) OVER () FROM conversations c
 		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
+	if err == nil && len(page) == 0 && offset > 0 { // beyond the end no row has the total
+		_, total, err = s.Places(ctx, words, 1, 0)
+	}
 	return page, total, err
 }
 

@@ -19,7 +19,8 @@ import (
 // addressed and add files.
 //
 // When a message in a thread addresses the bot, the bot follows the thread from there on (see
-// Follow): later messages in it count as addressed to the bot.
+// Follow): later messages in it count as addressed to the bot, unless it no longer follows the
+// thread when they are taken up. In the inbox these are optional, but not addressed.
 func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 	receipts, err := in.DeliverAll(ctx, []Inbound{m})
 	if err != nil {
@@ -62,19 +63,21 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 	case !is.waits:
 		r.Fresh = true
 		if m.Thread && !asked {
-			if followed, err := c.following(tx); err != nil {
+			if r.Addressed, err = c.following(tx); err != nil {
 				return r, err
-			} else if followed {
-				m.Addressed, m.Optional = true, false
+			} else if r.Addressed {
+				m.Addressed, m.Optional = false, true
 			}
 		}
-		r.Addressed = m.Addressed
+		r.Addressed = r.Addressed || m.Addressed
 		err = c.insertInbox(tx, m)
 	default:
-		wasAsked := is.addressed && !is.optional
-		r.Addressed = is.addressed || m.Addressed
-		_, err = tx.Exec("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
-			r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
+		wasAsked, followed := is.addressed && !is.optional, is.optional && !is.addressed
+		r.Addressed = is.addressed || m.Addressed || followed
+		if asked || !followed {
+			_, err = tx.Exec("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
+				r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
+		}
 		if err == nil && len(m.Attachments) > 0 {
 			err = c.addFiles(tx, m)
 		}

@@ -42,7 +42,7 @@ func TestDeliver(t *testing.T) {
 		for way, in := range map[string]func(c *store.Conversation) error{
 			"delivered":  func(c *store.Conversation) error { return check.ErrorOf(c.Inbox().DeliverAll(ctx, batch)) },
 			"imported":   func(c *store.Conversation) error { return check.ErrorOf(c.Past().Import(ctx, batch)) },
-			"read back":  func(c *store.Conversation) error { return check.ErrorOf(c.Past().Backfill(ctx, batch)) },
+			"read back":  func(c *store.Conversation) error { return check.ErrorOf(c.Past().Backfill(ctx, batch, nil)) },
 			"from a gap": func(c *store.Conversation) error { return check.ErrorOf(c.Past().FillGap(ctx, batch, "m3", true)) },
 		} {
 			c := storetest.NewConversation(t)

@@ -109,7 +109,7 @@ func TestThreadParentMessage(t *testing.T) {
 	})
 	t.Run("the first backfilled message may be the parent", func(t *testing.T) {
 		c := storetest.Find(t, s, general+"/m7")
-		check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "before the bot came")}))(t)
+		check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "before the bot came")}, nil))(t)
 		if in := storetest.Load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
 			t.Errorf("got inherited %+v", in)
 		}

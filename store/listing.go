@@ -42,6 +42,12 @@ func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 // maxLabel is the longest name kept for a place, in bytes.
 const maxLabel = 300
 
+// Called returns what people call the place, or else the conversation's name.
+func (c *Conversation) Called(ctx context.Context) (name string, err error) {
+	err = c.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", c.id)
+	return name, err
+}
+
 // relabel stores what people call the place, if that is known and has changed.
 func (c *Conversation) relabel(tx *Tx, label string) error {
 	label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], "")

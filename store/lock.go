@@ -25,8 +25,9 @@ func takeLock(path string) (*lock, error) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		holder := make([]byte, 20)
-		n, _ := file.ReadAt(holder, 0) // naming the holder is a courtesy
-		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, bytes.TrimSpace(holder[:n]), path)
+		n, _ := file.ReadAt(holder, 0)                   // naming the holder is a courtesy
+		pid, _, _ := bytes.Cut(holder[:n], []byte("\n")) // older versions wrote more lines
+		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, pid, path)
 	}
 	l := &lock{file}
 	err = file.Truncate(0)

@@ -124,6 +124,11 @@ func TestLockNamesItsHolder(t *testing.T) {
 		check.NoError(t, check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t).Close())
 		check.NoError(t, s.Close())
 	}
+	// An older cairn's file has a second line.
+	s := storetest.OpenStore(t, dir)
+	write(t, dir, store.LockName, "17\nholds a database")
+	check.Contains(t, "error", check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})).Error(), "process 17 holds ")
+	check.NoError(t, s.Close())
 	// A killed bot's files name a live process, as process numbers are reused.
 	write(t, dir, store.LockName, strconv.Itoa(os.Getppid())+"\n")
 	storetest.OpenStore(t, dir)

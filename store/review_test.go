@@ -17,7 +17,7 @@ func TestRecent(t *testing.T) {
 	storetest.DeliverOnly(t, c, storetest.Said(5, "waits"))
 	edit := storetest.Said(2, "b, corrected")
 	edit.Time = edit.Time.Add(time.Minute)
-	if _, _, err := c.Transcript().Edit(ctx, edit); err != nil {
+	if _, _, err := c.Transcript().Edit(ctx, edit, nil); err != nil {
 		t.Fatal(err)
 	}
 	check.Must(privacy.Of(c).Delete(ctx, []string{"m3"}))(t)

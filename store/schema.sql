@@ -44,7 +44,7 @@ CREATE TABLE inbox (
   received_at  INTEGER NOT NULL,
   addressed    INTEGER NOT NULL,                  -- somebody wants an answer
   quote        TEXT NOT NULL DEFAULT '',          -- how the message begins to which it replies
-  optional     INTEGER NOT NULL DEFAULT 0,        -- addressed, but the bot may stay silent
+  optional     INTEGER NOT NULL DEFAULT 0,        -- addressed, but the bot may stay silent; not addressed: answered while the bot follows the thread
   incomplete   INTEGER NOT NULL DEFAULT 0,        -- its connector can find out more
   edited_at    INTEGER,                           -- by the platform's clock
   tries        INTEGER NOT NULL DEFAULT 0,        -- attempts to complete it: its contents may have killed the process
@@ -350,12 +350,13 @@ CREATE TABLE optouts (
   PRIMARY KEY (connector, author_id)
 ) STRICT, WITHOUT ROWID;
 
--- People who want what they said to be gone, until it is.
+-- People who want what they said to be gone, until it is, and no gap may bring more of it.
 CREATE TABLE erasures (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
   author_id    TEXT NOT NULL CHECK (author_id <> ''),
   before       INTEGER NOT NULL, -- messages from this seq on came later
   upto         INTEGER NOT NULL, -- the newest memory there was
+  asked_at     INTEGER NOT NULL DEFAULT 0, -- what they said before then may still come with a page of the platform's history
   PRIMARY KEY (conversation, author_id)
 ) STRICT, WITHOUT ROWID;
 

@@ -111,6 +111,12 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		}
 		m := in.message()
 		m.Seq = next
+		if m.Optional && !m.Addressed {
+			if m.Addressed, err = c.following(tx); err != nil {
+				return nil, 0, err
+			}
+			m.Optional = false
+		}
 		m.Addressed = m.Addressed && c.store.arrivals.since(waitingMessage{c.id, m.ID}, in.received, since)
 		m.Optional = m.Optional && m.Addressed
 		if err := c.resolve(tx, &m, places); err != nil {
@@ -137,11 +143,26 @@ func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64)
 			}
 		}
 	}
-	if m.ReplySeq != 0 {
+	drop := m.ReplySeq != 0 // the number says it
+	if m.Quote != "" && !drop {
+		if drop, err = c.wasDeleted(tx, m.ReplyTo); err != nil {
+			return err
+		}
+	}
+	if drop {
 		m.Quote = ""
 	}
 	m.Tokens = chat.TokensOf(*m)
 	return nil
+}
+
+// wasDeleted reports whether the message with the platform ID was deleted, here or in the channel of
+// this thread. Its platform may still have it, and quotes it in replies.
+func (c *Conversation) wasDeleted(tx *Tx, id string) (bool, error) {
+	above, _ := c.HangsOn()
+	return Exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
+		EXISTS (SELECT 1 FROM gone WHERE conversation = c.id AND platform_id = ?3)
+		OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND platform_id = ?3 AND role = 'user' AND deleted_at IS NOT NULL))`, c.name, above, id)
 }
 
 // placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under

@@ -164,12 +164,27 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 			return err
 		}
 		parent, err := tx.Conversation(t.Parent)
-		if err == nil {
-			_, err = parent.deliver(tx, taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name))
+		if err != nil {
+			return err
 		}
+		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
+		if t.Author == "" && !parent.IsTask() {
+			if result.ReplyTo, err = parent.askedBefore(tx, t.Began); err != nil {
+				return err
+			}
+		}
+		_, err = parent.deliver(tx, result)
 		return err
 	})
 	return ended && err == nil, err
+}
+
+// askedBefore returns the platform's ID of the newest message up to a place that asked the bot; for a
+// task's result, the one that asked for the task.
+func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string, err error) {
+	low, high := c.RowRange(1, seq)
+	return valueOrZero[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
+		WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID)
 }
 
 // Drop silently ends the open tasks that the model began after message began of the conversation, and

@@ -87,6 +87,20 @@ func TestThreadFollowing(t *testing.T) {
 		receive(t, c, inThread(3, true))
 		wantFollowing(t, c, true)
 	})
+	t.Run("what waits since before /stop is answered only if it addresses the bot", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		receive(t, c, inThread(1, true))
+		for range 2 { // the platform repeats it
+			if r := receive(t, c, inThread(2, false)); !r.Addressed {
+				t.Errorf("before /stop: %+v", r)
+			}
+		}
+		check.NoError(t, c.Settings().Follow(ctx, false))
+		taken := storetest.Deliver(t, c)
+		if !taken[0].Addressed || taken[1].Addressed || taken[1].Optional {
+			t.Errorf("taken up: %+v", taken)
+		}
+	})
 	t.Run("a mention delivered after the plain message starts following", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		receive(t, c, inThread(1, false))

@@ -162,11 +162,18 @@ func (rs Rows) index(m chat.Message) error {
 		return err
 	}
 	counts, length := indexed(m)
-	for term, tf := range counts {
-		_, err := rs.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", rs.c.id, term, m.Seq, tf, length)
-		if err != nil {
-			return fmt.Errorf("index message %d: %w", m.Seq, err)
-		}
+	if len(counts) == 0 {
+		return nil
+	}
+	terms, err := json.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
+	// anyway, so SQLite need not write a journal to undo the statement alone.
+	_, err = rs.tx.Exec("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, string(terms))
+	if err != nil {
+		return fmt.Errorf("index message %d: %w", m.Seq, err)
 	}
 	return nil
 }
@@ -183,7 +190,7 @@ func (p *appender) finish() error {
 // indexed returns the terms by which a message is found: of its text, its attachments and its
 // author, and the stems of these words in their language.
 func indexed(m chat.Message) (counts map[string]int, length int) {
-	if m.Role == llm.RoleTool && MemoryTools[m.Tool] {
+	if m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
 		return nil, 0 // its content is found elsewhere
 	}
 	var terms, stems []string
@@ -201,9 +208,6 @@ func indexed(m chat.Message) (counts map[string]int, length int) {
 	}
 	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
 }
-
-// MemoryTools lists the tools that return the bot's own memory.
-var MemoryTools = map[string]bool{"memory_search": true, "recall": true, "expand": true, "context": true}
 
 // Counts are a conversation's numbers for /context.
 type Counts struct {

@@ -34,10 +34,11 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 }
 
 // Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is
-// none. To contains only ids that the platform knows, so a result of a task is left out; a task knows
-// all of its own.
+// none. To contains only ids that the platform knows: for nothing but results of tasks, the message
+// that asked for the last one. A task knows all of its own.
 func (turns Turns) Of(said []chat.Message) (turn Turn) {
 	turn.Attempts, turn.Optional = 1, true
+	asked := ""
 	for _, m := range said {
 		if !m.Addressed {
 			continue
@@ -45,7 +46,12 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 		turn.Seq, turn.Optional = m.Turn, turn.Optional && m.Optional
 		if turns.c.IsTask() || !strings.HasPrefix(m.ID, TaskID) {
 			turn.To = append(turn.To, m.ID)
+		} else {
+			asked = m.ReplyTo
 		}
+	}
+	if asked != "" && len(turn.To) == 0 {
+		turn.To = []string{asked}
 	}
 	return turn
 }

@@ -15,9 +15,11 @@ import (
 // beforeTheStart says why an applied compaction cannot be undone, in words for people.
 const beforeTheStart = "what was summarized last lies before the beginning of this conversation"
 
-// The rows of an applied compaction, none of which begins before a seq.
+// The rows of an applied compaction, none of which begins before a seq. It cleared the tool results
+// of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
 const (
-	latestApplied = `SELECT version, cleared_before FROM compactions INDEXED BY compactions_applied
+	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation)
+		FROM compactions s INDEXED BY compactions_applied
 		WHERE conversation = ? AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY version DESC LIMIT 1`
 	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
@@ -36,7 +38,7 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 		return l, err
 	}
 	var applied int64
-	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedBefore)
+	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedTo)
 	if errors.Is(err, sql.ErrNoRows) {
 		before, err := Exists(tx, latestApplied, c.id, 1)
 		if l.Why = transcript.ErrNothingApplied.Error(); before {

@@ -163,12 +163,12 @@ func TestMemoriesSurviveUndo(t *testing.T) {
 	}
 	storetest.ApplyRows(t, c, save())
 	undo(t, c)
-	found, err := memory.Of(c).Search(ctx, "counts", 10)
+	found, err := storetest.Search(memory.Of(c), ctx, "counts", 10)
 	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	storetest.ApplyRows(t, c, save()) // the same messages again
-	if found, err := memory.Of(c).Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
+	if found, err := storetest.Search(memory.Of(c), ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
 		t.Errorf("got two saves: %+v, %v", found, err)
 	}
 }
@@ -207,4 +207,14 @@ func TestUndoHold(t *testing.T) {
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, store.Ids(a)...))
 	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
 	spared(t, c, 0, 0)
+}
+
+func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
+	c := storetest.Imported(t, 10)
+	storetest.ApplyAndClear(t, c, 4, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
+	storetest.ApplyAndClear(t, c, 8, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6))
+	check.Equal(t, "cleared after the undo of the second one", undo(t, c).ClearedTo, 4)
+	check.Must(c.Past().Import(ctx, []store.Inbound{storetest.Said(11, "and then?")}))(t)
+	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.Clear(11), nil })
+	check.Equal(t, "cleared after the undo of the first one", undo(t, c).ClearedTo, 11)
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -33,14 +34,14 @@ func TestUpgradeOfMemories(t *testing.T) {
 	s := storetest.OpenStore(t, dir)
 	t.Run("owners are derived from the messages", func(t *testing.T) {
 		for id, want := range map[int64][2]string{1: {"u1", "u2"}, 2: {"u1", "u1"}, 3: {"", ""}, 5: {"", ""}} {
-			if m, _, err := memory.In(s).Get(ctx, id); err != nil || m.SpeakerID != want[0] || m.AboutID != want[1] {
+			if m, err := memory.In(s).Details(ctx, id); err != nil || m.SpeakerID != want[0] || m.AboutID != want[1] {
 				t.Errorf("%+v, %v", m, err)
 			}
 		}
 	})
 	t.Run("no memory expires or is pinned, and requested ones keep their place", func(t *testing.T) {
 		for id := int64(1); id <= 5; id++ {
-			m, _, err := memory.In(s).Get(ctx, id)
+			m, err := memory.In(s).Details(ctx, id)
 			if want := map[bool]string{true: "channel", false: "server"}[id == 3]; err != nil || m.Pinned || !m.Expires.IsZero() || m.Reach != want || m.Importance != 0.5 {
 				t.Errorf("%+v, %v", m, err)
 			}
@@ -49,7 +50,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 	t.Run("forgotten memories can be restored", func(t *testing.T) {
 		for id, want := range map[int64]string{3: "active", 4: "superseded"} {
 			check.NoError(t, memory.In(s).Restore(ctx, id))
-			m, _, err := memory.In(s).Get(ctx, id)
+			m, err := memory.In(s).Details(ctx, id)
 			check.NoError(t, err)
 			check.Equal(t, "state of the memory", m.State, want)
 		}
@@ -75,4 +76,16 @@ func TestUpgradeErasesPurgedText(t *testing.T) {
 	write(t, dir, store.DatabaseName, "")
 	runScripts(t, dir, store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5")
 	check.Equal(t, "due erasures", storetest.Number(t, storetest.OpenStore(t, dir), "SELECT count(*) FROM unscrubbed"), 1)
+}
+
+// Earlier versions kept the text of what was sent, where no deletion of a message found it.
+func TestUpgradeErasesSentText(t *testing.T) {
+	dir := t.TempDir()
+	leaveVersion(t, dir, 9)
+	runScripts(t, dir, "UPDATE outbox SET text = '"+storetest.Secret+"' WHERE state IN ('sent', 'dropped'); DELETE FROM unscrubbed")
+	s := storetest.OpenStore(t, dir)
+	check.NoError(t, s.Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
+	check.Equal(t, "files with the text", len(storetest.CountBytes(t, dir, storetest.Secret)), 1)
+	check.NoError(t, os.Remove(store.File(dir)+".before-10"))
+	storetest.WantNoBytes(t, dir, storetest.Secret)
 }

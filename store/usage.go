@@ -111,9 +111,9 @@ type shown struct {
 }
 
 // Saved estimates how many tokens summaries kept out of the requests of turns: for each request
-// made while a summary was shown, the tokens of the messages it covers minus its own. A request is
-// counted as an assistant message. Undone summaries are ignored.
-func (turns Turns) Saved(ctx context.Context) (int64, error) {
+// made while a summary was shown, the tokens of the messages it covers, of each at most perMessage,
+// minus its own. A request is counted as an assistant message. Undone summaries are ignored.
+func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64, err error) {
 		summaries, err := turns.c.shownSummaries(tx)
 		if err != nil || len(summaries) == 0 {
@@ -127,7 +127,7 @@ func (turns Turns) Saved(ctx context.Context) (int64, error) {
 			tokens.add(seq, n)
 			requests.add(seq, request)
 			return err
-		}, "SELECT seq, role = 'assistant', tokens FROM messages WHERE id BETWEEN ? AND ? ORDER BY id", low, high)
+		}, "SELECT seq, role = 'assistant', min(tokens, ?) FROM messages WHERE id BETWEEN ? AND ? ORDER BY id", perMessage, low, high)
 		for _, s := range summaries {
 			each := tokens.before(s.to+1) - tokens.before(s.from) - s.tokens
 			saved += max(each, 0) * max(requests.before(s.till)-requests.before(s.since), 0)

@@ -115,7 +115,7 @@ func TestSaved(t *testing.T) {
 	}
 	saved := func(t *testing.T, c *store.Conversation, want int64) {
 		t.Helper()
-		check.Equal(t, "saved", check.Must(c.Turns().Saved(ctx))(t), want)
+		check.Equal(t, "saved", check.Must(c.Turns().Saved(ctx, 1000))(t), want)
 	}
 	t.Run("no saving without summaries", func(t *testing.T) {
 		c, answer, _ := prepare(t)
@@ -138,6 +138,13 @@ func TestSaved(t *testing.T) {
 		shown(transcript.Rollup, 1, 8, one, two)
 		answer(1)
 		saved(t, c, 2*(500-30)+2*(300-30)+(800-30))
+	})
+	t.Run("requests would have shown a part of a long message", func(t *testing.T) {
+		c, answer, shown := prepare(t)
+		storetest.Run(t, c.Store(), "UPDATE messages SET tokens = 90000 WHERE id & 0xFFFF = 2")
+		shown(transcript.Leaf, 1, 5)
+		answer(1)
+		saved(t, c, 4*100+1000-30)
 	})
 	t.Run("a new session saves nothing", func(t *testing.T) {
 		c, answer, shown := prepare(t)

@@ -197,6 +197,11 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 	if line.command == "stop" || line.command == "pause" {
 		e.waiting.Store(0) // a stopped turn may produce no reply
 	}
+	if answer.Forgets && e.history != "" {
+		if err := os.Truncate(e.history, 0); err != nil {
+			e.note("what you typed is not deleted: " + err.Error())
+		}
+	}
 	err = e.write(answerRows(printable(answer.String()), e.width()) + "\n")
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {

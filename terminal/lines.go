@@ -50,13 +50,13 @@ func readLines(ctx context.Context, r io.Reader) <-chan Line {
 	go func() {
 		defer close(out)
 		in := bufio.NewReaderSize(r, 64<<10)
-		if mark, _ := in.Peek(3); string(mark) == "\ufeff" { // Windows writes one into a pipe
-			_, _ = in.Discard(3)
-		}
 		for n := 1; ; n++ {
 			text, err := readLine(in)
 			if err == io.EOF {
 				return
+			}
+			if n == 1 {
+				text = strings.TrimPrefix(text, "\ufeff") // a byte order mark: Windows writes one into a pipe
 			}
 			select {
 			case out <- Line{n, text, err}:

@@ -77,7 +77,7 @@ func TestProtocol(t *testing.T) {
 			return llmtest.Say("yes"), nil
 		}, 4000)
 		notices := s.of(t, "notice")
-		if len(notices) != 1 || !strings.Contains(notices[0], `"to":[]`) || !strings.Contains(notices[0], "of 28000 characters") || len(s.of(t, "error")) > 0 {
+		if len(notices) != 1 || !strings.Contains(notices[0], `"to":["1"]`) || !strings.Contains(notices[0], "of 28000 characters") || len(s.of(t, "error")) > 0 {
 			t.Errorf("got notices %q, all %q", notices, s.out)
 		}
 	})

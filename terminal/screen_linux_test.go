@@ -86,6 +86,10 @@ func TestEditorEnds(t *testing.T) {
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")
+		again.shows(t, "/forget me\r", "Say /forget me yes to confirm")
+		check.Contains(t, "file", string(check.Must(os.ReadFile(file))(t)), "remember me")
+		again.shows(t, "/forget me yes\r", "Deleted: ")
+		check.Equal(t, "file after /forget me", string(check.Must(os.ReadFile(file))(t)), "")
 		check.Equal(t, "the mode of the file", check.Must(os.Stat(file))(t).Mode().Perm(), 0o600)
 	})
 }

@@ -51,7 +51,7 @@ func (c *conversation) apply(change transcript.Change) {
 // applyCover is apply for a change of Cover, which can be undone.
 func (c *conversation) applyCover(change transcript.Change) {
 	c.t.Helper()
-	l := transcript.Undoable{ClearedBefore: c.s.ClearedTo}
+	l := transcript.Undoable{ClearedTo: c.s.ClearedTo}
 	for _, row := range change.Summaries {
 		if row.From < c.s.SessionStart {
 			continue

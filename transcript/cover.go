@@ -111,10 +111,10 @@ func (d *cover) outOfOrder(row Summary) bool {
 func (d *cover) apply(row Summary) bool {
 	_, inOne := d.session(row.Span)
 	below := slices.Clone(d.covering(row.Span))
-	if !inOne || row.Trigger == OnRepair && len(below) == 0 {
+	verbatim := d.Messages.Count(row.Span)
+	if !inOne || len(below) == 0 && (verbatim == 0 || row.Trigger == OnRepair) {
 		return false
 	}
-	verbatim := d.Messages.Count(row.Span)
 	as, parts := Replaced, []Summary(nil)
 	if row.Kind == Rollup && row.Trigger != OnRepair {
 		if as = RolledUp; verbatim > 0 || !d.canRollUp(row, below) {

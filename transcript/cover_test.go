@@ -54,6 +54,13 @@ func TestCover(t *testing.T) {
 		stale, _ := c.cover(first, second)
 		check.EqualAll(t, "stale", stale, []int64{second})
 	})
+	t.Run("a summary whose messages were deleted before its job was written covers nothing", func(t *testing.T) {
+		c := said(t, 4)
+		c.remove(3, 4)
+		stale, _ := c.cover(c.prepare(job{from: 3, to: 4}))
+		check.Len(t, "stale", stale, 1)
+		c.wants("1", "2")
+	})
 	t.Run("a late summary is applied in the session that it was read from", func(t *testing.T) {
 		c := said(t, 4)
 		id := c.prepare(job{from: 1, to: 2})

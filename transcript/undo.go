@@ -17,13 +17,13 @@ var (
 // Undoable is the latest applied compaction of the session, as far as it is in the session. The
 // store has it; a State does not.
 type Undoable struct {
-	Version       int64          // of the current head
-	Why           string         // why nothing can be undone, in words for people; empty: see Undo
-	Rows          []Summary      // the summaries that it made, by From
-	Ended         []Summary      // the summaries that ended with it, by From; includes some of Rows if they were rolled up immediately
-	Freed         []chat.Message // what was verbatim before, by seq
-	ClearedBefore int64          // ClearedTo before it was applied
-	Changed       bool           // one of its messages was edited or deleted since
+	Version   int64          // of the current head
+	Why       string         // why nothing can be undone, in words for people; empty: see Undo
+	Rows      []Summary      // the summaries that it made, by From
+	Ended     []Summary      // the summaries that ended with it, by From; includes some of Rows if they were rolled up immediately
+	Freed     []chat.Message // what was verbatim before, by seq
+	ClearedTo int64          // of the state without it
+	Changed   bool           // one of its messages was edited or deleted since
 }
 
 // Undo returns the change of s that undoes it: what it hid is verbatim again, and the summaries that
@@ -71,7 +71,7 @@ func (l Undoable) Undo(s *State) (Change, error) {
 			d.put(row.ended(Stale))
 		}
 	}
-	d.ClearedTo = l.ClearedBefore
+	d.ClearedTo = l.ClearedTo
 	c := d.headChange()
 	c.Restored = restored
 	return c, nil

@@ -226,6 +226,20 @@ func (p *params) oneOf(name, defaultValue string, known []string) string {
 	return text
 }
 
+// someOf reads several words, separated by commas; by default all.
+func (p *params) someOf(name string, known []string) []string {
+	if p.Get(name) == "" {
+		return known
+	}
+	words := strings.Split(p.Get(name), ",")
+	for _, word := range words {
+		if !slices.Contains(known, word) {
+			p.wrong("%s = %q: must be one or more of %s, separated by commas.", name, p.Get(name), strings.Join(known, ", "))
+		}
+	}
+	return words
+}
+
 // since reads the time since; zero: all time.
 func (p *params) since() (at time.Time) {
 	if text := p.Get("since"); text != "" {

@@ -16,13 +16,7 @@ import (
 
 func (s *Server) actionRoutes() []route {
 	const one = "/api/conversations/{name}"
-	done := func(status ...int) map[int]any {
-		all := map[int]any{}
-		for _, code := range status {
-			all[code] = doneAnswer{}
-		}
-		return all
-	}
+	done := map[int]any{200: doneAnswer{}}
 	jobs := map[int]any{200: jobAnswer{}, 202: jobAnswer{}, 409: nil}
 	return []route{
 		{
@@ -30,12 +24,12 @@ func (s *Server) actionRoutes() []route {
 			body: compactBody{}, answers: jobs,
 		},
 		{method: "POST", path: one + "/undo", summary: "Undo what was applied last; memories stay", handle: s.in(s.undo), answers: map[int]any{200: jobAnswer{}, 409: nil}},
-		{method: "POST", path: one + "/new", summary: "Start a new session; the old one is summarized: 202 if it starts once the earlier messages are answered", handle: s.in(s.newSession), answers: done(200, 202)},
-		{method: "POST", path: one + "/pause", summary: "Call no model until it is resumed; messages are still saved", handle: s.in(s.pause), answers: done(200)},
-		{method: "POST", path: one + "/resume", summary: "Answer again", handle: s.in(s.resume), answers: done(200)},
+		{method: "POST", path: one + "/new", summary: "Start a new session; the old one is summarized: 202 if it starts once the earlier messages are answered", handle: s.in(s.newSession), answers: map[int]any{200: doneAnswer{}, 202: doneAnswer{}}},
+		{method: "POST", path: one + "/pause", summary: "Call no model until it is resumed; messages are still saved", handle: s.in(s.pause), answers: done},
+		{method: "POST", path: one + "/resume", summary: "Answer again", handle: s.in(s.resume), answers: done},
 		{
 			method: "POST", path: one + "/approvals/{code}", summary: "Allow or deny a tool call that waits; 404 if it no longer does", handle: s.in(s.approve),
-			body: approveBody{}, answers: done(200),
+			body: approveBody{}, answers: done,
 		},
 		{
 			method: "PUT", path: one + "/settings", summary: "Set values, all or none: {\"background_threshold\": 0.7, \"focus\": null}; null resets one", handle: s.in(s.putSettings),

@@ -3,7 +3,6 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -99,13 +98,7 @@ func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
 	}
 	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
 	saved, err := memory.Of(c).Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
-	wrong, badDraft := errors.AsType[*memory.ContentError](err)
-	out, optedOut := errors.AsType[*memory.OptedOutError](err)
 	switch {
-	case badDraft:
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", wrong)
-	case optedOut:
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", out)
 	case err != nil:
 		return err
 	case saved.Unwanted:
@@ -158,19 +151,10 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	default:
 		change, err = "restored", memory.In(s.o.Store).Restore(r.Context(), id)
 	}
-	state, otherState := errors.AsType[*memory.StateError](err)
-	wrong, badText := errors.AsType[*memory.ContentError](err)
-	switch {
-	case badText:
-		return problem(http.StatusUnprocessableEntity, "%v.", wrong)
-	case errors.Is(err, memory.ErrSaid):
-		return problem(http.StatusConflict, "Another memory now says the same.")
-	case otherState:
-		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
-	case err != nil:
+	if err != nil {
 		return err
 	}
-	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
+	m, err := memory.In(s.o.Store).Details(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -183,7 +167,7 @@ func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, _, err := memory.In(s.o.Store).Get(r.Context(), id)
+	m, err := memory.In(s.o.Store).Details(r.Context(), id)
 	if err == nil {
 		err = memory.In(s.o.Store).Purge(r.Context(), id)
 	}

@@ -128,6 +128,7 @@ func TestClicksInBrowser(t *testing.T) {
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
 	b.sees("#preview thead", "background_threshold=0.6")
 	b.shows("#preview svg")
+	check.Equal(t, "link to the preview", evaluate[string](b, "location.search"), "?background_threshold=0.6")
 	b.submits(`button[formmethod=post]`, "background_threshold = 0.6")
 	b.submits(`button[value=background_threshold]`, "is reset")
 
@@ -229,4 +230,48 @@ func TestEnterOfAnInputMethodInBrowser(t *testing.T) {
 	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
 	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
 	b.sees("#said", "konnichiwa")
+}
+
+// A page that nobody looks at follows no events.
+func TestAnswerThatEndsInAHiddenTabInBrowser(t *testing.T) {
+	more := make(chan bool, 3)
+	r := newRig(t, rigOptions{model: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		select {
+		case <-more:
+		case <-ctx.Done():
+		}
+		if n > 1 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "no"}
+		}
+		return said("The gate is **green**.\n\n    <b>never</b>")
+	}})
+	b := newBrowser(t, r.url)
+	look := func(hidden bool) {
+		b.until("look", "(Object.defineProperty(document, 'hidden', {configurable: true, value: %v}), document.dispatchEvent(new Event('visibilitychange')), true)", hidden)
+	}
+	b.open("/chat/general")
+	for _, c := range []struct{ question, answer string }{{"What colour is the gate?", "The gate is"}, {"And the wall?", "The model's server refused my request"}} {
+		b.keys("#text", c.question)
+		b.enter()
+		b.sees("#said", c.question)
+		b.shows("#stop")
+		b.until("part of the answer is shown", "(document.getElementById('writing').hidden = false) === false")
+		look(true)
+		more <- true
+		r.idle("web:general")
+		look(false)
+		b.sees("#said", c.answer)
+		b.until("nothing is being written any more", "document.getElementById('writing').hidden && document.getElementById('stop').hidden")
+	}
+	b.open("/chat/general")
+	b.sees("#said", "The model's server refused my request")
+	b.sees("#connection", "live")
+
+	b.keys("#text", "Are you there?")
+	b.enter()
+	b.shows("#stop")
+	b.open("/chat/general") // another tab
+	b.shows("#stop")
+	more <- true
+	b.until("it is not busy any more", "document.getElementById('stop').hidden")
 }

@@ -3,15 +3,17 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/config"
@@ -33,7 +35,7 @@ func (c *Chat) Split(text string) []string { return []string{text} }
 
 // Reply returns a writer that publishes a reply while it is generated.
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
-	return &chatWriter{events: c.events, conversation: conversation}
+	return &chatWriter{events: c.events, conversation: conversation, often: rate.Sometimes{Interval: showInterval}}
 }
 
 // kindReply is the kind of events about a reply in progress.
@@ -47,42 +49,52 @@ type replyEvent struct {
 	Failure      bool   `json:"failure,omitempty" jsonschema:"a sentence about a failure, not the model's words"`
 
 	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
+	Time    time.Time        `json:"time"`
 }
 
-// chatWriter publishes one reply; partial text at most every showInterval.
+// publishReply publishes an event about a reply. A notice is kept, because it is not in the transcript.
+func (e *Events) publishReply(r replyEvent) {
+	r.Time = time.Now().UTC()
+	e.send(kindReply, r.Conversation, r, r.State == "sent" && r.Failure && r.Buttons == nil)
+}
+
+// notices returns the notices of a conversation since the start, oldest first.
+func (e *Events) notices(conversation string) (all []replyEvent) {
+	for _, one := range e.ofKind(kindReply) {
+		var r replyEvent
+		if one.Conversation == conversation && json.Unmarshal(one.Data, &r) == nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// chatWriter publishes one reply.
 type chatWriter struct {
 	events       *Events
 	conversation string
-
-	mu    sync.Mutex // guards shown
-	shown time.Time
+	often        rate.Sometimes // limits partial text
 }
 
 const showInterval = 150 * time.Millisecond
 
 // Show publishes the text so far, unless it has just done so.
 func (w *chatWriter) Show(text string) {
-	w.mu.Lock()
-	due := time.Since(w.shown) >= showInterval
-	if due {
-		w.shown = time.Now()
-	}
-	w.mu.Unlock()
-	if due {
-		w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "writing", Text: text})
-	}
+	w.often.Do(func() {
+		w.events.publishReply(replyEvent{Conversation: w.conversation, State: "writing", Text: text})
+	})
 }
 
 // Send publishes a piece that is already stored: the page reads it from the transcript, so a
 // repeated Send posts nothing twice.
 func (w *chatWriter) Send(_ context.Context, p channel.Piece) (string, error) {
-	w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
+	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "sent", Text: p.Text, Failure: p.Failure, Buttons: channel.Buttons(p)})
 	return fmt.Sprintf("%s-%d", p.Reply, p.Part), nil
 }
 
 // Cancel publishes that the partial text is void.
 func (w *chatWriter) Cancel() {
-	w.events.publishTransient(kindReply, w.conversation, replyEvent{Conversation: w.conversation, State: "canceled"})
+	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
 // maxChatName limits the part of a name after "web:", in characters.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,7 +49,7 @@ type Events struct {
 	epoch string // of this process, because the next one restarts the numbers
 
 	mu       sync.Mutex // guards everything below
-	kept     []Event    // the newest events, as a ring
+	kept     []Event    // the newest events, oldest first
 	last     int64      // number of the newest event
 	watchers map[*watcher]bool
 }
@@ -62,38 +63,21 @@ func NewEvents() *Events {
 }
 
 // publish sends an event to all watchers, and keeps it for those that reconnect.
-func (e *Events) publish(kind, conversation string, data any) {
-	event := newEvent(kind, conversation, data)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.last++
-	event.number = e.last
-	if len(e.kept) < keptEvents {
-		e.kept = append(e.kept, event)
-	} else {
-		e.kept[int(e.last-1)%keptEvents] = event
-	}
-	e.sendLocked(event)
-}
+func (e *Events) publish(kind, conversation string, data any) { e.send(kind, conversation, data, true) }
 
-// publishTransient sends an event to the current watchers, and does not keep it.
-func (e *Events) publishTransient(kind, conversation string, data any) {
-	event := newEvent(kind, conversation, data)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.sendLocked(event)
-}
-
-func newEvent(kind, conversation string, data any) Event {
+func (e *Events) send(kind, conversation string, data any, keep bool) {
 	text, err := json.Marshal(data)
 	if err != nil { // a programming error: our own type cannot be encoded
 		panic(err)
 	}
-	return Event{Kind: kind, Conversation: conversation, Data: text}
-}
-
-// sendLocked sends an event to all watchers.
-func (e *Events) sendLocked(event Event) {
+	event := Event{Kind: kind, Conversation: conversation, Data: text}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if keep {
+		e.last++
+		event.number = e.last
+		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], event)
+	}
 	for w := range e.watchers {
 		select {
 		case w.events <- event:
@@ -123,10 +107,14 @@ func (e *Events) watch(id string) (w *watcher, missed []Event, reset, ok bool) {
 	if err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last {
 		return w, nil, true, true
 	}
-	for n := seen + 1; n <= e.last; n++ {
-		missed = append(missed, e.kept[int(n-1)%keptEvents])
-	}
-	return w, missed, false, true
+	return w, slices.Clone(e.kept[len(e.kept)-int(e.last-seen):]), false, true
+}
+
+// ofKind returns the kept events of a kind, oldest first.
+func (e *Events) ofKind(kind string) []Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(e.kept), func(one Event) bool { return one.Kind != kind })
 }
 
 // unwatch removes a watcher.

@@ -2,7 +2,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -79,14 +78,10 @@ type incident struct {
 
 // incidents returns the newest incidents, newest first.
 func (e *Events) incidents() []incident {
-	e.mu.Lock()
-	kept := slices.Clone(e.kept)
-	e.mu.Unlock()
-	slices.SortFunc(kept, func(a, b Event) int { return cmp.Compare(b.number, a.number) })
 	all := []incident{}
-	for _, one := range kept {
+	for _, one := range slices.Backward(e.ofKind(kindIncident)) {
 		i := incident{Conversation: one.Conversation}
-		if one.Kind != kindIncident || len(all) >= keptIncidents || json.Unmarshal(one.Data, &i.incidentEvent) != nil {
+		if len(all) >= keptIncidents || json.Unmarshal(one.Data, &i.incidentEvent) != nil {
 			continue
 		}
 		var words []string

@@ -24,13 +24,12 @@ func openChat(v *visit) error {
 }
 
 // recentMessages reads the newest messages of a chat; none if it is new.
-func (v *visit) recentMessages(conversation string) ([]messageAnswer, error) {
-	var list messageList
-	err := v.get(apiOf(conversation)+"/messages", query("limit", 100), &list)
+func (v *visit) recentMessages(conversation string) (list messageList, err error) {
+	err = v.get(apiOf(conversation)+"/messages", query("limit", 100), &list)
 	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
-		return nil, nil
+		err = nil
 	}
-	return list.Messages, err
+	return list, err
 }
 
 func chatPage(v *visit) error {
@@ -43,24 +42,37 @@ func chatPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	messages := g.Node(faint(g.Text("Nobody has said anything here yet.")))
-	if len(said) > 0 {
-		messages = g.Map(said, func(m messageAnswer) g.Node {
-			m.Calls = nil // they are on the page of the messages
-			return g.If(m.Role != "tool" && m.Text != "", messageView(m.Record, ""))
-		})
+	now, _ := v.s.operator.Activity(conversation)
+	messages := g.Group{
+		saidView(conversation, said, v.s.o.Events.notices(conversation)),
+		approvalsView(conversation, v.s.operator.Approvals(conversation)),
+		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
 	}
-	messages = g.Group{messages, approvalsView(conversation, v.s.operator.Approvals(conversation))}
-	return v.show(name, map[string]g.Node{"messages": messages}, chatView(name, conversation, messages))
+	return v.show(name, map[string]g.Node{"messages": messages}, chatView(name, conversation, now.Answering, messages))
+}
+
+// saidView shows the newest messages, and the bot's notices between them.
+func saidView(conversation string, said messageList, notices []replyEvent) g.Node {
+	if len(said.Messages) == 0 {
+		return faint(g.Text("Nobody has said anything here yet."))
+	}
+	view := g.Group{g.If(said.Before > 0, h.P(h.A(h.Href(messagesBefore(conversation, said.Before)), g.Text("↑ Earlier messages"))))}
+	for i, m := range said.Messages {
+		m.Calls = nil // they are on the page of the messages
+		view = append(view, g.If(m.Role != "tool" && m.Text != "", messageView(conversation, m.Record, "")))
+		for _, n := range notices {
+			if !n.Time.Before(m.Time) && (i == len(said.Messages)-1 || n.Time.Before(said.Messages[i+1].Time)) {
+				view = append(view, h.P(h.Class("note warn"), h.Dir("auto"), g.Text(n.Text)))
+			}
+		}
+	}
+	return view
 }
 
 // chatView is the chat, with a form that works without scripts.
-func chatView(name, conversation string, messages g.Node) g.Node {
+func chatView(name, conversation string, answering bool, messages g.Node) g.Node {
 	return g.Group{
-		heading(name, h.Nav(
-			h.Class("tabs"),
-			h.A(h.Href(pageOf(conversation)), g.Text("Overview")), h.A(h.Href(pageOf(conversation)+"/settings"), g.Text("Settings")),
-		)),
+		heading(name, conversationTabs(conversation, "Chat")),
 		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"/messages?fragment=messages"), messages),
 		h.Article(
 			h.Class("message assistant"), h.ID("writing"), g.Attr("hidden"),
@@ -76,7 +88,7 @@ func chatView(name, conversation string, messages g.Node) g.Node {
 				h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"), h.Rows("3"), h.Required(), h.MaxLength("100000"),
 				h.Placeholder("Write to the bot. / shows the commands; Enter sends, Shift-Enter starts a new line"),
 			),
-			h.Div(h.Class("row"), button("main", "Send"), h.Button(h.Type("button"), h.ID("stop"), g.Attr("hidden"), g.Text("Stop"))),
+			h.Div(h.Class("row"), button("main", "Send"), h.Button(h.Type("button"), h.ID("stop"), g.If(!answering, g.Attr("hidden")), g.Text("Stop"))),
 			h.Ul(h.ID("choices"), h.Class("choices"), h.Role("listbox"), h.Aria("label", "Commands"), g.Attr("hidden")),
 		),
 		h.Ul(h.ID("commands"), g.Attr("hidden"), g.Map(channel.Commands, func(c channel.Command) g.Node {

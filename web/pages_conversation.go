@@ -34,7 +34,7 @@ var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Na
 
 func conversationsView(q string, list conversationList, pager g.Node) g.Node {
 	switch {
-	case len(list.Conversations) > 0:
+	case list.Total > 0:
 	case q != "":
 		return h.P(g.Text("No conversation has “" + q + "” in its name."))
 	default:
@@ -44,7 +44,7 @@ func conversationsView(q string, list conversationList, pager g.Node) g.Node {
 		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {
 			return []g.Node{
 				g.Group{
-					h.A(h.Href(pageOf(c.Channel)), g.Text(cmp.Or(c.Name, c.Channel))),
+					h.A(h.Href(pageOf(c.Channel)), h.Dir("auto"), g.Text(cmp.Or(c.Name, c.Channel))),
 					g.If(c.Name != "", g.Group{h.Br(), h.Span(h.Class("faint"), g.Text(c.Channel))}),
 				},
 				windowFill{c.Used, c.Max}.view(),
@@ -62,7 +62,7 @@ func (c listedConversation) newest() g.Node {
 	if c.Last.IsZero() {
 		return h.Span(h.Class("faint"), g.Text("never"))
 	}
-	return h.Time(h.DateTime(machineTime(c.Last)), g.Text(day(c.Last)))
+	return timeView(c.Last)
 }
 
 func (c listedConversation) state() g.Node {
@@ -73,6 +73,21 @@ func (c listedConversation) state() g.Node {
 		return tag("warn", c.State)
 	}
 	return tag("", c.State)
+}
+
+// showConversation shows a page of a conversation.
+func (v *visit) showConversation(tab string, parts map[string]g.Node, content ...g.Node) error {
+	name := v.name()
+	c, err := v.s.find(v.Request, name)
+	if err != nil {
+		return err
+	}
+	called, err := c.Called(v.Context())
+	if err != nil {
+		return err
+	}
+	head := heading(called, g.If(called != name, h.Span(h.Class("faint"), g.Text(name))), conversationTabs(name, tab))
+	return v.show(tab+" · "+called, parts, head, g.Group(content))
 }
 
 // conversationTabs link the pages of a conversation; here is the name of the current one.
@@ -113,8 +128,7 @@ func conversationPage(v *visit) error {
 		tasksView(tasks.Tasks),
 		stackView(v.name(), append(d.Past.Earlier, d.Stack...)),
 	}
-	return v.show(v.name(), map[string]g.Node{"live": state},
-		heading(v.name(), conversationTabs(v.name(), "Overview")),
+	return v.showConversation("Overview", map[string]g.Node{"live": state},
 		live(v.name(), v.self(), state),
 		actionsView(v.name(), d.Silent),
 	)

@@ -37,9 +37,9 @@ func healthView(ok bool, parts []Part, incidents []incident) g.Node {
 	columns := []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
 	return append(view, table("list", columns, incidents, func(i incident) []g.Node {
 		return []g.Node{
-			g.Text(day(i.Time)),
+			timeView(i.Time),
 			g.If(i.Conversation != "", h.A(h.Href(pageOf(i.Conversation)), g.Text(i.Conversation))),
-			g.Group{h.B(g.Text(i.Name)), g.Text(" " + i.Text)},
+			h.Div(h.B(g.Text(i.Name)), g.Text(" "+i.Text)),
 		}
 	}))
 }

@@ -29,7 +29,10 @@ func memoriesPage(v *visit) error {
 		return err
 	}
 	found := g.Node(h.P(g.Text("No memories match.")))
-	if len(list.Memories) > 0 {
+	switch {
+	case list.Total == 0 && len(query) == 1:
+		found = h.P(g.Text("Nothing is remembered yet. Memories are saved when messages are summarized, and by /remember."))
+	case list.Total > 0:
 		found = g.Group{
 			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
 			faint(grouped(list.Total), g.Text(" in all")),
@@ -58,19 +61,17 @@ func memoryLink(m memory.Memory) g.Node {
 }
 
 func listedMemory(m memory.Memory) g.Node {
-	about := day(m.SaidAt) + " · " + m.Conversation
-	if m.Speaker != "" {
-		about = m.Speaker + " · " + about
-	}
-	if m.Confirmed > 1 {
-		about += fmt.Sprintf(" · said %d times", m.Confirmed)
-	}
 	return h.Li(
 		tag("", m.Kind), g.Text(" "),
 		g.If(m.Pinned, g.Group{tag("warn", "pinned"), g.Text(" ")}),
 		g.If(m.State != "active", g.Group{tag("", m.State), g.Text(" ")}),
 		memoryLink(m),
-		h.Div(h.Class("faint"), g.Text(about)),
+		h.Div(
+			h.Class("faint"),
+			g.If(m.Speaker != "", g.Group{h.Span(h.Dir("auto"), g.Text(m.Speaker)), g.Text(" · ")}),
+			timeView(m.SaidAt), g.Text(" · "+m.Conversation),
+			g.If(m.Confirmed > 1, g.Textf(" · said %d times", m.Confirmed)),
+		),
 	)
 }
 
@@ -79,7 +80,7 @@ func memoryPage(v *visit) error {
 	if err := v.get("/api/memories/"+url.PathEscape(v.PathValue("id")), nil, &m); err != nil {
 		return err
 	}
-	from := g.Node(messageViews(m.Messages))
+	from := g.Node(messageViews(m.Conversation, m.Messages))
 	if len(m.Messages) == 0 {
 		from = faint(g.Text("Its messages are gone, or it was saved by hand."))
 	}
@@ -92,7 +93,7 @@ func memoryPage(v *visit) error {
 		h.H2(g.Text("Origin")),
 		from,
 		g.If(len(m.Chain) > 0, g.Group{h.H2(g.Text("Versions")), h.Ol(g.Map(m.Chain, func(old memory.Memory) g.Node {
-			return h.Li(memoryLink(old), g.Text(" "), h.Span(h.Class("faint"), g.Text(old.State+", "+day(old.SaidAt))))
+			return h.Li(memoryLink(old), g.Text(" "), h.Span(h.Class("faint"), g.Text(old.State+", "), timeView(old.SaidAt)))
 		}))}),
 	)
 }
@@ -110,13 +111,13 @@ func factsView(m memory.Memory) g.Node {
 		h.Class("facts"),
 		fact("Kind", g.Text(m.Kind)),
 		fact("State", g.Text(state)),
-		fact("Said by", g.Text(cmp.Or(m.Speaker, "nobody named"))),
+		fact("Said by", h.Dir("auto"), g.Text(cmp.Or(m.Speaker, "nobody named"))),
 		g.If(m.About != "", fact("About", g.Text(m.About))),
-		fact("Said", g.Text(day(m.SaidAt)+", "+times)),
+		fact("Said", timeView(m.SaidAt), g.Text(", "+times)),
 		fact("Importance", g.Textf("%.2f", m.Importance)),
 		fact("Saved by", g.Text(m.By)),
 		fact("In", h.A(h.Href(pageOf(m.Conversation)), g.Text(m.Conversation))),
-		g.If(!m.Expires.IsZero(), fact("Ends", g.Text(day(m.Expires)))),
+		g.If(!m.Expires.IsZero(), fact("Ends", timeView(m.Expires))),
 	)
 }
 

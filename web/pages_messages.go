@@ -29,13 +29,16 @@ func messagesPage(v *visit) error {
 		all = messagesView(v.name(), list.Messages, stack.Stack)
 	}
 	here := pageOf(v.name()) + "/messages"
-	return v.show(v.name(), nil,
-		heading(v.name(), conversationTabs(v.name(), "Messages")),
+	var later g.Node // if the page does not end with the newest message
+	if n := len(list.Messages); n > 0 && before == fmt.Sprint(list.Messages[n-1].Seq+1) {
+		later = h.A(h.Href(messagesBefore(v.name(), list.Messages[n-1].Seq+1+pageSize)), g.Text("↓ Later messages"))
+	}
+	return v.showConversation("Messages", nil,
 		searchForm(searchBox(q, "Search messages"), button("", "Search")),
 		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(here), g.Text("All messages")))),
-		g.If(list.Before > 0, h.P(h.A(h.Href(fmt.Sprintf("%s?before=%d", here, list.Before)), g.Text("↑ Earlier messages")))),
+		g.If(list.Before > 0, h.P(h.A(h.Href(messagesBefore(v.name(), list.Before)), g.Text("↑ Earlier messages")))),
 		all,
-		g.If(before != "", h.P(h.A(h.Href(here), g.Text("The newest messages")))),
+		g.If(before != "", h.P(h.Class("pager"), later, h.A(h.Href(here), g.Text("The newest messages")))),
 	)
 }
 
@@ -43,7 +46,7 @@ func messagesPage(v *visit) error {
 func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) g.Node {
 	var view g.Group
 	for i, m := range all {
-		view = append(view, messageView(m.Record, m.Match))
+		view = append(view, messageView(name, m.Record, m.Match))
 		for _, s := range stack {
 			last := i == len(all)-1 || all[i+1].Seq > s.To
 			if m.Seq <= s.To && m.Seq >= s.From && last {

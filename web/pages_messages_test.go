@@ -2,9 +2,14 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/internal/check"
@@ -25,8 +30,8 @@ func TestCallsOfToolsAreShown(t *testing.T) {
 	check.Equal(t, "tool", result.Tool, "calc_add")
 	check.Equal(t, "call_id", result.CallID, call.Calls[0].ID)
 	_, page := r.get(pageOf(here) + "/messages")
-	check.Contains(t, "page", page, "→ calc_add {", "<b>calc_add</b>")
-	check.Lacks(t, "page", page, "<b>tool</b>")
+	check.Contains(t, "page", page, "→ calc_add {", ">calc_add</b>")
+	check.Lacks(t, "page", page, ">tool</b>")
 	text := r.do(200, nil, "GET", "/api/openapi.json", "")
 	check.Contains(t, "description", text, "calls of tools", "name of the tool whose result it is", "id of the call that it answers")
 }
@@ -41,6 +46,41 @@ func TestCallIsShownInShort(t *testing.T) {
 		check.Equal(t, "call", got, c.want)
 	}
 	var page strings.Builder
-	check.NoError(t, messageView(chat.Record{Role: llm.RoleAssistant, Calls: []llm.Call{{Name: hostile, Arguments: hostile}}}, "").Render(&page))
+	check.NoError(t, messageView(here, chat.Record{Role: llm.RoleAssistant, Calls: []llm.Call{{Name: hostile, Arguments: hostile}}}, "").Render(&page))
 	check.Lacks(t, "page", page.String(), "<script", "<img", "<svg")
+}
+
+// A link to a message that a search found stays right while the conversation goes on.
+func TestLinkToAMessageLeadsToItsPlaceInTheConversation(t *testing.T) {
+	r := newRig(t, rigOptions{window: 100_000})
+	for i := range 70 {
+		r.say(here, fmt.Sprintf("Plot %d has %s.", i, []string{"roses", "zinnias"}[i/10%2]))
+	}
+	_, found := r.get(pageOf(here) + "/messages?q=" + url.QueryEscape("Plot 12 zinnias"))
+	link := regexp.MustCompile(`href="([^"#]*/messages[^"#]*)#(m25)"`).FindStringSubmatch(found)
+	if link == nil {
+		t.Fatalf("no link to the message: %s", found)
+	}
+	_, page := r.get(link[1])
+	check.Contains(t, "page", page, `id="m24"`, `id="m25"`, `id="m26"`, "Later messages")
+	later := regexp.MustCompile(`href="([^"]*)">↓ Later`).FindStringSubmatch(page)
+	_, page = r.get(later[1])
+	check.Contains(t, "next page", page, `id="m50"`, `id="m99"`, "Later messages")
+	check.Lacks(t, "next page", page, `id="m49"`, `id="m100"`)
+	_, page = r.get(pageOf(here) + "/messages?before=200")
+	check.Contains(t, "last page", page, `id="m140"`, "The newest messages")
+	check.Lacks(t, "last page", page, "Later messages")
+}
+
+func TestPagesOfAConversationBearItsName(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	must(r.hub.Deliver(t.Context(), here, channel.Inbound{ID: "1", AuthorID: "ada", Author: "Ada", Text: "Hello", Time: time.Now(), Addressed: true, Label: "#roses · Garden"}))
+	r.idle(here)
+	for path, title := range map[string]string{"": "Overview", "/messages": "Messages", "/settings": "Settings"} {
+		_, page := r.get(pageOf(here) + path)
+		check.Contains(t, title, page, "<title>"+title+" · #roses · Garden · Cairn</title>", "<h1>#roses · Garden</h1>", here)
+	}
+	_, page := r.get("/?offset=50") // of a list that was longer
+	check.Contains(t, "page", page, "1 in all", "Previous")
+	check.Equal(t, "total", get[conversationList](r, "/api/conversations?offset=50").Total, 1)
 }

@@ -28,9 +28,11 @@ type settingControl struct {
 // Changed reports whether the value in the form differs from the one in force.
 func (k settingControl) Changed() bool { return k.Control != "" && k.Typed != k.Now }
 
-// settingControls returns the settings of the conversation, with the values typed into the form.
+// settingControls returns the settings of the conversation, with the values typed into the form. A
+// value that the form still shows as it was loaded is not typed: it may have changed meanwhile.
 func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored []string, err error) {
 	var a settingsAnswer
+	shown, _ := url.ParseQuery(typed.Get("shown")) // an invalid value counts as none
 	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
 		return nil, nil, err
 	}
@@ -50,7 +52,7 @@ func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored
 			k.Control = ""
 		}
 		k.Typed = k.Now
-		if typed.Has(one.Key) {
+		if typed.Has(one.Key) && (!shown.Has(one.Key) || typed.Get(one.Key) != shown.Get(one.Key)) {
 			k.Typed = strings.TrimSpace(typed.Get(one.Key))
 		}
 		all = append(all, k)
@@ -74,8 +76,7 @@ func (v *visit) showSettings(typed url.Values) error {
 			return err
 		}
 	}
-	return v.show(v.name(), map[string]g.Node{"preview": effect},
-		heading(v.name(), conversationTabs(v.name(), "Settings")),
+	return v.showConversation("Settings", map[string]g.Node{"preview": effect},
 		g.Map(ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
 		}),
@@ -96,10 +97,14 @@ func helpFor(key string) string {
 // settingsView is a form of all settings. Scripts show the effect of what is typed; without them a
 // button does.
 func settingsView(here string, all []settingControl, effect g.Node) g.Node {
+	shown := url.Values{}
+	for _, k := range all {
+		shown.Set(k.Key, k.Now)
+	}
 	return g.Group{
 		faint(g.Text("How this conversation is compacted. Change values to see what they would have done with it; nothing changes until you apply them, and then only for this conversation.")),
 		h.Form(
-			h.ID("settings"), h.Method("get"), h.Action(here+"/preview"),
+			h.ID("settings"), h.Method("get"), h.Action(here+"/preview"), hidden("shown", shown.Encode()),
 			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview"), effect),
 			h.P(
 				h.Class("apply"),

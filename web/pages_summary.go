@@ -23,13 +23,14 @@ func stackView(name string, stack []channel.StackEntry) g.Node {
 	if len(stack) == 0 {
 		return g.Group{title, faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim."))}
 	}
-	return g.Group{title, h.Ol(h.Class("stack"), g.Map(stack, func(s channel.StackEntry) g.Node {
-		kind, dates := string(s.Kind), day(s.FromTime)
+	return g.Group{title, entriesView(name, stack)}
+}
+
+func entriesView(name string, all []channel.StackEntry) g.Node {
+	return h.Ol(h.Class("stack"), g.Map(all, func(s channel.StackEntry) g.Node {
+		kind := string(s.Kind)
 		if s.Level > 0 {
 			kind += fmt.Sprint(" ", s.Level)
-		}
-		if last := day(s.ToTime); last != dates {
-			dates += " to " + last
 		}
 		href := summaryPageOf(name, s.ID)
 		return h.Li(h.Class("entry "+string(s.Kind)), h.Details(
@@ -37,12 +38,15 @@ func stackView(name string, stack []channel.StackEntry) g.Node {
 			h.Summary(
 				h.Span(h.Class("span"), g.Textf("#%d – #%d", s.From, s.To)), g.Text(" "),
 				tag(string(s.Kind), kind), g.Text(" "),
-				h.Span(h.Class("faint"), g.Textf("%s · %d tokens · by %s", dates, s.Tokens, s.By)),
+				h.Span(
+					h.Class("faint"), timeView(s.FromTime), g.If(day(s.FromTime) != day(s.ToTime), g.Group{g.Text(" to "), timeView(s.ToTime)}),
+					g.Text(" · "+thousands(s.Tokens)+" tokens · by "+string(s.By)),
+				),
 			),
 			longText("", s.Text),
 			h.P(h.A(h.Href(href), g.Text("Open: the messages behind it"))),
 		))
-	}))}
+	}))
 }
 
 func summaryPage(v *visit) error {
@@ -60,21 +64,14 @@ func summaryPage(v *visit) error {
 
 func summaryView(name string, s summaryAnswer) g.Node {
 	view := g.Group{
-		h.P(tag(string(s.Summary.Kind), string(s.Summary.Kind)), g.Textf(" of messages #%d to #%d, by %s, %d tokens", s.Summary.From, s.Summary.To, s.Summary.By, s.Summary.Tokens)),
+		h.P(tag(string(s.Summary.Kind), string(s.Summary.Kind)), g.Textf(" of messages #%d to #%d, by %s, %s tokens", s.Summary.From, s.Summary.To, s.Summary.By, thousands(s.Summary.Tokens))),
 		longText("boxed", s.Summary.Text),
 	}
 	if len(s.Children) > 0 {
-		view = append(view, h.H2(g.Text("Made of")), h.Ol(h.Class("stack"), g.Map(s.Children, func(c channel.StackEntry) g.Node {
-			return h.Li(
-				h.Class("entry "+string(c.Kind)),
-				h.A(h.Href(summaryPageOf(name, c.ID)), g.Textf("#%d – #%d", c.From, c.To)), g.Text(" "),
-				h.Span(h.Class("faint"), g.Textf("%s, %d tokens", c.Kind, c.Tokens)),
-				longText("", c.Text),
-			)
-		})))
+		view = append(view, h.H2(g.Text("Made of")), entriesView(name, s.Children))
 	}
 	if len(s.Messages) > 0 {
-		view = append(view, h.H2(g.Text("Stands for")), messageViews(s.Messages))
+		view = append(view, h.H2(g.Text("Stands for")), messageViews(name, s.Messages))
 	}
 	if s.From > 0 {
 		view = append(view, h.P(h.A(h.Href(fmt.Sprintf("%s?from=%d", summaryPageOf(name, s.Summary.ID), s.From)), g.Text("More messages →"))))

@@ -3,8 +3,10 @@ package web
 import (
 	"encoding/base64"
 	"fmt"
+	"html"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -164,4 +166,23 @@ func TestASearchShowsThePartOfAFileThatMatched(t *testing.T) {
 			t.Errorf("%s: want the passage shown: %v, and the name of the file: %s", page, want, text)
 		}
 	}
+}
+
+func TestSettingsOfAnOldPage(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk(here, 1)
+	p := pageOf(here) + "/settings"
+	_, page := r.get(p)
+	shown := regexp.MustCompile(`name="shown" value="([^"]*)"`).FindStringSubmatch(page)
+	if shown == nil {
+		t.Fatal("the form does not say which values it shows")
+	}
+	form := must(url.ParseQuery(html.UnescapeString(shown[1])))
+	form.Set("shown", html.UnescapeString(shown[1]))
+	r.do(200, nil, "PUT", at(here, "/settings"), `{"background_threshold": 0.7}`) // meanwhile, in another tab
+	form.Set("keep_last_n", "9")
+	_, text := r.post(p, form)
+	check.Contains(t, "note", text, "From now on: keep_last_n = 9.")
+	_, page = r.get(p + "/preview?" + form.Encode())
+	check.Contains(t, "preview of what was typed", page, "background_threshold", `id="set-background_threshold" name="background_threshold" value="0.7"`)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -42,6 +43,9 @@ func tooMany(wait time.Duration) *Problem {
 func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	var p *Problem
 	var large *http.MaxBytesError
+	var wrong *memory.ContentError
+	var out *memory.OptedOutError
+	var state *memory.StateError
 	switch {
 	case errors.As(err, &p):
 		return p
@@ -53,6 +57,14 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 		return problem(http.StatusServiceUnavailable, "The bot is stopping.")
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed.")
+	case errors.As(err, &wrong):
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", wrong)
+	case errors.As(err, &out):
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", out)
+	case errors.As(err, &state):
+		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
+	case errors.Is(err, memory.ErrSaid):
+		return problem(http.StatusConflict, "Another memory now says the same.")
 	case errors.Is(err, context.DeadlineExceeded):
 		return problem(http.StatusServiceUnavailable, "The answer took too long.")
 	}

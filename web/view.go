@@ -180,12 +180,12 @@ func (f windowFill) view() g.Node {
 	return h.Span(h.Class("fill"), f.bar(), g.Text(" "), h.Span(h.Class("number"), g.Textf("%.0f %%", f.Percent())))
 }
 
-// messageView shows a message. match is the part of its text or of a file that a search found: where
-// the text does not contain it, it is shown instead.
-func messageView(m chat.Record, match string) g.Node {
-	id := fmt.Sprint("m", m.Seq)
+// messageView shows a message, with a link to it among its conversation's messages. match is the part
+// of its text or of a file that a search found: where the text does not contain it, it is shown instead.
+func messageView(conversation string, m chat.Record, match string) g.Node {
 	content := g.Group{
-		g.If(m.Text != "", longText("", m.Text)),
+		g.If(m.Text != "" && m.Role != "assistant", longText("", m.Text)),
+		g.Iff(m.Text != "" && m.Role == "assistant", func() g.Node { return markdownView(m.Text) }),
 		g.If(m.Text == "" && len(m.Calls)+len(m.With) == 0, h.Div(h.Class("faint"), g.Text("no text"))),
 		g.Map(m.With, func(w chat.With) g.Node {
 			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
@@ -198,18 +198,18 @@ func messageView(m chat.Record, match string) g.Node {
 		content = g.Group{longText("", match)}
 	}
 	return h.Article(
-		h.Class("message "+string(m.Role)), h.ID(id),
+		h.Class("message "+string(m.Role)), h.ID(fmt.Sprint("m", m.Seq)),
 		h.Header(
-			h.B(g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))), g.Text(" "),
-			h.A(h.Class("faint"), h.Href("#"+id), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
-			h.Time(h.Class("faint"), h.DateTime(machineTime(m.Time)), g.Text(day(m.Time))),
+			h.B(h.Dir("auto"), g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))), g.Text(" "),
+			h.A(h.Class("faint"), h.Href(messagesBefore(conversation, m.Seq+pageSize/2)+fmt.Sprint("#m", m.Seq)), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
+			h.Span(h.Class("faint"), timeView(m.Time)),
 		),
 		content,
 	)
 }
 
-func messageViews(all []chat.Record) g.Node {
-	return g.Map(all, func(m chat.Record) g.Node { return messageView(m, "") })
+func messageViews(conversation string, all []chat.Record) g.Node {
+	return g.Map(all, func(m chat.Record) g.Node { return messageView(conversation, m, "") })
 }
 
 // longText is text that people or models wrote, with their line breaks.
@@ -234,6 +234,11 @@ func approvalsView(conversation string, all []channel.Approval) g.Node {
 // pageOf returns the path of a conversation's page.
 func pageOf(name string) string { return "/c/" + url.PathEscape(name) }
 
+// messagesBefore returns the path of the page of messages before the one with this seq.
+func messagesBefore(name string, seq int64) string {
+	return fmt.Sprintf("%s/messages?before=%d", pageOf(name), seq)
+}
+
 // chatPageOf returns the path of a chat: name is the part of the conversation's after "web:".
 func chatPageOf(name string) string { return "/chat/" + url.PathEscape(name) }
 
@@ -246,7 +251,10 @@ func day(t time.Time) string {
 	return t.Format("2 Jan 2006")
 }
 
-func machineTime(t time.Time) string { return t.Format("2006-01-02T15:04:05Z") }
+// timeView shows a time; hovering over it shows it in full, with its zone.
+func timeView(t time.Time) g.Node {
+	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.Local().Format("Monday, 2 January 2006, 15:04:05 MST")), g.Text(day(t)))
+}
 
 // thousands inserts spaces between thousands.
 func thousands[N int | int64 | string](n N) string {

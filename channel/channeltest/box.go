@@ -1,5 +1,5 @@
-// Package channeltest has test doubles for conversations: the tools of another program. It imports
-// channel, llm and llm/llmtest.
+// Package channeltest has test doubles for conversations: the tools of another program, and models that
+// use tools. It imports channel, llm and llm/llmtest.
 package channeltest
 
 import (
@@ -89,4 +89,22 @@ func Add(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("1", "calc_add", map[string]any{"a": 2, "key": "sk-" + strings.Repeat("a1B2", 12)})), nil
 	}
 	return llmtest.Say("Hello."), nil
+}
+
+// Delegate is a model script that gives a task to the agent "helper" if the message contains "count",
+// and answers with its result.
+func Delegate(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	said := ""
+	for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role == llm.RoleUser; i-- {
+		said += req.Messages[i].Text
+	}
+	switch {
+	case strings.Contains(said, "[Result of task"):
+		return llmtest.Say("they say 42"), nil
+	case strings.Contains(said, "count"):
+		return llmtest.Use(llmtest.Call("1", "spawn", map[string]any{"agent": "helper", "task": "count"})), nil
+	case strings.Contains(said, "back?"):
+		return llmtest.Say("yes"), nil
+	}
+	return llmtest.Say("started"), nil
 }

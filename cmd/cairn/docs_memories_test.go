@@ -22,13 +22,24 @@ func TestMemoriesPage(t *testing.T) {
 	}
 }
 
-// TestQuickStartPage compares docs/quickstart.md with what the commands print.
-func TestQuickStartPage(t *testing.T) {
+// TestPagesShowWhatCommandsPrint compares the documentation with what the commands print about the
+// sample conversation, but for times.
+func TestPagesShowWhatCommandsPrint(t *testing.T) {
 	t.Parallel()
-	page := read(t, checkout+"/docs/quickstart.md")
 	p := fillGarden(t)
-	for _, args := range [][]string{{"context"}, {"recall", "when is the open day?", "--limit", "2"}} {
-		check.Contains(t, "the page", page, p.must("", args...))
+	times := regexp.MustCompile(`(saved at    |answered in )\S+( \d\d:\d\d)?`)
+	for _, shown := range []struct {
+		page string
+		args []string
+	}{
+		{"quickstart.md", []string{"context"}},
+		{"quickstart.md", []string{"recall", "when is the open day?", "--limit", "2"}},
+		{"memories.md", []string{"memories", "show", "16"}},
+		{"privacy.md", []string{"purge", "--user", "Ines", "--dry-run"}},
+		{"troubleshooting.md", []string{"doctor"}},
+	} {
+		page := times.ReplaceAllString(read(t, checkout+"/docs/"+shown.page), "$1")
+		check.Contains(t, shown.page, page, times.ReplaceAllString(p.must("", shown.args...), "$1"))
 	}
 }
 

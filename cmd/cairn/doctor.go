@@ -69,10 +69,10 @@ func (d diagnosis) String() string {
 	return fmt.Sprintf("%s  %-9s %s", mark, d.Check, strings.ReplaceAll(d.Detail, "\n", "\n                 "))
 }
 
-// report prints facts, and err as a failed check.
+// report prints facts, and err as a failed check, without secrets.
 func (d *doctor) report(name string, err error, facts ...string) {
 	for _, fact := range facts {
-		d.print(diagnosis{name, true, fact})
+		d.print(diagnosis{name, true, d.app.secrets.mask(fact)})
 	}
 	if err != nil {
 		d.failures++

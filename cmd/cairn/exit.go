@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ const exitHelp = `Exit codes:
      conversation and does not change the exit code
   2  the program crashed, which is a bug; the next start answers the accepted messages
   3  in use: another cairn uses the data folder, or people talk in the channel
-  4  not found: no such channel, memory or data folder
+  4  not found: no such channel, memory, file or data folder; a missing settings file is 64
   5  the database cannot be used: it is damaged, or a newer cairn wrote it
   64 the command line or the settings are wrong
   130, 143  stopped by SIGINT or SIGTERM; the next start answers the accepted messages
@@ -65,7 +66,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, store.ErrInUse), errors.Is(err, store.ErrLive):
 		return exitInUse
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return exitNotFound
 	case errors.Is(err, store.ErrBadBackup): // the database itself is intact
 		return exitFailed

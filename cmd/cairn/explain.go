@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"cairn/channel"
@@ -107,8 +106,7 @@ func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy comp
 	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
 	for _, m := range agent.Explain(ctx, policy) {
 		row := explainedSetting{Meaning: m, Origin: "default"}
-		compaction := slices.Contains(compactor.Keys(), m.Key)
-		line := a.settings.Line(agent.ID, m.Key, compaction)
+		line := a.settings.Line(agent.ID, m.Key)
 		switch {
 		case own[m.Key]:
 			row.Origin = "channel"

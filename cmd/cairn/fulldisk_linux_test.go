@@ -82,6 +82,11 @@ func TestFullDisk(t *testing.T) {
 	} else {
 		t.Error("a command could read beside a full disk: the test proves nothing")
 	}
+	const spare = 200 << 10 // enough to open the database, not for a copy of it
+	check.NoError(t, os.Truncate(filler, check.Must(os.Stat(filler))(t).Size()-spare))
+	r := p.run("", "doctor", "--data", filepath.Join(small, "data"))
+	check.Equal(t, "exit code of doctor", r.code, exitFailed)
+	check.Contains(t, "doctor", r.out, "WRONG  data      not enough room on the disk: ", " MB and has 0 MB")
 	check.NoError(t, os.Remove(filler))
 	check.Contains(t, "output", p.must("", "doctor", "--data", filepath.Join(small, "data")), "every page can be read")
 }

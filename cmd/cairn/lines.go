@@ -29,7 +29,7 @@ func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file,
 func readLines[T any](path string) (all []line[T], err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the recorded lines: %w", err)
+		return nil, err
 	}
 	defer file.Close()
 	lines := bufio.NewScanner(file)

@@ -111,12 +111,10 @@ func messageOf(line terminal.Line) (jsonrpc.Message, *jsonrpc.Error) {
 // wait for the answer.
 func (c *stdioConn) refuse(line string, wrong *jsonrpc.Error) error {
 	var of struct {
-		ID any `json:"id"`
+		ID json.RawMessage `json:"id"`
 	}
-	_ = json.Unmarshal([]byte(line), &of) // an invalid line has no id
-	switch of.ID.(type) {
-	case string, float64:
-	default:
+	_ = json.Unmarshal([]byte(line), &of)                                  // an invalid line has no id
+	if id := string(of.ID); id == "" || strings.Contains("{[tf", id[:1]) { // only texts and numbers are ids
 		of.ID = nil
 	}
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": of.ID, "error": wrong})

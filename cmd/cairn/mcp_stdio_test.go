@@ -25,6 +25,7 @@ func TestInvalidMCPLinesAreAnswered(t *testing.T) {
 		{"a number", "7", `"code":-32600`},
 		{"no version", `{"id":"a","method":"ping"}`, `"id":"a"`},
 		{"a method that is a number", `{"jsonrpc":"2.0","id":4,"method":5}`, `"id":4`},
+		{"a large id", `{"id":12345678901234567890,"method":"ping"}`, `"id":12345678901234567890`},
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"id":null`},
 		{"too long", strings.Repeat("x", 4<<20+1), "more than 4 MB"},
 	} {

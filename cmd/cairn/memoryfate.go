@@ -31,7 +31,7 @@ var stateChanges = []stateChange{
 	{
 		use: "purge", short: "Delete a memory for good; its messages stay",
 		long: `Delete a memory for good: its row, its words in the index, and what tied it to messages.
-What it superseded is superseded by what superseded it. The messages stay.`,
+What it superseded is superseded by what superseded it, or current again. The messages stay.`,
 		done: "Purged (the messages it came from stay)", permanent: true, do: memory.Memories.Purge,
 	},
 	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true)},
@@ -65,10 +65,9 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Example: "  cairn memories " + f.use + " 12",
 		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withMemory(cmd, ids[0], func(db *store.Store, details memory.Details) error {
-				m := details.Memory
+			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
 				if f.permanent && !yes {
-					if err := a.confirm(m); err != nil {
+					if err := a.confirm(m.Memory); err != nil {
 						return err
 					}
 				}
@@ -81,10 +80,10 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 				}
 				if f.permanent {
 					m.State = "purged"
-				} else if m, _, err = memory.In(db).Get(cmd.Context(), m.ID); err != nil {
+				} else if m, err = memory.In(db).Details(cmd.Context(), m.ID); err != nil {
 					return err
 				}
-				return a.show(a.out, changedMemory{m, f.done})
+				return a.show(a.out, changedMemory{m.Memory, f.done})
 			})
 		},
 	}

@@ -14,7 +14,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -42,6 +41,16 @@ func TestTwoProvidersInEnvironmentWarn(t *testing.T) {
 	check.Equal(t, "how often the log names OpenAI", strings.Count(newFolder(t, both...).run("", "chat").err, "OpenAI is used"), 1)
 	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
+}
+
+// Paths are appended to the address, so a key in its query breaks it.
+func TestAddressWithQueryIsRefusedWithoutShowingIt(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"} {
+		got := newFolder(t, variable+"=http://127.0.0.1:9/v1?sig=hush-hush").run("hi\n", "chat")
+		check.Contains(t, "error", got.err, "base_url: want an address like")
+		check.Lacks(t, "error", got.err, "hush")
+	}
 }
 
 func TestKeyInFileWarns(t *testing.T) {
@@ -90,7 +99,6 @@ func TestModelsAreCreatedOnce(t *testing.T) {
 	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
 		t.Errorf("a model with another cache_ttl is shared: %v", err)
 	}
-	var _ llm.Lister = a.Model.(*located)
 }
 
 func TestModelsLists(t *testing.T) {

@@ -166,10 +166,9 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 type provider interface {
 	llm.Model
 	llm.Learner
-	llm.Lister
 	llm.Cacher
-	llm.CacheRuler
-	llm.Wired
+	Models(ctx context.Context) ([]llm.Offered, error)
+	Wire() string // of the next request
 }
 
 var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
@@ -204,7 +203,7 @@ func (l *located) Generate(ctx context.Context, req llm.Request, show func(strin
 	return resp, l.locate(ctx, err)
 }
 
-// Models lists what the server offers, see llm.Lister.
+// Models lists what the server offers.
 func (l *located) Models(ctx context.Context) ([]llm.Offered, error) {
 	offered, err := l.provider.Models(ctx)
 	return offered, l.locate(ctx, err)

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/chat"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -67,11 +69,11 @@ must be stopped. Nothing is deleted on the platform, and nothing is read from th
 
 // purged is what was or would be deleted, in the output.
 type purged struct {
-	User     *privacy.Who      `json:"user,omitempty"`
-	Channels []privacy.Holding `json:"channels"`
-	Messages int               `json:"messages"`
-	Memories int               `json:"memories"`
-	Deleted  bool              `json:"deleted"` // false: a dry run
+	User     *privacy.Who     `json:"user,omitempty"`
+	Channels privacy.Holdings `json:"channels"`
+	Messages int              `json:"messages"`
+	Memories int              `json:"memories"`
+	Deleted  bool             `json:"deleted"` // false: a dry run
 
 	in []*store.Conversation
 }
@@ -82,7 +84,7 @@ func (p purged) String() string {
 	if p.Deleted {
 		verb = "Deleted"
 	}
-	fmt.Fprintf(&b, "%s: %s and %s", verb, counted(p.Messages, "message", "messages"), counted(p.Memories, "memory", "memories"))
+	fmt.Fprintf(&b, "%s: %v", verb, p.Channels.Total())
 	if p.User != nil {
 		fmt.Fprintf(&b, " of %v", *p.User)
 	}
@@ -92,12 +94,7 @@ func (p purged) String() string {
 	return b.String()
 }
 
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
+var counted = chat.Counted
 
 func (a *app) purge(ctx context.Context, p purge) error {
 	if p.dryRun {
@@ -147,49 +144,29 @@ func (a *app) purgeIn(ctx context.Context, db *store.Store, p purge) error {
 
 // plan finds what to delete; store.ErrNotFound if there is nothing.
 func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err error) {
-	plan.Channels = []privacy.Holding{}
 	if p.user != "" {
 		err = plan.ofUser(ctx, db, p.user)
-		return plan, err
-	}
-	name := strings.TrimSuffix(p.server, "/") + "/"
-	if p.channel != "" {
-		if name, err = conversationName(p.channel); err != nil {
-			return plan, err
+	} else {
+		name := strings.TrimSuffix(p.server, "/") + "/"
+		if p.channel != "" {
+			if name, err = conversationName(p.channel); err != nil {
+				return plan, err
+			}
+		}
+		plan.in, plan.Channels, err = privacy.In(db).Holdings(ctx, name)
+		if err == nil && len(plan.in) == 0 {
+			known, err := db.Known(ctx)
+			return plan, cmp.Or(err, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), store.ErrNotFound, listNames(known)))
 		}
 	}
-	if plan.Channels, err = privacy.In(db).Holdings(ctx, name); err != nil {
-		return plan, err
-	}
-	if len(plan.Channels) == 0 {
-		known, err := db.Known(ctx)
-		if err != nil {
-			return plan, err
-		}
-		return plan, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), store.ErrNotFound, listNames(known))
-	}
-	for _, c := range plan.Channels {
-		plan.Messages += c.Messages
-		plan.Memories += c.Memories
-		conversation, err := db.Find(ctx, c.Channel)
-		if err != nil {
-			return plan, err
-		}
-		plan.in = append(plan.in, conversation)
-	}
-	return plan, nil
+	total := plan.Channels.Total()
+	plan.Messages, plan.Memories = total.Messages, total.Memories
+	return plan, err
 }
 
 // ofUser plans the deletion of one person's data.
 func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error {
 	people, err := privacy.In(db).Find(ctx, "", who)
-	if connector, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
-		if people, err = privacy.In(db).Find(ctx, connector, id); err == nil && len(people) == 0 {
-			if in, _, findErr := privacy.In(db).Everywhere(ctx, connector, id); len(in) > 0 || findErr != nil { // a person about whom only memories exist
-				people, err = []privacy.Who{{Connector: connector, ID: id}}, findErr
-			}
-		}
-	}
 	switch {
 	case err != nil:
 		return err
@@ -203,19 +180,8 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 		return usage(fmt.Errorf("%q may be several people, %s: name one by connector and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
-	var traces privacy.Traces
-	if p.in, traces, err = privacy.In(db).Everywhere(ctx, p.User.Connector, p.User.ID); err != nil {
-		return err
-	}
-	p.Messages, p.Memories = traces.Messages, traces.Memories
-	for _, c := range p.in {
-		there, err := privacy.Of(c).Traces(ctx, p.User.ID)
-		if err != nil {
-			return err
-		}
-		p.Channels = append(p.Channels, privacy.Holding{Channel: c.Name(), Messages: there.Messages, Memories: there.Memories})
-	}
-	return nil
+	p.in, p.Channels, err = privacy.In(db).Everywhere(ctx, p.User.Connector, p.User.ID)
+	return err
 }
 
 func (p *purged) delete(ctx context.Context, db *store.Store) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,7 +105,7 @@ func (w *recorder) killed(s step, line string) {
 		w.kill.Store(&kill)
 		defer w.kill.Store(nil)
 	}
-	l.say(line)
+	_, _ = io.WriteString(l.in, line+"\n") // a step before the first line may have killed it; killed checks that
 	w.hear(l.killed())
 }
 

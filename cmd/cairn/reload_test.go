@@ -151,6 +151,45 @@ func TestSettingsFileCreatedLater(t *testing.T) {
 }
 
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
+func TestRevertedMistakeIsConfirmed(t *testing.T) {
+	const good = "[defaults.compaction]\nkeep_last_n = 5\n"
+	s := startBot(t, good)
+	s.edit(good + "keep_first = 99\n")
+	s.told("settings_have_mistakes", 1)
+	s.edit(good)
+	s.told(taken, 1)
+	check.NoError(t, os.Remove(s.file))
+	s.told("read_settings_failed", 1)
+	s.edit(good)
+	s.told(taken, 2)
+}
+
+// Managers of configuration link to files in a folder of their own.
+func TestEditOfALinkedFileApplies(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{"one", "two"} {
+		check.NoError(t, os.Mkdir(folder, 0o700))
+		check.NoError(t, os.WriteFile(folder+"/mine.toml", []byte("[defaults.compaction]\nkeep_last_n = 5\n"), 0o600))
+	}
+	check.NoError(t, os.Symlink("one/mine.toml", "config.toml"))
+	s := startBotHere(t, "")
+	edit := func(file string, n int) {
+		t.Helper()
+		check.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", n), 0o600))
+		eventually(t, "the edit applies", s.log.String, func() bool { return s.current.Load().agents["cairn"].Policy().KeepLastN == n })
+	}
+	edit("one/mine.toml", 6)
+	check.NoError(t, os.Symlink("two/mine.toml", "next"))
+	check.NoError(t, os.Rename("next", "config.toml"))
+	s.told(taken, 2)
+	edit("two/mine.toml", 7)
+	check.NoError(t, os.Rename("two/mine.toml", "beside.toml"))
+	check.NoError(t, os.Remove("config.toml"))
+	check.NoError(t, os.Symlink("beside.toml", "config.toml"))
+	time.Sleep(3 * settle)
+	edit("beside.toml", 8)
+}
+
 func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 	live := map[string]bool{}
 	for _, key := range []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories", "language"} {

@@ -62,7 +62,8 @@ type setup struct {
 	model, modelName, platform, apiBase        string
 	modelKey, discordToken, slackBot, slackApp source
 	withoutContent, force, noRun               bool
-	askKey                                     bool // the key in the environment was wrong
+	askKey                                     bool   // the key in the environment was wrong
+	address                                    string // of the last server tried, to offer again
 
 	file     settingsFile
 	secrets  []secretFile

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -28,10 +29,12 @@ func TestSetupForDiscord(t *testing.T) {
 	s := p.atScreen("setup", "--api-base", d.URL)
 	s.answer("Which model answers?", "nobody")
 	s.answer("Enter a number from 1 to 4.", "3")
-	s.answer("Its address [", model)
+	s.answer("Its address [http://localhost:11434/v1]: ", "localhost")
+	s.until("✗ ")
+	s.answer("Its address [http://localhost:11434/v1]: ", model)
 	s.answer("(hidden; Enter: none): ", "wrong-key-1234")
-	s.answer("✗", "server")
-	s.answer("Its address [", model)
+	s.until("✗ ")
+	s.answer("Its address ["+model+"]: ", "")
 	s.answer("(hidden; Enter: none): ", keyOfModel)
 	s.answer("Which of them? [", "")
 	s.until("✓ test-model answered in ")
@@ -43,8 +46,11 @@ func TestSetupForDiscord(t *testing.T) {
 	s.until("✓ The token is good: the bot is " + d.Bot.Username)
 	app := check.Must(discordOf(t, d, token).Application(t.Context()))(t)
 	s.until(discord.InviteURL(app.ID))
+	d.Fail(discordtest.Fault{Route: "GET /users/@me", Status: http.StatusBadRequest})
 	s.answer("Press Enter when it is there", "")
-	s.until("✗ It is in no server yet.")
+	s.until("✗ GET /users/@me: HTTP 400")
+	s.answer("Press Enter when it is there", "")
+	s.until("✗ it is in no server yet")
 	ann := d.User("Ann")
 	square := d.Channel(d.Guild("Town", ann).ID, "square").ID
 	s.answer("Press Enter when it is there", "")
@@ -89,7 +95,9 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	r := p.run("", args...)
 	check.Equal(t, "exit code", r.code, exitFailed)
 	check.Contains(t, "errors", r.err, "Message Content Intent", "--without-message-content")
+	d.Fail(discordtest.Fault{Route: "GET /applications/@me", Skip: 1, Status: http.StatusBadRequest})
 	s := p.atScreen(args...)
+	s.answer("Press Enter when it is on", "")
 	s.answer("Press Enter when it is on", "")
 	s.answer("Press Enter when it is on", "without")
 	s.until("Start the bot with `cairn run`")

@@ -17,8 +17,11 @@ import (
 	"cairn/llm"
 )
 
-// otherServer is the choice that asks for an address.
-const otherServer = "server"
+// otherServer is the choice that asks for an address, and usualServer is the address that it offers.
+const (
+	otherServer = "server"
+	usualServer = "http://localhost:11434/v1"
+)
 
 var modelChoices = []choice{
 	{"openai", "OpenAI, with a key"},
@@ -35,6 +38,13 @@ func (s *setup) chooseModel(ctx context.Context) error {
 				return err
 			}
 		}
+		if s.model == otherServer && s.ask != nil {
+			usual := cmp.Or(s.address, usualServer)
+			if s.model, err = s.ask.line(ctx, "Its address ["+usual+"]: "); err != nil {
+				return err
+			}
+			s.model = cmp.Or(s.model, usual)
+		}
 		if s.model == "none" {
 			for _, v := range []string{config.OpenAI.Key, config.OpenAI.URL, config.Anthropic.Key, config.Anthropic.URL} {
 				if os.Getenv(v) != "" {
@@ -44,7 +54,15 @@ func (s *setup) chooseModel(ctx context.Context) error {
 			return nil
 		}
 		return s.checkedModel(ctx)
-	}, func() { s.model, s.modelName, s.modelKey, s.askKey = "", "", source{}, true })
+	}, func() {
+		if s.model == "openai" || s.model == "anthropic" {
+			s.model = ""
+		} else {
+			s.model = otherServer // asks for the address again
+			s.say("For another choice, write openai, anthropic or none.")
+		}
+		s.modelName, s.modelKey, s.askKey = "", source{}, true
+	})
 }
 
 // checkedModel determines the server's address and key, and sends the model one request.
@@ -57,21 +75,17 @@ func (s *setup) checkedModel(ctx context.Context) (err error) {
 	case "anthropic":
 		at.BaseURL, variable = config.AnthropicURL, config.Anthropic.Key
 	case otherServer:
-		if s.ask == nil {
-			return usage(errors.New("--model server: give the server's address instead"))
-		}
-		const usual = "http://localhost:11434/v1"
-		if at.BaseURL, err = s.ask.line(ctx, "Its address ["+usual+"]: "); err != nil {
-			return err
-		}
-		at.BaseURL = cmp.Or(at.BaseURL, usual)
+		return usage(errors.New("--model server: give the server's address instead"))
 	default:
 		at.BaseURL = s.model
 	}
 	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage(errors.New(`the model must be openai, anthropic, none, or an address as "http://localhost:11434/v1"`))
+		return usage(errors.New(`the model must be openai, anthropic, none, or an address as "` + usualServer + `"`))
 	} else if u.User != nil || u.RawQuery != "" {
 		return usage(errors.New("the address must hold no key: give it with --model-key"))
+	}
+	if variable == "" {
+		s.address = at.BaseURL
 	}
 	key := ""
 	if s.modelKey.flag != "none" {

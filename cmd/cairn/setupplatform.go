@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -89,42 +90,56 @@ func (s *setup) discordApplication(ctx context.Context, token string) (discord.A
 
 // awaitContentIntent waits until the Message Content Intent is on, or the person declines it.
 func (s *setup) awaitContentIntent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
-	for app.Content == discord.IntentOff && !s.withoutContent {
-		if s.ask == nil {
-			return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
-		}
-		s.say("✗ %v", discord.ErrContentIntent)
-		answer, err := s.ask.line(ctx, "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: ")
-		if err != nil {
-			return app, err
-		}
-		if s.withoutContent = strings.EqualFold(answer, "without"); s.withoutContent {
-			break
-		}
-		if app, err = s.discordApplication(ctx, token); err != nil {
-			return app, err
-		}
+	switch {
+	case app.Content != discord.IntentOff || s.withoutContent:
+		return app, nil
+	case s.ask == nil:
+		return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 	}
-	return app, nil
+	s.say("✗ %v", discord.ErrContentIntent)
+	const prompt = "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: "
+	err := s.await(ctx, token, &app, prompt, "without", func() (err error) {
+		if app.Content == discord.IntentOff {
+			err = discord.ErrContentIntent
+		}
+		return err
+	})
+	s.withoutContent = app.Content == discord.IntentOff
+	return app, err
+}
+
+// await asks until the person writes skip, or the application is as missing wants it.
+func (s *setup) await(ctx context.Context, token string, app *discord.Application, prompt, skip string, missing func() error) error {
+	return s.retry(ctx, func(ctx context.Context) error {
+		answer, err := s.ask.line(ctx, prompt)
+		if err != nil || strings.EqualFold(answer, skip) {
+			return err
+		}
+		found, err := s.discordApplication(ctx, token)
+		if err != nil {
+			return err
+		}
+		*app = found
+		return missing()
+	}, func() {})
 }
 
 // invite prints the link, and waits until the bot is in a server or the person continues without.
 func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
 	link := discord.InviteURL(app.ID)
-	for app.Servers == 0 {
+	if app.Servers == 0 {
 		s.say("Invite the bot into a server with this link:\n\n  %s\n", link)
 		if s.ask == nil {
 			return nil
 		}
-		answer, err := s.ask.line(ctx, "Press Enter when it is there; or write later: ")
-		if err != nil || strings.EqualFold(answer, "later") {
+		err := s.await(ctx, token, &app, "Press Enter when it is there; or write later: ", "later", func() (err error) {
+			if app.Servers == 0 {
+				err = errors.New("it is in no server yet")
+			}
 			return err
-		}
-		if app, err = s.discordApplication(ctx, token); err != nil {
+		})
+		if err != nil || app.Servers == 0 {
 			return err
-		}
-		if app.Servers == 0 {
-			s.say("✗ It is in no server yet.")
 		}
 	}
 	s.say("✓ It is in %s. Invite it to others with %s", counted(app.Servers, "server", "servers"), link)

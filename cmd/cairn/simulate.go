@@ -236,10 +236,7 @@ func writeTo(out io.Writer, to, text string) error {
 		_, err := io.WriteString(out, text)
 		return err
 	}
-	if err := os.WriteFile(to, []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", to, err)
-	}
-	return nil
+	return os.WriteFile(to, []byte(text), 0o600)
 }
 
 // readQuestions reads a file of one question a line.

@@ -109,7 +109,7 @@ func TestSimulateRefuses(t *testing.T) {
 		"a file and a channel":     {[]string{"talk.jsonl", "--channel", "x"}, exitUsage, "either files or --channel"},
 		"a bot that nobody is":     {[]string{"talk.jsonl", "--bot", "Helpr"}, exitUsage, "did you mean Helper?"},
 		"two outputs in one place": {[]string{"talk.jsonl", "--html", "-", "--svg", "-"}, exitUsage, "standard output"},
-		"a file that is not there": {[]string{"none.jsonl"}, exitFailed, "none.jsonl"},
+		"a file that is not there": {[]string{"none.jsonl"}, exitNotFound, "none.jsonl"},
 		"a foreign file":           {[]string{"foreign.jsonl"}, exitFailed, "foreign.jsonl:1"},
 		"an empty file":            {[]string{"empty.jsonl"}, exitFailed, "no message"},
 		"a channel without data":   {[]string{"--channel", "x"}, exitNotFound, "talk to the bot first"},

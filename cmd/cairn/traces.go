@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/config"
 	"cairn/internal/observe"
 	"cairn/internal/otlp"
 	"cairn/llm"
@@ -41,7 +42,7 @@ func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (obser
 	if err != nil {
 		return nil, nil, usage(err)
 	}
-	log.Info("traces_sent", "endpoint", endpoint)
+	log.Info("traces_sent", "endpoint", config.ShownAddress(endpoint))
 	return observe.All{m, traces}, traces, nil
 }
 

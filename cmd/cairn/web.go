@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // registers /debug/pprof/ in http.DefaultServeMux
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +66,7 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 		MCPWrites: b.app.settings.Web.MCPWrites,
 	}
 	if b.app.settings.Web.Debug {
-		o.Debug = debugHandler()
+		o.Debug = http.DefaultServeMux
 	}
 	return web.New(o)
 }
@@ -75,17 +75,6 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
 	s := h.ready(ctx)
 	return s.OK, s.Parts
-}
-
-// debugHandler serves profiles of the process.
-func debugHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
 }
 
 // serveBeside serves until the bot is closed.

@@ -109,7 +109,7 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 		return labelledText{"message", at, Lean(m.Body())}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*maxResult)), maxResult)}, !slices.Contains(NeverCleared, m.Tool)
+		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*maxResult)), maxResult)}, !slices.Contains(chat.MemoryTools, m.Tool)
 	default:
 		return labelledText{"answer", at, Lean(m.Text)}, m.Text != ""
 	}
@@ -258,7 +258,3 @@ func CostOfItems(items []Item) (tokens int) {
 func WrittenOf(row transcript.Summary) chat.Message {
 	return chat.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
 }
-
-// NeverCleared are the tools whose results are never cleared: they return memories and messages,
-// and the model would call them again.
-var NeverCleared = []string{"context", "memory_search", "recall", "expand"}

@@ -31,6 +31,7 @@ type connection struct {
 	record    *Connection
 	session   *session
 	gone      chan struct{}
+	noAcks    bool      // see StopAcks
 	window    time.Time // start of the window for the limit of 120 packets per minute
 	inWindow  int
 }
@@ -213,6 +214,9 @@ func (s *Server) Cut() {
 func (s *Server) HalfOpen() {
 	s.onEach(func(_ *world, c *connection) { c.Frozen.Store(true) })
 }
+
+// StopAcks makes each connection stop acknowledging heartbeats; events still come.
+func (s *Server) StopAcks() { s.onEach(func(_ *world, c *connection) { c.noAcks = true }) }
 
 // Forget forgets all sessions, as after a long absence: RESUME gets op 9. A connected client stays
 // connected until it is cut, but gets no more events.

@@ -151,7 +151,9 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	case opHeartbeat:
 		c.record.Heartbeats++
 		_ = c.SetReadDeadline(time.Now().Add(w.options.HeartbeatWithin))
-		c.Send(packet(opHeartbeatAck, nil))
+		if !c.noAcks {
+			c.Send(packet(opHeartbeatAck, nil))
+		}
 	case opIdentify:
 		return w.identified(c, p.RawData)
 	case opResume:

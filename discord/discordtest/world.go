@@ -102,6 +102,11 @@ func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Gui
 	return g
 }
 
+// Rejoin has the bot join a guild now. The messages of before stay.
+func (s *Server) Rejoin(guild string) {
+	s.do(func(w *world) { w.guild(guild).JoinedAt = time.Now().UTC() })
+}
+
 // member returns a user as a member of a guild, or nil.
 func member(g *discordgo.Guild, user string) *discordgo.Member {
 	for _, m := range g.Members {

@@ -1,23 +1,24 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 )
 
-// shapes are the forms of marks, relative to their place.
-var shapes = map[string]string{
-	"background": "l5 9h-10z",
-	"aggressive": "l5 5l-5 5l-5 -5z",
-	"emergency":  "m-4.500 0h9v9h-9z",
-}
+// levels are the kinds of marks with a form of their own, in the order of the legend.
+var levels = []string{"background", "aggressive", "emergency"}
+
+// shapes are the forms of the levels and of all others, relative to their place.
+var shapes = []string{"l5 9h-10z", "l5 5l-5 5l-5 -5z", "m-4.500 0h9v9h-9z", "m-4 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"}
+
+// rank returns the place of a kind in levels; all others have the next one.
+func rank(kind string) int { return (slices.Index(levels, kind) + len(shapes)) % len(shapes) }
 
 func (d *drawing) mark(m Mark, x, y float64) {
-	shape, known := shapes[m.Kind]
-	if !known {
-		shape = "m-4 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"
-	}
-	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, text(m.Kind), num(x), num(y-4), shape)
+	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, text(m.Kind), num(x), num(y-4), shapes[rank(m.Kind)])
 	if m.Tip != "" {
 		d.printf("<title>%s</title>", text(m.Tip))
 	}
@@ -91,14 +92,13 @@ func (d *drawing) legend(panels []Panel, s scale, y float64) {
 	}
 }
 
-// kindsOf returns the kinds of the marks that are drawn, as they come.
-func kindsOf(panels []Panel, s scale) (kinds []string) {
+// kindsOf returns the kinds of the marks that are drawn: the levels, then the others by name.
+func kindsOf(panels []Panel, s scale) []string {
+	kinds := map[string]bool{}
 	for _, p := range panels {
 		for _, m := range within(p.Marks, s) {
-			if !slices.Contains(kinds, m.Kind) {
-				kinds = append(kinds, m.Kind)
-			}
+			kinds[m.Kind] = true
 		}
 	}
-	return kinds
+	return slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 }

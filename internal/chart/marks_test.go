@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"regexp"
 	"testing"
 
 	"cairn/internal/check"
@@ -12,6 +13,10 @@ func TestLegendListsWhatIsDrawn(t *testing.T) {
 	svg := Sawtooth{Panels: []Panel{{Points: used, Marks: marks}}}.SVG(Options{})
 	check.Contains(t, "a chart of requests", svg, "next request", "first", "last", ">background<", ">manual<")
 	check.Lacks(t, "a chart of requests", svg, "summaries", "chart-head", "everything said", "emergency", "aggressive", "after the last message", "before the first")
+
+	unordered := []Mark{{2, "repair", ""}, {3, "manual", ""}, {4, "emergency", ""}, {5, "aggressive", ""}, {6, "background", ""}}
+	svg = Sawtooth{Panels: []Panel{{Points: used, Marks: unordered}}}.SVG(Options{})
+	check.Contains(t, "a chart of all kinds", regexp.MustCompile(`(?s)</?[^<>]*>`).ReplaceAllString(svg, ""), "background\n\naggressive\n\nemergency\n\nmanual\n\nrepair\n")
 
 	with := []Point{{At: 1, Used: 10, Head: 5, Said: 7}, {At: 9, Used: 20, Head: 5, Said: 9}}
 	svg = Sawtooth{Panels: []Panel{{Points: used}, {Points: with}}}.SVG(Options{})

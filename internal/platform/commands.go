@@ -9,13 +9,6 @@ import (
 	"cairn/channel"
 )
 
-// Answers for when a command has none of its own.
-const (
-	TextRefused = "I do not answer here."
-	TextUnknown = "There is no such command. These are the ones I know:"
-	textDone    = "Done."
-)
-
 // Run runs the command of a person. There is always an answer, unless the person is refused: then
 // it can only be shown to them alone. The error is for the log.
 func Run(ctx context.Context, hub *channel.Hub, conversation string, who channel.Person, line string) (answer channel.Answer, refused bool, err error) {
@@ -23,16 +16,16 @@ func Run(ctx context.Context, hub *channel.Hub, conversation string, who channel
 	if err == nil && !known {
 		answer, _, err = hub.Run(ctx, conversation, who, "/help")
 		answer = answer.Fenced()
-		answer.Text = TextUnknown + "\n" + answer.Text
+		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
 	}
 	switch {
 	case errors.Is(err, channel.ErrRefused):
-		return channel.Answer{Text: TextRefused, Private: true}, true, nil
+		return channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, true, nil
 	case err != nil:
 		answer.Private = true
 		return answer, false, err
 	case answer.String() == "":
-		answer.Text = textDone
+		answer.Text = channel.Translated(answer.Language, channel.TextDone)
 	}
 	return answer, false, nil
 }

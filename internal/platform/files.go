@@ -9,6 +9,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
 
 	"cairn/channel"
 )
@@ -92,7 +96,7 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 		case err != nil:
 			failed = fmt.Errorf("fetch %s: %w", a.Name, err)
 		case text:
-			if content := strings.ToValidUTF8(string(data), ""); !strings.ContainsRune(content, 0) {
+			if content := decodeText(data); !strings.ContainsRune(content, 0) {
 				a.Text = channel.Clip(content, f.Tokens/texts)
 			}
 		case len(data) <= MaxPicture && slices.Contains(pictureTypes, detected):
@@ -101,4 +105,20 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 		}
 	}
 	return all, failed
+}
+
+// decodeText returns the contents of a text file. Programs on Windows still write other encodings than
+// UTF-8. What is invalid is left out.
+func decodeText(data []byte) string {
+	text := strings.ToValidUTF8(string(data), "")
+	if invalid, valid := len(data)-len(text), len(text)-utf8.RuneCountInString(text); invalid > valid { // otherwise it is UTF-8, perhaps with flaws or cut off
+		if guess, err := chardet.NewTextDetector().DetectBest(data); err == nil {
+			name := strings.Replace(guess.Charset, "GB-", "GB", 1) // as the Web's standard calls it
+			if decoder, _ := charset.Lookup(name); decoder != nil {
+				decoded, _ := decoder.NewDecoder().Bytes(data) // what is invalid becomes U+FFFD
+				text = string(decoded)
+			}
+		}
+	}
+	return strings.TrimPrefix(text, "\ufeff")
 }

@@ -5,9 +5,16 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	japanesetext "golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/unicode"
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/words/wordstest"
 )
 
 func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
@@ -59,4 +66,45 @@ func TestAFileIsTextByItsNameWhateverItsMediaType(t *testing.T) {
 			t.Errorf("%s, %s: text %v", c.name, c.kind, got)
 		}
 	}
+}
+
+func TestTextFilesAreReadInTheEncodingsOfWindows(t *testing.T) {
+	const german, russian, japanese = "Größe;Menge;Straße\nfür die Küche über drei Türen;4;Müller\n", "Отчёт за квартал\nСегодня мы решили, что встреча будет в среду;Москва\n", "名前;都市\n山田太郎は東京に住んでいます。今日は会議があります;東京\n"
+	for name, c := range map[string]struct {
+		encoding encoding.Encoding
+		text     string
+	}{
+		"UTF-8": {unicode.UTF8, german}, "UTF-8 with a byte order mark": {unicode.UTF8BOM, german},
+		"PowerShell's UTF-16": {unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), german}, "big-endian UTF-16": {unicode.UTF16(unicode.BigEndian, unicode.UseBOM), russian},
+		"Western Europe": {charmap.Windows1252, german}, "Russian": {charmap.Windows1251, russian}, "Japanese": {japanesetext.ShiftJIS, japanese},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := check.Must(c.encoding.NewEncoder().Bytes([]byte(c.text)))(t)
+			f := Files{Tokens: 500, Fetch: func(context.Context, string, int) ([]byte, error) { return data, nil }}
+			got := check.Must(f.Complete(t.Context(), []channel.Attachment{{Name: "a.csv", URL: "x"}}))(t)
+			check.Equal(t, "text", got[0].Text, c.text)
+		})
+	}
+	for name, data := range map[string]string{"an archive": "PK\x03\x04\x00\x00\xff\xfe\x80", "noise": "\x00\x01\xfe\xff\x00"} {
+		f := Files{Tokens: 500, Fetch: func(context.Context, string, int) ([]byte, error) { return []byte(data), nil }}
+		check.Equal(t, name+" is not text", check.Must(f.Complete(t.Context(), []channel.Attachment{{Name: "a.csv", URL: "x"}}))(t)[0].Text, "")
+	}
+	f := Files{Tokens: 500, Fetch: func(context.Context, string, int) ([]byte, error) {
+		return []byte(german + "a broken \xe4, and the beginning of \xe2\x82"), nil
+	}}
+	check.Equal(t, "UTF-8 with a flaw", check.Must(f.Complete(t.Context(), []channel.Attachment{{Name: "a.csv", URL: "x"}}))(t)[0].Text, german+"a broken , and the beginning of ")
+}
+
+func FuzzDecodeText(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		f.Add([]byte(text))
+	}
+	f.Add([]byte("\xff\xfeH\x00i\x00"))
+	f.Add([]byte("Stra\xdfe"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text := decodeText(data)
+		if !utf8.ValidString(text) || utf8.Valid(data) && text != strings.TrimPrefix(string(data), "\ufeff") {
+			t.Fatalf("%q is read as %q", data, text)
+		}
+	})
 }

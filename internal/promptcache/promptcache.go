@@ -11,23 +11,9 @@ import (
 	"cairn/llm"
 )
 
-// The ways in which providers' caches match requests. A request is a list of blocks: the tools, and
-// each of its messages.
-const (
-	// Prefix reads the common prefix of a request and the one before it, byte by byte (OpenAI up to
-	// 5.5, Gemini, llama.cpp, vLLM).
-	Prefix = llm.CachePrefix
-	// Breakpoints reads a prefix that ends at a mark of this request, if an earlier one had a mark
-	// after the same blocks. Marks are after the head, at the end of the previous request and at the
-	// end of this one. The blocks from there to the last mark are written (OpenAI from 5.6 on,
-	// Anthropic).
-	Breakpoints = llm.CacheBreakpoints
-	// Units reads a whole earlier request, with its answer, if this one starts with it (DeepSeek).
-	Units = llm.CacheUnits
-)
-
-// Kinds lists all kinds.
-var Kinds = []string{Prefix, Breakpoints, Units}
+// Kinds lists all kinds of rules, see llm.Cacher. A request is a list of blocks: the tools, and each
+// of its messages.
+var Kinds = []string{llm.CachePrefix, llm.CacheBreakpoints, llm.CacheUnits}
 
 // Rule describes a provider's prompt cache: how it matches, and how long an entry lives after its
 // last use.
@@ -74,22 +60,22 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	maps.DeleteFunc(l.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= l.rule.TTL })
 	m, shared := l.measure(req) // blocks shared with the last request
 	end, before := len(m.blocks), l.last
-	tokens := 0 // of the last request
+	size := 0 // of the last request, in tokens
 	if n := len(before.blocks); n > 0 {
-		tokens = before.upTo[n]
+		size = before.upTo[n]
 	}
 	if keep {
 		defer func() { l.last, l.at = m, now }()
 	}
-	if l.rule.Kind == Prefix {
+	if l.rule.Kind == llm.CachePrefix {
 		known := m.upTo[shared]
 		if shared < min(end, len(before.blocks)) {
-			known += estimate(commonPrefix(before.blocks[shared], m.blocks[shared]))
+			known += tokens.Estimate(commonPrefix(before.blocks[shared], m.blocks[shared]))
 		}
 		if now.Sub(l.at) < l.rule.TTL {
 			p.Cached = known
 		}
-		p.Uncached, p.Rewritten = m.upTo[end]-p.Cached, 2*known <= tokens
+		p.Uncached, p.Rewritten = m.upTo[end]-p.Cached, 2*known <= size
 		return p
 	}
 	marks := l.marks(req, end)
@@ -99,18 +85,18 @@ func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 			read = max(read, at)
 		}
 	}
-	if l.rule.Kind == Units && read > 0 && read == len(before.blocks) && read < end && strings.HasPrefix(m.blocks[read], assistantBlock) {
+	if l.rule.Kind == llm.CacheUnits && read > 0 && read == len(before.blocks) && read < end && strings.HasPrefix(m.blocks[read], assistantBlock) {
 		read++ // the answer ends a unit too
 	}
-	p.Cached, p.Rewritten = m.upTo[read], 2*m.upTo[shared] <= tokens
-	if l.rule.Kind == Breakpoints {
+	p.Cached, p.Rewritten = m.upTo[read], 2*m.upTo[shared] <= size
+	if l.rule.Kind == llm.CacheBreakpoints {
 		p.Written = m.upTo[end] - m.upTo[read]
 	} else {
 		p.Uncached = m.upTo[end] - m.upTo[read]
 	}
 	l.entries[m.prefixes[read]] = now
 	for _, at := range marks {
-		if l.rule.Kind == Breakpoints || at == end {
+		if l.rule.Kind == llm.CacheBreakpoints || at == end {
 			l.entries[m.prefixes[at]] = now
 		}
 	}
@@ -128,7 +114,7 @@ func commonPrefix(a, b string) string {
 
 // marks returns the numbers of blocks after which a request may be read from the cache.
 func (l *Ledger) marks(req llm.Request, end int) []int {
-	if l.rule.Kind == Breakpoints {
+	if l.rule.Kind == llm.CacheBreakpoints {
 		return []int{min(1+req.Head, end), min(len(l.last.blocks), end), end}
 	}
 	all := make([]int, end)
@@ -172,12 +158,10 @@ func (l *Ledger) addBlock(m *measured, block string) {
 	if end < len(l.last.blocks) && l.last.prefixes[end+1] == prefix {
 		upTo = l.last.upTo[end+1]
 	} else {
-		upTo = m.upTo[end] + estimate(block)
+		upTo = m.upTo[end] + tokens.Estimate(block)
 	}
 	m.blocks, m.prefixes, m.upTo = append(m.blocks, block), append(m.prefixes, prefix), append(m.upTo, upTo)
 }
-
-func estimate(text string) int { return tokens.Estimate(text) }
 
 const assistantBlock = "<" + string(llm.RoleAssistant) + ">"
 

@@ -22,6 +22,12 @@ func Remember(ms memory.Memories, ctx context.Context, d summarize.MemoryDraft, 
 	return s.Memory, s.Fresh, err
 }
 
+// Search returns the memories that match a query, best first, at most limit.
+func Search(ms memory.Memories, ctx context.Context, query string, limit int) ([]memory.Memory, error) {
+	found, _, err := ms.List(ctx, memory.Filter{Query: query, Limit: limit})
+	return found, err
+}
+
 // Call runs the tool with a name.
 func Call(tools []llm.Tool, name, arguments string) (string, error) {
 	for _, tool := range tools {
@@ -61,9 +67,7 @@ func Contents(t *testing.T, c *store.Conversation) []string {
 // Memory returns a memory in any state.
 func Memory(t *testing.T, s *store.Store, id int64) memory.Memory {
 	t.Helper()
-	m, _, err := memory.In(s).Get(Ctx, id)
-	check.NoError(t, err)
-	return m
+	return check.Must(memory.In(s).Details(Ctx, id))(t).Memory
 }
 
 // Part returns how much a part adds to the score of a found message.

@@ -85,7 +85,7 @@ func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64)
 	t.Helper()
 	m := Said(n, text)
 	m.Time = m.Time.AddDate(0, 0, 1)
-	seq, changed, err := c.Transcript().Edit(Ctx, m)
+	seq, changed, err := privacy.Of(c).Edit(Ctx, m)
 	if err != nil || !changed {
 		t.Errorf("edit of message %d: changed %v, %v", n, changed, err)
 	}

@@ -27,7 +27,7 @@ type Model struct{ *provider.Client }
 func New(options Options) (*Model, error) {
 	client, err := provider.New(options, provider.Defaults{
 		BaseURL: "https://" + anthropicHost, Cut: "/v1", Example: "https://" + anthropicHost,
-		Wires: []string{llm.WireMessages}, Preferred: preferred,
+		Preferred: preferred,
 	})
 	if err != nil {
 		return nil, err

@@ -42,13 +42,12 @@ var (
 	wantsThoughts = regexp.MustCompile("(?i)expected .thinking. or .redacted_thinking.")
 	aboutThinking = regexp.MustCompile(`(?i)adaptive|budget_tokens|disabled|thinking\.type|\bthinking. (?:is|may|can|must|does|do)|\bthinking: `)
 
-	temperature = provider.Field{Name: "temperature", About: regexp.MustCompile("(?i)temperature")}
-	markTTL     = provider.Field{Name: "cache_control.ttl", About: regexp.MustCompile(`(?i)\bttl\b`)}
-	marks       = provider.Field{Name: "cache_control", About: regexp.MustCompile("(?i)cache_control")}
+	markTTL = provider.Field{Name: "cache_control.ttl", About: regexp.MustCompile(`(?i)\bttl\b`)}
+	marks   = provider.Field{Name: "cache_control", About: regexp.MustCompile("(?i)cache_control")}
 )
 
 // Adapt learns from the refusal of a request.
-func (a *attempt) Adapt(refused *llm.Error) bool {
+func (a *attempt) Adapt(_ context.Context, refused *llm.Error) bool {
 	switch c := a.sent; {
 	case refused.Kind != llm.KindBadRequest:
 	case c.thoughts && aboutThoughts.MatchString(refused.Message):
@@ -66,9 +65,6 @@ func (c composed) refusable() provider.Sent {
 	s := provider.Sent{Model: c.Model, Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens, Room: c.room}
 	if c.Output != nil {
 		s.Effort = c.Output.Effort
-	}
-	if c.Temperature != nil {
-		s.Fields = append(s.Fields, temperature)
 	}
 	if c.Thinking != nil {
 		s.Fields = append(s.Fields, provider.Field{Name: refusedThinking(c.Thinking.Type), About: aboutThinking})

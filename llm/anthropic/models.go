@@ -41,7 +41,7 @@ type listed struct {
 	} `json:"capabilities"` // Anthropic
 }
 
-// Models lists what the server offers, see llm.Lister.
+// Models lists what the server offers.
 func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
 	query := url.Values{"limit": {"1000"}}
 	for len(offered) < maxListed {

@@ -14,16 +14,15 @@ const defaultTokens = 4096
 
 // body is a request as it is sent. Messages come last: the part that grows is at the end.
 type body struct {
-	Model       string        `json:"model"`
-	MaxTokens   int           `json:"max_tokens"`
-	Stream      bool          `json:"stream"`
-	Thinking    *thinking     `json:"thinking,omitempty"`
-	Output      *outputConfig `json:"output_config,omitempty"`
-	Temperature *float64      `json:"temperature,omitempty"`
-	ToolChoice  *toolChoice   `json:"tool_choice,omitempty"`
-	Tools       []tool        `json:"tools,omitempty"`
-	System      []any         `json:"system,omitempty"`
-	Messages    []message     `json:"messages"`
+	Model      string        `json:"model"`
+	MaxTokens  int           `json:"max_tokens"`
+	Stream     bool          `json:"stream"`
+	Thinking   *thinking     `json:"thinking,omitempty"`
+	Output     *outputConfig `json:"output_config,omitempty"`
+	ToolChoice *toolChoice   `json:"tool_choice,omitempty"`
+	Tools      []tool        `json:"tools,omitempty"`
+	System     []any         `json:"system,omitempty"`
+	Messages   []message     `json:"messages"`
 }
 
 type thinking struct {
@@ -104,9 +103,6 @@ func (a *attempt) compose() composed {
 	c.think(req, learned)
 	c.limitTokens(req.MaxTokens, learned.Longest)
 	thinks := c.Thinking != nil && c.Thinking.Type != disabled
-	if !thinks && !learned.Refused[temperature.Name] { // only the default is accepted while thinking
-		c.Temperature = req.Temperature
-	}
 	if req.ForceTool != "" && !thinks && !a.Learnt().Facts().RefusesForced {
 		c.ToolChoice = &toolChoice{Type: "tool", Name: req.ForceTool}
 	}

@@ -31,7 +31,6 @@ func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Requ
 var picture = []byte("\x89PNG\r\n\x1a\n")
 
 func TestRequestTranslation(t *testing.T) {
-	temperature := 0.0
 	got := sent(t, llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be kind"},
@@ -43,13 +42,11 @@ func TestRequestTranslation(t *testing.T) {
 			{Role: llm.RoleTool, CallID: "c", Tool: "f", Text: "3"},
 			{Role: llm.RoleUser, Text: "and?"},
 		},
-		Tools:       []llm.Tool{{Name: "f", Description: "does f"}},
-		ForceTool:   "f",
-		Temperature: &temperature,
-		Extra:       map[string]any{"top_k": 5},
+		Tools:     []llm.Tool{{Name: "f", Description: "does f"}},
+		ForceTool: "f",
 	}, anthropic.Options{})
 	for name, want := range map[string]string{
-		"model": `"test-model"`, "max_tokens": "4096", "stream": "true", "temperature": "0", "top_k": "5",
+		"model": `"test-model"`, "max_tokens": "4096", "stream": "true",
 		"tool_choice": `{"type":"tool","name":"f"}`,
 		"tools":       `[{"name":"f","description":"does f","input_schema":{"type":"object","properties":{}}}]`,
 		"system":      `[{"type":"text","text":"be kind","cache_control":{"type":"ephemeral"}}]`,

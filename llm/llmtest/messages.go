@@ -30,10 +30,9 @@ var blockFields = map[string][]string{
 
 // messagesOptions are the validated fields of a request other than messages and tools.
 type messagesOptions struct {
-	MaxTokens   int                          `json:"max_tokens"`
-	ToolChoice  *struct{ Type, Name string } `json:"tool_choice"`
-	Temperature *float64
-	Thinking    struct {
+	MaxTokens  int                          `json:"max_tokens"`
+	ToolChoice *struct{ Type, Name string } `json:"tool_choice"`
+	Thinking   struct {
 		Type   string
 		Budget int `json:"budget_tokens"`
 	}
@@ -141,10 +140,10 @@ func (r *reader) block(m *Message, o object) {
 
 // Prefixes of model names: which options those models do not support.
 var (
-	withoutTemperature = []string{"claude-opus-4-7", "claude-opus-4-8", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5", "claude-fable", "claude-mythos"}
-	withoutForced      = []string{"claude-opus-5-5", "claude-fable-5-1"}
-	withoutAdaptive    = []string{"claude-haiku-4", "claude-sonnet-4-5", "claude-opus-4-5"}
-	withoutDisabled    = []string{"claude-fable", "claude-mythos"}
+	withoutEnabled  = []string{"claude-opus-4-7", "claude-opus-4-8", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5", "claude-fable", "claude-mythos"}
+	withoutForced   = []string{"claude-opus-5-5", "claude-fable-5-1"}
+	withoutAdaptive = []string{"claude-haiku-4", "claude-sonnet-4-5", "claude-opus-4-5"}
+	withoutDisabled = []string{"claude-fable", "claude-mythos"}
 )
 
 // checkOptions checks the fields other than messages and tools.
@@ -160,8 +159,6 @@ func (r *reader) checkOptions(b messagesOptions) {
 		claim{b.ToolChoice != nil && !slices.Contains([]string{"auto", "any", "tool", "none"}, b.ToolChoice.Type), "tool_choice: unknown type"},
 		claim{forced && thinks, "thinking may not be enabled when tool_choice forces tool use"},
 		claim{forced && is(withoutForced), "tool_choice: type tool is not supported for this model"},
-		claim{b.Temperature != nil && is(withoutTemperature), "`temperature` is deprecated for this model"},
-		claim{b.Temperature != nil && *b.Temperature != 1 && thinks, "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"},
 		claim{b.Output != nil && is(withoutAdaptive), "this model does not support the effort parameter"},
 		claim{
 			b.Output != nil && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, b.Output.Effort),
@@ -173,7 +170,7 @@ func (r *reader) checkOptions(b messagesOptions) {
 			kind == "enabled" && (b.Thinking.Budget < 1024 || b.Thinking.Budget >= b.MaxTokens),
 			"`max_tokens` must be greater than `thinking.budget_tokens`, which must be at least 1024",
 		},
-		claim{kind == "enabled" && is(withoutTemperature), "thinking.type.enabled is not supported for this model. Use thinking.type.adaptive and output_config.effort"},
+		claim{kind == "enabled" && is(withoutEnabled), "thinking.type.enabled is not supported for this model. Use thinking.type.adaptive and output_config.effort"},
 		claim{kind == "disabled" && is(withoutDisabled), "thinking.type.disabled is not supported for this model"},
 	)
 }

@@ -66,8 +66,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		return llm.Response{}, fmt.Errorf("llmtest: nobody expected request %d", n)
 	}
 	resp, err := m.Func(ctx, n, req)
-	if err != nil && req.Failed != nil && resp.Usage != (llm.Usage{}) {
-		req.Failed(resp.Usage)
+	if err != nil {
+		req.ReportFailed(resp.Usage)
 	}
 	if err != nil || show == nil {
 		return resp, err

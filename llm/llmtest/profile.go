@@ -38,11 +38,11 @@ const (
 var profiles = []Profile{
 	{
 		Model: "gpt-6-astra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: []func(Request) string{chatWithoutTools, noTemperature}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
+		thinks: onResponses, refuses: []func(Request) string{chatWithoutTools}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
 		Model: "gpt-5.6-terra", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
-		thinks: onResponses, refuses: []func(Request) string{chatToolsUnthinking, noTemperature}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
+		thinks: onResponses, refuses: []func(Request) string{chatToolsUnthinking}, cache: cacheRule{kind: cacheBreakpoints, minTokens: 1024},
 	},
 	{
 		Model: "gpt-5.1", wires: []string{llm.WireChat, llm.WireResponses}, requires: requiresCurrent, countsReasoning: true,
@@ -168,13 +168,6 @@ func chatToolsUnthinking(r Request) string {
 	}
 	return "Function tools with reasoning_effort are not supported for " + r.Model +
 		" in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
-}
-
-func noTemperature(r Request) string {
-	if r.Body["temperature"] == nil {
-		return ""
-	}
-	return "Unsupported parameter: 'temperature' is not supported with this model."
 }
 
 // gemmaTemplate accepts only users and models; a system prompt goes into the first message.

@@ -54,7 +54,6 @@ func TestProfilesRefuse(t *testing.T) {
 		"tools that think":          {"gpt-5.6-terra", llm.WireChat, user, tools, 400, "/v1/responses"},
 		"tools that do not think":   {"gpt-5.6-terra", llm.WireChat, user, tools + `,"reasoning_effort":"none"`, 200, ""},
 		"tools of an older model":   {"gpt-5.1", llm.WireChat, user, tools, 200, ""},
-		"temperature":               {"gpt-6-astra", llm.WireChat, user, `,"temperature":0`, 400, "temperature"},
 		"tools of gemma":            {"gemma", llm.WireChat, user, tools, 400, "does not support tools"},
 		"results of tools to gemma": {"gemma", llm.WireChat, user + "," + calls + "," + a + "," + b, "", 400, "roles must alternate"},
 		"more than the window":      {"qwen3", llm.WireChat, parts("user", `{"type":"text","text":"`+strings.Repeat("word ", 200_000)+`"}`), "", 400, "maximum context length is 128000"},

@@ -149,8 +149,6 @@ var demands = map[string][]demand{
 		{"a forced tool while thinking", blocksUser, blocksTool + `,"tool_choice":{"type":"tool","name":"f"},"thinking":{"type":"adaptive"}`, "forces tool use"},
 		{"a forced tool that is not there", blocksUser, blocksTool + `,"tool_choice":{"type":"tool","name":"g"}`, "no tool g"},
 		{"a forced tool of the newest", blocksUser, blocksTool + `,"model":"claude-opus-5-5","tool_choice":{"type":"tool","name":"f"}`, "tool_choice"},
-		{"temperature of the newest", blocksUser, `,"model":"claude-sonnet-5","temperature":0`, "deprecated"},
-		{"temperature while thinking", blocksUser, `,"temperature":0,"thinking":{"type":"adaptive"}`, "may only be set to 1"},
 		{"adaptive thinking of old models", blocksUser, `,"model":"claude-haiku-4-5","thinking":{"type":"adaptive"}`, "adaptive"},
 		{"an effort of old models", blocksUser, `,"model":"claude-haiku-4-5","output_config":{"effort":"low"}`, "effort"},
 		{"an unknown effort", blocksUser, `,"output_config":{"effort":"minimal"}`, "effort"},

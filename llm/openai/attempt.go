@@ -19,59 +19,53 @@ type attempt struct {
 	req   llm.Request
 	sent  plan
 
-	wires int // switches of the wire
-	v1    v1Trial
+	wires   int // switches of the wire
+	renamed bool
+	sought  bool // the right address was sought
 }
-
-// v1Trial is whether an attempt has tried an address with "/v1" appended, and still uses it.
-type v1Trial int
-
-const (
-	v1Untried v1Trial = iota
-	v1Trying
-	v1Tried // it did not help, or it is the address now
-)
 
 // Send plans the request and sends it.
 func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Response, error) {
 	p := a.plan(a.model)
-	if a.v1 == v1Trying {
-		p.Base += "/v1"
-	}
 	a.sent = p
 	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
+	var answer interface {
+		provider.Answer
+		Thought() bool
+	}
 	var resp llm.Response
 	var err error
 	if p.wire == llm.WireResponses {
-		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), withoutExtra(a.req), &responsesAnswer{Said: said, provider: p.provider})
+		answer = &responsesAnswer{Said: said, provider: p.provider}
+		resp, err = a.Exchange(ctx, p.Base+"/responses", p.responses(a.req), a.req, answer)
 	} else {
-		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, &chatAnswer{Said: said, provider: p.provider})
+		answer = &chatAnswer{Said: said, provider: p.provider}
+		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, answer)
 	}
-	if err == nil {
-		a.confirmV1()
-		if len(resp.Message.Native) > 0 && !p.Thinks {
-			a.Demand(func(d *provider.Demands) { d.Thinks = true })
-		}
+	if err != nil {
+		return resp, err
 	}
-	return resp, err
-}
-
-// withoutExtra returns a request without the fields that belong to chat completions.
-func withoutExtra(req llm.Request) llm.Request {
-	req.Extra = nil
-	return req
+	if p.Thinks || len(resp.Message.Native) == 0 && !answer.Thought() {
+		return resp, nil
+	}
+	a.Demand(func(d *provider.Demands) { d.Thinks = true })
+	silent := strings.TrimSpace(resp.Message.Text) == "" && len(resp.Message.Calls) == 0
+	if !silent || resp.FinishReason != llm.FinishLength || a.plan(a.model).answerTokens(a.req) <= p.answerTokens(a.req) || a.req.Charge() != nil {
+		return resp, nil
+	}
+	a.req.ReportFailed(resp.Usage) // the reasoning left no room for an answer; now there is some
+	return a.Send(ctx, show)
 }
 
 // Adapt learns from the refusal of a request.
-func (a *attempt) Adapt(refused *llm.Error) bool {
+func (a *attempt) Adapt(ctx context.Context, refused *llm.Error) bool {
 	p := a.sent
 	if refused.Status < http.StatusBadRequest {
 		return false
 	}
 	if routeMissing(refused) {
-		return a.tryV1() || a.switchWire(llm.WireResponses, llm.WireChat)
+		return a.seekBase(ctx) || a.switchWire(llm.WireResponses, llm.WireChat)
 	}
-	a.confirmV1() // there is an interface at the address, whatever else it refuses
 	switch {
 	case refused.Kind == llm.KindBadRequest && wantsResponses.MatchString(refused.Message) && a.switchWire(llm.WireChat, llm.WireResponses):
 		return true
@@ -79,7 +73,20 @@ func (a *attempt) Adapt(refused *llm.Error) bool {
 		a.Learnt().NeedReasoning()
 		return false // the caller has the reasoning
 	}
-	return a.Model.Adapt(refused, p.refusable(a.req), &a.req)
+	return a.Model.Adapt(refused, p.refusable(a.req), &a.req) || a.renameLimit(refused)
+}
+
+// renameLimit makes this and later requests use the other name of the answer's limit, max_tokens or
+// max_completion_tokens, once per attempt.
+func (a *attempt) renameLimit(refused *llm.Error) bool {
+	if a.renamed || a.sent.wire != llm.WireChat || a.req.MaxTokens <= 0 || a.Host == openAIHost ||
+		refused.Kind != llm.KindBadRequest || !strings.Contains(refused.Message, "max_completion_tokens") {
+		return false
+	}
+	a.renamed = true
+	a.Demand(func(d *provider.Demands) { d.NewLimit = !d.NewLimit })
+	a.Options.Log.Info("limit_renamed", "model", a.model, "error", refused)
+	return true
 }
 
 // routeMissing reports whether a server has nothing at the address of a request. An unknown model
@@ -89,22 +96,14 @@ func routeMissing(e *llm.Error) bool {
 		e.Status == http.StatusNotFound && !strings.Contains(strings.ToLower(e.Message), "model") && !llm.RefusesTools(e) && !llm.RefusesImages(e)
 }
 
-// tryV1 makes the next request go to the address with "/v1" appended, once.
-func (a *attempt) tryV1() bool {
-	if a.v1 == v1Untried && !strings.HasSuffix(a.sent.Base, "/v1") {
-		a.v1 = v1Trying
-		return true
+// seekBase reports whether there is a list of models at another address: see list.
+func (a *attempt) seekBase(ctx context.Context) bool {
+	if a.sought {
+		return false
 	}
-	a.v1 = v1Tried
-	return false
-}
-
-// confirmV1 keeps the address that is being tried.
-func (a *attempt) confirmV1() {
-	if a.v1 == v1Trying {
-		a.v1 = v1Tried
-		a.keepBase(a.sent.Base)
-	}
+	a.sought = true
+	_, _ = a.list(ctx) // it keeps an address that is right
+	return a.base() != a.sent.Base
 }
 
 // keepBase keeps an address that has turned out to be right.
@@ -135,13 +134,11 @@ func (a *attempt) switchWire(from, to string) bool {
 // encrypted content; its message about content that it cannot read is different.
 var (
 	fieldStream       = optional("stream_options", "stream_options")
-	fieldTemperature  = optional("temperature", "temperature")
 	fieldCacheKey     = optional("prompt_cache_key", "prompt_cache_key")
 	fieldRetention    = optional("prompt_cache_retention", "prompt_cache_retention")
 	fieldBreakpoint   = optional("prompt_cache_breakpoint", "prompt_cache_breakpoint")
 	fieldCacheControl = optional("cache_control", "cache_control")
 	fieldInclude      = optional("include", "encrypted content is not supported")
-	fieldMaxTokens    = optional("max_tokens", "max_completion_tokens") // the name to use instead
 )
 
 func optional(name, about string) provider.Field {
@@ -159,9 +156,7 @@ func (p plan) refusable(req llm.Request) provider.Sent {
 		provider.Field
 		sent bool
 	}{
-		{fieldMaxTokens, chat && req.MaxTokens > 0 && !p.completionTokens()},
 		{fieldStream, chat},
-		{fieldTemperature, req.Temperature != nil},
 		{fieldCacheKey, p.cacheKey(req) != ""},
 		{fieldRetention, p.retention},
 		{fieldBreakpoint, p.breakpoints},

@@ -15,7 +15,7 @@ import (
 
 // completionTokens reports whether the answer's limit is sent as max_completion_tokens: OpenAI's
 // newer models refuse the old name, and most other servers know no other.
-func (p plan) completionTokens() bool { return p.host == openAIHost || p.Refused[fieldMaxTokens.Name] }
+func (p plan) completionTokens() bool { return p.host == openAIHost || p.NewLimit }
 
 // cacheKey returns the key to send: only OpenAI supports the field.
 func (p plan) cacheKey(req llm.Request) string {
@@ -36,7 +36,6 @@ type chatBody struct {
 	ToolChoice    any                `json:"tool_choice,omitempty"`
 	Limit         int                `json:"max_tokens,omitempty"`
 	NewLimit      int                `json:"max_completion_tokens,omitempty"`
-	Temperature   *float64           `json:"temperature,omitempty"`
 	Effort        string             `json:"reasoning_effort,omitempty"`
 	cacheFields
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
@@ -98,9 +97,6 @@ func (p plan) chat(req llm.Request) chatBody {
 	b.ToolChoice = p.choice(req, api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: req.ForceTool}})
 	if b.Limit = p.answerTokens(req); p.completionTokens() {
 		b.Limit, b.NewLimit = 0, b.Limit
-	}
-	if !p.Refused[fieldTemperature.Name] {
-		b.Temperature = req.Temperature
 	}
 	if p.claude {
 		b.CacheControl = &cacheControl{Type: "ephemeral"}

@@ -114,7 +114,8 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 				return false, err
 			}
 		}
-		switch reason := strings.ToLower(choice.FinishReason); reason {
+		reason, _, _ := strings.Cut(strings.ToLower(choice.FinishReason), ":") // Gemini: "content_filter: OTHER"
+		switch reason {
 		case "":
 		case "error", "insufficient_system_resource", "network_error": // OpenRouter, DeepSeek, Zhipu
 			return false, &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
@@ -125,8 +126,13 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	return false, nil
 }
 
-// finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu and others.
-var finishReasons = map[string]string{"model_length": llm.FinishLength, "max_tokens": llm.FinishLength, "sensitive": llm.FinishFilter}
+// finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu, Gemini and
+// others.
+var finishReasons = map[string]string{
+	"model_length": llm.FinishLength, "max_tokens": llm.FinishLength,
+	"sensitive": llm.FinishFilter, "safety": llm.FinishFilter, "recitation": llm.FinishFilter, "blocklist": llm.FinishFilter,
+	"prohibited_content": llm.FinishFilter, "spii": llm.FinishFilter,
+}
 
 func (a *chatAnswer) addDelta(d delta) error {
 	for _, f := range []struct {

@@ -35,8 +35,8 @@ type listed struct {
 	} // OpenRouter
 }
 
-// Models lists what the server offers, see llm.Lister. Ollama is queried for each model, because
-// its list contains no details.
+// Models lists what the server offers. Ollama is queried for each model, because its list contains
+// no details.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	offered, err := o.list(ctx)
 	if err != nil || o.Host == openAIHost || slices.ContainsFunc(offered, described) {
@@ -69,9 +69,11 @@ func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	}
 	base := o.base()
 	err := o.get(ctx, base+"/models", &answer)
-	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") && o.get(ctx, base+"/v1/models", &answer) == nil {
-		o.keepBase(base + "/v1")
-		err = nil
+	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") {
+		if there := o.get(ctx, base+"/v1/models", &answer); there == nil || llm.KindOf(there) == llm.KindAuth {
+			o.keepBase(base + "/v1")
+			err = there
+		}
 	}
 	if err != nil {
 		return nil, err

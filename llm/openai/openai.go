@@ -18,12 +18,11 @@ type Options = provider.Options
 // Model is an llm.Model behind a server with OpenAI's interface.
 type Model struct{ *provider.Client }
 
-// New returns a model that has sent nothing yet. It fails if BaseURL is not a web address or Wire
-// is unknown.
+// New returns a model that has sent nothing yet. It fails if BaseURL is not a web address.
 func New(options Options) (*Model, error) {
 	client, err := provider.New(options, provider.Defaults{
 		BaseURL: "https://" + openAIHost + "/v1", Example: "http://localhost:11434/v1",
-		Wires: []string{llm.WireChat, llm.WireResponses}, Preferred: preferred,
+		Preferred: preferred,
 	})
 	if err != nil {
 		return nil, err

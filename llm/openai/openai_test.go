@@ -31,7 +31,6 @@ func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 }
 
 func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
-	zero := 0.0
 	got := sent(t, llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be kind"},
@@ -41,16 +40,11 @@ func TestRequestIncludesFieldsTheLibraryOmits(t *testing.T) {
 			{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
 			{Role: llm.RoleTool, CallID: "b", Tool: "f", Text: "Error: …"},
 		},
-		Tools:       []llm.Tool{{Name: "f", Description: "does f"}, {Name: "g", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}},
-		ForceTool:   "g",
-		MaxTokens:   300,
-		Temperature: &zero,
-		Extra:       map[string]any{"top_k": 5, "cache_control": map[string]string{"type": "ephemeral"}},
+		Tools:     []llm.Tool{{Name: "f", Description: "does f"}, {Name: "g", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}},
+		ForceTool: "g",
+		MaxTokens: 300,
 	})
-	field(t, got.Body, "temperature", "0")
 	field(t, got.Body, "max_tokens", "300")
-	field(t, got.Body, "top_k", "5")
-	field(t, got.Body, "cache_control", `{"type":"ephemeral"}`)
 	field(t, got.Body, "stream", "true")
 	field(t, got.Body, "stream_options", `{"include_usage":true}`)
 	field(t, got.Body, "tool_choice", `{"type":"function","function":{"name":"g"}}`)

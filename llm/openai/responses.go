@@ -27,7 +27,6 @@ type responsesBody struct {
 	Include      []string        `json:"include,omitempty"`
 	ToolChoice   any             `json:"tool_choice,omitempty"`
 	Limit        int             `json:"max_output_tokens,omitempty"`
-	Temperature  *float64        `json:"temperature,omitempty"`
 	Reasoning    any             `json:"reasoning,omitempty"`
 	cacheFields
 }
@@ -73,9 +72,6 @@ func (p plan) responses(req llm.Request) responsesBody {
 	b.ToolChoice = p.choice(req, map[string]string{"type": "function", "name": req.ForceTool})
 	if req.MaxTokens > 0 {
 		b.Limit = max(p.answerTokens(req), leastOutput)
-	}
-	if !p.Refused[fieldTemperature.Name] {
-		b.Temperature = req.Temperature
 	}
 	if effort := p.effort(req.Reasoning); effort != "" {
 		b.Reasoning = map[string]string{"effort": effort}

@@ -71,7 +71,7 @@ func (a *responsesAnswer) Whole(body []byte) (bool, error) {
 		return false, nil
 	}
 	for i, raw := range r.Output {
-		if err := a.addItem(i, raw); err != nil {
+		if err := a.addItem(i, raw, true); err != nil {
 			return true, err
 		}
 	}
@@ -91,10 +91,8 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	case api.ResponseStreamEventOutputTextDelta, api.ResponseStreamEventRefusalDelta,
 		api.ResponseStreamEventFunctionArgumentsDelta, api.ResponseStreamEventFunctionArgumentsDone:
 		return false, a.addPiece(e)
-	case api.ResponseStreamEventOutputItemAdded:
-		return false, a.beginItem(e.Index, e.Item)
-	case api.ResponseStreamEventOutputItemDone:
-		return false, a.addItem(e.Index, e.Item)
+	case api.ResponseStreamEventOutputItemAdded, api.ResponseStreamEventOutputItemDone:
+		return false, a.addItem(e.Index, e.Item, e.Type == api.ResponseStreamEventOutputItemDone)
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
 	}

@@ -21,30 +21,9 @@ func (a *responsesAnswer) item(index int) *outputItem {
 	return a.items[at]
 }
 
-// beginItem records the id and name of a call, and counts everything else towards the limits.
-func (a *responsesAnswer) beginItem(index int, raw json.RawMessage) error {
-	var it item
-	if err := json.Unmarshal(raw, &it); err != nil {
-		return llm.Truncated(err)
-	}
-	if it.Type != "function_call" {
-		a.CountOther(len(raw))
-		return nil
-	}
-	a.beginCall(index, it)
-	return nil
-}
-
-func (a *responsesAnswer) beginCall(index int, it item) *outputItem {
-	call := a.item(index)
-	if call.Name == "" {
-		a.Begin(&call.Call, it.CallID, it.Name, "")
-	}
-	return call
-}
-
-// addItem adds a complete item: parts that already arrived in pieces are skipped.
-func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
+// addItem adds an item that begins, with the id and name of a call, or that is complete: parts that
+// already arrived in pieces are skipped.
+func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool) error {
 	var it item
 	if err := json.Unmarshal(raw, &it); err != nil {
 		return llm.Truncated(err)
@@ -53,7 +32,7 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 	case "message":
 		m := a.item(index)
 		m.message = true
-		if m.said > 0 {
+		if !complete || m.said > 0 {
 			return nil
 		}
 		for _, part := range it.Content {
@@ -61,9 +40,15 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 			a.Say(part.Text + part.Refusal)
 		}
 	case "function_call":
-		a.setArguments(a.beginCall(index, it), it.Arguments)
+		call := a.item(index)
+		if call.Name == "" {
+			a.Begin(&call.Call, it.CallID, it.Name, "")
+		}
+		if complete {
+			a.setArguments(call, it.Arguments)
+		}
 	case "reasoning":
-		a.addReasoning(index, raw, it)
+		a.addReasoning(index, raw, it, complete)
 	default:
 		a.CountOther(len(raw))
 	}
@@ -82,9 +67,9 @@ func (a *responsesAnswer) setArguments(call *outputItem, arguments string) {
 
 // addReasoning keeps an item that the server will accept back: one without content would be looked
 // up among stored items, and nothing is stored.
-func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) {
+func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item, complete bool) {
 	a.CountOther(len(raw))
-	if it.Encrypted == "" && len(it.Content) == 0 || len(a.native) == maxDetails {
+	if !complete || it.Encrypted == "" && len(it.Content) == 0 || len(a.native) == maxDetails {
 		return
 	}
 	kept := nativeItem{Item: slices.Clone(raw)}

@@ -23,7 +23,6 @@ func askResponses(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, e
 
 func TestResponsesRequestStoresNothing(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-	zero := 0.0
 	req := llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be kind"},
@@ -36,7 +35,7 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 			{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png, Label: "cat.png"}}},
 		},
 		Tools:     []llm.Tool{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
-		ForceTool: "f", MaxTokens: 5, Temperature: &zero, Reasoning: "low", CacheKey: "key", Extra: map[string]any{"top_k": 5},
+		ForceTool: "f", MaxTokens: 5, Reasoning: "low", CacheKey: "key",
 	}
 	if _, err := connect(t, server, onResponses).Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err, server.Refusals())
@@ -50,10 +49,8 @@ func TestResponsesRequestStoresNothing(t *testing.T) {
 		"stream":            `true`,
 		"include":           `["reasoning.encrypted_content"]`,
 		"max_output_tokens": `4101`, // 5, and room for reasoning of low effort
-		"temperature":       `0`,
 		"reasoning":         `{"effort":"low"}`,
 		"prompt_cache_key":  ``, // only OpenAI knows it
-		"top_k":             ``, // of chat completions
 		"input": `[{"type":"message","role":"user","content":[{"type":"input_text","text":"one"},{"type":"input_text","text":"two"}]},` +
 			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},` +
 			`{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"},{"type":"function_call","call_id":"b","name":"f","arguments":"{}"},` +

@@ -94,6 +94,7 @@ func TestFinishReasonsOfOtherServers(t *testing.T) {
 	for reason, want := range map[string]string{
 		"length": llm.FinishLength, "model_length": llm.FinishLength, "max_tokens": llm.FinishLength, "MAX_TOKENS": llm.FinishLength,
 		"content_filter": llm.FinishFilter, "sensitive": llm.FinishFilter, "eos": "eos",
+		"SAFETY": llm.FinishFilter, "RECITATION": llm.FinishFilter, "PROHIBITED_CONTENT": llm.FinishFilter, "content_filter: OTHER": llm.FinishFilter,
 	} {
 		resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(reason); x.Done() }))(t)
 		check.Equal(t, reason, resp.FinishReason, want)
@@ -188,6 +189,7 @@ func TestUsageForms(t *testing.T) {
 		"not at all":                         {`null`, llm.Usage{}},
 		"in numbers below nothing":           {`{"prompt_tokens":-5,"completion_tokens":-1}`, llm.Usage{}},
 		"in absurd numbers":                  {`{"prompt_tokens":1000000000000000000,"completion_tokens":1e18}`, llm.Usage{}},
+		"with more from the cache than all":  {`{"prompt_tokens":10,"prompt_tokens_details":{"cached_tokens":1000,"cache_write_tokens":1000}}`, llm.Usage{Prompt: 10, Cached: 10}},
 		"in words":                           {`{"prompt_tokens":"many"}`, llm.Usage{}},
 		"in a word":                          {`"none"`, llm.Usage{}},
 		"in a list":                          {`[1,2]`, llm.Usage{}},

@@ -43,5 +43,7 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted separately from the prompt
 		u.Prompt += apart
 	}
+	u.Cached = min(u.Cached, u.Prompt)
+	u.Written = min(u.Written, u.Prompt-u.Cached)
 	return u, true
 }

@@ -43,8 +43,9 @@ func addTool[In any](s *sdk.Server, tool *sdk.Tool, run func(ctx context.Context
 	})
 }
 
-// pageLength is how many bytes of a text one call returns; the caller may shorten that further.
-const pageLength = 24_000
+// pageLength is how many bytes of a text one call returns. In most languages they fit the default limit of
+// a result, 4000 tokens.
+const pageLength = 14_000
 
 // page returns the part of text that starts at offset, with a note about where the rest starts.
 func page(text string, offset int) (string, error) {

@@ -38,6 +38,8 @@ func (t talk) Frequencies(terms []string) (map[string]int, error) {
 	return n, nil
 }
 
+func (t talk) Pairs(string) ([]string, error) { return nil, nil }
+
 func (t talk) Known(terms []string) ([]string, error) {
 	n, err := t.Frequencies(terms)
 	return slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return n[term] == 0 }), err

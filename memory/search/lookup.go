@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"cairn/words"
 )
@@ -26,6 +27,9 @@ const (
 func (q *Query) lookUp(in Index) error {
 	stems, err := words.StemsToFind(q.text, in.Languages)
 	if err != nil {
+		return err
+	}
+	if err := q.pairUp(in, stems); err != nil {
 		return err
 	}
 	var terms []string
@@ -69,6 +73,24 @@ func (q *Query) lookUp(in Index) error {
 	slices.SortFunc(q.terms, func(a, b term) int { return cmp.Compare(a.text, b.text) })
 	return nil
 }
+
+// pairUp adds to the stems what finds a question of one character: scripts without spaces between words are
+// indexed in pairs of characters, see words.Terms.
+func (q *Query) pairUp(in Index, stems map[string][]string) error {
+	if !q.single {
+		return nil
+	}
+	character := q.words[0].Term
+	if first, size := utf8.DecodeRuneInString(character); first < firstUnspaced || size < len(character) {
+		return nil
+	}
+	pairs, err := in.Pairs(character)
+	stems[character] = append(stems[character], pairs...)
+	return err
+}
+
+// firstUnspaced is where the scripts without spaces begin, with Thai.
+const firstUnspaced = '\u0e00'
 
 // correct returns, for the words of the question that occur nowhere, the terms that they may be
 // typos of, and adds their frequencies. It removes the names of members from the question.

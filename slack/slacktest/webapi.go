@@ -49,6 +49,7 @@ var methods = map[string]struct {
 	"conversations.replies":       {(*Server).conversationReplies, ":history"},
 	"users.conversations":         {func(s *Server, a args) answer { return s.conversationsLocked(a, true) }, ":read"},
 	"users.info":                  {(*Server).userInfo, "users:read"},
+	"files.info":                  {(*Server).fileInfo, "files:read"},
 	"reactions.add":               {(*Server).addReaction, "reactions:write"},
 	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
 }

@@ -64,12 +64,13 @@ function watch(address, handlers) {
     open();
     handlers.reset();
   };
+  const say = (text, state) => { connection.textContent = text; connection.className = "live " + state; };
   const open = () => {
     const opened = events = new EventSource(address);
-    for (const [kind, handler] of Object.entries(handlers)) {
-      events.addEventListener(kind, (e) => handler(kind === "open" || kind === "error" || kind === "reset" ? null : JSON.parse(e.data)));
-    }
+    for (const [kind, handler] of Object.entries(handlers)) events.addEventListener(kind, (e) => handler(JSON.parse(e.data)));
+    events.addEventListener("open", () => say("live", "on"));
     events.addEventListener("error", () => {
+      say("the bot does not answer", "off");
       if (opened !== events || opened.readyState !== EventSource.CLOSED) return;
       events = null;
       setTimeout(reopen, 3000);
@@ -88,10 +89,9 @@ function watch(address, handlers) {
 
 openable(document);
 if (parts.length > 0) {
-  const say = (text, state) => { connection.textContent = text; connection.className = "live " + state; };
   const follow = (event) => concerned(event.conversation);
   watch("/api/events", {
-    open: () => say("live", "on"), error: () => say("the bot does not answer", "off"), reset: () => parts.forEach(refresh),
+    reset: () => parts.forEach(refresh),
     turn: follow, usage: follow, compaction: follow, memory: follow, approval: follow, task: (t) => { follow(t); concerned(t.parent); }, incident: follow,
   });
 }

@@ -17,11 +17,42 @@ function tell(text) {
   note.hidden = text === "";
 }
 
+// follow shows what is new. The page follows it only where its end is in view: people read on above.
+function follow(show) {
+  const atEnd = innerHeight + scrollY > document.body.scrollHeight - 60;
+  show();
+  if (atEnd) scrollTo(0, document.body.scrollHeight);
+}
+
+// merge replaces the messages that differ, so that a screen reader reads out only what is new.
+function merge(fresh) {
+  let old = said.firstElementChild;
+  const drop = () => { const gone = old; old = old.nextElementSibling; gone.remove(); };
+  while (old && !old.isEqualNode(fresh[0])) drop();
+  for (const one of fresh) {
+    if (old?.isEqualNode(one)) old = old.nextElementSibling;
+    else said.insertBefore(one, old);
+  }
+  while (old) drop();
+}
+
+function busy(answering) {
+  stop.hidden = !answering;
+  if (!answering) writing.hidden = true;
+}
+
+// read reads the messages again. It returns false if a newer read has begun meanwhile.
+let reading = 0;
 async function read() {
+  const mine = ++reading;
   const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } });
   if (answer.status === 401) tell("You are not logged in any more. Reload this page to log in.");
-  if (answer.ok) said.innerHTML = await answer.text(); // made by our own pages, which escape everything
-  window.scrollTo(0, document.body.scrollHeight);
+  if (!answer.ok) return false;
+  const fresh = document.createElement("template");
+  fresh.innerHTML = await answer.text(); // made by our own pages, which escape everything
+  if (mine !== reading) return false;
+  follow(() => merge([...fresh.content.children]));
+  return true;
 }
 
 // send keeps the id of a message until the bot has it: what is sent again is the same message.
@@ -42,6 +73,7 @@ form.addEventListener("submit", async (e) => {
   form.elements.id.value = newID();
   box.value = ""; // at once: people type the next message while this one is on its way
   hide();
+  scrollTo(0, document.body.scrollHeight);
   try {
     tell(await send(text, id));
   } catch (error) {
@@ -152,18 +184,15 @@ box.addEventListener("keydown", (e) => {
 
 watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation), {
   reply: (reply) => {
-    const busy = reply.state === "writing";
-    writing.hidden = !busy;
-    stop.hidden = !busy;
-    writing.querySelector(".text").textContent = reply.text || "";
-    if (reply.state === "sent" && reply.failure && !reply.buttons) tell(reply.text); // a question stands above, with buttons
+    follow(() => {
+      busy(reply.state === "writing");
+      writing.hidden = stop.hidden;
+      writing.querySelector(".text").textContent = reply.text || "";
+    });
     if (reply.state === "sent") read();
   },
-  turn: (turn) => {
-    stop.hidden = turn.state !== "started";
-    if (stop.hidden) { writing.hidden = true; read(); }
-  },
-  approval: read, reset: read,
+  turn: (turn) => { busy(turn.state === "started"); read(); },
+  approval: read, reset: async () => { if (await read()) busy(document.getElementById("answering") !== null); },
 });
 form.elements.id.value = newID();
-window.scrollTo(0, document.body.scrollHeight);
+scrollTo(0, document.body.scrollHeight);

@@ -4,6 +4,7 @@
 
 const settings = document.getElementById("settings");
 const preview = document.getElementById("preview");
+const shown = new URLSearchParams(settings.elements.shown.value); // the values in force, by key
 let wait = 0;
 let running = null;
 
@@ -12,7 +13,7 @@ async function simulate() {
   const mine = running = new AbortController();
   preview.setAttribute("aria-busy", "true");
   const from = new URL(settings.action, location.href);
-  from.search = new URLSearchParams(new FormData(settings));
+  from.search = new URLSearchParams([...new FormData(settings)].filter(([key, value]) => shown.has(key) && shown.get(key) !== value));
   history.replaceState(null, "", from);
   from.searchParams.set("fragment", "preview");
   try {
@@ -29,8 +30,7 @@ async function simulate() {
 
 function mark(control) {
   if (control.nextElementSibling?.tagName === "OUTPUT") control.nextElementSibling.value = control.value;
-  const initial = control.dataset.now ??= control.tagName === "SELECT" ? [...control.options].find((o) => o.defaultSelected)?.value : control.defaultValue;
-  control.closest("tr")?.classList.toggle("changed", control.value !== initial);
+  control.closest("tr")?.classList.toggle("changed", control.value !== shown.get(control.name));
 }
 
 settings.addEventListener("input", (e) => {

@@ -11,17 +11,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"cairn/llm"
 )
 
 // Demands are what a server has turned out to demand. They last until the process ends.
 type Demands struct {
-	Base    string          // the address that answers instead of Options.BaseURL; "": that one does
-	Refused map[string]bool // fields that it refuses, and forms of them, by name
-	Efforts []string        // the reasoning efforts that it accepts; nil: not known
-	Longest int             // tokens of the longest answer that it allows; 0: not known
-	Thinks  bool            // it reasons by default
+	Base     string          // the address that answers instead of Options.BaseURL; "": that one does
+	Refused  map[string]bool // fields that it refuses, and forms of them, by name
+	Efforts  []string        // the reasoning efforts that it accepts; nil: not known
+	Longest  int             // tokens of the longest answer that it allows; 0: not known
+	Thinks   bool            // it reasons by default
+	NewLimit bool            // it demands max_completion_tokens, not max_tokens
 }
 
 // Demands returns what was learned so far.
@@ -50,7 +52,7 @@ type Attempt interface {
 	Send(ctx context.Context, show func(delta string)) (llm.Response, error)
 	// Adapt changes the next request according to the refusal of this one. It returns false if there
 	// is nothing to change.
-	Adapt(refused *llm.Error) bool
+	Adapt(ctx context.Context, refused *llm.Error) bool
 }
 
 // maxChanges limits how often one attempt is repeated in another form.
@@ -75,7 +77,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		for changes := 0; ; changes++ {
 			resp, err := a.Send(ctx, show)
 			refused, ok := errors.AsType[*llm.Error](err)
-			if !ok || shown || changes == maxChanges || !a.Adapt(refused) || req.Charge() != nil {
+			if !ok || shown || changes == maxChanges || !a.Adapt(ctx, refused) || req.Charge() != nil {
 				return resp, err
 			}
 		}
@@ -182,7 +184,8 @@ func (d *Demands) refuseEffort(s Sent, message string) {
 	if at := strings.Index(text, "supported values"); at >= 0 {
 		text = text[at:]
 	}
-	named := func(effort string) bool { return regexp.MustCompile(`\b` + effort + `\b`).MatchString(text) }
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	named := func(effort string) bool { return slices.Contains(words, effort) }
 	others := slices.Clone(s.Efforts)
 	if d.Efforts != nil {
 		others = slices.Clone(d.Efforts)

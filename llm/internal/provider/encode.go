@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"maps"
 
 	"cairn/llm"
 )
@@ -21,25 +19,6 @@ func Marshal(value any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
-
-// encode returns a request as JSON, with extra replacing its fields.
-func encode(body any, extra map[string]any) ([]byte, error) {
-	raw, err := Marshal(body)
-	if err == nil && len(extra) > 0 {
-		var fields map[string]json.RawMessage
-		_ = json.Unmarshal(raw, &fields) // it was written above
-		merged := make(map[string]any, len(fields)+len(extra))
-		for name, value := range fields {
-			merged[name] = value
-		}
-		maps.Copy(merged, extra)
-		raw, err = Marshal(merged)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
-	}
-	return raw, nil
 }
 
 // Schema returns the JSON Schema of a tool's arguments.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"cairn/llm"
 )
@@ -40,44 +41,36 @@ type Answer interface {
 // error, unless req.Alive is set. With an error the response contains what the server counted, if
 // anything.
 func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, answer Answer) (llm.Response, error) {
-	text, err := encode(body, req.Extra)
+	text, err := Marshal(body)
 	if err != nil {
-		return llm.Response{}, unsendable(err)
+		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
-	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
-	defer silence.release()
-	silence.report(req.Alive)
-	resp, err := c.send(watched, silence, http.MethodPost, address, text)
+	var whole llm.Response
+	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response, silence *silence) (err error) {
+		if whole, err = read(resp, answer, c.Options.MaxAnswer); err == nil {
+			silence.drain(resp.Body)
+		}
+		return err
+	})
 	if err != nil {
-		return llm.Response{}, silence.translate(err)
+		return llm.Response{Usage: answer.Counted()}, err
 	}
-	defer func() { _ = resp.Body.Close() }() // the answer is read or lost; nothing more can be done about it
-	whole, err := read(resp, answer, c.Options.MaxAnswer)
-	if err != nil {
-		return llm.Response{Usage: answer.Counted()}, silence.translate(err)
-	}
-	silence.drain(resp.Body)
 	return whole, nil
 }
 
 // Ask queries the server for JSON. Its errors are like those of Exchange.
 func (c *Client) Ask(ctx context.Context, method, address string, body []byte, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
-	watched, silence := watchSilence(ctx, c.Options.IdleTimeout)
-	defer silence.release()
-	resp, err := c.send(watched, silence, method, address, body)
-	if err != nil {
-		return silence.translate(err)
-	}
-	defer func() { _ = resp.Body.Close() }() // it is read or lost
-	facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
-	if err != nil {
-		return silence.translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
-	}
-	if err := json.Unmarshal(facts, into); err != nil {
-		return unsendable(fmt.Errorf("ask %s: %w", address, err))
-	}
-	return nil
+	return c.send(ctx, nil, method, address, body, func(resp *http.Response, _ *silence) error {
+		facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
+		if err != nil {
+			return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
+		}
+		if err := json.Unmarshal(facts, into); err != nil {
+			return unsendable(fmt.Errorf("ask %s: %w", address, err))
+		}
+		return nil
+	})
 }
 
 // unsendable returns the error of a request that cannot be made, or that got no answer to its
@@ -86,12 +79,14 @@ func unsendable(err error) *llm.Error {
 	return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 }
 
-// send sends a request. Every failure is an *llm.Error, and any status but success is one. silence
-// watches the body.
-func (c *Client) send(ctx context.Context, silence *silence, method, address string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+// send sends a request, and has receive read the body of a success. A silent server is an error,
+// unless alive is set. Every failure is an *llm.Error, and any status but success is one.
+func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response, *silence) error) error {
+	watched, silence := watchSilence(ctx, c.Options.IdleTimeout, alive)
+	defer silence.release()
+	req, err := http.NewRequestWithContext(watched, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, unsendable(err)
+		return unsendable(err)
 	}
 	req.Header = c.Header.Clone()
 	if body != nil {
@@ -99,19 +94,19 @@ func (c *Client) send(ctx context.Context, silence *silence, method, address str
 	}
 	resp, err := c.Options.HTTPClient.Do(req)
 	if err != nil {
-		return nil, &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
+		return silence.translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
 	}
+	defer func() { _ = resp.Body.Close() }() // it is read, refused or lost
 	resp.Body = silence.body(resp.Body)
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
-		return resp, nil
+		return silence.translate(receive(resp, silence))
 	}
-	defer func() { _ = resp.Body.Close() }() // it is refused already
 	if err := redirected(resp); err != nil {
-		return nil, err
+		return err
 	}
 	// A refusal that breaks off is classified by the part that arrived.
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	return nil, llm.Refused(resp.StatusCode, resp.Header, text)
+	return silence.translate(llm.Refused(resp.StatusCode, resp.Header, text))
 }
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
@@ -176,14 +171,13 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 // it.
 func firstByte(reader *bufio.Reader, most int) (byte, error) {
 	for range most {
-		next, err := reader.Peek(1)
+		next, err := reader.ReadByte()
 		if err != nil {
 			return 0, err
 		}
-		if next[0] != ' ' && next[0] != '\t' && next[0] != '\r' && next[0] != '\n' {
-			return next[0], nil
+		if !strings.ContainsRune(blanks, rune(next)) {
+			return next, reader.UnreadByte()
 		}
-		_, _ = reader.Discard(1) // it was peeked
 	}
 	return 0, bufio.ErrTooLong
 }

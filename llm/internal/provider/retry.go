@@ -37,9 +37,7 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 		if failure = err; err == nil {
 			return resp, nil
 		}
-		if req.Failed != nil && resp.Usage != (llm.Usage{}) {
-			req.Failed(resp.Usage)
-		}
+		req.ReportFailed(resp.Usage)
 		return resp, o.classify(err, *shown)
 	}
 	pause := backoff.NewExponentialBackOff()

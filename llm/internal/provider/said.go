@@ -82,6 +82,9 @@ func (s *Said) Say(piece string) {
 	}
 }
 
+// Thought reports whether the text began with a thought.
+func (s *Said) Thought() bool { return s.thought.end != "" }
+
 // Text returns the text so far.
 func (s *Said) Text() string { return s.text.String() + s.thought.rest() }
 

@@ -22,19 +22,15 @@ type silence struct {
 }
 
 // watchSilence returns a context that ends if the server sends nothing for idle. The time runs from
-// now until the first read of body, and during each read. release must be called.
-func watchSilence(ctx context.Context, idle time.Duration) (context.Context, *silence) {
+// now until the first read of body, and during each read. With alive it does not end; each read calls
+// alive instead. release must be called.
+func watchSilence(ctx context.Context, idle time.Duration, alive func()) (context.Context, *silence) {
 	watched, cancel := context.WithCancelCause(ctx)
-	s := &silence{ctx: watched, cancel: cancel, idle: idle}
-	s.timer = time.AfterFunc(idle, func() { cancel(llm.ErrSilent) })
-	return watched, s
-}
-
-// report stops the watch and calls alive with each read instead, if alive is not nil.
-func (s *silence) report(alive func()) {
-	if s.alive = alive; alive != nil {
+	s := &silence{ctx: watched, cancel: cancel, idle: idle, alive: alive}
+	if s.timer = time.AfterFunc(idle, func() { cancel(llm.ErrSilent) }); alive != nil {
 		s.timer.Stop()
 	}
+	return watched, s
 }
 
 // release releases the watch.

@@ -1,0 +1,121 @@
+package channel_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/check"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+const withheldByFilter = "The model provider's filter withheld the answer. Your message is saved; ask again in other words."
+
+// filtering returns a model whose provider refuses, in one of its two ways, every prompt with a
+// forbidden word.
+func filtering(asError bool) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		forbidden := func(m llm.Message) bool { return strings.Contains(m.Text, "forbidden") }
+		switch {
+		case !slices.ContainsFunc(req.Messages, forbidden):
+			return echo(ctx, n, req)
+		case asError:
+			return llm.Response{}, llm.Refused(400, nil, []byte(`{"error":{"message":"Content Exists Risk","code":"invalid_request_error"}}`))
+		}
+		return llm.Response{FinishReason: llm.FinishFilter}, nil
+	}
+}
+
+// A message that the provider's filter refuses spoils only its own turn.
+func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
+	for name, asError := range map[string]bool{"an error": true, "an answer without text": false} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.model.Func = filtering(asError)
+			log := r.captureLog()
+			r.ask("Hello.")
+			r.ask("Is this forbidden?")
+			check.Equal(t, "requests, since all before the question was accepted", len(r.model.Requests()), 3)
+			r.ask("And this?")
+			r.ask("And that?")
+			check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", withheldByFilter, "answer 5", "answer 6"})
+			check.Equal(t, "log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
+			r.restart()
+			r.ask("And now?")
+			check.Equal(t, "answer after a restart", r.connector.texts()[4], "answer 8")
+			check.EqualAll(t, "transcript", r.transcript(), []string{
+				"user: Hello.", "assistant: answer 1", "user: Is this forbidden?", "user: And this?", "assistant: answer 5",
+				"user: And that?", "assistant: answer 6", "user: And now?", "assistant: answer 8",
+			})
+		})
+	}
+}
+
+func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
+	r := newRig(t, nil)
+	r.model.Func = filtering(true)
+	r.ask("The harbour is blue.")
+	r.say("That is forbidden.", false)
+	r.ask("Which colour?")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 3"})
+	prompt := textOf(r.model.Requests()[2])
+	check.Contains(t, "prompt", prompt, "The harbour is blue.")
+	check.Contains(t, "prompt", prompt, "Which colour?")
+	check.Contains(t, "prompt", prompt, "filter")
+	editMessageAt(r, "m2", "That is allowed.", time.Now())
+	r.ask("And now?")
+	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
+}
+
+// What an old message becomes by an edit was not accepted before.
+func TestFilterRefusesAnEditedMessage(t *testing.T) {
+	r := newRig(t, nil)
+	r.model.Func = filtering(true)
+	for _, text := range []string{"One.", "Two.", "Three."} {
+		r.ask(text)
+	}
+	editMessageAt(r, "m1", "forbidden", time.Now())
+	r.ask("Four.")
+	texts := r.connector.texts()
+	check.Contains(t, "answer", texts[len(texts)-1], "answer ")
+	check.Contains(t, "prompt", textOf(r.model.Requests()[len(r.model.Requests())-1]), "Four.")
+}
+
+// A tool's result that the filter refuses is withheld within its turn.
+func TestFilteredToolResult(t *testing.T) {
+	r := newRig(t, nil)
+	allows := filtering(true)
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "help", "topic": "forbidden"})), nil
+		}
+		for i, m := range req.Messages {
+			if m.Role == llm.RoleTool && strings.Contains(m.Text, "The topics are") {
+				req.Messages[i].Text = "forbidden"
+			}
+		}
+		return allows(ctx, n, req)
+	}
+	r.ask("What did we say?")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 3"})
+}
+
+func TestFilterInTheMiddleOfAnAnswer(t *testing.T) {
+	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return llm.Response{FinishReason: llm.FinishFilter}, nil
+		}
+		resp := llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "self"}))
+		resp.Message.Text = "I look it up."
+		return resp, nil
+	})
+	r.ask("What is forbidden?")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"I look it up.", "(The model provider's filter withheld the rest of my answer.)"})
+	check.Equal(t, "a notice", channel.IsNotice(r.connector.sent[1]), true)
+}

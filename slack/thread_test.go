@@ -1,0 +1,113 @@
+// What belongs to an answer stands in the thread of the answer.
+
+package slack
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/channel/channeltest"
+	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+// threaded is a rig that answers in threads.
+func threaded(t *testing.T, model func(context.Context, int, llm.Request) (llm.Response, error)) (r *rig, general, ann string) {
+	t.Helper()
+	r, general, ann = town(t, quick(), model)
+	r.opts.ReplyIn = replyThread
+	return r, general, ann
+}
+
+// inThread waits until one message of the bot, in this thread, contains a text, and returns it.
+func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message) {
+	r.t.Helper()
+	r.eventually("the bot says "+text, func() bool {
+		for _, m := range r.own(channelID) {
+			if strings.Contains(m.Shown(), text) {
+				found = m
+				return true
+			}
+		}
+		return false
+	})
+	check.Equal(r.t, "the thread of "+text, found.Thread, thread)
+	return found
+}
+
+func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
+	t.Parallel()
+	for claim, decide := range map[string]func(r *rig, general, boss string, question slacktest.Message){
+		"and is answered by its button": func(r *rig, general, boss string, question slacktest.Message) {
+			r.w.Press(general, question.TS, boss, actionPrefix+"allow")
+		},
+		"and is answered there in words": func(r *rig, general, boss string, question slacktest.Message) {
+			_, code, _ := strings.Cut(question.Shown(), "@app /allow ")
+			code, _, _ = strings.Cut(code, " ")
+			r.w.Say(slacktest.Post{Channel: general, User: boss, Thread: question.Thread, Text: mention + "/allow " + code})
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r, general, ann := threaded(t, channeltest.Add)
+			r.tools = &channeltest.Box{Approve: channel.ApproveAlways}
+			r.rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
+			r.begin()
+			asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+			decide(r, general, ann, r.inThread(general, asked, "May I call calc_add"))
+			r.inThread(general, asked, "The tool says: five")
+			r.uncomplaining()
+		})
+	}
+}
+
+func TestANoticeAboutAnAnswerStandsInTheThread(t *testing.T) {
+	t.Parallel()
+	r, general, ann := threaded(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		cut := llmtest.Say("a long stor")
+		cut.FinishReason = llm.FinishLength
+		return cut, nil
+	})
+	r.begin()
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "tell me"})
+	r.inThread(general, asked, "a long stor")
+	r.inThread(general, asked, "My answer was cut off")
+}
+
+// A young bot looks for what an earlier process has shown of an answer.
+func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		r, q := asked(t, inThread)
+		w := r.replying(q)
+		r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "shortened-1", Parts: 1, Text: "(too long)", To: q.to, Failure: true})
+		r.send(w, piece("One two."))
+		r.answered(q.channel, "One two.", "(too long)")
+	})
+}
+
+func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
+	t.Parallel()
+	letGo := make(chan struct{})
+	r, general, ann := threaded(t, channeltest.Delegate)
+	r.helper = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		select {
+		case <-letGo:
+		case <-ctx.Done():
+		}
+		return llmtest.Say("42"), ctx.Err()
+	}}
+	r.begin()
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "count"})
+	r.inThread(general, asked, "started")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "by the way"})
+	r.eventually("that is stored", func() bool {
+		lines := r.transcript(conversation(general))
+		return lines[len(lines)-1] == "user: by the way"
+	})
+	close(letGo)
+	r.inThread(general, asked, "they say 42")
+}

@@ -1,0 +1,85 @@
+// Markdown of the messages that models write, as HTML.
+
+package web
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// Priorities of goldmark's parsers of HTML.
+const htmlBlock, htmlInline = 900, 400
+
+// markdown renders what models write. It does not know HTML, so that tags are shown as text.
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	without := func(all []util.PrioritizedValue, priority int) []util.PrioritizedValue {
+		return slices.DeleteFunc(all, func(v util.PrioritizedValue) bool { return v.Priority == priority })
+	}
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(without(parser.DefaultBlockParsers(), htmlBlock)...),
+			parser.WithInlineParsers(without(parser.DefaultInlineParsers(), htmlInline)...),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		)),
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough),
+		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(tame{}, 1))),
+	)
+})
+
+// tame renders headings as bold lines, because they are none of the page's, and pictures as links,
+// because a page loads nothing from elsewhere.
+type tame struct{}
+
+func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindHeading, func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+		_, err := w.WriteString(map[bool]string{true: "<p><b>", false: "</b></p>\n"}[entering])
+		return ast.WalkContinue, err
+	})
+	r.Register(ast.KindImage, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		to := util.URLEscape(n.(*ast.Image).Destination, true)
+		link := `<a href="` + string(util.EscapeHTML(to)) + `">picture `
+		if html.IsDangerousURL(to) {
+			link = "<a>picture "
+		}
+		_, err := w.WriteString(map[bool]string{true: link, false: "</a>"}[entering])
+		return ast.WalkContinue, err
+	})
+}
+
+// nested matches a line of many blocks within blocks.
+var nested = regexp.MustCompile(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){20}`)
+
+// maxMarks limits the marks of emphasis and links in a paragraph.
+const maxMarks = 1000
+
+// tangled reports whether a text would take the parser long: its time grows with the square of the
+// number of blocks within blocks, and of the marks in a paragraph.
+func tangled(text string) bool {
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if strings.Count(part, "*")+strings.Count(part, "_")+strings.Count(part, "[") > maxMarks {
+			return true
+		}
+	}
+	return nested.MatchString(text)
+}
+
+// markdownView shows a text of a model.
+func markdownView(text string) g.Node {
+	var out strings.Builder
+	if tangled(text) || markdown().Convert([]byte(text), &out) != nil {
+		return longText("", text)
+	}
+	return h.Div(h.Class("markdown"), h.Dir("auto"), g.Raw(out.String())) // the renderer escapes its input
+}
