@@ -146,15 +146,26 @@ func TestRandomActs(t *testing.T) {
 			check.Len(t, "findings", check.Must(s.store.Upkeep().Check(ctx))(t), 0)
 			answered := map[string]int{}
 			for _, p := range s.connector.sent {
-				for _, id := range p.To {
-					if p.Part > 0 {
-						continue
-					}
-					if answered[id]++; answered[id] > 1 {
-						t.Errorf("%s was answered twice", id)
-					}
+				if p.Part > 0 || len(p.To) == 0 || channel.IsNotice(p) {
+					continue
+				}
+				turn := s.turnOf(p)
+				if answered[turn]++; answered[turn] > 1 {
+					t.Errorf("%s was answered twice, once with %q", turn, p.Text)
 				}
 			}
 		})
 	}
+}
+
+// turnOf returns which turn an answer closes. The messages it answers do not identify the turn: the
+// answer to a task's result names the message that asked for the task.
+func (s *scene) turnOf(p channel.Piece) string {
+	at, seq := s.said[p.To[0]], int64(0)
+	if _, err := fmt.Sscanf(p.Reply, "notice-%d", &seq); err != nil {
+		check.Must(fmt.Sscanf(p.Reply, "reply-%d", &seq))(s.t)
+		records := check.Must(s.store.Find(s.t.Context(), at))(s.t)
+		seq = check.Must(records.Transcript().Message(s.t.Context(), seq))(s.t).Turn
+	}
+	return fmt.Sprintf("turn %d of %s", seq, at)
 }
