@@ -18,12 +18,12 @@ import (
 type names struct {
 	api            *api
 	log            *slog.Logger
-	cache          *platform.Cache   // by nameKey, and the last known ones by id
+	cache          platform.Cache    // by nameKey, and the last known ones by id
 	deniedIncident platform.Incident // while a scope is missing
 }
 
 func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, cache: platform.NewCache(), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
+	return &names{api: a, log: log, deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
 // nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
