@@ -78,10 +78,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if isTerminal(a.err) {
 		logTo = connector.Notes() // prints around the line that is being typed
 	}
-	log, err := a.logger(logTo, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+	log := a.logger(logTo, slog.LevelWarn)
 	rules := func(s *config.Settings) channel.Rules {
 		rules := s.Rules()
 		rules.TurnsPerMinute = 0 // whoever can start the program needs no limit, and piped lines arrive fast

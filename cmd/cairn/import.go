@@ -63,10 +63,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+	log := a.logger(a.err, slog.LevelWarn)
 	connector, err := newImportConnector()
 	if err != nil {
 		return err

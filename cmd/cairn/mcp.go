@@ -45,10 +45,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+	log := a.logger(a.err, slog.LevelWarn)
 	bot, answers, err := a.remoteAPI(ctx)
 	if err != nil && write { // without --write the database is enough
 		return err

@@ -63,10 +63,7 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer served.close()
-	log, err := a.logger(a.err, slog.LevelInfo)
-	if err != nil {
-		return err
-	}
+	log := a.logger(a.err, slog.LevelInfo)
 	connectors, err := a.openConnectors(log)
 	if err != nil {
 		return usage(err)
