@@ -45,13 +45,13 @@ func newRoot(a *app) *cobra.Command {
 model's context window, it summarizes the oldest part in the background and saves
 memories. The database keeps every message.
 
-It uses OpenAI, Anthropic, or any server with the API of one of them. Set OPENAI_API_KEY or
-ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or name it under
-[llm] in config.toml. Without a model it stores, summarizes and quotes messages.
+It uses OpenAI, Anthropic, or any server with one of their APIs. Set OPENAI_API_KEY or
+ANTHROPIC_API_KEY; for another server OPENAI_BASE_URL and OPENAI_MODEL, or [llm] in config.toml.
+Without a model it stores, summarizes and quotes messages.
 
 ` + exitHelp,
-		Example: `  cairn setup                                 begin: a model, a platform, its tokens
-  cairn chat                                  talk in this terminal
+		Example: `  cairn setup                                 set up a model and a platform
+  cairn chat                                  chat in this terminal
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
