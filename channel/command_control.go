@@ -49,8 +49,14 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	if err := c.hub.Operator().Resume(ctx, scope); err != nil {
 		return Answer{}, err
 	}
-	if scope == c.name && c.paused(ctx) {
+	here, all, err := c.hub.Operator().Paused(ctx, c.name)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case all:
 		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
+	case here:
+		return Answer{Text: c.sayf("I am still paused here; /resume ends that.")}, nil
 	}
 	return Answer{Text: "I am answering again."}, nil
 }

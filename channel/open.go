@@ -178,7 +178,7 @@ func (c *conversation) settingsChanged() {
 		return // it reads them when it is opened
 	}
 	if err := c.policy.read(c.hub.ctx, c.records); err != nil {
-		c.rules, c.runs.again = nil, true // the child reads all settings again, and reports why it cannot
+		c.reread() // the child reads all settings again, and reports why it cannot
 		return
 	}
 	c.engine.Check(c.hub.ctx)

@@ -13,14 +13,11 @@ import (
 const everywhere = ""
 
 func (c *conversation) paused(ctx context.Context) bool {
-	scopes, err := c.hub.o.Store.Pauses().List(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			c.log.Warn("read_pause_failed", "error", err)
-		}
-		return false
+	here, all, err := c.hub.Operator().Paused(ctx, c.account())
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("read_pause_failed", "error", err)
 	}
-	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.account())
+	return here || all
 }
 
 var errPaused = errors.New("the bot is paused")

@@ -112,6 +112,16 @@ func isFirst(first []chat.Message, m chat.Message) bool {
 	return m.Role == llm.RoleAssistant && len(m.Calls) == 0 && m.Text != "" && len(first) > 0 && first[len(first)-1].Turn == m.Turn && first[len(first)-1].Role == llm.RoleUser
 }
 
+// Asked returns the messages of a turn that are addressed to the bot, in order.
+func (h *History) Asked(turn int64) (asked []chat.Message) {
+	for _, l := range h.lines[h.indexOf(turn):] {
+		if l.Turn == turn && l.Addressed {
+			asked = append(asked, *l.Message)
+		}
+	}
+	return asked
+}
+
 // Shortened returns the addressed messages of a turn that are too long for the view.
 func (h *History) Shortened(turn int64) (found []Shortened) {
 	for _, l := range h.lines {

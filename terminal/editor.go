@@ -225,11 +225,11 @@ func (e *editor) report(ctx context.Context, err error) error {
 
 // status returns the model's name and how full the window is; empty if unknown.
 func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
-	model, percent, err := hub.Operator().Fill(ctx, e.conversation)
+	now, err := hub.Operator().Context(ctx, e.conversation)
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s · window %.0f %% full", Printable(model), percent)
+	return fmt.Sprintf("%s · window %.0f %% full", Printable(now.Model), now.UsedPct)
 }
 
 func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }

@@ -58,7 +58,7 @@ func (s *Server) routes() []route {
 			query: append([]param{{"by", "day, conversation or model (day)"}, sinceParam}, cutParams...), answers: map[int]any{200: usageAnswer{}},
 		},
 		{
-			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events: turn, usage, compaction, memory, incident, reset", handle: s.watch, stream: true,
+			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events", handle: s.watch, stream: true,
 			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")}},
 		},
 		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
@@ -90,7 +90,7 @@ func (s *Server) apiRoutes() {
 func (r route) checkQuery(req *http.Request) error {
 	for name := range req.URL.Query() {
 		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
-			return bad("There is no parameter %q here.", name)
+			return bad("There is no parameter %q here: correct its name, or leave it out.", name)
 		}
 	}
 	return nil
@@ -153,10 +153,6 @@ func decode(r *http.Request, into any) error {
 // bodyProblem says which field of a JSON body is wrong.
 func bodyProblem(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	key, unknown := "", false
-	if err != nil {
-		key, unknown = strings.CutPrefix(err.Error(), "json: unknown field ")
-	}
 	switch {
 	case err == nil:
 		return nil
@@ -164,12 +160,14 @@ func bodyProblem(err error) error {
 		return bad("The body must be an object, not a value of type %s.", wrong.Value)
 	case ok:
 		return bad("%s: a value of type %s is not accepted; GET /api/openapi.json has the types.", wrong.Field, wrong.Value)
-	case unknown:
-		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return bad("The body ends too early.")
 	}
-	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	if key, unknown := strings.CutPrefix(text, "unknown field "); unknown {
+		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
+	}
+	return bad("The body cannot be read: %s.", text)
 }
 
 // params is the query of a request. err is the first mistake in what was read of it.
@@ -275,6 +273,9 @@ func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversat
 }
 
 func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
+	if name == "" {
+		return nil, problem(http.StatusUnprocessableEntity, "Name a conversation, such as terminal:general.")
+	}
 	c, err := s.o.Store.Find(r.Context(), name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "There is no conversation %q.", name)
@@ -286,7 +287,7 @@ func (s *Server) find(r *http.Request, name string) (*store.Conversation, error)
 func idOf(r *http.Request) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, problem(http.StatusNotFound, "%q is no number.", r.PathValue("id"))
+		return 0, problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))
 	}
 	return n, nil
 }

@@ -4,7 +4,6 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,23 +22,14 @@ func openChat(v *visit) error {
 	return nil
 }
 
-// recentMessages reads the newest messages of a chat; none if it is new.
-func (v *visit) recentMessages(conversation string) (list messageList, err error) {
-	err = v.get(apiOf(conversation)+"/messages", query("limit", 100), &list)
-	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
-		err = nil
-	}
-	return list, err
-}
-
 func chatPage(v *visit) error {
 	name, err := v.chatName()
 	if err != nil {
 		return err
 	}
 	conversation := config.WebName + ":" + name
-	said, err := v.recentMessages(conversation)
-	if err != nil {
+	var said messageList
+	if err := v.get(apiOf(conversation)+"/messages", query("limit", 100), &said); err != nil && statusOf(err) != http.StatusNotFound { // a new chat has none
 		return err
 	}
 	now, _ := v.s.operator.Activity(conversation)

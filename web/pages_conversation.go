@@ -26,7 +26,7 @@ func conversationsPage(v *visit) error {
 	table := conversationsView(q, list, v.pager(list.Total))
 	return v.show("Conversations", map[string]g.Node{"live": table},
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
-		live("conversations", v.self(), table),
+		live("conversations", v.URL.RequestURI(), table),
 	)
 }
 
@@ -129,7 +129,7 @@ func conversationPage(v *visit) error {
 		stackView(v.name(), append(d.Past.Earlier, d.Stack...)),
 	}
 	return v.showConversation("Overview", map[string]g.Node{"live": state},
-		live(v.name(), v.self(), state),
+		live(v.name(), v.URL.RequestURI(), state),
 		actionsView(v.name(), d.Silent),
 	)
 }

@@ -23,7 +23,7 @@ func TestProblemIsAPage(t *testing.T) {
 		{"/c/terminal:nope/messages", 404, []string{"There is no conversation &#34;terminal:nope&#34;."}},
 		{"/memories/999", 404, []string{"There is nothing with that name or number.", `<a href="/memories">Memories</a>`}},
 		{"/memories?kind=foo", 400, []string{"kind = &#34;foo&#34;: must be one of", `<a href="/memories">Memories</a>`}},
-		{"/memories?colour=red", 400, []string{"There is no parameter &#34;colour&#34; here."}},
+		{"/memories?colour=red", 400, []string{"There is no parameter &#34;colour&#34; here: correct its name, or leave it out."}},
 		{"/nothing", 404, []string{"There is no such page."}},
 	} {
 		status, text := r.get(c.path)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"cairn/channel"
+	"cairn/llm/llmtest"
 	"cairn/llm/prices"
 	"cairn/store"
 )
@@ -55,6 +56,22 @@ func TestUsageMetrics(t *testing.T) {
 		`cairn_model_cost_total{kind="output",model="m",work="turn"} 0.1`,
 		`cairn_model_cost_total{kind="output",model="other",work="summary"} 0`,
 	)
+}
+
+// Until the model is chosen from what the server offers, it has the server's name.
+func TestMetricsNameTheChosenModel(t *testing.T) {
+	server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
+	s := startBot(t, fmt.Sprintf("[llm]\nbase_url = %q\n", server.URL))
+	metrics := metricsOf(t, s.bot)
+	text := func() string {
+		answer := httptest.NewRecorder()
+		metrics.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		return answer.Body.String()
+	}
+	waitForFile(t, text, `cairn_model_requests_total{model="test-model",work="turn"} 0`, `cairn_model_requests_total{model="test-model",work="summary"} 0`)
+	if strings.Contains(text(), `model="127.0.0.1`) {
+		t.Errorf("the server is a model in\n%s", text())
+	}
 }
 
 // onlineConnector is a connector to a platform that is there.
