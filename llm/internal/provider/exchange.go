@@ -35,6 +35,8 @@ type Answer interface {
 	Over() error
 	// Counted returns what the server has counted so far.
 	Counted() llm.Usage
+	// Thought reports whether the text began with a thought in tags.
+	Thought() bool
 }
 
 // Exchange posts body, the form of req on a wire, and reads the whole answer. A silent server is an
