@@ -20,6 +20,18 @@ func (c *conversation) paused(ctx context.Context) bool {
 	return here || all
 }
 
+// PausedWords tells people who expect an answer in a conversation that the bot is paused there, and
+// how to end that; "" if it is not.
+func (h *Hub) PausedWords(ctx context.Context, conversation string) (words string) {
+	switch here, all, _ := h.Operator().Paused(ctx, conversation); {
+	case all:
+		words = "I am still paused everywhere; /resume everywhere ends that."
+	case here:
+		words = "I am still paused here; /resume ends that."
+	}
+	return h.spell(conversation, Translated(h.languageOf(conversation), words))
+}
+
 var errPaused = errors.New("the bot is paused")
 
 // spendOnSummary counts a call for a summary, unless the conversation is paused.
