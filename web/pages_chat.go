@@ -4,6 +4,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/store"
 )
 
 // openChat leads to the chat that the form names.
@@ -36,9 +38,14 @@ func chatPage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	waiting, err := v.waitingView(conversation)
+	if err != nil {
+		return err
+	}
 	now, _ := v.s.operator.Activity(conversation)
 	messages := g.Group{
 		saidView(conversation, said, v.s.o.Events.notices(conversation)),
+		waiting,
 		paused,
 		approvalsView(conversation, v.s.operator.Approvals(conversation)),
 		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
@@ -62,6 +69,25 @@ func saidView(conversation string, said messageList, notices []replyEvent) g.Nod
 		}
 	}
 	return view
+}
+
+// waitingView shows the messages that wait for the end of the answer before them.
+func (v *visit) waitingView(conversation string) (g.Node, error) {
+	c, err := v.s.o.Store.Find(v.Context(), conversation)
+	if errors.Is(err, store.ErrNotFound) { // a new chat
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := c.Inbox().Oldest(v.Context(), pageSize)
+	return g.Map(waiting, func(m store.Inbound) g.Node {
+		return h.Article(
+			h.Class("message user"),
+			h.Header(h.B(h.Dir("auto"), g.Text(m.Author)), g.Text(" "), h.Span(h.Class("faint"), g.Text("waits for the answer before it"))),
+			longText("", m.Text),
+		)
+	}), err
 }
 
 // chatView is the chat, with a form that works without scripts.

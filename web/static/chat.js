@@ -97,10 +97,10 @@ function run(command) {
   box.focus();
 }
 
-// The answer to a question of the bot is a command; without this script its form loads another page.
+// The buttons between the messages are commands; without this script their forms load another page.
 said.addEventListener("submit", (e) => {
   e.preventDefault();
-  run("/" + e.target.action.split("/").pop() + " " + e.target.elements.code.value);
+  run("/" + e.target.action.split("/").pop() + " " + (e.target.elements.code?.value ?? ""));
 });
 
 stop.addEventListener("click", () => run("/stop"));
