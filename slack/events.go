@@ -158,7 +158,10 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 			break
 		}
 		if relevant {
-			in.Audience, in.Label = e.members.audience(place), s.label(place, in.Author)
+			in.Audience = e.members.audience(place)
+			if !in.Incomplete { // otherwise Complete finds out the names
+				in.Label = s.label(place, in.Author)
+			}
 			messages = append(messages, in)
 		}
 		n++

@@ -79,14 +79,14 @@ func nameOf(u *slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
 }
 
-// label returns the display name of a place, which is the author in direct messages. It uses only
-// the cache; empty if unknown.
+// label returns the display name of a place, from the cache: that of the author in direct messages;
+// empty if unknown.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
 	}
 	name, _ := s.names.find(place.Channel)
-	if name == "" || name == place.Channel {
+	if name == "" || name == place.Channel { // it could not be looked up
 		return ""
 	}
 	thread := ""
