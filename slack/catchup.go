@@ -74,20 +74,21 @@ func (s *Slack) offer(l *listing) {
 	}
 }
 
-// droppedFor is how long Slack drops events before it says so again.
-const droppedFor = time.Minute
-
 // noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
-// minute, so that some are dropped. Once the minute is over, what they said is read from history.
+// minute, so that some are dropped.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
 		return
 	}
-	since := time.Unix(int64(notice.MinuteRateLimited), 0)
+	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
+}
+
+// readDropped has the messages whose events are dropped for a minute from since on read from history.
+func (s *Slack) readDropped(since time.Time) {
 	s.log.Warn("events_dropped", "since", since)
 	s.tasks.Start(func(ctx context.Context) {
-		if platform.Sleep(ctx, time.Until(since.Add(droppedFor))) != nil {
+		if platform.Sleep(ctx, time.Until(since.Add(s.times.dropped))) != nil {
 			return
 		}
 		var gaps []channel.Gap
@@ -95,13 +96,14 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
+			s.overflowed.Store(false)
 			s.offer(newListing(gaps, since))
 		}
 	})
 }
 
-// listing is what a hello, or the end of a minute with dropped events, found: the conversations with a gap, and since when unknown channels may
-// have missed messages.
+// listing is what a hello, or the end of a minute with dropped events, found: the conversations with a
+// gap, and since when unknown channels may have missed messages.
 type listing struct {
 	gaps  []channel.Gap   // the most recently active conversation first
 	known map[string]bool // conversations, by name
