@@ -230,42 +230,39 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 // memberships returns the ids of the channels that the bot is in; after an error, those found
 // before it.
 func (s *Slack) memberships(ctx context.Context) ([]string, error) {
-	var found []string
-	all := false // list all channels, for servers without users.conversations
+	found, err := s.channels(ctx, false)
+	if unknownMethod(err) {
+		return s.channels(ctx, true)
+	}
+	return found, err
+}
+
+// channels returns the ids of the channels that the bot is in, taken from the list of all channels if
+// all is true, for servers without users.conversations; after an error, those found before it.
+func (s *Slack) channels(ctx context.Context, all bool) (ids []string, err error) {
 	for cursor := ""; ; {
-		ids, next, err := s.channels(ctx, cursor, all)
-		if unknownMethod(err) && cursor == "" && !all {
-			all = true
-			ids, next, err = s.channels(ctx, "", all)
+		var page []slackgo.Channel
+		var next string
+		if all {
+			page, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
+				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+			})
+		} else {
+			page, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+			})
 		}
 		if err != nil {
-			return found, err
+			return ids, err
 		}
-		found = append(found, ids...)
+		for _, c := range page {
+			if !all || c.IsMember || c.IsIM {
+				ids = append(ids, c.ID)
+			}
+		}
 		if next == "" || next == cursor {
-			return found, nil
+			return ids, nil
 		}
 		cursor = next
 	}
-}
-
-// channels returns one page of the channels that the bot is in, taken from the list of all channels
-// if all is true.
-func (s *Slack) channels(ctx context.Context, cursor string, all bool) (ids []string, next string, err error) {
-	var found []slackgo.Channel
-	if all {
-		found, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-		})
-	} else {
-		found, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-		})
-	}
-	for _, c := range found {
-		if !all || c.IsMember || c.IsIM {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids, next, err
 }

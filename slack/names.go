@@ -22,10 +22,6 @@ type names struct {
 	deniedIncident platform.Incident // while a scope is missing
 }
 
-func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
-}
-
 // nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
 // take another one.
 func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }

@@ -102,7 +102,7 @@ func New(o Options) (*Slack, error) {
 		hello:         make(chan *listing, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
-	s.names = newNames(s.api, s.log)
+	s.names = &names{api: s.api, log: log, deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }
