@@ -134,7 +134,7 @@ func TestInvalidImportChangesNothing(t *testing.T) {
 		"the id 1 is that":            func(e *memory.Exported) { e.ID = 1 },
 		"must be numbers":             func(e *memory.Exported) { e.ID = -1 },
 		"must be names":               func(e *memory.Exported) { e.Speaker = "\xff" },
-		"no time that can be kept":    func(e *memory.Exported) { e.Expires = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"not a time that can be stored":    func(e *memory.Exported) { e.Expires = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"leads round in a circle":     func(e *memory.Exported) { e.ID, e.SupersededBy = 2, 2 },
 		"which is of another channel": func(e *memory.Exported) { e.SupersededBy, e.Conversation = 1, "terminal:other" },
 	} {
