@@ -135,13 +135,8 @@ func (d *decoder) checkTools(s *Settings) {
 }
 
 func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
-	given := 0
-	for _, set := range []bool{len(t.Command) > 0, t.URL != "", t.Builtin != ""} {
-		if set {
-			given++
-		}
-	}
-	if given != 1 {
+	unset := func(place string) bool { return place == "" }
+	if places := slices.DeleteFunc([]string{strings.Join(t.Command, " "), t.URL, t.Builtin}, unset); len(places) != 1 {
 		d.problem(path+".command", `set one of command, url and builtin: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp", or builtin = "fetch"`)
 	}
 	if u, err := url.Parse(t.URL); err == nil && u.User != nil {

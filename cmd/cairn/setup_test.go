@@ -97,11 +97,6 @@ func TestSetupByAScript(t *testing.T) {
 		check.Equal(t, "kept file", read(t, kept[0]), "workers = 2\n")
 		p.must("", "config", "check")
 	})
-	t.Run("the settings file of the source changes nothing, and is replaced unasked", func(t *testing.T) {
-		p := newFolder(t)
-		p.write("config.toml", read(t, checkout+"/config.toml"))
-		check.Contains(t, "output", p.must("", strings.Fields("setup --model none --platform terminal --no-run")...), "Kept: config.toml.")
-	})
 	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {
 		p := newFolder(t)
 		r := p.run("hello\n", "setup", "--model", model, "--platform", "terminal")
@@ -109,6 +104,13 @@ func TestSetupByAScript(t *testing.T) {
 			t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
 		}
 	})
+}
+
+// The quick start runs setup in a clone of the source, whose settings file changes nothing.
+func TestSetupReplacesDefaultsUnasked(t *testing.T) {
+	p := newFolder(t)
+	p.write("config.toml", read(t, checkout+"/config.toml"))
+	check.Contains(t, "output", p.must("", "setup", "--model", "none", "--platform", "terminal", "--no-run"), "Kept: config.toml.")
 }
 
 func TestUnwritableSetupChangesNothing(t *testing.T) {
