@@ -24,12 +24,16 @@ func Choose(preferred []string, offered []Offered) (chosen Offered, ok bool) {
 			return offered[i], true
 		}
 	}
-	for _, snapshots := range []bool{false, true} {
-		for _, o := range offered {
-			if o.ID != "" && !notChat().MatchString(o.ID) && dated().MatchString(o.ID) == snapshots {
-				return o, true
-			}
+	for _, o := range offered {
+		if o.ID == "" || notChat().MatchString(o.ID) {
+			continue
+		}
+		if !dated().MatchString(o.ID) {
+			return o, true
+		}
+		if !ok {
+			chosen, ok = o, true // unless there is more than snapshots
 		}
 	}
-	return Offered{}, false
+	return chosen, ok
 }

@@ -38,6 +38,7 @@ func TestTruncatedStreamIsError(t *testing.T) {
 			"it ends in the middle":     func(x *llmtest.Exchange) { x.Piece("half ") },
 			"the connection breaks":     func(x *llmtest.Exchange) { x.Piece("half "); x.Cut() },
 			"a line breaks":             func(x *llmtest.Exchange) { x.Piece("half "); x.Write(`data: {"ty`) },
+			"one piece breaks off":      func(x *llmtest.Exchange) { x.Write(`{"choices": [`) },
 			"there is nothing":          func(x *llmtest.Exchange) { x.Write("") },
 			"it ends behind reasoning":  func(x *llmtest.Exchange) { x.Think("half ") },
 			"it is no JSON":             func(x *llmtest.Exchange) { x.Piece("half "); x.Chunk("{nonsense") },

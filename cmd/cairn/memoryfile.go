@@ -74,25 +74,20 @@ func writeJSONLines(to io.Writer) exporter {
 }
 
 // writeMarkdown writes a heading for each channel, and each memory as a list item with its messages
-// below.
+// below. The writer keeps its errors until Flush.
 func writeMarkdown(to io.Writer) exporter {
 	channel, before := "", ""
 	return func(e memory.Exported, from []chat.Message) error {
 		if e.Conversation != channel {
 			channel = e.Conversation
-			if _, err := fmt.Fprintf(to, "%s# %s\n\n", before, plainMarkdown(channel)); err != nil {
-				return err
-			}
+			fmt.Fprintf(to, "%s# %s\n\n", before, plainMarkdown(channel))
 			before = "\n"
 		}
-		_, err := fmt.Fprintf(to, "- %s\n", plainMarkdown(e.Memory.String()))
+		fmt.Fprintf(to, "- %s\n", plainMarkdown(e.Memory.String()))
 		for _, m := range from {
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(to, "  - %s\n", plainMarkdown(chat.RecordOf(m).String()))
+			fmt.Fprintf(to, "  - %s\n", plainMarkdown(chat.RecordOf(m).String()))
 		}
-		return err
+		return nil
 	}
 }
 

@@ -65,19 +65,14 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,
 		Settings: b.settings,
-		Log:      b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
+		Log:      b.log, Version: version(), Health: health.handler(), OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
 		MCPWrites: b.app.settings.Web.MCPWrites,
+		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
 	}
 	if b.app.settings.Web.Debug {
 		o.Debug = http.DefaultServeMux
 	}
 	return web.New(o)
-}
-
-// parts returns the results of /readyz, for the dashboard.
-func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
-	s := h.ready(ctx)
-	return s.OK, s.Parts
 }
 
 // serveBeside serves until the bot is closed.

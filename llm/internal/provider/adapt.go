@@ -142,6 +142,23 @@ func (c *Client) Adapt(refused *llm.Error, s Sent, req *llm.Request) bool {
 	return false
 }
 
+// LacksRoom learns from an answer to a request without room for reasoning whether the model reasons
+// by default: reasoned reports whether the answer has reasoning, but some servers hide it. It returns
+// true if the reasoning has left no room for the answer, and another request may be made; hasRoom
+// reports whether that one has any.
+func (c *Client) LacksRoom(req llm.Request, resp llm.Response, reasoned bool, hasRoom func() bool) bool {
+	empty := resp.FinishReason == llm.FinishLength && len(resp.Message.Calls) == 0 && strings.TrimSpace(resp.Message.Text) == ""
+	if !reasoned && !empty {
+		return false
+	}
+	c.Demand(func(d *Demands) { d.Thinks = true })
+	if !empty || !hasRoom() || req.Charge() != nil {
+		return false
+	}
+	req.ReportFailed(resp.Usage)
+	return true
+}
+
 // lessRoom leaves the reasoning only the tokens of the window that an overflow states as free, or
 // none if it states none.
 func lessRoom(overflow *llm.Error, s Sent, req *llm.Request) bool {

@@ -35,6 +35,8 @@ type Answer interface {
 	Over() error
 	// Counted returns what the server has counted so far.
 	Counted() llm.Usage
+	// Thought reports whether the text began with a thought in tags.
+	Thought() bool
 }
 
 // Exchange posts body, the form of req on a wire, and reads the whole answer. A silent server is an
@@ -161,10 +163,14 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 		return llm.Refused(resp.StatusCode, resp.Header, body)
 	}
 	ok, err := answer.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-	if err == nil && !ok {
-		return llm.Refused(resp.StatusCode, resp.Header, body)
+	if err != nil || ok {
+		return cmp.Or(err, answer.Over())
 	}
-	return cmp.Or(err, answer.Over())
+	refused := llm.Refused(resp.StatusCode, resp.Header, body)
+	if refused.Kind == llm.KindOverloaded && !json.Valid(body) { // no refusal, but a part of an answer
+		return llm.Truncated(fmt.Errorf("not JSON: %s", refused.Message))
+	}
+	return refused
 }
 
 // firstByte skips at most most bytes of white space and returns the byte after it without consuming
