@@ -41,7 +41,8 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedTo)
 	if errors.Is(err, sql.ErrNoRows) {
 		before, err := Exists(tx, latestApplied, c.id, 1)
-		if l.Why = transcript.ErrNothingApplied.Error(); before {
+		l.Why = transcript.ErrNothingApplied.Error()
+		if before {
 			l.Why = beforeTheStart
 		}
 		return l, err
