@@ -121,7 +121,7 @@ func (v *promptContent) slide(room int) {
 
 // ask adds to k how much of what a question needs is available.
 func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q asked, k *keeping) error {
-	memories, err := memory.Of(conv).Search(ctx, q.Text, searched)
+	memories, _, err := memory.Of(conv).List(ctx, memory.Filter{Query: q.Text, Limit: searched})
 	if err != nil {
 		return err
 	}

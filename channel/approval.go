@@ -95,7 +95,7 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 		return err
 	}
 	c.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
-	for late := time.After(approvalTime); ; {
+	for late := time.After(approvalTime); c.attended(); { // people may leave
 		select {
 		case allowed := <-asked.decided:
 			if !allowed {
@@ -106,13 +106,11 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 			c.log.Info("tool_call_refused", "tool", t.Name, "reason", "no answer in time")
 			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
 		case <-time.After(time.Second):
-			if !c.attended() { // any more
-				return c.refuseUnattended(t)
-			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+	return c.refuseUnattended(t)
 }
 
 // attended reports whether someone can answer a question here.
@@ -171,25 +169,18 @@ type Button struct {
 
 // Buttons returns the buttons below a piece; most pieces have none.
 func Buttons(p Piece) []Button {
-	code, language, asks := askedBy(p)
+	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
 	if !asks || p.Part != p.Parts-1 {
 		return nil
 	}
+	code, language, _ := strings.Cut(id, ".")
 	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
-}
-
-// askedBy returns the code and the language of a piece that asks for approval.
-func askedBy(p Piece) (code, language string, asks bool) {
-	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
-	code, language, _ = strings.Cut(id, ".")
-	return code, language, asks
 }
 
 // expired reports whether a piece asks about a call that no longer waits.
 func (c *conversation) expired(p Piece) bool {
-	code, _, asks := askedBy(p)
 	waiting := c.hub.Operator().Approvals(c.name)
-	return asks && (len(waiting) == 0 || waiting[0].Code != code)
+	return strings.HasPrefix(p.Reply, approvalPrefix) && (len(waiting) == 0 || !strings.HasPrefix(p.Reply, approvalPrefix+waiting[0].Code+"."))
 }
 
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls

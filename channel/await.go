@@ -34,7 +34,7 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 			}
 			continue
 		}
-		unfinished, err := o.wakeUnfinished(ctx, match)
+		unfinished, err := o.hub.wakeUnfinished(ctx, match)
 		if err != nil || len(unfinished) == 0 || slices.Equal(unfinished, before) { // what is left cannot be done now
 			return err
 		}
@@ -43,25 +43,6 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 		}
 		before = unfinished // an answer may have started more tasks
 	}
-}
-
-// wakeUnfinished wakes the matching conversations, and their tasks, that have something left to do,
-// such as task results they have not seen yet. It returns their names.
-func (o Operator) wakeUnfinished(ctx context.Context, match func(conversation string) bool) ([]string, error) {
-	names, err := o.hub.o.Store.Unfinished(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		root, _ := store.RootOf(name)
-		return !match(root)
-	})
-	for _, name := range names {
-		if err := o.hub.wake(ctx, name); err != nil {
-			return nil, err
-		}
-	}
-	return names, nil
 }
 
 // openTasks returns the open tasks of the matching conversations that are not paused.

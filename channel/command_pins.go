@@ -142,9 +142,5 @@ const maxExcerpt = 120
 
 // excerpt shortens a message to one line.
 func excerpt(m chat.Message) string {
-	line := []rune(chat.OneLine(chat.RecordOf(m).String()))
-	if len(line) > maxExcerpt {
-		line = append(line[:maxExcerpt], '…')
-	}
-	return string(line)
+	return chat.Excerpt(chat.RecordOf(m).String(), maxExcerpt)
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode"
-	"unicode/utf8"
 
 	"cairn/compactor"
 	"cairn/store"
@@ -148,16 +148,13 @@ func FindCommand(name string) (Command, error) {
 }
 
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	var usages, lines []string
-	width := 29
+	var text strings.Builder
+	columns := tabwriter.NewWriter(&text, 30, 0, 1, ' ', 0)
 	for _, command := range Commands {
-		usage := c.spell("/" + command.Usage())
-		usages, width = append(usages, usage), max(width, utf8.RuneCountInString(usage))
+		fmt.Fprintf(columns, "%s\t%s\n", c.spell("/"+command.Usage()), c.spell(command.Help))
 	}
-	for i, command := range Commands {
-		lines = append(lines, fmt.Sprintf("%-*s %s", width, usages[i], c.spell(command.Help)))
-	}
-	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
+	err := columns.Flush()
+	return Answer{Text: strings.TrimSpace(text.String()), Aligned: true}, err
 }
 
 // maxChoices is the most choices that Discord shows.

@@ -58,8 +58,11 @@ func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, err
 	if len(d.Messages) > 0 {
 		return h.deliver(ctx, d.Conversation, d.Messages)
 	}
-	c, err := h.known(ctx, d.Conversation)
-	if c == nil {
+	if records, err := h.stored(ctx, d.Conversation); records == nil {
+		return nil, err
+	}
+	c, err := h.use(ctx, d.Conversation)
+	if err != nil {
 		return nil, err
 	}
 	defer h.release(c)
@@ -140,14 +143,6 @@ func (h *Hub) stored(ctx context.Context, name string) (*store.Conversation, err
 		return nil, nil
 	}
 	return records, err
-}
-
-// known is use for a conversation that has messages; nil if it has none.
-func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
-	if records, err := h.stored(ctx, name); records == nil {
-		return nil, err
-	}
-	return h.use(ctx, name)
 }
 
 // Away notes on disk that every conversation of a connector may miss messages from now on, and

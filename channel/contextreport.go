@@ -83,11 +83,10 @@ type StackEntry struct {
 
 // ReadContext reads how full a conversation's window is from the database alone.
 func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
-	others, err := agent.otherTools(ctx, records)
+	tools, err := agent.weighedIn(ctx, records)
 	if err != nil {
 		return Context{}, err
 	}
-	tools := agent.toolset(records, memory.ToolOptions{}, nil, plain(others)) // only counted, never called
 	policy, err := agent.PolicyOf(ctx, records)
 	if err != nil {
 		return Context{}, err
@@ -98,18 +97,6 @@ func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) 
 	}
 	defer engine.Close()
 	return newContext(ctx, engine.StatusReader()(), records, agent), nil
-}
-
-// Fill returns which model answers in a conversation, and how full its window is, in percent. It
-// waits until the conversation is open.
-func (o Operator) Fill(ctx context.Context, name string) (model string, percent float64, err error) {
-	c, err := o.hub.use(ctx, name)
-	if err != nil {
-		return "", 0, err
-	}
-	defer o.hub.release(c)
-	now, err := o.Context(ctx, name)
-	return now.Model, now.UsedPct, err
 }
 
 func newContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent Agent) Context {

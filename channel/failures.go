@@ -94,21 +94,10 @@ func (all *incidents) count() int {
 // causeOf returns the root cause of an error in its own words, without the conversation names that
 // its wrappers add.
 func causeOf(err error) string {
-	for {
-		switch e := err.(type) {
-		case interface{ Unwrap() error }:
-			if below := e.Unwrap(); below != nil {
-				err = below
-				continue
-			}
-		case interface{ Unwrap() []error }:
-			if all := e.Unwrap(); len(all) > 0 {
-				err = all[len(all)-1]
-				continue
-			}
-		}
-		return err.Error()
+	for below := err; below != nil; below = errors.Unwrap(err) {
+		err = below
 	}
+	return err.Error()
 }
 
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector

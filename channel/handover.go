@@ -12,7 +12,6 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/secrets"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -49,27 +48,24 @@ func (c *conversation) policyFor(other Agent) compactor.Policy {
 
 // calledAgent returns the other agent that the turn's newest addressed message calls; nil if the
 // conversation's own agent answers.
-func (c *conversation) calledAgent(ctx context.Context, turn store.Turn) (*handover, error) {
-	if c.hub.o.Agents == nil {
-		return nil, nil
+func (c *conversation) calledAgent(turn store.Turn) *handover {
+	asked := c.askedIn(turn)
+	if c.hub.o.Agents == nil || len(asked) == 0 {
+		return nil
 	}
-	said, err := c.records.Turns().Messages(ctx, turn.Seq)
-	if err != nil {
-		return nil, err
+	m := asked[len(asked)-1]
+	id, question := callOf(m.Text)
+	agent, known := c.hub.o.Agents(id)
+	if id == "" || !known || id == c.agent.ID {
+		return nil
 	}
-	for _, m := range slices.Backward(said) {
-		if !m.Addressed {
-			continue
-		}
-		id, question := callOf(m.Text)
-		agent, known := c.hub.o.Agents(id)
-		if id == "" || !known || id == c.agent.ID {
-			return nil, nil
-		}
-		m.Text = question
-		return &handover{agent, m}, nil
-	}
-	return nil, nil
+	m.Text = question
+	return &handover{agent, m}
+}
+
+// askedIn returns the messages of a turn that are addressed to the bot.
+func (c *conversation) askedIn(turn store.Turn) []chat.Message {
+	return ask(c, func(e *compactor.Compactor) []chat.Message { return e.History().Asked(turn.Seq) })
 }
 
 // callOf splits "@id question". The id is empty if the text has another form.
@@ -92,7 +88,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
 	tools := c.lookups(window, r.learnt)
-	budget := (window - reserve - tokens.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
+	budget := (window - reserve - compactor.FrameCost(system, tools)) * 6 / 10 // the rest is for what it looks up
 	briefing, err := c.briefing(h, budget, p)
 	if err != nil {
 		return resp, err
@@ -185,11 +181,4 @@ func (c *conversation) lookups(window int, learnt *llm.Learnt) []llm.Tool {
 		}
 	}
 	return all
-}
-
-func toolTokens(tools []llm.Tool) (n int) {
-	for _, t := range tools {
-		n += tokens.Estimate(t.Name + t.Description + string(t.Parameters))
-	}
-	return n
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -181,27 +182,38 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
 	}
-	names, err := h.o.Store.Unfinished(ctx)
-	if err != nil {
-		return fmt.Errorf("look for unfinished conversations: %w", err)
-	}
 	open, err := h.o.Store.OpenTasks(ctx)
 	if err != nil {
 		return err
 	}
+	var tasks []string
 	for _, t := range open {
-		names = append(names, t.Conversation)
+		tasks = append(tasks, t.Conversation)
 	}
-	for _, name := range names {
-		root, _ := store.RootOf(name)
-		if _, known := h.connectors[connectorOf(root)]; !known || !match(root) {
-			continue
-		}
-		if err := h.wake(ctx, name); err != nil {
-			return err
-		}
+	if _, err := h.wakeUnfinished(ctx, match, tasks...); err != nil {
+		return err
 	}
 	return h.resumeErasures(ctx, match)
+}
+
+// wakeUnfinished wakes the conversations that have something left to do, such as task results they
+// have not seen yet, and more, as far as they match; see Recover. It returns their names.
+func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string) bool, more ...string) ([]string, error) {
+	names, err := h.o.Store.Unfinished(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for unfinished conversations: %w", err)
+	}
+	names = slices.DeleteFunc(append(names, more...), func(name string) bool {
+		root, _ := store.RootOf(name)
+		_, known := h.connectors[connectorOf(root)]
+		return !known || !match(root)
+	})
+	for _, name := range names {
+		if err := h.wake(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // Idle returns once everything delivered to the conversation so far has been taken up and answered,

@@ -91,8 +91,11 @@ func TestPause(t *testing.T) {
 	slow = false
 	r.ask("and?")
 	check.EqualAll(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
-	check.Contains(t, "answer", r.run("/resume"), "still paused everywhere")
-	r.run("/resume everywhere")
+	r.run("/pause")
+	check.Contains(t, "answer to /resume everywhere", r.run("/resume everywhere"), "still paused here; /resume ends that")
+	r.run("/pause everywhere")
+	check.Contains(t, "answer to /resume", r.run("/resume"), "still paused everywhere; /resume everywhere ends that")
+	check.Contains(t, "answer to the last /resume", r.run("/resume everywhere"), "answering again")
 	r.ask("and now?")
 	check.Equal(t, "answers", len(r.connector.texts()), 3)
 }

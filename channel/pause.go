@@ -13,14 +13,23 @@ import (
 const everywhere = ""
 
 func (c *conversation) paused(ctx context.Context) bool {
-	scopes, err := c.hub.o.Store.Pauses().List(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			c.log.Warn("read_pause_failed", "error", err)
-		}
-		return false
+	here, all, err := c.hub.Operator().Paused(ctx, c.account())
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("read_pause_failed", "error", err)
 	}
-	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.account())
+	return here || all
+}
+
+// PausedWords tells people who expect an answer in a conversation that the bot is paused there, and
+// how to end that; "" if it is not.
+func (h *Hub) PausedWords(ctx context.Context, conversation string) (words string) {
+	switch here, all, _ := h.Operator().Paused(ctx, conversation); {
+	case all:
+		words = "I am still paused everywhere; /resume everywhere ends that."
+	case here:
+		words = "I am still paused here; /resume ends that."
+	}
+	return h.spell(conversation, Translated(h.languageOf(conversation), words))
 }
 
 var errPaused = errors.New("the bot is paused")

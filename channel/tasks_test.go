@@ -17,6 +17,16 @@ import (
 	"cairn/store"
 )
 
+// The tools that start tasks are part of each request, also when the numbers come from the database.
+func TestStoredContextCountsTaskTools(t *testing.T) {
+	r := newTaskRig(t, nil, echo)
+	r.overhear("hello")
+	records := check.Must(r.store.Find(t.Context(), place))(t)
+	live := check.Must(r.hub.Operator().Context(t.Context(), place))(t)
+	stored := check.Must(channel.ReadContext(t.Context(), records, r.agent))(t)
+	check.Equal(t, "system prompt and tools", stored.Parts.Frame, live.Parts.Frame)
+}
+
 type script func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 
 // withTasks gives the rig's agent others to give tasks to, by id.

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -71,19 +72,21 @@ func (c *conversation) awaitTools(ctx context.Context) error {
 	return c.renew(c.hub.ctx)
 }
 
-// plain returns the tools without approval.
-func plain(tools []Tool) (all []llm.Tool) {
-	for _, tool := range tools {
+// weighedIn returns the tools that the agent's model may call in a conversation, only to measure them,
+// not to run them. nil records means no particular conversation.
+func (a Agent) weighedIn(ctx context.Context, records *store.Conversation) ([]llm.Tool, error) {
+	others, err := a.otherTools(ctx, records)
+	all := spawnTools(a.Spawn, nil)
+	for _, tool := range others {
 		all = append(all, tool.Tool)
 	}
-	return all
+	return a.toolset(cmp.Or(records, new(store.Conversation)), memory.ToolOptions{}, nil, all), err
 }
 
-// weighed returns the tools that the agent's model may call in any conversation, only to measure
-// them, not to run them.
+// weighed is weighedIn for no particular conversation; it reads nothing, so it cannot fail.
 func (a Agent) weighed() []llm.Tool {
-	others, _ := a.otherTools(context.Background(), nil) // reads nothing, so it cannot fail
-	return a.toolset(new(store.Conversation), memory.ToolOptions{}, nil, append(plain(others), spawnTools(a.Spawn, nil)...))
+	all, _ := a.weighedIn(context.Background(), nil)
+	return all
 }
 
 // reread makes the conversation reopen before its next turn. Only the loop calls it.

@@ -71,12 +71,11 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		}
 		defer time.AfterFunc(time.Until(c.taskEnds), func() { cancel(errStopped) }).Stop()
 	}
-	other, err := c.calledAgent(c.hub.ctx, turn)
-	if err == nil && other == nil {
-		err = c.awaitTools(ctx)
-	}
-	if err != nil {
-		return err
+	other := c.calledAgent(turn)
+	if other == nil {
+		if err := c.awaitTools(ctx); err != nil {
+			return err
+		}
 	}
 	c.do(func(*compactor.Compactor) { c.policy.ofTurn(own) })
 	defer c.do(func(*compactor.Compactor) { c.policy.ofTurn(nil) })

@@ -51,11 +51,16 @@ const MaxCallShown = 100
 
 // CallLine returns a call of a tool as one short line.
 func CallLine(call llm.Call) string {
-	line := []rune(OneLine(call.Name + " " + call.Arguments))
-	if len(line) > MaxCallShown {
-		line = append(line[:MaxCallShown], '…')
+	return "→ " + Excerpt(call.Name+" "+call.Arguments, MaxCallShown)
+}
+
+// Excerpt returns at most this many characters of a text, in one line.
+func Excerpt(text string, most int) string {
+	line := []rune(OneLine(text))
+	if len(line) > most {
+		line = append(line[:most], '…')
 	}
-	return "→ " + string(line)
+	return string(line)
 }
 
 // Empty reports whether there is nothing to show: some models answer with empty text after a tool

@@ -135,7 +135,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{o: o, prepared: state.Prepared}
-	c.fixed = fixedCost{system: frameCost(o.System, nil), tools: costOfTools(o.Tools)}
+	c.fixed = fixedCost{system: FrameCost(o.System, nil), tools: costOfTools(o.Tools)}
 	c.h = newHistory(state, c.shape(c.policy()))
 	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
@@ -66,26 +65,6 @@ func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	check.Len(t, "calls of the model, events", r.events, 0)
 	check.Len(t, "calls of the model, events", r.worker.Requests(), 0)
 	check.Equal(t, "log", strings.Count(log.String(), "request_too_large"), 1)
-}
-
-// A summary applied during a turn is above the whole turn, and never between a call and its result.
-func TestSummaryAppliesBetweenCallAndResult(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.chat(30)
-	x := r.begin(r.deliver("look at it", true))
-	r.request()
-	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
-	x.add(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
-	r.applied()
-	x.add(chat.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
-	view := r.request()
-	n := len(view)
-	if n < 5 || !strings.Contains(view[1].Text, "[Compaction Summary]") || view[n-3].Role != llm.RoleAssistant || view[n-2].CallID != "a" || view[n-1].CallID != "b" {
-		t.Errorf("got view %+v", view)
-	}
-	x.finish("done")
-	r.verify()
-	r.renderAfterRestart()
 }
 
 // Messages are ordered by seq: neither equal times nor a backward clock moves a cut, or a message

@@ -29,9 +29,9 @@ func TestEverythingSentIsCountedOnce(t *testing.T) {
 		"a result":            shown(resultTo("a", long)) - shown(resultTo("a", "")),
 		"reasoning":           shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":"` + long + `"}`)}) - shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":""}`)}),
 		"a summary":           Compaction{Kind: Leaf, Text: long}.Cost() - Compaction{Kind: Leaf}.Cost(),
-		"the system prompt":   frameCost(long, nil) - frameCost("", nil),
-		"a tool's definition": frameCost("", tool("look", long, "{}")) - frameCost("", tool("look", "", "{}")),
-		"its parameters":      frameCost("", tool("look", "", `{"q":"`+long+`"}`)) - frameCost("", tool("look", "", `{"q":""}`)),
+		"the system prompt":   FrameCost(long, nil) - FrameCost("", nil),
+		"a tool's definition": FrameCost("", tool("look", long, "{}")) - FrameCost("", tool("look", "", "{}")),
+		"its parameters":      FrameCost("", tool("look", "", `{"q":"`+long+`"}`)) - FrameCost("", tool("look", "", `{"q":""}`)),
 	} {
 		if cost < least || cost > most {
 			t.Errorf("%s of %d tokens: got a cost of %d", part, tokens.Estimate(long), cost)

@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
+	"cairn/transcript"
 )
 
 // ready returns a prepared row with a trigger over [from, to].
@@ -45,7 +46,7 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-			check.EqualAll(t, "applied", idsOf(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
+			check.EqualAll(t, "applied", transcript.IDs(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
 		})
 	}
 	economical := (Policy{Economy: true})

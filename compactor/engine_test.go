@@ -1,15 +1,41 @@
 package compactor_test
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
+	"strings"
 	"testing"
 
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
 )
+
+func TestBackgroundSummarizesOldest(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
+	for i := range 200 {
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(80)))
+		r.waitIdle()
+		g := r.c.Status()
+		if g.Used > g.Window*80/100+100 {
+			t.Fatalf("after message %d: %d of %d tokens used", i+1, g.Used, g.Window)
+		}
+	}
+	r.verify()
+	if applied := r.seen(compactor.EventApplied); applied < 3 {
+		t.Errorf("%d applied compactions, want several", applied)
+	}
+	for _, e := range r.events {
+		if e.State == compactor.EventApplied && e.Trigger == compactor.OnBackground && e.AfterTokens >= e.BeforeTokens {
+			t.Errorf("got an applied compaction from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
+		}
+	}
+	view := r.render()
+	check.Contains(t, "view", view, "[Compaction Summary] messages #1 to #")
+}
 
 // In a conversation of any length a message is summarized again only as often as the stack is deep,
 // which grows with the logarithm of the summarized messages.
@@ -41,6 +67,33 @@ func TestStackBudget(t *testing.T) {
 	r.verify()
 }
 
+func TestWorkerSavesMemories(t *testing.T) {
+	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Messages) == 2 {
+			return llmtest.Use(
+				llmtest.Call("1", "memory_save", map[string]any{"content": "Ada lives in Turin.", "kind": "fact", "messages": []int{1}}),
+				llmtest.Call("2", "memory_save", map[string]any{"content": "x", "kind": "gossip", "messages": []int{1}}),
+				llmtest.Call("3", "memory_save", map[string]any{"content": "Ada is elsewhere.", "kind": "fact", "messages": []int{100000}}),
+			), nil
+		}
+		for i, m := range req.Messages[3:] {
+			if failed := strings.HasPrefix(m.Text, "Error: "); failed != (i > 0) {
+				t.Errorf("got result %[2]q of call %[1]d", i+1, m.Text)
+			}
+		}
+		return llmtest.Use(llmtest.Call("4", "summarize", map[string]string{"summary": "Ada told where she lives."})), nil
+	}}
+	r := newRig(t, 100_000, worker)
+	r.deliverNotes("I live in Turin. " + filler(100))
+	r.deliverMany(20, 30)
+	r.compactAndWait()
+	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Query: "Turin"})
+	if err != nil || len(found) != 1 || found[0].Speaker != "Ada" || len(found[0].Sources) != 1 || found[0].Sources[0] != 1 {
+		t.Fatalf("found %+v, %v", found, err)
+	}
+	r.verify()
+}
+
 func TestServerWithoutToolsGetsPlainTextRequest(t *testing.T) {
 	worker := &llmtest.Model{Func: withoutTools(func(int) string { return "Ada talked about Turin." })}
 	r := newRig(t, 100_000, worker)
@@ -51,7 +104,7 @@ func TestServerWithoutToolsGetsPlainTextRequest(t *testing.T) {
 		r.compactAndWait()
 	}
 	check.Equal(t, "requests", len(worker.Requests()), 3)
-	if found, err := memory.Of(r.conv).Search(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
+	if found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{Query: "Turin"}); err != nil || len(found) == 0 {
 		t.Errorf("the extractive summarizer saved no memories: %v", err)
 	}
 	r.verify()

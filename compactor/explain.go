@@ -35,7 +35,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		{"span_tokens", "", p.span(window), "one summary is prepared of so much" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
 		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
 		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "reserved for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
-		{"instructions", "", frameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},
+		{"instructions", "", FrameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},
 	}
 	if p.CompactAtTokens > 0 {
 		all = append(all, Meaning{"compact_at_tokens", "", p.CompactAtTokens, "acts like background_threshold", "whichever is lower decides"})
@@ -89,7 +89,7 @@ func limited(set, is int, by string) string {
 func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, window int) string {
 	given := p
 	p = p.At(window)
-	frame, reserve, pins := frameCost(system, tools), Reserve(maxOutput, window), min(p.PinBudget, window/firstShare)
+	frame, reserve, pins := FrameCost(system, tools), Reserve(maxOutput, window), min(p.PinBudget, window/firstShare)
 	need := frame + reserve + pins
 	var low []string
 	level := func(key string, tokens int, counts bool) {

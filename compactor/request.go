@@ -1,8 +1,8 @@
 package compactor
 
 import (
-	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -86,11 +86,11 @@ func (c *Compactor) Compact(w Requested) {
 // and returns the request that a queued one and a later one become; where both set a value of the
 // policy, the later one's counts.
 func (w Requested) and(later Requested) Requested {
-	if w.Focus != "" && later.Focus != "" && w.Focus != later.Focus {
-		later.Focus = w.Focus + "; " + later.Focus
+	if w.Focus != later.Focus {
+		w.Focus = strings.Trim(w.Focus+"; "+later.Focus, "; ")
 	}
+	w.With = Merge(w.With, later.With)
 	ends := []func(Event){w.Ended, later.Ended}
-	w.Focus, w.With = cmp.Or(later.Focus, w.Focus), Merge(w.With, later.With)
 	w.Ended = func(e Event) {
 		for _, ended := range ends {
 			if ended != nil {

@@ -28,7 +28,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 	}
 	r.chat(20)
 	r.applied()
-	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
+	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
 	check.NoError(t, err)
 	for _, m := range found {
 		contents = append(contents, m.Content)
@@ -160,7 +160,7 @@ func TestMaxMemoriesHoldForAllRequests(t *testing.T) {
 	r.policy.MaxMemories = 4
 	r.chat(160)
 	r.compact("")
-	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
+	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
 	check.NoError(t, err)
 	last := int64(0)
 	for _, m := range found {

@@ -55,7 +55,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				}
 				r.restart()
 				check.Equal(t, "model on disk", r.c.Status().Stack[0].Model, "large")
-				found, err := memory.Of(r.conv).Search(t.Context(), "", 10)
+				found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
 				}

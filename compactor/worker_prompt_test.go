@@ -162,7 +162,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 					}
 				}
 			}
-			found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
+			found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
 			if err != nil || len(found) == 0 {
 				t.Fatalf("no memories, %v", err)
 			}
@@ -238,7 +238,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 	}
 	r.resize(8000) // room for what was hidden last
 	r.waitIdle()
-	found, err := memory.Of(r.conv).Search(t.Context(), "", 50)
+	found, _, err := memory.Of(r.conv).List(t.Context(), memory.Filter{})
 	if err != nil || len(found) < 4 {
 		t.Errorf("%d memories, %v", len(found), err)
 	}

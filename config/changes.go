@@ -53,25 +53,40 @@ func (s *Settings) Changed() []Change {
 		case !ok:
 			value = reflect.Zero(was.Type())
 		}
-		if value.Kind() == reflect.String {
-			value = reflect.ValueOf(masked(key, value.String()))
-		} else if value.Kind() == reflect.Slice {
-			texts := make([]string, value.Len())
-			for i := range texts {
-				texts[i] = masked(key, value.Index(i).String())
-			}
-			value = reflect.ValueOf(texts)
+		shown := texts(value)
+		for i, text := range shown {
+			shown[i] = masked(key, text)
+		}
+		switch value.Kind() {
+		case reflect.String:
+			value = reflect.ValueOf(shown[0])
+		case reflect.Slice:
+			value = reflect.ValueOf(shown)
 		}
 		list = append(list, Change{key, value.Interface()})
 	}
 	return list
 }
 
+// texts returns the texts of a setting that is a text or a list.
+func texts(v reflect.Value) []string {
+	all := []string{}
+	switch v.Kind() {
+	case reflect.String:
+		return []string{v.String()}
+	case reflect.Slice:
+		for i := range v.Len() {
+			all = append(all, v.Index(i).String())
+		}
+	}
+	return all
+}
+
 // masked returns a text of a setting without what may be secret.
 func masked(key, text string) string {
 	tool := strings.HasPrefix(key, "tools.")
 	switch name := base(key); {
-	case name == "api_key", key == "hooks.secret", tool && strings.Count(key, ".") > 2: // "tools.1.env.TOKEN"
+	case holdsSecret(key), tool && strings.Contains(key, ".env."):
 		if !refersToSecret(text) {
 			return "[masked]"
 		}
@@ -138,8 +153,17 @@ func differing(a, b map[string]reflect.Value) []string {
 	})
 }
 
-// ChangedKeys lists the paths of the settings that differ between a and b.
-func ChangedKeys(a, b *Settings) []string { return differing(flatten(a), flatten(b)) }
+// ChangedKeys lists the paths of the settings that differ between a and b. An agent that only one of
+// them has differs in "agents" alone: most of its settings are inherited.
+func ChangedKeys(a, b *Settings) []string {
+	before, after := flatten(a), flatten(b)
+	return slices.DeleteFunc(differing(before, after), func(key string) bool {
+		rest, of := strings.CutPrefix(key, "agents.")
+		agent, _, _ := strings.Cut(rest, ".")
+		id := "agents." + agent + ".id"
+		return of && before[id].IsValid() != after[id].IsValid()
+	})
+}
 
 // NeedRestart returns those of keys that are read only at the start. All other settings apply from
 // the next turn on.

@@ -67,10 +67,10 @@ func TestDecay(t *testing.T) {
 		c := storetest.Imported(t, 4)
 		storetest.Keep(t, c, "Ann", "Ann has a dog")
 		before := storetest.Dump(t, c.Store())
-		first := check.Must(memory.Of(c).Search(ctx, "dog", 9))(t)
+		first := check.Must(storetest.Search(memory.Of(c), ctx, "dog", 9))(t)
 		worth := first[0].Decayed(storetest.Day)
 		for range 1000 {
-			found, err := memory.Of(c).Search(ctx, "dog", 9)
+			found, err := storetest.Search(memory.Of(c), ctx, "dog", 9)
 			if err != nil || found[0].Decayed(storetest.Day) != worth {
 				t.Fatalf("%+v, %v", found, err)
 			}

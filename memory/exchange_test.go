@@ -79,7 +79,7 @@ func TestExportAndImport(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
-			check.Len(t, query, check.Must(memory.Of(other).Search(ctx, query, 9))(t), want)
+			check.Len(t, query, check.Must(storetest.Search(memory.Of(other), ctx, query, 9))(t), want)
 		}
 		check.Equal(t, "answer", len(check.Must(memory.In(other.Store()).Details(ctx, 1))(t).Chain), 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))

@@ -165,12 +165,12 @@ func TestMemoriesMaskSecrets(t *testing.T) {
 		if err := save(name + ": the token is " + key); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		found, err := memory.Of(c).Search(ctx, name, 1)
+		found, err := storetest.Search(memory.Of(c), ctx, name, 1)
 		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: github pat]" {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
-	check.Equal(t, "found by the secret", len(check.Must(memory.Of(c).Search(ctx, key, 10))(t)), 0)
+	check.Equal(t, "found by the secret", len(check.Must(storetest.Search(memory.Of(c), ctx, key, 10))(t)), 0)
 }
 
 func TestRepetitionSavesNothingTwice(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRepetitionSavesNothingTwice(t *testing.T) {
 	takeBack()
 	save("third", 4)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "x", Tokens: 5, Model: "another"}))(t)
-	found, err := memory.Of(c).Search(ctx, "", 10)
+	found, err := storetest.Search(memory.Of(c), ctx, "", 10)
 	var got []string
 	for _, m := range found {
 		got = append(got, fmt.Sprint(m.Content, m.Sources))

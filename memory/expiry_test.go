@@ -55,7 +55,7 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 		}
-		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away reason", 99))(t)), 4)
+		check.Equal(t, "recalled", len(check.Must(storetest.Search(memory.Of(c), ctx, "away reason", 99))(t)), 4)
 		answer := check.Must(storetest.Call(tools, "memory_search", `{"query": "away", "kind": "event"}`))(t)
 		check.Contains(t, "answer", answer, `"total":4`)
 	})
@@ -64,7 +64,7 @@ func TestExpiry(t *testing.T) {
 		if m, err := memory.In(c.Store()).Details(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
 			t.Errorf("%+v, %v", m, err)
 		}
-		check.Equal(t, "recalled", len(check.Must(memory.Of(c).Search(ctx, "away", 99))(t)), 5)
+		check.Equal(t, "recalled", len(check.Must(storetest.Search(memory.Of(c), ctx, "away", 99))(t)), 5)
 		check.NoError(t, memory.Of(c).Pin(ctx, 4, false))
 		check.Equal(t, "state of the memory", storetest.Memory(t, c.Store(), 4).State, "expired")
 	})

@@ -176,13 +176,3 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 	})
 	return found, total, err
 }
-
-// Search returns the memories that the conversation recalls and that match query, best first, at
-// most limit; with an empty query the newest.
-func (ms Memories) Search(ctx context.Context, query string, limit int) ([]Memory, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	found, _, err := ms.List(ctx, Filter{Query: query, Limit: limit})
-	return found, err
-}

@@ -81,6 +81,6 @@ func TestHugeQueries(t *testing.T) {
 	c := talked(t, spoken(1, 0, "Ann", "I like tea"))
 	for _, query := range []string{strings.Repeat("tea ", 1<<18), strings.Repeat("a", 1<<20), strings.Repeat("\u0301", 1<<18)} {
 		check.NoError(t, check.ErrorOf(memory.Of(c).Recall(ctx, memory.Question{Text: query, Limit: 5})))
-		check.NoError(t, check.ErrorOf(memory.Of(c).Search(ctx, query, 5)))
+		check.NoError(t, check.ErrorOf(storetest.Search(memory.Of(c), ctx, query, 5)))
 	}
 }

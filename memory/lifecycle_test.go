@@ -45,7 +45,7 @@ func TestForgetCanBeUndone(t *testing.T) {
 			check.Equal(t, "state of the memory", state(t, c, s.ID), was)
 			checkState(t, memory.Of(c).Restore(ctx, s.ID), memory.StateError{ID: s.ID, State: was})
 		}
-		check.Equal(t, "answer", len(check.Must(memory.Of(c).Search(ctx, "dogs", 9))(t)), 1)
+		check.Equal(t, "answer", len(check.Must(storetest.Search(memory.Of(c), ctx, "dogs", 9))(t)), 1)
 	})
 	t.Run("not where another memory says the same by now, which is named", func(t *testing.T) {
 		c := storetest.Imported(t, 4)
@@ -120,7 +120,7 @@ func TestPurge(t *testing.T) {
 			t.Fatalf("want not found, got %v", err)
 		}
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, s.ID))
-		check.Must(c.Store().Upkeep().Vacuum(ctx))(t)
+		check.NoError(t, c.Store().Upkeep().EraseFiles(ctx, store.Backups{}))
 		storetest.WantNoBytes(t, dir, word)
 	})
 }
@@ -135,8 +135,8 @@ func TestEditedMemories(t *testing.T) {
 	if !strings.HasPrefix(m.Content, "Ann has a cat called Mina") || strings.Contains(m.Content, "abcdefghijkl") || len(m.Messages) != 1 || m.Messages[0].Seq != 2 {
 		t.Errorf("got %+v", m)
 	}
-	check.Equal(t, "found by the new text", len(check.Must(memory.Of(c).Search(ctx, "Mina cat", 9))(t)), 1)
-	check.Equal(t, "found by the old text", len(check.Must(memory.Of(c).Search(ctx, "Bello", 9))(t)), 0)
+	check.Equal(t, "found by the new text", len(check.Must(storetest.Search(memory.Of(c), ctx, "Mina cat", 9))(t)), 1)
+	check.Equal(t, "found by the old text", len(check.Must(storetest.Search(memory.Of(c), ctx, "Bello", 9))(t)), 0)
 	var wrong *memory.ContentError
 	for _, text := range []string{"", " \n", strings.Repeat("x", memory.MaxContent+1)} {
 		if err := memory.In(c.Store()).Edit(ctx, s.ID, text); !errors.As(err, &wrong) {

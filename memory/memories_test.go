@@ -95,7 +95,7 @@ func TestRemember(t *testing.T) {
 	}
 	check.NoError(t, memory.Of(c).Forget(ctx, m.ID))
 	checkState(t, memory.In(c.Store()).Forget(ctx, m.ID), memory.StateError{ID: m.ID, State: "forgotten"})
-	if found, err := memory.Of(c).Search(ctx, "bank", 5); err != nil || found != nil {
+	if found, err := storetest.Search(memory.Of(c), ctx, "bank", 5); err != nil || found != nil {
 		t.Errorf("got %+v, %v", found, err)
 	}
 	if _, fresh, err := storetest.Remember(memory.Of(c), ctx, d, "Ann"); err != nil || !fresh {

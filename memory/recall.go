@@ -4,9 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"sort"
 	"strings"
 	"time"
 
@@ -22,7 +19,7 @@ type Question struct {
 	Asker  string    // the name of who asks: "I" in Text means them; empty: not known
 	Limit  int       // how many messages at most, never more than 1000; 0 or less: none
 	Before int64     // only messages with a smaller seq; 0: all
-	Since  time.Time // only messages of that time or later; zero: all. The search assumes that they are in that order
+	Since  time.Time // only messages of that time or later; zero: all
 	Now    time.Time // when it is asked: "last week" is the week before it; zero: now
 }
 
@@ -68,7 +65,9 @@ func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, e
 		before = min(q.Before, next)
 	}
 	if !q.Since.IsZero() {
-		if from, err = firstSince(c, tx, q.Since, before); err != nil {
+		low, high := c.RowRange(1, before-1)
+		from, err = store.Value[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -88,23 +87,6 @@ func recallIn(c *store.Conversation, tx *store.Tx, q Question) (found []Found, e
 		found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 	}
 	return found, nil
-}
-
-// firstSince returns the seq of the first message, among those before a seq, of a given time or
-// later. Messages are almost in the order of their times: firstSince may skip what was imported
-// out of order, and the caller drops later what is too old.
-func firstSince(c *store.Conversation, tx *store.Tx, since time.Time, before int64) (int64, error) {
-	var failed error
-	n := sort.Search(int(before-1), func(n int) bool {
-		low, high := c.RowRange(int64(n)+1, before-1)
-		var saidAt int64
-		err := tx.QueryRow("SELECT said_at FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1", low, high).Scan(&saidAt)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			failed = err
-		}
-		return err != nil || saidAt >= since.UnixMilli()
-	})
-	return int64(n) + 1, failed
 }
 
 // Passage returns the part of the message most relevant to the question, at most most characters

@@ -85,7 +85,7 @@ func FuzzRecall(f *testing.F) {
 		if err != nil || len(found) > 2 {
 			t.Fatalf("%d found, %v", len(found), err)
 		}
-		check.NoError(t, check.ErrorOf(memory.Of(c).Search(ctx, text, 5)))
+		check.NoError(t, check.ErrorOf(storetest.Search(memory.Of(c), ctx, text, 5)))
 	})
 }
 

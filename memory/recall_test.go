@@ -110,6 +110,13 @@ func TestRecallStaysOnTopic(t *testing.T) {
 	}
 }
 
+// A file that is imported later may hold earlier messages.
+func TestRecallSinceInAnyOrder(t *testing.T) {
+	c := talked(t, append([]store.Inbound{spoken(1, 90, "Ann", "the ferry is late")}, filling(2, 30, 1)...)...)
+	found := recallAll(t, c, memory.Question{Text: "ferry", Limit: 5, Since: storetest.Day.Add(80 * time.Hour)})
+	check.Equal(t, "messages found", len(found), 1)
+}
+
 // In a long conversation frequent words are not read completely, but they still count for what
 // the rare ones find.
 func TestRecallInALongConversation(t *testing.T) {
@@ -157,10 +164,10 @@ func TestSpellingUsesOnlyItsScope(t *testing.T) {
 		if found := recallAll(t, other, memory.Question{Text: query, Limit: 9}); len(found) == 0 || found[0].Seq != 2 {
 			t.Errorf("%s: got %+v where it was said", query, found)
 		}
-		if found, err := memory.Of(c).Search(ctx, query, 9); err != nil || found != nil {
+		if found, err := storetest.Search(memory.Of(c), ctx, query, 9); err != nil || found != nil {
 			t.Errorf("%s: got memories %+v, %v", query, found, err)
 		}
-		check.Len(t, fmt.Sprintf("%s finds memories", query), check.Must(memory.Of(other).Search(ctx, query, 9))(t), 1)
+		check.Len(t, fmt.Sprintf("%s finds memories", query), check.Must(storetest.Search(memory.Of(other), ctx, query, 9))(t), 1)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestSearchMemories(t *testing.T) {
 	}
 	_, err := memory.In(s).Details(ctx, 99)
 	check.Error(t, err, store.ErrNotFound)
-	found := check.Must(memory.Of(c).Search(ctx, "tea", 1))(t)
+	found := check.Must(storetest.Search(memory.Of(c), ctx, "tea", 1))(t)
 	check.Len(t, "found", found, 1)
 	check.Equal(t, "id of the first memory", found[0].ID, 1)
 }
@@ -110,7 +110,7 @@ func TestRankingOfMemories(t *testing.T) {
 	check.Equal(t, "by a name alone", first("Bob").Speaker, "Bob")
 	storetest.Run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
 	check.Equal(t, "the newer", first("green tea").ID, 1)
-	if found, err := memory.Of(c).Search(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
+	if found, err := storetest.Search(memory.Of(c), ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
 	}
 }

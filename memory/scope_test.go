@@ -257,7 +257,7 @@ func TestPrivateMemoriesDoNotLeak(t *testing.T) {
 	}
 	storetest.Keep(t, here, "Ann", "my parrot is called Coco")
 	search := func() string {
-		found := check.Must(memory.Of(here).Search(ctx, "parrott", 5))(t)
+		found := check.Must(storetest.Search(memory.Of(here), ctx, "parrott", 5))(t)
 		check.Len(t, "found", found, 1)
 		return fmt.Sprint(found[0].Parts[0]) // of the words; the last part is its age
 	}

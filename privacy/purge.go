@@ -142,20 +142,15 @@ func purgeFromThreads(c *store.Conversation, tx *store.Tx) error {
 	}
 	low, high := c.RowRange(1, store.MaxSeq)
 	for _, t := range threads {
-		quoted, err := store.Column[string](tx, `SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
-			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> ''`, t.ID())
+		quoted, err := store.Column[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> '')
+			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = q.id)
+			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = q.id AND platform_id <> '')`, t.ID(), low, high, c.ID())
+		if err == nil {
+			_, err = deleteAll(t, tx, quoted)
+		}
 		if err != nil {
 			return err
-		}
-		for _, id := range quoted {
-			ours, err := store.Value[bool](tx, `SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = ?1)
-				OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = ?1 AND platform_id <> '')`, id, low, high, c.ID())
-			if err == nil && ours {
-				_, err = deleteAll(t, tx, []string{id})
-			}
-			if err != nil {
-				return err
-			}
 		}
 	}
 	return nil

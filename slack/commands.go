@@ -107,6 +107,10 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		Type    string `json:"type"`
 		User    struct{ ID, Name, Username string }
 		Channel struct{ ID string }
+		Message struct {
+			TS     string
+			Thread string `json:"thread_ts"` // also of the one at the top of it
+		}
 		Trigger string `json:"trigger_id"`
 		URL     string `json:"response_url"`
 		Actions []struct {
@@ -126,9 +130,13 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
+	thread := p.Message.Thread
+	if thread == p.Message.TS {
+		thread = ""
+	}
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, replaces: true})
+	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})
 }
 
 // runTimeout is how long a command may take to answer. Work that it starts may take longer; see

@@ -29,13 +29,13 @@ type Slack struct {
 	queue           platform.KeyedQueue[*event] // message events, by channel
 	pendingAcks     pendingAcks                 // acknowledgements of queued events
 	tasks           *platform.Group             // all goroutines
-	handledCommands *platform.Cache             // commands and button presses already handled, by id
-	authors         *platform.Cache             // authors of messages, by channel and ts
-	replies         *platform.Cache             // threads of messages, by channel and ts
-	claims          *platform.Cache             // what the bot's messages belong to, by channel and ts; see writer.claim
-	threads         *platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
-	deletions       *platform.Cache             // deleted messages, by channel and ts
-	refusals        *platform.Cache             // what Slack refuses where; see noteRefusal
+	handledCommands platform.Cache              // commands and button presses already handled, by id
+	authors         platform.Cache              // authors of messages, by channel and ts
+	replies         platform.Cache              // threads of messages, by channel and ts
+	claims          platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
+	threads         platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
+	deletions       platform.Cache              // deleted messages, by channel and ts
+	refusals        platform.Cache              // what Slack refuses where; see noteRefusal
 	pageCache       pageCache                   // histories longer than a page
 	overflowed      sync.Map                    // conversations whose queue was full, so that a backfill is queued
 	storeIncident   platform.Incident           // messages that could not be stored
@@ -97,10 +97,9 @@ func New(o Options) (*Slack, error) {
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks,
-		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
-		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(), authors: platform.NewCache(), replies: platform.NewCache(), claims: platform.NewCache(), threads: platform.NewCache(), deletions: platform.NewCache(), refusals: platform.NewCache(),
-		hello: make(chan *listing, 1),
+		link:          platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
+		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
+		hello:         make(chan *listing, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)

@@ -30,7 +30,6 @@ var (
 	CheckRoom     = checkRoom
 	Derived       = derived
 	Fills         = fills
-	Ids           = ids
 	Migrate       = migrate
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour

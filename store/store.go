@@ -53,6 +53,8 @@ type Store struct {
 	held     held
 	arrivals arrivals
 
+	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
+
 	watch func(conversation string, seqs []int64) // see WatchCopies
 }
 

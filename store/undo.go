@@ -68,7 +68,7 @@ func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages
 	ends := func(row transcript.Summary) bool {
 		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
 	}
-	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(ids(made), row.ID) })
+	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
 	for _, row := range made {
 		if ends(row) {
 			continue // it was folded by another row of the compaction, which covers it

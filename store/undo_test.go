@@ -163,12 +163,12 @@ func TestMemoriesSurviveUndo(t *testing.T) {
 	}
 	storetest.ApplyRows(t, c, save())
 	undo(t, c)
-	found, err := memory.Of(c).Search(ctx, "counts", 10)
+	found, err := storetest.Search(memory.Of(c), ctx, "counts", 10)
 	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	storetest.ApplyRows(t, c, save()) // the same messages again
-	if found, err := memory.Of(c).Search(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
+	if found, err := storetest.Search(memory.Of(c), ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
 		t.Errorf("got two saves: %+v, %v", found, err)
 	}
 }
@@ -204,7 +204,7 @@ func TestUndoHold(t *testing.T) {
 	by(t, c, transcript.OnManual, 4, 6)
 	spared(t, c, 0, 0)
 	a := storetest.Load(t, c).Head.Stack
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, store.Ids(a)...))
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, transcript.IDs(a)...))
 	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
 	spared(t, c, 0, 0)
 }

@@ -87,14 +87,17 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 		return nil
 	}
 	if line.command != "" {
-		answer, _, err := hub.Run(ctx, p.conversation, p.who, line.text)
+		answer, err := command(ctx, hub, p.log, p.conversation, p.who, line.text)
 		if err != nil {
-			return commandError(ctx, p.log, answer, err)
+			return err
 		}
 		return p.out.write(completeLines(complete(ctx, answer)))
 	}
 	if err := deliver(ctx, hub, p.saving, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
+	}
+	if paused := hub.PausedWords(ctx, p.conversation); paused != "" {
+		p.note(paused)
 	}
 	return hub.Idle(ctx, p.conversation)
 }

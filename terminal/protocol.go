@@ -75,15 +75,15 @@ type protocol struct {
 	in            io.Reader
 	out           output
 	err           io.Writer
-	channel, user string          // of lines that do not set them
-	answers       *platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
+	channel, user string         // of lines that do not set them
+	answers       platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
 	log           *slog.Logger
 	saving        *platform.Incident
 	inputEnded    atomic.Bool // the input has ended
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User, answers: platform.NewCache()}
+	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User}
 }
 
 // shortName is a conversation's name in the lines.
@@ -152,9 +152,9 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 		_ = p.out.write(line)
 		return
 	}
-	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
+	answer, err := command(ctx, hub, p.log, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
 	if err != nil {
-		p.fail(ctx, r, commandError(ctx, p.log, answer, err))
+		p.fail(ctx, r, err)
 		return
 	}
 	line, err := encode(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)})

@@ -34,12 +34,13 @@ func deliver(ctx context.Context, hub *channel.Hub, saving *platform.Incident, c
 	return sentence(hub.Refusal(conversation, err))
 }
 
-// commandError logs why a command failed, and returns the answer, which says so, as a sentence; if
-// the run is ending, it returns err itself.
-func commandError(ctx context.Context, log *slog.Logger, answer channel.Answer, err error) error {
-	if ctx.Err() != nil {
-		return err
+// command runs a command. The error is a sentence for the person, or the context's error if the run is
+// ending; the log has the reason.
+func command(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversation string, who channel.Person, line string) (channel.Answer, error) {
+	answer, _, err := hub.Run(ctx, conversation, who, line)
+	if err == nil || ctx.Err() != nil {
+		return answer, err
 	}
 	log.Error("command_failed", "error", err)
-	return sentence(answer.Text)
+	return answer, sentence(answer.Text)
 }

@@ -104,10 +104,11 @@ nonsense
 		check.Equal(t, "exit code", code, 143)
 	})
 	t.Run("a second bot on the same folder is refused", func(t *testing.T) {
-		l := p.start("chat", "--json")
+		address := freeAddress(t)
+		l := p.start("chat", "--json", "--web", address)
 		l.say(`{"text":"/help"}`)
 		l.until(`"reply"`)
-		r := p.run("hello\n", "chat")
+		r := p.run("hello\n", "chat", "--web", address) // the port is in use too; the folder matters more
 		check.Equal(t, "exit code", r.code, exitInUse)
 		check.Contains(t, "errors", r.err, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid))
 		check.Equal(t, "output", r.out, "")

@@ -35,6 +35,7 @@ func TestUsage(t *testing.T) {
 		{"a channel without a name", []string{"chat", "--channel", " "}, exitUsage, "the name of the channel is empty"},
 		{"a channel of Discord", []string{"chat", "--channel", "discord:1/2"}, exitUsage, "--channel discord:1/2: only channels of the terminal can be used here; name one without a prefix"},
 		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn and error"},
+		{"a log level that is none, of a command without a log", []string{"version", "--log-level", "loud"}, exitUsage, "debug, info, warn and error"},
 		{"a settings file that is not there", []string{"chat", "--config", "none.toml"}, exitUsage, "none.toml"},
 		{"a settings file that is wrong", []string{"chat", "--config", "broken.toml"}, exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
 		{"settings that never end", []string{"chat", "--config", "/dev/zero"}, exitUsage, "/dev/zero is not a regular file"},

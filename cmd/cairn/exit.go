@@ -33,7 +33,7 @@ const exitHelp = `Exit codes:
   3  in use: another cairn uses the data folder, or people talk in the channel
   4  not found: no such channel, memory, file or data folder; a missing settings file is 64
   5  the database cannot be used: it is damaged, or a newer cairn wrote it
-  64 the command line or the settings are wrong
+  64 the command line or the settings are invalid
   130, 143  stopped by SIGINT or SIGTERM; the next start answers the accepted messages
   141  the reader of the output closed the pipe`
 

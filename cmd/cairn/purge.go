@@ -28,18 +28,18 @@ func newPurge(a *app) *cobra.Command {
 	var p purge
 	cmd := &cobra.Command{
 		Use:   "purge --user ID|NAME | --channel NAME | --server NAME",
-		Short: "Delete for good a person's messages, a channel or a server",
-		Long: `Delete for good, from transcript, search, summaries, memories and files.
+		Short: "Permanently delete a person's messages, a channel or a server",
+		Long: `Permanently delete from transcript, search, summaries, memories and files.
 
---user deletes a person's messages in all channels of their platform, and the memories
-that came from them or are about them; summaries of it are made again from what remains.
-People are identified by the platform's id; a name works if only one person has it.
---channel deletes everything in one channel, --server everything in all channels and
-threads of a server. Threads of a channel are channels of their own: they lose what they
-inherited from it, and what was said in them stays.
+--user deletes a person's messages in all channels of their platform, and the memories that came
+from them or are about them; the affected summaries are made again from what remains. People are
+identified by the platform's id; a name works if only one person has it. --channel deletes
+everything in one channel, --server everything in all channels and threads of a server. A thread
+is a channel of its own: when its channel is deleted, it loses the summaries copied from there,
+but keeps its own messages.
 
-It shows what will be deleted and asks first; without a terminal, --yes is needed. The bot
-must be stopped. Nothing is deleted on the platform, and nothing is read from there again.`,
+It shows what will be deleted and asks first; without a terminal, --yes is required. The bot must
+be stopped. Nothing is deleted on the platform, and nothing is read from there again.`,
 		Example: `  cairn purge --user discord:81384788765712384 --dry-run
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
@@ -69,7 +69,7 @@ must be stopped. Nothing is deleted on the platform, and nothing is read from th
 
 // purged is what was or would be deleted, in the output.
 type purged struct {
-	User     *privacy.Who      `json:"user,omitempty"`
+	User     *privacy.Who     `json:"user,omitempty"`
 	Channels privacy.Holdings `json:"channels"`
 	Messages int              `json:"messages"`
 	Memories int              `json:"memories"`

@@ -19,13 +19,13 @@ func newRecall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
-		Long: `Search memories first, then messages, best first, without a model. Write a question or plain
-words. Names of people favour what they said, dates what was said then; with --as, "I" and
-"my" mean that person. Captions of pictures and contents of text files are searched too. Of a
-long message or file it prints the part that matches. It works while the bot runs.
+		Long: `Search memories, then messages, without a model, and print the best matches first. Write a
+question or plain words. Names of people favour what they said, dates what was said then; with
+--as, "I" and "my" mean that person. The search includes captions of pictures and text files. Of
+a long message or file it prints the part that matches. It works while the bot runs.
 
-With --json, a memory is an object with the key "memory", a message one with the keys
-"message", which has the whole text, and "match", the part that matches.`,
+With --json, a memory is an object with the key "memory". A message is an object with the keys
+"message", the whole text, and "match", the part that matches.`,
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
@@ -89,29 +89,30 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 	if len(memories)+len(messages) == 0 {
 		fmt.Fprintln(a.err, "nothing found")
 	}
-	for i, m := range memories {
-		if i == 0 && !a.json {
-			fmt.Fprintln(a.out, "Remembered:")
-		}
+	var all []recalled
+	for _, m := range memories {
 		text := m.String()
 		if m.Conversation != in {
 			text += " from " + m.Conversation
 		}
-		if err := a.show(a.out, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text + l.explained(m.Score, m.Parts)}); err != nil {
-			return err
-		}
+		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text, below: "Remembered:"})
 	}
-	for i, m := range messages {
-		if i == 0 && !a.json {
-			if len(memories) > 0 {
-				fmt.Fprintln(a.out)
-			}
-			fmt.Fprintln(a.out, "Said:")
-		}
+	for _, m := range messages {
 		whole, match := chat.RecordOf(m.Message), m.Passage(matchShown)
 		m.Text, m.Attachments = match, nil
-		text := chat.RecordOf(m.Message).String()
-		if err := a.show(a.out, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: text + l.explained(m.Score, m.Parts)}); err != nil {
+		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: chat.RecordOf(m.Message).String(), below: "Said:"})
+	}
+	for i, r := range all {
+		if !a.json && (i == 0 || all[i-1].below != r.below) {
+			if i > 0 {
+				fmt.Fprintln(a.out)
+			}
+			fmt.Fprintln(a.out, r.below)
+		}
+		if l.explain {
+			r.text += r.explained()
+		}
+		if err := a.show(a.out, r); err != nil {
 			return err
 		}
 	}
@@ -129,18 +130,16 @@ type recalled struct {
 	Message *chat.Record   `json:"message,omitempty"`
 	Match   *string        `json:"match,omitempty"` // the part of the message that matches
 	text    string
+	below   string // a heading
 }
 
 func (r recalled) String() string { return r.text }
 
-// explained returns a line to print below a result; empty unless --explain is set.
-func (l recallQuery) explained(score float64, all []memory.Part) string {
-	if !l.explain {
-		return ""
-	}
+// explained returns a line to print below a result.
+func (r recalled) explained() string {
 	var parts []string
-	for _, p := range all {
+	for _, p := range r.Parts {
 		parts = append(parts, fmt.Sprintf("%s %+.2f", p.Name, p.Value))
 	}
-	return fmt.Sprintf("\n       score %.2f: %s", score, strings.Join(parts, ", "))
+	return fmt.Sprintf("\n       score %.2f: %s", r.Score, strings.Join(parts, ", "))
 }

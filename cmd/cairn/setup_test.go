@@ -58,7 +58,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model none --discord-token file:none " + discordArgs:         {exitUsage, "no such file"},
 			"--model none --discord-token file:folder " + discordArgs:       {exitUsage, "not a regular file"},
 			"--model gpt --platform terminal":                               {exitUsage, "the model must be openai, anthropic, none, or an address"},
-			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the address must hold no key"},
+			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the address must not contain a key"},
 			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "connect"},
 			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
 			"--model openai --model-key none --platform terminal":           {exitUsage, "it needs a key"},
@@ -79,7 +79,7 @@ func TestSetupByAScript(t *testing.T) {
 		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", w.APIURL, "--no-run", "--data", "elsewhere")
-		check.Contains(t, "output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a Slack channel")
+		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a Slack channel")
 		settings := read(t, filepath.Join(p.dir, "config.toml"))
 		check.Contains(t, "settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
 		check.Contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")
@@ -96,6 +96,11 @@ func TestSetupByAScript(t *testing.T) {
 		check.Len(t, "kept", kept, 1)
 		check.Equal(t, "kept file", read(t, kept[0]), "workers = 2\n")
 		p.must("", "config", "check")
+	})
+	t.Run("the settings file of the source changes nothing, and is replaced unasked", func(t *testing.T) {
+		p := newFolder(t)
+		p.write("config.toml", read(t, "../../config.toml"))
+		check.Contains(t, "output", p.must("", strings.Fields("setup --model none --platform terminal --no-run")...), "Kept: config.toml.")
 	})
 	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {
 		p := newFolder(t)

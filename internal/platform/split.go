@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 // Part is a piece of a text, with the fence that reopens a code block before it and the one that
@@ -128,7 +130,7 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 }
 
 // splitLine returns where to split a line so that the first part costs at most room: after a space
-// in the second half, else between any two characters.
+// in the second half, else before a letter, with its accents, or an emoji, with all its parts.
 func (s Splitter) splitLine(line string, room int) int {
 	used, end, space := 0, 0, 0
 	for i, r := range line {
@@ -143,6 +145,14 @@ func (s Splitter) splitLine(line string, room int) int {
 	}
 	if space > 0 {
 		return space
+	}
+	_, size := utf8.DecodeRuneInString(line[end:])
+	letter := "" // the one that the character at end belongs to, up to that character
+	for rest, state := line[:end+size], -1; rest != ""; {
+		letter, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+	}
+	if whole := end + size - len(letter); whole > 0 {
+		return whole
 	}
 	return end
 }

@@ -32,6 +32,8 @@ func TestSplit(t *testing.T) {
 		"a line of code that is too long":      {"```\n" + strings.Repeat("y", 2500) + "\n```", []string{"```…```", "```…```"}},
 		"indentation stays":                    {"    four spaces", []string{"    …spaces"}},
 		"letters of two units are not parted":  {strings.Repeat("😀", 1500), []string{"😀…😀", "😀…😀"}},
+		"nor those of many characters":         {"a" + strings.Repeat("👩🏽‍🚀", 600), []string{"a…👩🏽‍🚀", "👩🏽‍🚀…👩🏽‍🚀", "👩🏽‍🚀…👩🏽‍🚀"}},
+		"unless it is but one":                 {"e" + strings.Repeat("\u0301", 4000), []string{"e…\u0301", "\u0301…\u0301", "\u0301…\u0301"}},
 		"marks within a line open nothing":     {"```inline``` " + strings.Repeat("z ", 1200), []string{"```inline```…z", "z…z"}},
 		"space without end is no piece":        {"a" + strings.Repeat("\n", 5000) + "b", []string{"a…a", "b…b"}},
 		"a long line of marks opens nothing":   {strings.Repeat("`", 2500), []string{"```…```", "```…```"}},

@@ -22,6 +22,12 @@ func Remember(ms memory.Memories, ctx context.Context, d summarize.MemoryDraft, 
 	return s.Memory, s.Fresh, err
 }
 
+// Search returns the memories that match a query, best first, at most limit.
+func Search(ms memory.Memories, ctx context.Context, query string, limit int) ([]memory.Memory, error) {
+	found, _, err := ms.List(ctx, memory.Filter{Query: query, Limit: limit})
+	return found, err
+}
+
 // Call runs the tool with a name.
 func Call(tools []llm.Tool, name, arguments string) (string, error) {
 	for _, tool := range tools {
