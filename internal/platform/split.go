@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -151,10 +152,7 @@ func (s Splitter) splitLine(line string, room int) int {
 	for rest, state := line[:end+size], -1; rest != ""; {
 		letter, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
 	}
-	if whole := end + size - len(letter); whole > 0 {
-		return whole
-	}
-	return end
+	return cmp.Or(end+size-len(letter), end) // end if the line begins with a letter that is too long
 }
 
 const (
