@@ -44,7 +44,7 @@ func (e explanation) String() string {
 		b.WriteString(one.table())
 		for _, row := range one.Rows {
 			if row.Moves != "" {
-				fmt.Fprintf(&b, "\n  %s moves: %s", row.Key, row.Moves)
+				fmt.Fprintf(&b, "\n  %s affects: %s", row.Key, row.Moves)
 			}
 		}
 	}
