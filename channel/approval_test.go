@@ -222,6 +222,7 @@ func TestToolsCommand(t *testing.T) {
 	r.wantAnswer("/tools", "calc (not here): calc_add")
 	r.wantAnswer("/tools add shell", `no tools named "shell"`)
 	r.wantAnswer("/tools wipe calc", "/tools add NAME")
+	r.wantAnswer("/tools add", "Write it as /tools add NAME")
 	r.wantAnswer("/tools add calc", "calc (added here)")
 	r.wantAnswer("/settings", "compaction.background_threshold")
 	check.Must(r.hub.Deliver(t.Context(), place+"/thread", r.inbound("please add", true)))(t) // a thread inherits them

@@ -73,7 +73,7 @@ func (c *conversation) reached() {
 
 // affordsSummary reports whether a summary may be made with a model.
 func (c *conversation) affordsSummary() bool {
-	if c.hub.afford(time.Now()) != nil {
+	if c.paused(c.hub.ctx) || c.hub.afford(time.Now()) != nil {
 		return false
 	}
 	_, summaries, limited := c.callsLimit()

@@ -49,16 +49,7 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	if err := c.hub.Operator().Resume(ctx, scope); err != nil {
 		return Answer{}, err
 	}
-	here, all, err := c.hub.Operator().Paused(ctx, c.name)
-	switch {
-	case err != nil:
-		return Answer{}, err
-	case all:
-		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
-	case here:
-		return Answer{Text: c.sayf("I am still paused here; /resume ends that.")}, nil
-	}
-	return Answer{Text: "I am answering again."}, nil
+	return Answer{Text: cmp.Or(c.hub.PausedWords(ctx, c.name), c.translated("I am answering again."))}, nil
 }
 
 // scope returns the scope that a person wants to pause.

@@ -35,8 +35,12 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	if err != nil {
 		return Answer{}, err
 	}
-	setting, value, _ := strings.Cut(args, " ")
-	key, value := strings.TrimPrefix(strings.ToLower(setting), settingsTable), strings.TrimSpace(value)
+	setting := args
+	if end := strings.IndexAny(args, " \t\n="); end >= 0 { // "KEY = VALUE" is how the file has it, and how lists show it
+		setting = args[:end]
+	}
+	key := strings.TrimPrefix(strings.ToLower(setting), settingsTable)
+	value := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(args[len(setting):]), "="))
 	if key != "" && !slices.Contains(compactor.Keys(), key) {
 		unknown := unknownSetting(key)
 		if !strings.HasSuffix(unknown, "?") {

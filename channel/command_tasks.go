@@ -38,7 +38,8 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Text: c.sayf("Task %d of %s has started; I will post its result here. /tasks shows it.", t.Number, t.Agent)}, nil
+	started := c.sayf("Task %d of %s has started; I will post its result here. /tasks shows it.", t.Number, t.Agent)
+	return Answer{Text: strings.TrimSpace(started + " " + c.hub.PausedWords(ctx, c.name))}, nil
 }
 
 // runTasks lists the tasks of a conversation, or stops one.

@@ -62,9 +62,12 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	if err != nil {
 		return err
 	}
+	wrong := errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
 	known := slices.ContainsFunc(agent.servers(), func(s ToolServer) bool { return s.ID == id })
 	added := slices.Index(rules.Added, id)
 	switch {
+	case id == "":
+		return wrong
 	case verb == "add" && !known:
 		return errPeople(c.translated(fmt.Sprintf("There are no tools named %q.", id)) + c.sayf(" /tools lists them."))
 	case verb == "add" && (added >= 0 || slices.Contains(agent.ToolServers, id)):
@@ -80,7 +83,7 @@ func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person,
 	case verb == "remove":
 		return errPeople(fmt.Sprintf("%q was not added here.", id))
 	default:
-		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
+		return wrong
 	}
 	if err := c.records.Settings().SetTools(ctx, rules, who.Name); err != nil {
 		return err

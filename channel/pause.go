@@ -2,8 +2,10 @@ package channel
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
+
+	"cairn/compactor"
 )
 
 // The kill switch: while a conversation or the whole bot is paused, messages are kept as context,
@@ -20,7 +22,19 @@ func (c *conversation) paused(ctx context.Context) bool {
 	return here || all
 }
 
-var errPaused = errors.New("the bot is paused")
+// PausedWords tells people who expect an answer in a conversation that the bot is paused there, and
+// how to end that; "" if it is not.
+func (h *Hub) PausedWords(ctx context.Context, conversation string) (words string) {
+	switch here, all, _ := h.Operator().Paused(ctx, conversation); {
+	case all:
+		words = "I am still paused everywhere; /resume everywhere ends that."
+	case here:
+		words = "I am still paused here; /resume ends that."
+	}
+	return h.spell(conversation, Translated(h.languageOf(conversation), words))
+}
+
+var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
 
 // spendOnSummary counts a call for a summary, unless the conversation is paused.
 func (c *conversation) spendOnSummary() error {

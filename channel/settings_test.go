@@ -83,6 +83,10 @@ func TestEverySettingHasAConversationOverride(t *testing.T) {
 		}
 	}
 	r.run("/settings background_threshold Default")
+	for _, line := range []string{"/settings keep_first = 2", "/settings compaction.keep_first=2", "/settings\nkeep_first\t2"} {
+		r.wantAnswer(line, "From now on: compaction.keep_first = 2")
+	}
+	r.run("/settings keep_first = default")
 	check.Lacks(t, "settings after the reset", r.run("/settings"), "set here")
 }
 

@@ -103,6 +103,8 @@ func TestPauseStopsTasks(t *testing.T) {
 		if n := len(one.Requests()); n != 2 || r.task(1).State != store.TaskOpen {
 			t.Errorf("%d requests, %+v", n, r.task(1))
 		}
+		r.wantAnswer("/ask @one wait", "Task 2 of one has started", "I am still paused", "/resume"+where+" ends that.")
+		r.run("/tasks stop 2")
 		all := func(string) bool { return true }
 		check.NoError(t, r.hub.Operator().DrainTasks(t.Context(), all, func(int) { t.Error("Drain waits for a paused task") }))
 		r.run("/resume" + where) // it continues immediately, not at the next check

@@ -88,7 +88,7 @@ func (h *History) Append(messages ...chat.Message) {
 			h.resultTo = l.Seq
 		}
 		if isFirst(h.first, m) {
-			h.first = append(slices.Clip(h.first), *l.Message)
+			h.first = append(h.first, *l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
 		}
 		if l.Addressed && l.Role == llm.RoleUser {

@@ -131,7 +131,7 @@ func (e *Exported) complete() error {
 	}
 	for _, t := range []time.Time{e.SaidAt, e.SavedAt, e.Expires} {
 		if year := t.UTC().Year(); year > 9999 || year < 1 {
-			return fmt.Errorf("%v is no time that can be kept", t)
+			return fmt.Errorf("%v is not a time that can be stored", t)
 		}
 	}
 	return nil

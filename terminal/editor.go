@@ -38,9 +38,10 @@ type editor struct {
 	queued        []string // rows that wait for the end of the reply
 
 	left    atomic.Bool  // the person has left
-	waiting atomic.Int64 // messages that were sent and are not answered yet
+	waiting atomic.Int64 // number of the newest message that was sent, while it may be answered; 0: none
+	sent    int64        // messages so far; only loop uses it
 
-	background sync.WaitGroup // slow commands
+	background sync.WaitGroup // slow commands, and the end of waiting
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
@@ -183,19 +184,14 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 		return nil
 	}
 	if line.command == "" {
-		e.wait(1)
-		if err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, line.text)); err != nil {
-			e.answered(1) // it will not be answered
-			return e.report(ctx, err)
-		}
-		return nil
+		return e.sayMessage(ctx, hub, line.text)
 	}
 	answer, err := command(ctx, hub, e.log, e.conversation, e.who, line.text)
 	if err != nil {
 		return e.report(ctx, err)
 	}
 	if line.command == "stop" || line.command == "pause" {
-		e.waiting.Store(0) // a stopped turn may produce no reply
+		e.waiting.Store(0) // the next Ctrl-C means something else, even if the turn takes a moment to end
 	}
 	if answer.Forgets && e.history != "" {
 		if err := os.Truncate(e.history, 0); err != nil {
@@ -211,6 +207,26 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 		})
 	}
 	return err
+}
+
+// sayMessage sends a message. The person waits until the conversation is idle: not every message is
+// answered.
+func (e *editor) sayMessage(ctx context.Context, hub *channel.Hub, text string) error {
+	e.sent++
+	message := e.sent
+	e.wait(message)
+	if err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, text)); err != nil {
+		e.waiting.Store(0)
+		return e.report(ctx, err)
+	}
+	e.background.Go(func() {
+		_ = hub.Idle(ctx, e.conversation) // after an error, too: then there is nothing to stop now
+		e.waiting.CompareAndSwap(message, 0)
+	})
+	if paused := hub.PausedWords(ctx, e.conversation); paused != "" {
+		e.note(paused)
+	}
+	return nil
 }
 
 // report prints why a line was not handled; the arrow key brings the line back. It returns an error
@@ -237,22 +253,12 @@ func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }
 // Attended reports whether the person is still there.
 func (e *editor) Attended(string) bool { return !e.left.Load() }
 
-func (e *editor) reply(_ string, to []string) channel.Writer {
-	return &stream{editor: e, answers: int64(len(to))}
-}
+func (e *editor) reply(string, []string) channel.Writer { return &stream{editor: e} }
 
-// wait adds n messages to those that wait for an answer.
-func (e *editor) wait(n int64) {
-	e.waiting.Add(n)
+// wait has the screen show for how long the person waits for an answer to a message.
+func (e *editor) wait(message int64) {
+	e.waiting.Store(message)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sendLocked(waitMsg{})
-}
-
-// answered subtracts n messages from those that wait. It stops at zero, because replies after a
-// crash may answer messages of an earlier run.
-func (e *editor) answered(n int64) {
-	if e.waiting.Add(-n) < 0 {
-		e.waiting.Store(0)
-	}
 }

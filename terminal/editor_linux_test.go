@@ -96,6 +96,16 @@ func TestEditorCommands(t *testing.T) {
 		check.NoError(t, k.end(t))
 		check.Equal(t, "requests", len(model.Requests()), 1)
 	})
+	t.Run("nobody waits for an answer during a pause", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo))
+		k.shows(t, "/pause\r", "listening.")
+		k.shows(t, "hello\r", "I am still paused here; /resume ends\nthat.")
+		if !check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }) {
+			t.Error("the message still waits")
+		}
+		k.typed(t, "\x03")
+		check.NoError(t, k.end(t))
+	})
 	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
 		k.shows(t, "Ada moved to Turin in May.\r", "you said Ada")

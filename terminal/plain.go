@@ -96,6 +96,9 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 	if err := deliver(ctx, hub, p.saving, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
+	if paused := hub.PausedWords(ctx, p.conversation); paused != "" {
+		p.note(paused)
+	}
 	return hub.Idle(ctx, p.conversation)
 }
 

@@ -43,6 +43,11 @@ func TestPlain(t *testing.T) {
 		})
 		check.Equal(t, "result", s.out.String(), "]52;c;xred 2Jok\tend\n")
 	})
+	t.Run("a message that is not answered because of a pause is followed by why", func(t *testing.T) {
+		s := talk(t, Options{}, "/pause\none\n/resume\ntwo\n", echo)
+		check.Equal(t, "the output", s.out.String(), "I am paused here until /resume. I keep listening.\nI am answering again.\nyou said two\n")
+		check.Equal(t, "the error stream", s.err.String(), "I am still paused here; /resume ends that.\n")
+	})
 	t.Run("a failure is printed on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "internal words"}

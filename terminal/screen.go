@@ -50,7 +50,7 @@ type screen struct {
 	pastes        pastes
 
 	unfinished, queued string
-	since              time.Time // when waiting for an answer started
+	since              time.Time // when waiting for the next answer started; zero: that is not known yet
 	ticks              int
 	lastStatus         string // result of the last status call
 	note               string // why a key had no effect
@@ -86,7 +86,9 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 			s.input.SetWidth(m.Width)
 		}
 	case unfinishedMsg:
-		s.unfinished = string(m)
+		if s.unfinished = string(m); m == "" { // this may be the end of the only answer
+			s.since = time.Time{}
+		}
 	case queuedMsg:
 		s.queued = string(m)
 	case quitMsg:
@@ -115,6 +117,9 @@ func (s *screen) tick() tea.Cmd {
 	if s.waiting.Load() == 0 {
 		s.ticks = 0
 		return nil
+	}
+	if s.since.IsZero() {
+		s.since = time.Now()
 	}
 	s.ticks++
 	next := tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} })
@@ -250,7 +255,7 @@ func (s *screen) View() tea.View {
 
 // rowsBelow returns the rows between the reply and the input.
 func (s *screen) rowsBelow() (rows []string) {
-	if s.waiting.Load() > 0 && s.ticks > 0 && s.unfinished == "" {
+	if s.waiting.Load() > 0 && !s.since.IsZero() && s.unfinished == "" {
 		rows = append(rows, s.dimmed(s.waitingText()))
 	}
 	if s.search != nil {

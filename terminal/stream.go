@@ -13,9 +13,8 @@ import (
 // stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on
 // the screen.
 type stream struct {
-	editor  *editor
-	answers int64
-	shown   string // the part of the text that is already printed
+	editor *editor
+	shown  string // the part of the text that is already printed
 }
 
 // Show shows the text so far. A text that does not continue the printed part starts again.
@@ -48,7 +47,6 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	if rest := strings.TrimRight(text[len(s.shown):], " \t\n"); rest != "" {
 		rows = s.editor.markdown(rest) + "\n\n"
 	}
-	s.editor.answered(s.answers)
 	if err := s.editor.writeReply(rows, true); err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -101,7 +102,7 @@ func (r route) checkBody(req *http.Request) error {
 	if r.body != nil {
 		return nil
 	}
-	text, err := io.ReadAll(req.Body)
+	text, err := bodyOf(req)
 	if err != nil {
 		return err
 	}
@@ -129,9 +130,18 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	return problem(http.StatusMethodNotAllowed, "This path takes %s.", strings.Join(allowed, ", "))
 }
 
+// bodyOf reads the body of a request.
+func bodyOf(r *http.Request) ([]byte, error) {
+	text, err := io.ReadAll(r.Body)
+	if _, large := errors.AsType[*http.MaxBytesError](err); err != nil && !large {
+		return nil, bad("The body did not arrive whole: send it again.")
+	}
+	return text, err
+}
+
 // decode reads a JSON body. An empty body counts as an empty object.
 func decode(r *http.Request, into any) error {
-	text, err := io.ReadAll(r.Body)
+	text, err := bodyOf(r)
 	if err != nil {
 		return err
 	}
@@ -141,7 +151,7 @@ func decode(r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	err = decoder.Decode(into)
 	if err == nil && decoder.More() {

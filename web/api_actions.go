@@ -140,9 +140,9 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *store.Con
 	case err != nil:
 		return err
 	case !wanted:
-		return answer(w, http.StatusOK, doneAnswer{Reason: "nothing has been said since the session began"})
+		return answer(w, http.StatusOK, doneAnswer{Reason: "This session is already new: nothing has been said since it began."})
 	case later:
-		return answer(w, http.StatusAccepted, doneAnswer{true, "it starts once the earlier messages are answered"})
+		return answer(w, http.StatusAccepted, doneAnswer{true, "The new session starts once the earlier messages are answered."})
 	}
 	return answer(w, http.StatusOK, doneAnswer{Done: true})
 }
@@ -158,7 +158,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request, c *store.Convers
 	a := doneAnswer{Done: true}
 	_, all, err := s.operator.Paused(r.Context(), c.Name())
 	if all {
-		a.Reason = "the whole bot is still paused; /resume everywhere ends that"
+		a.Reason = "The whole bot is still paused; /resume everywhere ends that."
 	}
 	return answerOr(w, a, err)
 }

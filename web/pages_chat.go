@@ -32,9 +32,14 @@ func chatPage(v *visit) error {
 	if err := v.get(apiOf(conversation)+"/messages", query("limit", 100), &said); err != nil && statusOf(err) != http.StatusNotFound { // a new chat has none
 		return err
 	}
+	paused, err := v.pausedView(conversation)
+	if err != nil {
+		return err
+	}
 	now, _ := v.s.operator.Activity(conversation)
 	messages := g.Group{
 		saidView(conversation, said, v.s.o.Events.notices(conversation)),
+		paused,
 		approvalsView(conversation, v.s.operator.Approvals(conversation)),
 		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
 	}

@@ -114,8 +114,13 @@ func conversationPage(v *visit) error {
 	if err := cmp.Or(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
 		return err
 	}
+	paused, err := v.pausedView(v.name())
+	if err != nil {
+		return err
+	}
 	state := g.Group{
 		cardsView(d),
+		paused,
 		g.Iff(d.Running != "", func() g.Node {
 			return note(h.Span(h.Class("spinner"), h.Aria("hidden", "true")), g.Text(" "+d.Running))
 		}),

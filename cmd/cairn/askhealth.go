@@ -20,10 +20,10 @@ func newHealth(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health [--ready] [--health ADDRESS]",
 		Short: "Check the health of the running bot",
-		Long: `Ask the running bot, over HTTP at its health ADDRESS, whether it is alive; with --ready,
-whether it would answer a message now: its connectors are connected, its database can be
-written, and the model answered recently. Exit code 1: it is not, as standard output shows, or
-nothing answers there.`,
+		Long: `Ask the running bot over HTTP, at its health ADDRESS, whether it is alive; with --ready,
+whether it would answer a message now: its connectors are connected, the database can be written,
+and the model answered recently. Exit code 1: it is not, and standard output says why, or nothing
+answers at ADDRESS.`,
 		Example: `  cairn health
   cairn health --ready`,
 		Args: noArgs,

@@ -111,10 +111,10 @@ func (m *metrics) begin() {
 
 // expect creates the series of an agent's models before their first request.
 func (m *metrics) expect(agent channel.Agent) {
-	m.add(store.Usage{Kind: store.ForTurn, Model: agent.Model.Name()})
 	if agent.Worker != nil {
 		m.add(store.Usage{Kind: store.ForSummary, Model: agent.Worker.Name()})
 	}
+	m.add(store.Usage{Kind: store.ForTurn, Model: agent.Model.Name()})
 }
 
 // add counts the usage of model requests, at the current price.

@@ -20,10 +20,9 @@ func newTranscript(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transcript [--channel NAME] [--json]",
 		Short: "Print every message of a channel",
-		Long: `Print every message of a channel, oldest first, as it was said: what was summarized
-is here word for word, and a tool call is one short line. A line tells where messages
-were summarized, and from how many tokens to how many the window came; with --json it is
-an object with the key "compacted". It reads the database and may run beside the bot.`,
+		Long: `Print every message of a channel verbatim, oldest first, including those that were summarized. A
+tool call is one short line. A line marks each compaction, with the tokens used before and after;
+with --json it is an object with the key "compacted". It works while the bot runs.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
 		Args: noArgs,

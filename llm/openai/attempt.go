@@ -29,10 +29,7 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	p := a.plan(a.model)
 	a.sent = p
 	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
-	var answer interface {
-		provider.Answer
-		Thought() bool
-	}
+	var answer provider.Answer
 	var resp llm.Response
 	var err error
 	if p.wire == llm.WireResponses {

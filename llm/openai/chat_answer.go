@@ -41,7 +41,8 @@ type chunk struct {
 		Index        int
 		Delta        delta
 		Message      delta
-		FinishReason string `json:"finish_reason"`
+		FinishReason string          `json:"finish_reason"`
+		Usage        json.RawMessage // Moonshot
 	}
 	Usage json.RawMessage
 }
@@ -101,14 +102,13 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
-	if counted, ok := readUsage(c.Usage); ok {
-		a.usage = counted
-	}
+	a.count(c.Usage)
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
 		a.started = true
+		a.count(choice.Usage)
 		for _, d := range []delta{choice.Delta, choice.Message} {
 			if err := a.addDelta(d); err != nil {
 				return false, err
@@ -124,6 +124,12 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+func (a *chatAnswer) count(usage json.RawMessage) {
+	if counted, ok := readUsage(usage); ok {
+		a.usage = counted
+	}
 }
 
 // finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu, Gemini and

@@ -137,13 +137,6 @@ func TestWindowLookupChoosesModel(t *testing.T) {
 	}
 }
 
-func TestServerWithoutModels(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
-	server.Tell("/v1/models", `{"data":[]}`)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1}))(t)
-	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindBadRequest)
-}
-
 func TestToolsWithInvalidSchemaAreOmitted(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	req := hello
