@@ -28,9 +28,9 @@ func hinted(messages []Message) bool {
 	})
 }
 
-// ownWords reports whether text is an earlier answer of the offline model, or the beginning of one:
-// recall clips.
-func ownWords(text string) bool {
+// SaidOffline reports whether text is an answer of the offline model, or the beginning of one, because
+// recall clips: there is nothing in it that others have not said.
+func SaidOffline(text string) bool {
 	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
 
@@ -118,7 +118,7 @@ func readResults(results []Message) (found []finding, failed string) {
 			found = append(found, finding{seqs: m.Messages, who: m.Who, when: m.When, text: strings.TrimPrefix(m.Content, m.Who+": ")})
 		}
 		for _, m := range r.Messages {
-			if m.Who != string(RoleAssistant) || !ownWords(m.Text) {
+			if m.Who != string(RoleAssistant) || !SaidOffline(m.Text) {
 				found = append(found, finding{seqs: []int64{m.Seq}, who: m.Who, when: m.When, text: m.Text})
 			}
 		}
