@@ -26,10 +26,10 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 	of := func(share float64) int { return int(math.Round(share * float64(window))) }
 	all := []Meaning{
 		{"context_window", fmt.Sprint(window), window, "prompt and reply together", "every share below"},
-		{"emergency_threshold", "", of(p.EmergencyThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave at once, without a model", 100*p.EmergencyFraction), ""},
-		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.AggressiveFraction), ""},
-		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on the oldest %.0f %% of the messages leave, through a summary", 100*p.BackgroundFraction), p.movesOfBackground()},
-		{"prepare_threshold", "", of(p.Prepare()), "from here on summaries are prepared, and wait", ""},
+		{"emergency_threshold", "", of(p.EmergencyThreshold), fmt.Sprintf("from here on, the oldest %.0f %% of the messages are removed at once, without a model", 100*p.EmergencyFraction), ""},
+		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.AggressiveFraction), ""},
+		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.BackgroundFraction), p.movesOfBackground()},
+		{"prepare_threshold", "", of(p.Prepare()), "from here on, summaries are prepared", ""},
 		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.maxPast(window))},
 		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay, as far as they fit into this%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
 		{"span_tokens", "", p.span(window), "one summary is prepared of so much" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},

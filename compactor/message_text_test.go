@@ -73,10 +73,10 @@ func TestHeaderNamesReply(t *testing.T) {
 			check.Contains(t, "material", materialOf(m, 100), `user="u1"`+c.label+`>yes<`)
 		})
 	}
-	t.Run("in about a hundred characters", func(t *testing.T) {
+	t.Run("up to the longest quote", func(t *testing.T) {
 		m := user(20, "yes")
 		m.Quote = strings.Repeat("é ", 10_000)
-		if got := chat.Header(m); utf8.RuneCountInString(got) > 150 || !strings.HasSuffix(got, "…] ") {
+		if got := chat.Header(m); utf8.RuneCountInString(got) > chat.MaxQuote+50 || !strings.HasSuffix(got, "…] ") {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -155,7 +155,8 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return err
 		}
 		has, err := memoriesOf(pr.c, tx, author, upto)
-		if e.Memories = had - has; err != nil || left {
+		e.Memories = had - has
+		if err != nil || left {
 			return err
 		}
 		e.Done = true

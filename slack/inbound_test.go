@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -276,10 +277,18 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 func TestConversationsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1) // its author is looked up, and the channel with them
-	r.ask(general, ann, 2)
-	r.eventually("the name of the channel", func() bool {
-		all := check.Must(r.store.Listing(t.Context()))(t)
-		return len(all) == 1 && all[0].Name == "#general · slacktest"
+	r.ask(general, ann, 1)
+	board := r.w.AddPrivateChannel("board", ann) // whose name is not known yet, though ann's is
+	r.w.Say(slacktest.Post{Channel: board, User: ann, Text: "hello"})
+	bob := r.w.AddUser("bob")
+	r.w.Say(slacktest.Post{Channel: r.w.DM(bob), User: bob, Text: "hello"})
+	want := []string{"#board · slacktest", "#general · slacktest", "bob"}
+	r.eventually("the names", func() bool {
+		var names []string
+		for _, c := range check.Must(r.store.Listing(t.Context()))(t) {
+			names = append(names, c.Name)
+		}
+		slices.Sort(names)
+		return slices.Equal(names, want)
 	})
 }

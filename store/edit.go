@@ -25,7 +25,8 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 			}
 			var was, is chat.Message
 			was, is, changed, err = tr.c.editTakenUp(tx, m)
-			if seq = is.Seq; err == nil && changed && also != nil {
+			seq = is.Seq
+			if err == nil && changed && also != nil {
 				err = also(tx, was, is)
 			}
 			return err

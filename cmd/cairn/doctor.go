@@ -122,7 +122,7 @@ func (d *doctor) data(ctx context.Context) {
 	file := store.File(dir)
 	holds, err := store.Inspect(ctx, file)
 	if errors.Is(err, store.ErrNotFound) {
-		d.report("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+		d.report("data", nil, fmt.Sprintf("%s: there is none yet", dir))
 		return
 	}
 	if err != nil {

@@ -112,9 +112,9 @@ func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) str
 	case again.Usage.Prompt == 0:
 		return "cache unknown: the server does not count tokens" + warm
 	case again.Usage.Cached == 0:
-		return fmt.Sprintf("cache not seen: of a second identical request's %d tokens none came from it%s", again.Usage.Prompt, warm)
+		return fmt.Sprintf("cache not seen: none of the %d tokens of a second, identical request came from it%s", again.Usage.Prompt, warm)
 	}
-	return fmt.Sprintf("cache works: of a second identical request's %d tokens %d came from it%s", again.Usage.Prompt, again.Usage.Cached, warm)
+	return fmt.Sprintf("cache works: %d of the %d tokens of a second, identical request came from it%s", again.Usage.Cached, again.Usage.Prompt, warm)
 }
 
 // acceptsPictures sends the model a small picture, unless it is known to refuse pictures.
@@ -126,7 +126,7 @@ func (d *doctor) acceptsPictures(ctx context.Context, agent channel.Agent, m *lo
 	_, err := agent.Probe(ctx, false, llm.Image{Type: "image/png", Label: "a grey square", Data: greySquare()})
 	switch {
 	case err == nil:
-		return "takes pictures", nil
+		return "accepts pictures", nil
 	case llm.RefusesImages(err):
 		return blind, nil
 	}
