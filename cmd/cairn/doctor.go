@@ -122,7 +122,7 @@ func (d *doctor) data(ctx context.Context) {
 	file := store.File(dir)
 	holds, err := store.Inspect(ctx, file)
 	if errors.Is(err, store.ErrNotFound) {
-		d.report("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+		d.report("data", nil, fmt.Sprintf("%s: there is none yet", dir))
 		return
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (d *doctor) howToRestore() string {
 		file = shellQuoted(made[0]) + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
-		". What the database is now is kept beside it. What was said since the backup is read again from Discord and Slack."
+		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."
 }
 
 // backupFact returns the number of backups and the newest one.

@@ -41,7 +41,7 @@ folder of a running bot.`,
 		Args:    needs(1, math.MaxInt, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if format != "jsonl" {
-				return wrongUse(cmd, fmt.Errorf("--format %q: there is only jsonl", format))
+				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl", format))
 			}
 			return a.importFiles(cmd.Context(), name, files)
 		},
@@ -81,7 +81,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	imported, err := bot.hub.Import(ctx, conversation, each(past), bar.show)
 	bar.clear()
 	if errors.Is(err, store.ErrLive) {
-		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, store.ErrLive)
+		return fmt.Errorf("people have talked in the channel %s, so nothing can be imported there; name another with --channel: %w", name, store.ErrLive)
 	}
 	if errors.Is(err, store.ErrOtherMessage) {
 		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)

@@ -126,7 +126,7 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	_, err = api(limited, http.MethodGet, "/api/usage", nil, nil)
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return api, false, usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has", address))
+		return api, false, usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web], to the bot's token", address))
 	case err != nil && refused == nil:
 		return api, false, nil
 	}

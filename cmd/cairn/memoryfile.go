@@ -31,7 +31,7 @@ import reads, one memory per line in the order they were saved; or as Markdown, 
 		RunE: func(cmd *cobra.Command, files []string) error {
 			write := map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format]
 			if write == nil {
-				return wrongUse(cmd, fmt.Errorf("--format %q: there are jsonl and markdown", format))
+				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl or markdown", format))
 			}
 			return a.exportMemories(cmd, s, files, write)
 		},
@@ -50,7 +50,7 @@ func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, wr
 		if len(files) > 0 {
 			file, openErr := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 			if errors.Is(openErr, os.ErrExist) {
-				return usage(fmt.Errorf("%s is there already: move it away or name another file", files[0]))
+				return usage(fmt.Errorf("%s already exists: move it, or name another file", files[0]))
 			}
 			if openErr != nil {
 				return fmt.Errorf("write the memories: %w", openErr)
@@ -130,7 +130,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 			fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
 		}
 		if n.Out > 0 {
-			fmt.Fprintf(a.err, "left out, because they are about people who opted out of memories: %s\n", counted(n.Out, "memory", "memories"))
+			fmt.Fprintf(a.err, "skipped, because they are about people who opted out of memories: %s\n", counted(n.Out, "memory", "memories"))
 		}
 		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
 		return err

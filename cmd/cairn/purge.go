@@ -110,7 +110,7 @@ func (a *app) purge(ctx context.Context, p purge) error {
 		return err
 	}
 	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create a database
-		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, store.ErrNotFound)
+		return fmt.Errorf("%s: %w: there is no data; name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
 	return a.withStore(ctx, false, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
 }
@@ -177,7 +177,7 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 		for _, one := range people {
 			all = append(all, one.String())
 		}
-		return usage(fmt.Errorf("%q may be several people, %s: name one by connector and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
+		return usage(fmt.Errorf("%q may be several people, %s: name one by connector and id, e.g. --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
 	p.in, p.Channels, err = privacy.In(db).Everywhere(ctx, p.User.Connector, p.User.ID)

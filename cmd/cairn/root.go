@@ -71,7 +71,7 @@ Without a model it stores, summarizes and quotes messages.
 	flags.Func("log-level", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)", func(text string) error {
 		a.logLevel = new(slog.Level)
 		if a.logLevel.UnmarshalText([]byte(text)) != nil {
-			return errors.New("there are debug, info, warn and error")
+			return errors.New("must be debug, info, warn or error")
 		}
 		return nil
 	})

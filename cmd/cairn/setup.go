@@ -247,7 +247,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 		}
 	default: // the value may be the secret itself
 		s.app.secrets.learn(from.flag)
-		err = usage(errors.New(`a secret is given as "file:PATH" or "env:NAME", so that it does not show in the list of processes`))
+		err = usage(errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`))
 	}
 	s.app.secrets.learn(value)
 	return value, err

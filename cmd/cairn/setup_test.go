@@ -50,7 +50,7 @@ func TestSetupByAScript(t *testing.T) {
 		}{
 			"":                          {exitUsage, "missing --model, --platform;"},
 			"--model openai":            {exitUsage, "missing --platform, --model-key (or OPENAI_API_KEY)"},
-			"--model none --platform x": {exitUsage, "there are discord, slack and terminal"},
+			"--model none --platform x": {exitUsage, "must be discord, slack or terminal"},
 			"--model none --platform slack --slack-app-token env:A":         {exitUsage, "missing --slack-bot-token (or SLACK_BOT_TOKEN);"},
 			"--model none --discord-token xyz-secret " + discordArgs:        {exitUsage, `"file:PATH" or "env:NAME"`},
 			"--model none --discord-token env:EMPTY " + discordArgs:         {exitUsage, "EMPTY is not set"},
@@ -61,10 +61,10 @@ func TestSetupByAScript(t *testing.T) {
 			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the address must not contain a key"},
 			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "connect"},
 			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
-			"--model openai --model-key none --platform terminal":           {exitUsage, "it needs a key"},
+			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},
 			"--model none --platform terminal --config folder":              {exitUsage, "folder is not a regular file"},
 			"--model none --platform terminal --config nowhere/config.toml": {exitUsage, "cannot be written"},
-			"--model none --platform terminal extra":                        {exitUsage, "one argument too many"},
+			"--model none --platform terminal extra":                        {exitUsage, "unexpected argument"},
 		} {
 			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
 			if r.code != want.code || !strings.Contains(r.err, want.text) || strings.Contains(r.out+r.err, "xyz-secret") || strings.Contains(r.out+r.err, "pw-4711") {
@@ -97,11 +97,6 @@ func TestSetupByAScript(t *testing.T) {
 		check.Equal(t, "kept file", read(t, kept[0]), "workers = 2\n")
 		p.must("", "config", "check")
 	})
-	t.Run("the settings file of the source changes nothing, and is replaced unasked", func(t *testing.T) {
-		p := newFolder(t)
-		p.write("config.toml", read(t, "../../config.toml"))
-		check.Contains(t, "output", p.must("", strings.Fields("setup --model none --platform terminal --no-run")...), "Kept: config.toml.")
-	})
 	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {
 		p := newFolder(t)
 		r := p.run("hello\n", "setup", "--model", model, "--platform", "terminal")
@@ -109,6 +104,13 @@ func TestSetupByAScript(t *testing.T) {
 			t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
 		}
 	})
+}
+
+// The quick start runs setup in a clone of the source, whose settings file changes nothing.
+func TestSetupReplacesDefaultsUnasked(t *testing.T) {
+	p := newFolder(t)
+	p.write("config.toml", read(t, checkout+"/config.toml"))
+	check.Contains(t, "output", p.must("", "setup", "--model", "none", "--platform", "terminal", "--no-run"), "Kept: config.toml.")
 }
 
 func TestUnwritableSetupChangesNothing(t *testing.T) {

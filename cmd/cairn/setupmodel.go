@@ -102,7 +102,7 @@ func (s *setup) checkedModel(ctx context.Context) (err error) {
 		}
 	}
 	if key == "" && variable != "" {
-		return usage(errors.New("it needs a key"))
+		return usage(errors.New("a key is required"))
 	}
 	return s.tryModel(ctx, at, key)
 }

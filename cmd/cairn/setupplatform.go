@@ -33,7 +33,7 @@ func (s *setup) choosePlatform(ctx context.Context) (err error) {
 		s.hello = "Write: My name is Ada, and I prefer tea."
 		return nil
 	}
-	return usage(fmt.Errorf("--platform %q: there are discord, slack and terminal", s.platform))
+	return usage(fmt.Errorf("--platform %q: must be discord, slack or terminal", s.platform))
 }
 
 func (s *setup) setUpDiscord(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,7 +87,7 @@ func (s *simulation) set(text string) error {
 
 func (s *simulation) begin(text string) error {
 	if text != "true" {
-		return errors.New("--vs takes no value: it begins a variant, whose settings follow as --set KEY=VALUE")
+		return errors.New("--vs takes no value: it starts a variant, whose settings follow as --set KEY=VALUE")
 	}
 	s.variants = append(s.variants, simulate.Variant{})
 	return nil
@@ -98,11 +99,11 @@ const maxVariants = 8
 func (s simulation) check(asJSON bool) error {
 	switch {
 	case len(s.files) > 0 && s.channel != "":
-		return errors.New("give either files or --channel")
+		return errors.New("use either files or --channel")
 	case len(s.files) == 0 && s.bot != "":
-		return errors.New("--bot is for files: in a channel of the database it is known who the bot is")
+		return errors.New("--bot is only for files: the database knows which messages are the bot's")
 	case s.html == "-" && s.svg == "-" && !asJSON:
-		return errors.New("only one of --html - and --svg - can go to standard output: give the other a FILE, or add --json")
+		return errors.New("only one of --html - and --svg - can go to standard output: name a FILE for the other, or add --json")
 	case len(s.variants) > maxVariants:
 		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
 	}
@@ -158,7 +159,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
 	}
 	if s.bot != "" && !simulate.HasBot(said, s.bot) {
-		return rec, nil, usage(fmt.Errorf("--bot %q: no one with that name speaks in the files%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
+		return rec, nil, usage(fmt.Errorf("--bot %q: no one in the files has that name%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
 	}
 	for _, file := range s.files {
 		beside := strings.TrimSuffix(file, ".jsonl") + ".qa.jsonl"
@@ -175,14 +176,11 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 }
 
 func authorsOf(said []channel.Inbound) (names []string) {
-	seen := map[string]bool{}
 	for _, m := range said {
-		if !seen[m.Author] {
-			seen[m.Author] = true
-			names = append(names, m.Author)
-		}
+		names = append(names, m.Author)
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {
