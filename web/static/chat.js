@@ -44,6 +44,8 @@ function busy(answering) {
   if (!answering) writing.hidden = true;
 }
 
+const isAnswering = () => document.getElementById("answering") !== null;
+
 // read reads the messages again. It returns false if a newer read has begun meanwhile.
 let reading = 0;
 async function read() {
@@ -197,6 +199,7 @@ watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation
     if (reply.state === "sent") read();
   },
   turn: (turn) => { busy(turn.state === "started"); read(); },
-  approval: read, reset: async () => { if (await read()) busy(document.getElementById("answering") !== null); },
+  approval: read, reset: async () => { if (await read()) busy(isAnswering()); },
 });
+busy(isAnswering());
 scrollTo(0, document.body.scrollHeight);
