@@ -180,7 +180,7 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 		return nil
 	case now.SubType == "tombstone":
 		return s.deletion(ctx, m.Channel, *now)
-	case before != nil && before.Text == now.Text && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
+	case before != nil && withForwarded(*before) == withForwarded(*now) && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
 		return nil
 	}
 	place, in, relevant := s.inbound(m.Channel, slackgo.Message{Msg: *now})
