@@ -42,8 +42,8 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 		return
 	}
 	s.pendingAcks.take(id) // without an acknowledgement, so Slack repeats it for a while
-	if !s.overflowed.Swap(true) {
-		s.readDropped(time.Now())
+	if since := timeOf(m.Timestamp); !since.IsZero() && !s.overflowed.Swap(true) {
+		s.readDropped(since)
 	}
 }
 
