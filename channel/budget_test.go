@@ -142,7 +142,7 @@ func TestExhaustedBudgetSummarizesWithoutModel(t *testing.T) {
 		t.Errorf("%d requests more to the worker's model:\n%s", len(worker.Requests())-before, said)
 	}
 	check.Lacks(t, "/context", said, "failed")
-	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "what a model may cost here is used up for now")
+	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "no model may be called here for now")
 }
 
 func TestOwnerBudgetNotices(t *testing.T) {

@@ -2,8 +2,10 @@ package channel
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
+
+	"cairn/compactor"
 )
 
 // The kill switch: while a conversation or the whole bot is paused, messages are kept as context,
@@ -32,7 +34,7 @@ func (h *Hub) PausedWords(ctx context.Context, conversation string) (words strin
 	return h.spell(conversation, Translated(h.languageOf(conversation), words))
 }
 
-var errPaused = errors.New("the bot is paused")
+var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
 
 // spendOnSummary counts a call for a summary, unless the conversation is paused.
 func (c *conversation) spendOnSummary() error {
@@ -70,10 +72,8 @@ func (c *conversation) answeredHere() []string {
 }
 
 // interrupt stops the running turn, if there is one.
-func (c *conversation) interrupt() (stopped bool) {
-	turn := c.turn.Load()
-	if turn != nil {
+func (c *conversation) interrupt() {
+	if turn := c.turn.Load(); turn != nil {
 		turn.stop(errStopped)
 	}
-	return turn != nil
 }

@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -75,10 +76,12 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	}}
 	other := &llmtest.Model{Label: "other", Func: summarizeRequest}
 	r.agent.Fallback = other
-	r.start()
+	j := r.captureLog()
 	r.sendNotes(20)
 	r.run("/pause")
 	check.Contains(t, "/compact while paused", r.finished(r.runAsManager("/compact")), "Summarized 16 messages")
+	check.Contains(t, "/recap while paused", r.finished(r.runAsManager("/recap")), "because no model may be called here for now")
+	check.Equal(t, "warnings while paused", j.lines(slog.LevelWarn, "failed"), 0)
 	check.Len(t, "failures while paused", r.eventsIn(compactor.EventFailed), 0)
 	check.Equal(t, "fallback model calls while paused", len(other.Requests()), 0)
 	r.run("/resume")

@@ -88,7 +88,7 @@ func nameOf(e ast.Expr) string {
 
 // textsInCode returns the texts in the code, and which of them people see.
 func textsInCode(t *testing.T) (all, shown []string) {
-	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../memory/filter.go", "../store/tasks.go"} {
+	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../store/undo.go", "../memory/filter.go", "../store/tasks.go"} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue

@@ -96,7 +96,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		}
 		resp, err := c.converse(ctx, r, other)
 		if err == nil && r.empty(resp) {
-			err = errEmpty
+			err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
 		}
 		if llm.KindOf(err) == llm.KindFiltered && len(r.texts) > 0 {
 			resp, err = llm.Response{FinishReason: llm.FinishFilter}, nil // people have read a part of the answer

@@ -101,8 +101,8 @@ type Compactor struct {
 	reports    reports
 }
 
-// ErrSpent means that the budget for a model is used up for now.
-var ErrSpent = errors.New("what a model may cost here is used up for now")
+// ErrSpent means that no model may be called for now, because it would cost too much, say.
+var ErrSpent = errors.New("no model may be called here for now")
 
 // policy returns the policy in force, for the current window.
 func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }

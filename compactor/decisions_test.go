@@ -153,12 +153,16 @@ func TestDeclinedSpansAreRetried(t *testing.T) {
 	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour} {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
-		if got := c.retryDeclinedAt(row); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
+		if got := c.retryDeclinedAt(row, noon); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
 			t.Errorf("declined %d times: got the next attempt at %v, want %v later", times, got, want)
 		}
 		if c.gaveUp(row) {
 			t.Errorf("declined %d times: the span is given up", times)
 		}
+	}
+	ahead := Compaction{Declined: Declined{Times: 3, At: noon.AddDate(1, 0, 0), By: "m"}} // when the clock was wrong
+	if at := decider().retryDeclinedAt(ahead, noon); at.After(noon) {
+		t.Errorf("declined by a clock that was a year ahead: got the next attempt at %v", at)
 	}
 	row := Compaction{Declined: Declined{Times: 6, At: noon, By: "m"}}
 	if c := decider(); !c.gaveUp(row) {

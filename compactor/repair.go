@@ -54,7 +54,7 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 // always run.
 func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) || now.Before(c.retryDeclinedAt(row)) {
+		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) || now.Before(c.retryDeclinedAt(row, now)) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
@@ -176,7 +176,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	sooner(c.retries.vetoes[OnRepair].until)
 	for _, row := range s.head.Rows() {
 		sooner(c.retries.repairAt(row.ID))
-		sooner(c.retryDeclinedAt(row))
+		sooner(c.retryDeclinedAt(row, now))
 	}
 	if at.IsZero() && c.noModel(p) {
 		at = now.Add(fallbackWake)

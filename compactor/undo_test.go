@@ -198,7 +198,7 @@ func TestUndoAfterEarlierSessionApply(t *testing.T) {
 				t.Errorf("got stack %+v, %d verbatim messages, earlier %+v", g.Stack, g.Lines, g.Past.Earlier)
 			}
 			r.renderAfterRestart()
-			r.refused("before the beginning")
+			r.refused("from before the last /new")
 		})
 	}
 }

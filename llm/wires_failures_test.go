@@ -270,6 +270,25 @@ func TestAddressIsValidated(t *testing.T) {
 	})
 }
 
+// If no model is set, the list of models is the first request.
+func TestListThatIsNone(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for list, kind := range map[string]llm.Kind{
+			"<html>Open WebUI</html>":                                  llm.KindWrongAddress,
+			`{"error":"Unexpected endpoint or method. (GET /models)"}`: llm.KindWrongAddress,
+			`{"data":[`:   llm.KindTruncated,
+			`{"data":[]}`: llm.KindUnknownModel,
+			`["a","b"]`:   llm.KindUnknownModel,
+			`{"data":[{"id":"text-embedding-3-small"}]}`: llm.KindUnknownModel,
+		} {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("hello") })
+			server.Tell("/v1/models", list)
+			model := check.Must(w.connect(openai.Options{BaseURL: server.URL, MaxRetries: -1}))(t)
+			check.Equal(t, list, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), kind)
+		}
+	})
+}
+
 // People copy the whole address from a provider's documentation.
 func TestAddressOfRequestsIsAccepted(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {

@@ -80,7 +80,8 @@ func CheckExported(all []Exported) error {
 			if all[next].Conversation != e.Conversation {
 				return &ImportError{i, fmt.Errorf("superseded_by is %d, which is of another channel", e.SupersededBy)}
 			}
-			if e = all[next]; steps > len(all) {
+			e = all[next]
+			if steps > len(all) {
 				return &ImportError{i, errors.New("superseded_by leads round in a circle")}
 			}
 		}

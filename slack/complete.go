@@ -32,7 +32,10 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	}
 	m.Text = s.resolveNames(limited, m.Text)
 	if !place.Direct() {
-		s.names.lookup(limited, place.Channel) // for the label of the next message
+		s.names.lookup(limited, place.Channel)
+	}
+	if m.Author != m.AuthorID {
+		m.Label = s.label(place, m.Author)
 	}
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(limited, place)

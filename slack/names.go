@@ -22,10 +22,6 @@ type names struct {
 	deniedIncident platform.Incident // while a scope is missing
 }
 
-func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
-}
-
 // nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
 // take another one.
 func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
@@ -64,11 +60,11 @@ func (n *names) lookup(ctx context.Context, id string) string {
 			name = nameOf(u)
 		}
 	}
-	if err != nil && !isPermanent(err) {
-		if codeOf(err) == "missing_scope" {
-			n.deniedIncident.Begin(err)
-		}
-		return known
+	switch {
+	case codeOf(err) == "missing_scope":
+		n.deniedIncident.Begin(err)
+	case err != nil && !isPermanent(err):
+		return known // it is looked up again for the next message
 	}
 	name = cmp.Or(name, known)
 	n.note(id, name)
@@ -79,14 +75,14 @@ func nameOf(u *slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
 }
 
-// label returns the display name of a place, which is the author in direct messages. It uses only
-// the cache; empty if unknown.
+// label returns the display name of a place, from the cache: that of the author in direct messages;
+// empty if unknown.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
 	}
 	name, _ := s.names.find(place.Channel)
-	if name == "" || name == place.Channel {
+	if name == "" || name == place.Channel { // it could not be looked up
 		return ""
 	}
 	thread := ""

@@ -276,7 +276,8 @@ func (rs Rows) Tasks(where string, args ...any) ([]Task, error) {
 		if err != nil {
 			return err
 		}
-		if t.Created = At(created); ended.Valid {
+		t.Created = At(created)
+		if ended.Valid {
 			t.Ended = At(ended.Int64)
 		}
 		return errors.Join(json.Unmarshal([]byte(above), &t.Above), json.Unmarshal([]byte(own), &t.Own), json.Unmarshal([]byte(sources), &t.Sources))

@@ -13,7 +13,7 @@ import (
 )
 
 // beforeTheStart says why an applied compaction cannot be undone, in words for people.
-const beforeTheStart = "what was summarized last lies before the beginning of this conversation"
+const beforeTheStart = "what was summarized last is from before the last /new"
 
 // The rows of an applied compaction, none of which begins before a seq. It cleared the tool results
 // of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
@@ -41,7 +41,8 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedTo)
 	if errors.Is(err, sql.ErrNoRows) {
 		before, err := Exists(tx, latestApplied, c.id, 1)
-		if l.Why = transcript.ErrNothingApplied.Error(); before {
+		l.Why = transcript.ErrNothingApplied.Error()
+		if before {
 			l.Why = beforeTheStart
 		}
 		return l, err

@@ -140,9 +140,6 @@ func readable(body []byte, contentType string, from *url.URL) (string, error) {
 		if !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") && !strings.HasSuffix(kind, "xml") {
 			return "", fmt.Errorf("the address has no text but %s", kind)
 		}
-		if !utf8.Valid(body) && kind == "application/json" {
-			return "", errors.New("the answer is not valid UTF-8")
-		}
 		text, err := io.ReadAll(decoded)
 		return string(text), err
 	}

@@ -59,7 +59,8 @@ func (q *Query) lookUp(in Index) error {
 		if n == 0 || has[text] {
 			return
 		}
-		if has[text] = true; weak[text] {
+		has[text] = true
+		if weak[text] {
 			weight *= weakWord
 		}
 		q.terms = append(q.terms, term{text, stems[text], n, weight * idf(n, in.Size())})
