@@ -239,6 +239,7 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		},
 	}
 	if resp, err = loop.Run(ctx); err == nil && r.empty(resp) && !c.isTask() { // a second request often gets an answer; the calls of a task are counted
+		r.current.Reset()
 		resp, err = loop.Run(ctx)
 	}
 	if err == nil && resp.FinishReason != llm.FinishFilter {
