@@ -72,10 +72,8 @@ func (c *conversation) answeredHere() []string {
 }
 
 // interrupt stops the running turn, if there is one.
-func (c *conversation) interrupt() (stopped bool) {
-	turn := c.turn.Load()
-	if turn != nil {
+func (c *conversation) interrupt() {
+	if turn := c.turn.Load(); turn != nil {
 		turn.stop(errStopped)
 	}
-	return turn != nil
 }

@@ -29,26 +29,6 @@ func held(release <-chan struct{}, answer func(context.Context, int, llm.Request
 	}}
 }
 
-func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, 8000, held(release, goodSummary))
-	r.notesUntil(20, func() bool { return r.c.Status().Running != nil })
-	first := *r.c.Status().Running
-	r.notesUntil(20, func() bool { return r.share() >= 0.93 }) // past the aggressive level
-	if g := r.c.Status(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
-		t.Errorf("got running %+[2]v, want %+[1]v", first, g.Running)
-	}
-	for patience := time.Now().Add(20 * time.Second); r.seen(compactor.EventStarted) == 0 && time.Now().Before(patience); {
-		time.Sleep(time.Millisecond) // the worker's goroutine reports it
-	}
-	if n := r.seen(compactor.EventStarted); n != 1 || len(r.worker.Requests()) > 1 {
-		t.Errorf("got %d jobs and %d model calls", n, len(r.worker.Requests()))
-	}
-	close(release)
-	r.waitIdle()
-	r.verify()
-}
-
 func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	var log journal
 	r := tuned(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
