@@ -225,8 +225,7 @@ func TestDeliveriesDuringRewrite(t *testing.T) {
 	check.Must(blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"))(t)
 	held, done := filepath.Join(r.dir, "cairn.held"), make(chan error)
 	go func() {
-		_, err := r.store.Upkeep().Vacuum(context.Background())
-		done <- err
+		done <- r.store.Upkeep().Vacuum(context.Background())
 	}()
 	for {
 		if _, err := os.Stat(held); err == nil {

@@ -15,6 +15,9 @@ type Inbound = store.Inbound
 // Attachment is a file or picture that came with a message.
 type Attachment = chat.Attachment
 
+// MaxQuote is how many characters of an Inbound's Quote the model is shown.
+const MaxQuote = chat.MaxQuote
+
 // Piece is a part of a reply on its way out.
 type Piece = store.Piece
 

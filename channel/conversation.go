@@ -67,6 +67,8 @@ type service struct {
 	unfit   map[int64]bool // pictures the model refused, by file
 	inWords bool           // the model refused the form of tool calls, so they are sent as text
 	filter  promptFilter
+
+	elsewhere int64 // see store.Store.WrittenElsewhere
 }
 
 // arrival is what the loop knows about incoming messages.

@@ -48,27 +48,24 @@ func (c *conversation) policyFor(other Agent) compactor.Policy {
 
 // calledAgent returns the other agent that the turn's newest addressed message calls; nil if the
 // conversation's own agent answers.
-func (c *conversation) calledAgent(ctx context.Context, turn store.Turn) (*handover, error) {
-	if c.hub.o.Agents == nil {
-		return nil, nil
+func (c *conversation) calledAgent(turn store.Turn) *handover {
+	asked := c.askedIn(turn)
+	if c.hub.o.Agents == nil || len(asked) == 0 {
+		return nil
 	}
-	said, err := c.records.Turns().Messages(ctx, turn.Seq)
-	if err != nil {
-		return nil, err
+	m := asked[len(asked)-1]
+	id, question := callOf(m.Text)
+	agent, known := c.hub.o.Agents(id)
+	if id == "" || !known || id == c.agent.ID {
+		return nil
 	}
-	for _, m := range slices.Backward(said) {
-		if !m.Addressed {
-			continue
-		}
-		id, question := callOf(m.Text)
-		agent, known := c.hub.o.Agents(id)
-		if id == "" || !known || id == c.agent.ID {
-			return nil, nil
-		}
-		m.Text = question
-		return &handover{agent, m}, nil
-	}
-	return nil, nil
+	m.Text = question
+	return &handover{agent, m}
+}
+
+// askedIn returns the messages of a turn that are addressed to the bot.
+func (c *conversation) askedIn(turn store.Turn) []chat.Message {
+	return ask(c, func(e *compactor.Compactor) []chat.Message { return e.History().Asked(turn.Seq) })
 }
 
 // callOf splits "@id question". The id is empty if the text has another form.

@@ -35,6 +35,9 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 // run it.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	s := service{rules: c.hub.rules.Load(), filter: promptFilter{withheld: make(map[string]bool)}}
+	if s.elsewhere, err = c.hub.o.Store.WrittenElsewhere(ctx); err != nil {
+		return nil, err
+	}
 	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
 		return nil, err
 	}
@@ -94,12 +97,13 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 	return o
 }
 
-// renew switches to the agent that the settings now name, if they have changed. It is called between
-// turns, when everything is on disk. While a summary is being written, the switch is postponed: the summary ends
+// renew switches to the agent that the settings now name, if they have changed, and rereads what another
+// process has changed. It is called between turns, when everything is on disk. While a summary is being written, the switch is postponed: the summary ends
 // with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
-	if ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() }) {
-		return nil
+	elsewhere, err := c.hub.o.Store.WrittenElsewhere(ctx)
+	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() && c.elsewhere == elsewhere }) {
+		return err
 	}
 	opened, err := c.load(ctx)
 	if opened {

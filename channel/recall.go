@@ -39,9 +39,12 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 	if budget <= 0 {
 		return made
 	}
-	asked, who, err := c.askedIn(ctx, turn)
-	if err != nil || !(memory.Question{Text: asked}).Asks() {
-		c.notRecalled(ctx, err)
+	asked, who := "", "" // who asked last
+	for _, m := range c.askedIn(turn) {
+		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
+		who = m.Author
+	}
+	if !(memory.Question{Text: asked}).Asks() {
 		return made
 	}
 	seen := c.visible()
@@ -88,23 +91,6 @@ func (v visible) message(seq int64) bool { return v.messages[seq] || v.shows(seq
 // memory reports whether a memory, or everything it came from, is visible.
 func (v visible) memory(id int64, sources []int64) bool {
 	return v.memories[id] || len(sources) > 0 && !slices.ContainsFunc(sources, func(seq int64) bool { return !v.shows(seq) })
-}
-
-// askedIn returns what people asked the bot in a turn, and who asked last.
-func (c *conversation) askedIn(ctx context.Context, turn store.Turn) (text, who string, err error) {
-	page, err := c.records.Transcript().Page(ctx, turn.Seq, 50)
-	if err != nil {
-		return "", "", err
-	}
-	var asked strings.Builder
-	for _, m := range page {
-		if m.Addressed {
-			asked.WriteString(tokens.Clip(m.Text, 500))
-			asked.WriteByte('\n')
-			who = m.Author
-		}
-	}
-	return strings.TrimSpace(asked.String()), who, nil
 }
 
 func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {

@@ -71,12 +71,11 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		}
 		defer time.AfterFunc(time.Until(c.taskEnds), func() { cancel(errStopped) }).Stop()
 	}
-	other, err := c.calledAgent(c.hub.ctx, turn)
-	if err == nil && other == nil {
-		err = c.awaitTools(ctx)
-	}
-	if err != nil {
-		return err
+	other := c.calledAgent(turn)
+	if other == nil {
+		if err := c.awaitTools(ctx); err != nil {
+			return err
+		}
 	}
 	c.do(func(*compactor.Compactor) { c.policy.ofTurn(own) })
 	defer c.do(func(*compactor.Compactor) { c.policy.ofTurn(nil) })
@@ -97,7 +96,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		}
 		resp, err := c.converse(ctx, r, other)
 		if err == nil && r.empty(resp) {
-			err = errEmpty
+			err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
 		}
 		if llm.KindOf(err) == llm.KindFiltered && len(r.texts) > 0 {
 			resp, err = llm.Response{FinishReason: llm.FinishFilter}, nil // people have read a part of the answer
@@ -239,7 +238,10 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 			c.show(r)
 		},
 	}
-	if resp, err = loop.Run(ctx); err == nil && resp.FinishReason != llm.FinishFilter {
+	if resp, err = loop.Run(ctx); err == nil && r.empty(resp) && !c.isTask() { // a second request often gets an answer; the calls of a task are counted
+		resp, err = loop.Run(ctx)
+	}
+	if err == nil && resp.FinishReason != llm.FinishFilter {
 		t.accept()
 	}
 	return resp, err

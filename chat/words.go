@@ -17,6 +17,8 @@ const (
 
 	SummaryMark = "[Compaction Summary]"
 	FileEnd     = "[end of file]"
+
+	MaxQuote = 1000 // characters of a Quote
 )
 
 // Header returns the author, seq and time of a message, so that the model can tell people apart.
@@ -38,7 +40,7 @@ func RepliedTo(m Message) string {
 	if m.ReplySeq > 0 {
 		return fmt.Sprintf("#%d", m.ReplySeq)
 	}
-	return CleanLine(m.Quote, 100)
+	return CleanLine(m.Quote, MaxQuote)
 }
 
 // Body returns the message as text: its own text and its attachments: text files with their

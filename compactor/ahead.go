@@ -3,6 +3,8 @@ package compactor
 import (
 	"slices"
 	"sort"
+
+	"cairn/transcript"
 )
 
 // The view as it will be once all prepared summaries are applied. Plans are made on it, so that
@@ -25,7 +27,7 @@ func (c *Compactor) ahead() view {
 	if len(c.prepared) == 0 {
 		return s
 	}
-	if p := c.prospect; p.revision != s.revision || p.rest != nil && p.seen != len(s.lines) || !slices.Equal(p.rows, idsOf(c.prepared)) {
+	if p := c.prospect; p.revision != s.revision || p.rest != nil && p.seen != len(s.lines) || !slices.Equal(p.rows, transcript.IDs(c.prepared)) {
 		c.prospect = s.prospect(c.prepared)
 	}
 	return s.in(c.prospect)
@@ -33,7 +35,7 @@ func (c *Compactor) ahead() view {
 
 // prospect returns the view with rows applied.
 func (s view) prospect(rows []Compaction) prospect {
-	p := prospect{revision: s.revision, rows: idsOf(rows), seen: len(s.lines), head: s.head, cut: cutOf(s.lines, rows)}
+	p := prospect{revision: s.revision, rows: transcript.IDs(rows), seen: len(s.lines), head: s.head, cut: cutOf(s.lines, rows)}
 	for _, row := range rows {
 		p.head = withRow(p.head, row)
 	}

@@ -16,10 +16,10 @@ func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []in
 	used := c.used(c.h.view)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
 		var behind []transcript.Stretch
-		if parts := s.CoverNeeds(idsOf(rows)); len(parts) > 0 {
+		if parts := s.CoverNeeds(transcript.IDs(rows)); len(parts) > 0 {
 			behind, err = c.o.Records.Stretches(ctx, parts)
 		}
-		change, _, _ = s.Cover(idsOf(rows), lastResult(c.h.lines, c.h.stored), behind)
+		change, _, _ = s.Cover(transcript.IDs(rows), lastResult(c.h.lines, c.h.stored), behind)
 		return change, err
 	})
 	if err != nil {
@@ -222,19 +222,12 @@ func (c *Compactor) dropStale(ctx context.Context) {
 	if len(c.prepared) == 0 {
 		return
 	}
-	rows, err := c.o.Records.Ended(ctx, idsOf(c.prepared))
+	rows, err := c.o.Records.Ended(ctx, transcript.IDs(c.prepared))
 	if err == nil {
 		c.dropPrepared(c.ended(ctx, rows, c.used(c.h.view)))
 	} else if ctx.Err() == nil {
 		c.o.Log.Warn("drop_stale_summaries_failed", "error", err)
 	}
-}
-
-func idsOf(rows []Compaction) (ids []int64) {
-	for _, row := range rows {
-		ids = append(ids, row.ID)
-	}
-	return ids
 }
 
 // applyThese applies those rows for which there is room, and returns the ids of all that are no

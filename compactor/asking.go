@@ -224,13 +224,7 @@ func (w worker) summarizeTool(items []summarize.Item, summary *string, last *sum
 	once := false // a summary was too long before
 	tool := handIn
 	tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
-		var args struct {
-			Summary string `json:"summary"`
-		}
-		if err := json.Unmarshal(arguments, &args); err != nil {
-			return "", errors.New(`give the summary as a string: {"summary": "…"}`)
-		}
-		text := summarize.StripThoughts(args.Summary)
+		text := summarize.TextOf(string(arguments))
 		tokens := tokens.Estimate(text)
 		switch *last = w.judge(text, items); {
 		case *last == summarize.RefusedLarge, *last == "" && tokens > w.limit && !once:
@@ -256,7 +250,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 	if why := summarize.Broken(resp.FinishReason); why != "" {
 		return "", why
 	}
-	text := summarize.StripThoughts(resp.Message.Text)
+	text := summarize.TextOf(resp.Message.Text)
 	if why := w.judge(text, items); why != "" {
 		return "", why
 	}

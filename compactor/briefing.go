@@ -38,7 +38,11 @@ func (s view) briefing(cost int, p Policy, question chat.Message) string {
 	left := cost - summarize.CostOfItems(asked)
 	var b strings.Builder
 	if s.headText != "" {
-		text := tokens.Clip(secrets.Mask(s.headText), max(min(left, cost/headShare), 0))
+		text, mark, end := tokens.Parts(secrets.Mask(s.headText), max(min(left, cost/headShare), 0))
+		if mark != "" { // the end continues with a whole line: the rest of one may read as a line that nobody wrote
+			_, end, _ = strings.Cut(end, "\n")
+			text += mark + end
+		}
 		left -= tokens.Estimate(text)
 		b.WriteString(text + "\n\n")
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
@@ -30,26 +29,6 @@ func held(release <-chan struct{}, answer func(context.Context, int, llm.Request
 	}}
 }
 
-func TestLevelDuringWorkStartsNoSecondJob(t *testing.T) {
-	release := make(chan struct{})
-	r := newRig(t, 8000, held(release, goodSummary))
-	r.notesUntil(20, func() bool { return r.c.Status().Running != nil })
-	first := *r.c.Status().Running
-	r.notesUntil(20, func() bool { return r.share() >= 0.93 }) // past the aggressive level
-	if g := r.c.Status(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
-		t.Errorf("got running %+[2]v, want %+[1]v", first, g.Running)
-	}
-	for patience := time.Now().Add(20 * time.Second); r.seen(compactor.EventStarted) == 0 && time.Now().Before(patience); {
-		time.Sleep(time.Millisecond) // the worker's goroutine reports it
-	}
-	if n := r.seen(compactor.EventStarted); n != 1 || len(r.worker.Requests()) > 1 {
-		t.Errorf("got %d jobs and %d model calls", n, len(r.worker.Requests()))
-	}
-	close(release)
-	r.waitIdle()
-	r.verify()
-}
-
 func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	var log journal
 	r := tuned(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
@@ -66,26 +45,6 @@ func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	check.Len(t, "calls of the model, events", r.events, 0)
 	check.Len(t, "calls of the model, events", r.worker.Requests(), 0)
 	check.Equal(t, "log", strings.Count(log.String(), "request_too_large"), 1)
-}
-
-// A summary applied during a turn is above the whole turn, and never between a call and its result.
-func TestSummaryAppliesBetweenCallAndResult(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.chat(30)
-	x := r.begin(r.deliver("look at it", true))
-	r.request()
-	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
-	x.add(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
-	r.applied()
-	x.add(chat.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
-	view := r.request()
-	n := len(view)
-	if n < 5 || !strings.Contains(view[1].Text, "[Compaction Summary]") || view[n-3].Role != llm.RoleAssistant || view[n-2].CallID != "a" || view[n-1].CallID != "b" {
-		t.Errorf("got view %+v", view)
-	}
-	x.finish("done")
-	r.verify()
-	r.renderAfterRestart()
 }
 
 // Messages are ordered by seq: neither equal times nor a backward clock moves a cut, or a message

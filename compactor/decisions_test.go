@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/check"
 	"cairn/llm/llmtest"
+	"cairn/transcript"
 )
 
 // ready returns a prepared row with a trigger over [from, to].
@@ -45,7 +46,7 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 	} {
 		t.Run(tt.claim, func(t *testing.T) {
 			s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-			check.EqualAll(t, "applied", idsOf(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
+			check.EqualAll(t, "applied", transcript.IDs(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
 		})
 	}
 	economical := (Policy{Economy: true})
@@ -152,12 +153,16 @@ func TestDeclinedSpansAreRetried(t *testing.T) {
 	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour} {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
-		if got := c.retryDeclinedAt(row); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
+		if got := c.retryDeclinedAt(row, noon); want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want {
 			t.Errorf("declined %d times: got the next attempt at %v, want %v later", times, got, want)
 		}
 		if c.gaveUp(row) {
 			t.Errorf("declined %d times: the span is given up", times)
 		}
+	}
+	ahead := Compaction{Declined: Declined{Times: 3, At: noon.AddDate(1, 0, 0), By: "m"}} // when the clock was wrong
+	if at := decider().retryDeclinedAt(ahead, noon); at.After(noon) {
+		t.Errorf("declined by a clock that was a year ahead: got the next attempt at %v", at)
 	}
 	row := Compaction{Declined: Declined{Times: 6, At: noon, By: "m"}}
 	if c := decider(); !c.gaveUp(row) {

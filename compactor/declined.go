@@ -42,10 +42,11 @@ func (c *Compactor) gaveUp(row Compaction) bool {
 	return c.declineCount(row) >= c.policy().FailureLimit+laterTries
 }
 
-// retryDeclinedAt returns the time before which row is not retried.
-func (c *Compactor) retryDeclinedAt(row Compaction) time.Time {
+// retryDeclinedAt returns the time before which row is not retried. A row that was declined in the
+// future is retried at once: the clock was wrong then.
+func (c *Compactor) retryDeclinedAt(row Compaction, now time.Time) time.Time {
 	later := c.declineCount(row) - c.policy().FailureLimit
-	if later < 0 {
+	if later < 0 || row.Declined.At.After(now) {
 		return time.Time{}
 	}
 	pause := firstPause

@@ -25,9 +25,8 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 			return
 		}
 	}
-	if from, to := c.reading(); to != 0 && c.used(c.h.view) >= goal {
-		s := c.h.view
-		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, spared{}))
+	if s := c.h.view; c.busy != nil && c.busy.row.Kind == Leaf && c.used(s) >= goal {
+		c.hide(ctx, trigger, planSpan(within(s, c.busy.row.Span), s.lineCost, spared{}))
 	}
 	if s := c.h.view; c.used(s) >= goal {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+placeholderCost)
@@ -75,10 +74,10 @@ const (
 	minResult       = 48 // smallest size a tool result is clipped to, in tokens
 )
 
-// within reduces a snapshot to the lines from..to, if those are its oldest lines; else to no lines.
-func within(s view, from, to int64) view {
-	s.lines = s.lines[:s.indexOf(to+1)]
-	if len(s.lines) > 0 && s.lines[0].Seq < from {
+// within reduces a snapshot to the lines of a span, if those are its oldest lines; else to no lines.
+func within(s view, sp Span) view {
+	s.lines = s.lines[:s.indexOf(sp.To+1)]
+	if len(s.lines) > 0 && s.lines[0].Seq < sp.From {
 		s.lines = nil
 	}
 	return s

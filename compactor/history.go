@@ -88,7 +88,7 @@ func (h *History) Append(messages ...chat.Message) {
 			h.resultTo = l.Seq
 		}
 		if isFirst(h.first, m) {
-			h.first = append(slices.Clip(h.first), *l.Message)
+			h.first = append(h.first, *l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
 		}
 		if l.Addressed && l.Role == llm.RoleUser {
@@ -110,6 +110,16 @@ func isFirst(first []chat.Message, m chat.Message) bool {
 		return m.Addressed && asked < MaxKeepFirst
 	}
 	return m.Role == llm.RoleAssistant && len(m.Calls) == 0 && m.Text != "" && len(first) > 0 && first[len(first)-1].Turn == m.Turn && first[len(first)-1].Role == llm.RoleUser
+}
+
+// Asked returns the messages of a turn that are addressed to the bot, in order.
+func (h *History) Asked(turn int64) (asked []chat.Message) {
+	for _, l := range h.lines[h.indexOf(turn):] {
+		if l.Turn == turn && l.Addressed {
+			asked = append(asked, *l.Message)
+		}
+	}
+	return asked
 }
 
 // Shortened returns the addressed messages of a turn that are too long for the view.

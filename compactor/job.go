@@ -210,14 +210,6 @@ func (s view) turnSince(seq int64) bool {
 	return n > 0 && s.lines[n-1].Turn >= seq
 }
 
-// reading returns the span of messages that the running worker reads; 0, 0 if none.
-func (c *Compactor) reading() (from, to int64) {
-	if c.busy == nil || c.busy.row.Kind != Leaf {
-		return 0, 0
-	}
-	return c.busy.row.From, c.busy.row.To
-}
-
 func overlaps(rows []Compaction, row Compaction) bool {
-	return slices.ContainsFunc(rows, func(r Compaction) bool { return r.From <= row.To && row.From <= r.To })
+	return slices.ContainsFunc(rows, func(r Compaction) bool { return r.Overlaps(row.Span) })
 }

@@ -75,7 +75,7 @@ func (c *Compactor) transcript() *transcript.State {
 			continue
 		}
 		jobs = append(jobs, w.rows...)
-		if row := w.making.row; row.ID != 0 && !slices.Contains(idsOf(jobs), row.ID) {
+		if row := w.making.row; row.ID != 0 && !slices.Contains(transcript.IDs(jobs), row.ID) {
 			jobs = append(jobs, row)
 		}
 	}

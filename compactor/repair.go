@@ -54,7 +54,7 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 // always run.
 func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) || now.Before(c.retryDeclinedAt(row)) {
+		if overlaps(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) || now.Before(c.retryDeclinedAt(row, now)) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
@@ -176,7 +176,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	sooner(c.retries.vetoes[OnRepair].until)
 	for _, row := range s.head.Rows() {
 		sooner(c.retries.repairAt(row.ID))
-		sooner(c.retryDeclinedAt(row))
+		sooner(c.retryDeclinedAt(row, now))
 	}
 	if at.IsZero() && c.noModel(p) {
 		at = now.Add(fallbackWake)
@@ -198,7 +198,8 @@ func (c *Compactor) planFill(now time.Time) *job {
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
-		if row.ID == 0 || row.Kind != Placeholder || replaced(c.prepared, row) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) {
+		filled := func(r Compaction) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
+		if row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) || c.isSpared(row.Span) || now.Before(c.retries.repairAt(row.ID)) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, true); j != nil {
@@ -224,12 +225,6 @@ func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills b
 		return nil
 	}
 	return j
-}
-
-// replaced reports whether one of the rows covers all of row. A text for a part of a placeholder,
-// made before it grew, does not.
-func replaced(rows []Compaction, row Compaction) bool {
-	return slices.ContainsFunc(rows, func(r Compaction) bool { return r.From <= row.From && row.To <= r.To })
 }
 
 // fits limits the text that replaces row to the free room, and reports whether there is enough. A

@@ -107,7 +107,7 @@ func rootEntry(m chat.Message, most int) entry {
 	if m.Role == llm.RoleUser {
 		who = chat.CleanName(m.Author)
 	}
-	if to := chat.CleanLine(m.Quote, 100); to != "" {
+	if to := chat.RepliedTo(m); to != "" {
 		who += ", replying to " + to
 	}
 	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Format(chat.TimeFormat), who)

@@ -1,7 +1,6 @@
 package compactor_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -115,20 +114,6 @@ func TestImplausibleCountsAreIgnored(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestEventNumbersMatchStatus: before is the number the status showed, including the provider's
-// count, and after is the number it shows then.
-func TestEventNumbersMatchStatus(t *testing.T) {
-	r := openTurn(t, &llmtest.Model{Func: goodSummary})
-	report(r, prompt(r)*6/5)
-	before := r.c.Status().Used
-	r.c.Compact(compactor.OnManual, "")
-	check.NoError(t, r.c.Wait(context.Background()))
-	e := r.events[len(r.events)-1]
-	check.Equal(t, "tokens in the event and in the status", e.State, compactor.EventApplied)
-	check.Equal(t, "tokens before", e.BeforeTokens, before)
-	check.Equal(t, "tokens after", e.AfterTokens, r.c.Status().Used)
 }
 
 // TestWindowHoldsForAnyTokenSize: the budgets of all parts shrink with a model that makes more

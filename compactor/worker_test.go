@@ -57,7 +57,8 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		"a text that is filtered":      {ended(llmtest.Say("Ada took notes, and then"), llm.FinishFilter), "filtered"},
 		"a call that is filtered":      {ended(summary("Ada took notes, and then"), llm.FinishFilter), "filtered"},
 		"no more than a nod":           {llmtest.Say("Okay."), "says nothing"},
-		"an empty object":              {llmtest.Say("{}"), "says nothing"},
+		"an empty object":              {llmtest.Say("{}"), "empty"},
+		"a call as JSON":               {llmtest.Say(`{"name": "summarize", "arguments": {"summary": "Ada took notes."}}`), "tool syntax"},
 		"dots":                         {llmtest.Say("..."), "says nothing"},
 		"a refusal in other words":     {llmtest.Say("I'm unable to help with that request."), "declined"},
 		"a request for input":          {llmtest.Say("Please provide the transcript you would like me to summarize."), "declined"},
@@ -143,6 +144,35 @@ func TestThinkingIsStrippedFromSummary(t *testing.T) {
 	r := newRig(t, 100_000, says("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."))
 	r.chat(30)
 	check.Equal(t, "outcome", r.compact("").Summary, "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12.")
+}
+
+// Small models write JSON where none is asked for, and other arguments than the tool has.
+func TestSummaryIsTakenOutOfJSON(t *testing.T) {
+	const text = "Zoë took notes 1 to 9."
+	call := func(arguments string) llm.Response {
+		return llmtest.Use(llm.Call{ID: "s", Name: "summarize", Arguments: arguments})
+	}
+	for name, c := range map[string]struct {
+		answer llm.Response
+		want   string
+	}{
+		"a text":                    {llmtest.Say(`{"summary": "Zo\u00eb took notes 1 to 9."}`), text},
+		"a text in a code block":    {llmtest.Say("```json\n{\"summary\": \"Zoë took notes 1 to 9.\"}\n```"), text},
+		"an argument of its own":    {call(`{"text": "Zoë took notes 1 to 9."}`), text},
+		"with another":              {call(`{"summary": "Zoë took notes 1 to 9.", "from": 1}`), text},
+		"a string":                  {call(`"Zoë took notes 1 to 9."`), text},
+		"a list":                    {call(`{"summary": ["Zoë took notes 1 to 9.", "She takes more notes."]}`), text + "\nShe takes more notes."},
+		"headings":                  {call(`{"summary": {"Facts": "Zoë took notes 1 to 9.", "Decisions": ["She takes more notes."]}}`), "## Decisions\nShe takes more notes.\n## Facts\n" + text},
+		"a text with thoughts":      {call(`{"summary": "<think>Who is Zoë?</think>Zoë took notes 1 to 9."}`), text},
+		"with the end of thoughts":  {call(`{"summary": "Who is Zoë?</think>\nZoë took notes 1 to 9."}`), text},
+		"words in brackets, not it": {llmtest.Say("[1 to 9] " + text), "[1 to 9] " + text},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return c.answer, nil }})
+			r.chat(30)
+			check.Equal(t, "the summary", r.compact("").Summary, c.want)
+		})
+	}
 }
 
 func TestFailedChunkFailsJob(t *testing.T) {

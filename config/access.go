@@ -118,8 +118,8 @@ type idForm struct {
 }
 
 var idForms = map[string]idForm{
-	"discord": {regexp.MustCompile(`^[0-9]+$`), `an id of Discord, digits as "81384788862181376" (switch on Developer Mode, then Copy ID)`},
-	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `an id of Slack, as "U0123ABCD" (look in the details of a profile or a channel)`},
+	"discord": {regexp.MustCompile(`^[0-9]+$`), `a Discord id, digits such as "81384788862181376" (switch on Developer Mode, then Copy ID)`},
+	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `a Slack id such as "U0123ABCD" (see the details of a profile or channel)`},
 }
 
 // checkID reports an id that does not have the form of the connector's platform.

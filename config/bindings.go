@@ -67,7 +67,7 @@ func LanguageIn(s *Settings, conversation string) string {
 // checkBinding reports mistakes in a binding.
 func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
-		d.problem(path+".agent", "sets nothing: give it an agent, respond, tools, or language")
+		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")
 	}
 	d.checkChoiceIfSet(path+".language", b.Language, channel.Languages)
 	d.checkChoiceIfSet(path+".respond", string(b.Respond), responds)
@@ -87,7 +87,7 @@ func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 		case b.Connector != "":
 			d.checkID(path+"."+key, b.Connector, id)
 		case !idForms["discord"].MatchString(id) && !idForms["slack"].MatchString(id):
-			d.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; a terminal's channel needs connector = "terminal" beside it`, key, id))
+			d.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; for a channel of the terminal, also set connector = "terminal"`, key, id))
 		}
 	}
 }

@@ -43,26 +43,24 @@ func (s *Settings) Changed() []Change {
 	}
 	defaults.Tools = slices.Repeat([]ToolServer{toolServer()}, len(s.Tools))
 	before, after := flatten(&defaults), flatten(s)
-	before["agents"] = reflect.ValueOf([]string{defaults.newAgent().ID})
+	before["agents"] = []string{defaults.newAgent().ID}
 	list := []Change{}
 	for _, key := range differing(before, after) {
-		value, ok := after[key]
-		switch was := before[key]; {
-		case !ok && was.Kind() == reflect.Slice:
-			value = reflect.MakeSlice(was.Type(), 0, 0)
-		case !ok:
-			value = reflect.Zero(was.Type())
+		value := after[key]
+		if value == nil {
+			value = reflect.Zero(reflect.TypeOf(before[key])).Interface()
 		}
-		if value.Kind() == reflect.String {
-			value = reflect.ValueOf(masked(key, value.String()))
-		} else if value.Kind() == reflect.Slice {
-			texts := make([]string, value.Len())
-			for i := range texts {
-				texts[i] = masked(key, value.Index(i).String())
+		switch v := value.(type) {
+		case string:
+			value = masked(key, v)
+		case []string:
+			shown := make([]string, len(v))
+			for i, text := range v {
+				shown[i] = masked(key, text)
 			}
-			value = reflect.ValueOf(texts)
+			value = shown
 		}
-		list = append(list, Change{key, value.Interface()})
+		list = append(list, Change{key, value})
 	}
 	return list
 }
@@ -71,7 +69,7 @@ func (s *Settings) Changed() []Change {
 func masked(key, text string) string {
 	tool := strings.HasPrefix(key, "tools.")
 	switch name := base(key); {
-	case name == "api_key", key == "hooks.secret", tool && strings.Count(key, ".") > 2: // "tools.1.env.TOKEN"
+	case holdsSecret(key), tool && strings.Contains(key, ".env."):
 		if !refersToSecret(text) {
 			return "[masked]"
 		}
@@ -89,26 +87,29 @@ func masked(key, text string) string {
 
 // flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",
 // "agents.small.compaction.keep_first". "agents" lists their ids, in their order.
-func flatten(s *Settings) map[string]reflect.Value {
-	flat := map[string]reflect.Value{}
+func flatten(s *Settings) map[string]any {
+	flat := map[string]any{}
 	addSetting(flat, "", reflect.ValueOf(*s))
 	var ids []string
 	for _, agent := range s.Agents {
 		ids = append(ids, agent.ID)
 		addSetting(flat, "agents."+agent.ID, reflect.ValueOf(agent))
 	}
-	flat["agents"] = reflect.ValueOf(ids)
+	flat["agents"] = ids
 	return flat
 }
 
-// addSetting adds a value, or the values of a table or of a list of tables.
-func addSetting(flat map[string]reflect.Value, path string, v reflect.Value) {
+// addSetting adds a value, or the values of a table or of a list of tables. Texts are strings, and
+// lists of texts []string.
+func addSetting(flat map[string]any, path string, v reflect.Value) {
 	below := strings.TrimPrefix(path+".", ".")
 	_, isText := v.Interface().(encoding.TextMarshaler)
 	switch {
 	case v.IsZero():
 	case v.Kind() == reflect.Pointer:
-		flat[path] = v.Elem()
+		flat[path] = v.Elem().Interface()
+	case v.Kind() == reflect.String:
+		flat[path] = v.String()
 	case v.Kind() == reflect.Struct && !isText:
 		for _, f := range reflect.VisibleFields(v.Type()) {
 			if key := f.Tag.Get("toml"); key != "" {
@@ -123,23 +124,31 @@ func addSetting(flat map[string]reflect.Value, path string, v reflect.Value) {
 		for i := range v.Len() {
 			addSetting(flat, below+strconv.Itoa(i+1), v.Index(i))
 		}
+	case v.Kind() == reflect.Slice:
+		flat[path] = v.Convert(reflect.TypeFor[[]string]()).Interface()
 	default:
-		flat[path] = v
+		flat[path] = v.Interface()
 	}
 }
 
 // differing lists the paths with different values, sorted.
-func differing(a, b map[string]reflect.Value) []string {
+func differing(a, b map[string]any) []string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
-		before, after := a[key], b[key]
-		return before.IsValid() && after.IsValid() && reflect.DeepEqual(before.Interface(), after.Interface())
-	})
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool { return reflect.DeepEqual(a[key], b[key]) })
 }
 
-// ChangedKeys lists the paths of the settings that differ between a and b.
-func ChangedKeys(a, b *Settings) []string { return differing(flatten(a), flatten(b)) }
+// ChangedKeys lists the paths of the settings that differ between a and b. An agent that only one of
+// them has differs in "agents" alone: most of its settings are inherited.
+func ChangedKeys(a, b *Settings) []string {
+	before, after := flatten(a), flatten(b)
+	return slices.DeleteFunc(differing(before, after), func(key string) bool {
+		rest, of := strings.CutPrefix(key, "agents.")
+		agent, _, _ := strings.Cut(rest, ".")
+		id := "agents." + agent + ".id"
+		return of && (before[id] == nil) != (after[id] == nil)
+	})
+}
 
 // NeedRestart returns those of keys that are read only at the start. All other settings apply from
 // the next turn on.

@@ -19,7 +19,7 @@ import (
 func (d *decoder) check(s *Settings) {
 	checkRange(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
 	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
-		d.problem("time_zone", fmt.Sprintf(`time_zone = %q: must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`, s.TimeZone))
+		d.problem("time_zone", fmt.Sprintf(`time_zone = %q: must be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`, s.TimeZone))
 	}
 	checkRange(d, "workers", s.Workers, 1, 64)
 	checkRange(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
@@ -59,7 +59,7 @@ func (d *decoder) checkAgents(s *Settings) {
 		path := agentPath(i)
 		switch {
 		case agent.ID == "":
-			d.problem(path+".id", "id: is missing; every agent has a name of its own")
+			d.problem(path+".id", "id: is missing; every agent needs one")
 		case ids[agent.ID]:
 			d.problem(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
 		}
@@ -90,7 +90,7 @@ func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	model := cmp.Or(agent.Model, s.LLM.Model)
 	p, _, named := s.providerOf(model)
 	if named && agent.BaseURL != "" {
-		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q belongs to provider %q, which has its own address; leave one of the two out", model, p.ID))
+		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q belongs to provider %q, which has its own address; remove one of the two", model, p.ID))
 	}
 	if agent.Model != "" {
 		d.checkModel(path+".model", s, agent.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
@@ -194,7 +194,7 @@ func checkAddress(key, address string) (host string, err error) {
 	case err != nil:
 		return "", fmt.Errorf(`%s = %q: must look like "127.0.0.1:8090"`, key, address)
 	case host == "":
-		return "", fmt.Errorf(`%s = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if all who reach this machine may read it`, key, address, port, port)
+		return "", fmt.Errorf(`%s = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if everyone who can reach this machine may read it`, key, address, port, port)
 	}
 	return host, nil
 }

@@ -48,7 +48,7 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 	}
 	if _, name, found := s.providerOf(model); found {
 		if name == "" {
-			d.problem(path, fmt.Sprintf("%s = %q: names no model behind the provider; leave the setting out, or write %q", base(path), model, id+"/MODEL"))
+			d.problem(path, fmt.Sprintf("%s = %q: names a provider without a model; remove the setting, or write %q", base(path), model, id+"/MODEL"))
 		}
 		return
 	}
@@ -60,9 +60,9 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 	_, elsewhere, _ := s.server(baseURL, s.LLM.Wire) // an unreadable key is reported elsewhere
 	switch {
 	case !elsewhere:
-		d.problem(path, text+fmt.Sprintf(`; for a model of this name write %q, or set base_url under [llm]`, ids[0]+"/"+model))
+		d.problem(path, text+fmt.Sprintf(`; for a model with this name, write %q, or set base_url under [llm]`, ids[0]+"/"+model))
 	case compactor.DidYouMean(id, ids) != "":
-		d.warn(path, text+"; it is used as a model's name")
+		d.warn(path, text+"; it is used as a model name")
 	}
 }
 
@@ -73,7 +73,7 @@ func (d *decoder) checkKey(s *Settings, path, setting, variable string) {
 	case err != nil:
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 	case plain:
-		text := `the key is in the file in plain text; put it into a file of its own and write "file:PATH", or into the environment and write "env:NAME"`
+		text := `the key is in this file in plain text; move it to a separate file and write "file:PATH", or to the environment and write "env:NAME"`
 		if variable != "" {
 			text += ", or leave it out and set " + variable
 		}

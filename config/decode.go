@@ -40,7 +40,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 		at := strings.TrimPrefix(path+"."+key, ".")
 		if name, old := renamedKeys[key]; old && fields[key] == (reflect.Value{}) && fields[name] != (reflect.Value{}) {
 			if _, both := src[name]; both {
-				d.problem(at, fmt.Sprintf("%s: it is the old name of %s, which is also set: leave it out", key, name))
+				d.problem(at, fmt.Sprintf("%s: it is the old name of %s, which is also set: remove it", key, name))
 				continue
 			}
 			d.warn(at, fmt.Sprintf("%s is now called %s", key, name))
@@ -134,7 +134,7 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 			list = reflect.Append(list, reflect.ValueOf(text))
 		}
 	default:
-		d.wrongType(path, `a list of texts, as ["a", "b"]`, v)
+		d.wrongType(path, `a list of texts, e.g. ["a", "b"]`, v)
 	}
 	dst.Set(list)
 }

@@ -45,7 +45,7 @@ func ReadPrompt(path string) (string, error) {
 	case err != nil:
 		return "", err
 	case len(text) > MaxPrompt:
-		return "", fmt.Errorf("it has %d bytes, and at most %d are sent with each request", len(text), MaxPrompt)
+		return "", fmt.Errorf("it has %d bytes; the limit is %d", len(text), MaxPrompt)
 	case strings.TrimSpace(string(text)) == "":
 		return "", errors.New("it is empty")
 	}

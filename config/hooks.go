@@ -47,7 +47,7 @@ func (d *decoder) checkHooks(s *Settings) {
 		case hooks.IsURL(target):
 			d.checkURL("hooks."+name, target[0], "https://example.com/cairn")
 			if u, err := url.Parse(target[0]); err == nil && u.User != nil {
-				d.problem("hooks."+name, name+": a password does not belong in an address; set secret, and check X-Cairn-Signature")
+				d.problem("hooks."+name, name+": an address must not contain a password; set secret, and check X-Cairn-Signature")
 			}
 		}
 	}
@@ -55,6 +55,6 @@ func (d *decoder) checkHooks(s *Settings) {
 		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
 	}
 	if s.Hooks.Secret != "" && !signed {
-		d.warn("hooks.secret", "secret signs what is sent to addresses, and no hook is one")
+		d.warn("hooks.secret", "secret signs requests to URLs, and no hook is a URL")
 	}
 }

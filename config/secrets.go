@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -113,35 +111,31 @@ func (s *Settings) Secrets() (all []string) {
 		text, _ := s.secret(named[0], named[1]) // the error is reported where the secret is used
 		all = append(all, text)
 	}
-	keys := []string{s.LLM.APIKey}
-	addresses := []string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL), s.LLM.BaseURL, s.Discord.APIBase, s.Slack.APIBase}
-	for _, p := range s.Providers {
-		keys, addresses = append(keys, p.APIKey), append(addresses, p.BaseURL)
-	}
-	keys = append(keys, s.Hooks.Secret)
-	for _, t := range s.Tools {
-		for _, setting := range t.Env {
-			if refersToSecret(setting) {
-				keys = append(keys, setting)
-			}
-		}
-		keys = append(keys, slices.Collect(maps.Values(t.Headers))...)
-	}
-	for _, setting := range keys {
-		key, _, _ := s.modelKey(setting) // as above
-		all = append(all, key)
-	}
 	all = append(all, fromEnvironment(OpenAI.Key), fromEnvironment(Anthropic.Key))
-	for _, agent := range s.Agents {
-		addresses = append(addresses, agent.BaseURL)
-	}
-	for _, address := range addresses {
-		if u, err := url.Parse(address); err == nil && u.User != nil {
-			password, _ := u.User.Password()
-			all = append(all, password)
+	settings := flatten(s)
+	settings["environment"] = []string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL)}
+	for key, value := range settings {
+		texts, _ := value.([]string)
+		if one, is := value.(string); is {
+			texts = []string{one}
+		}
+		for _, text := range texts {
+			if holdsSecret(key) || refersToSecret(text) {
+				secret, _, _ := s.modelKey(text) // as above
+				all = append(all, secret)
+			}
+			if u, err := url.Parse(text); err == nil && u.User != nil {
+				password, _ := u.User.Password()
+				all = append(all, cmp.Or(password, u.User.Username()))
+			}
 		}
 	}
 	return all
+}
+
+// holdsSecret reports whether a setting may be a secret in plain text.
+func holdsSecret(key string) bool {
+	return base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
 }
 
 // The prefixes of a Slack app's tokens, and where people find the tokens.

@@ -145,10 +145,10 @@ func TestModelMistakes(t *testing.T) {
 		{"two providers of one id", provider + provider, `:5: [providers.2]: id = "openrouter": another provider has this id`},
 		{"a provider without an address", "[[providers]]\nid = \"a\"", `:1: [providers.1]: base_url: is missing; as "https://api.openai.com/v1", "https://api.anthropic.com" or "http://localhost:11434/v1"`},
 		{"a provider with no address", "[[providers]]\nid = \"a\"\nbase_url = \"p.test\"", `:3: [providers.1]: base_url = "p.test": must look like "http://localhost:11434/v1"`},
-		{"an unknown provider", provider + "[llm]\nmodel = \"openruoter/m\"", `:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?; there are openrouter; for a model of this name write "openrouter/openruoter/m", or set base_url under [llm]`},
+		{"an unknown provider", provider + "[llm]\nmodel = \"openruoter/m\"", `:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?; there are openrouter; for a model with this name, write "openrouter/openruoter/m", or set base_url under [llm]`},
 		{"an agent's unknown provider", provider + "[[agents]]\nid = \"a\"\nmodel = \"acme/m\"", `:6: [agents.a]: model = "acme/m": there is no provider "acme"; there are openrouter; `},
 		{"a worker's unknown provider", provider + "[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"acme/m\"", `:7: [agents.a.compaction]: model = "acme/m": there is no provider "acme"`},
-		{"a provider and no model", provider + "[llm]\nmodel = \"openrouter/\"", `:5: [llm]: model = "openrouter/": names no model behind the provider`},
+		{"a provider and no model", provider + "[llm]\nmodel = \"openrouter/\"", `:5: [llm]: model = "openrouter/": names a provider without a model`},
 		{"a provider and an address", provider + "[[agents]]\nid = \"a\"\nmodel = \"openrouter/m\"\nbase_url = \"http://s.test/v1\"", `:7: [agents.a]: base_url: model = "openrouter/m" belongs to provider "openrouter", which has its own address`},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want) })

@@ -118,7 +118,7 @@ func (d *decoder) checkTools(s *Settings) {
 		path := fmt.Sprintf("tools.%d", i)
 		switch {
 		case !toolID.MatchString(t.ID) || slices.Contains(reservedIDs, t.ID):
-			d.problem(path+".id", fmt.Sprintf(`id = %q: must be lower-case letters, digits and dashes, as "calc"; not "%s", which are built in`, t.ID, strings.Join(reservedIDs, `" or "`)))
+			d.problem(path+".id", fmt.Sprintf(`id = %q: must be lower-case letters, digits and dashes, e.g. "calc", and not "%s", which are built in`, t.ID, strings.Join(reservedIDs, `" or "`)))
 		case ids[t.ID]:
 			d.problem(path+".id", fmt.Sprintf("id = %q: another server has this name", t.ID))
 		}
@@ -135,17 +135,12 @@ func (d *decoder) checkTools(s *Settings) {
 }
 
 func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
-	given := 0
-	for _, set := range []bool{len(t.Command) > 0, t.URL != "", t.Builtin != ""} {
-		if set {
-			given++
-		}
-	}
-	if given != 1 {
-		d.problem(path+".command", `command, url, builtin: one of them says where the server is: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp", or builtin = "fetch"`)
+	unset := func(place string) bool { return place == "" }
+	if places := slices.DeleteFunc([]string{strings.Join(t.Command, " "), t.URL, t.Builtin}, unset); len(places) != 1 {
+		d.problem(path+".command", `set one of command, url and builtin: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp", or builtin = "fetch"`)
 	}
 	if u, err := url.Parse(t.URL); err == nil && u.User != nil {
-		d.problem(path+".url", "url: a password does not belong in an address; put it into headers")
+		d.problem(path+".url", "url: an address must not contain a password; put it into headers")
 	}
 	d.checkBuiltin(path, s, t)
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
@@ -153,7 +148,7 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 	checkRange(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
 	d.checkChoice(path+".approve", t.Approve, Approvals)
 	if len(t.Allow) == 0 {
-		d.warn(path+".allow", fmt.Sprintf("allow of tools %q names no tool: none may be called", t.ID))
+		d.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
 	}
 	for key, values := range map[string]map[string]string{"env": t.Env, "headers": t.Headers} {
 		if _, err := s.resolveSecrets(values); err != nil {
@@ -162,7 +157,7 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 	}
 	for name, value := range t.Headers {
 		if strings.Contains(value, " env:") || strings.Contains(value, " file:") {
-			d.problem(path+".headers", fmt.Sprintf(`headers: %s: "env:" and "file:" must begin the value; put the words before it into the variable or the file, too`, name))
+			d.problem(path+".headers", fmt.Sprintf(`headers: %s: a value must begin with "env:" or "file:"; move the words before it into the variable or the file`, name))
 		}
 	}
 }
@@ -171,10 +166,10 @@ func (d *decoder) checkBuiltin(path string, s *Settings, t ToolServer) {
 	d.checkChoiceIfSet(path+".builtin", t.Builtin, builtin.Names)
 	switch info, err := os.Stat(s.Path(t.Folder)); {
 	case t.Folder == "" && t.Builtin == "files":
-		d.problem(path+".builtin", `builtin = "files" needs the folder that it reads, as folder = "docs"`)
+		d.problem(path+".builtin", `builtin = "files" needs a folder to read, e.g. folder = "docs"`)
 	case t.Folder == "":
 	case t.Builtin != "files":
-		d.problem(path+".folder", `folder: only builtin = "files" reads one`)
+		d.problem(path+".folder", `folder: only builtin = "files" has one`)
 	case err != nil || !info.IsDir():
 		d.problem(path+".folder", fmt.Sprintf("folder = %q: there is no such folder", t.Folder))
 	}

@@ -36,7 +36,7 @@ func CheckWeb(address, token string) error {
 		return err
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf(`listen = %q: needs a token, since others can reach it: set %s, or token = "file:PATH" under [web] (e.g. made by "openssl rand -hex 32"); without one listen on "127.0.0.1:8090"`, address, webTokenVariable)
+		return fmt.Errorf(`listen = %q: needs a token, because others can reach it: set %s, or token = "file:PATH" under [web] ("openssl rand -hex 32" makes one); without a token, listen on "127.0.0.1:8090"`, address, webTokenVariable)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (d *decoder) checkWeb(s *Settings) {
 	}
 	for _, host := range s.Web.Hosts {
 		if host == "" || strings.ContainsAny(host, "/:@* ") {
-			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port and wildcard, as "cairn.example.com"`, host))
+			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port or wildcard, e.g. "cairn.example.com"`, host))
 		}
 	}
 }

@@ -32,15 +32,15 @@ type Discord struct {
 	queue           platform.KeyedQueue[func()] // work on events, by channel
 	overflowed      sync.Map                    // channels whose queue was full, so that a backfill is queued
 	work            *platform.Group
-	gaps            sync.Map        // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
-	notFirstStart   atomic.Bool     // this process or an earlier one had a session or conversations
-	hadSession      bool            // this process had a session; used only by the goroutine in Run, like the next
-	lastIdentify    time.Time       // when the latest session began
-	seen            *platform.Cache // interactions and commands already handled
-	own             *platform.Cache // the bot's own messages
-	nicks           *platform.Cache // by server and user; history does not contain them
-	reactionRefused *platform.Cache // channels in which Discord refuses reactions
-	started         time.Time       // an earlier process may have started answering messages older than this
+	gaps            sync.Map       // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
+	notFirstStart   atomic.Bool    // this process or an earlier one had a session or conversations
+	hadSession      bool           // this process had a session; used only by the goroutine in Run, like the next
+	lastIdentify    time.Time      // when the latest session began
+	seen            platform.Cache // interactions and commands already handled
+	own             platform.Cache // the bot's own messages
+	nicks           platform.Cache // by server and user; history does not contain them
+	reactionRefused platform.Cache // channels in which Discord refuses reactions
+	started         time.Time      // an earlier process may have started answering messages older than this
 
 	link          platform.Link     // to the gateway
 	storeIncident platform.Incident // messages that could not be stored
@@ -91,8 +91,8 @@ func New(o Options) (*Discord, error) {
 	work := platform.NewGroup()
 	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
-		queue: platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		seen:  platform.NewCache(), own: platform.NewCache(), nicks: platform.NewCache(), reactionRefused: platform.NewCache(), started: time.Now(), pauses: defaultPauses,
+		queue:   platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
+		started: time.Now(), pauses: defaultPauses,
 		link: platform.Link{
 			Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"}, Steady: steadyAfter,
 		},

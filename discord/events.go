@@ -203,15 +203,7 @@ func (d *Discord) edit(m message) {
 		in.Time = t
 	}
 	name := p.conversation(m.ChannelID)
-	store := func() { d.store(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
-	if !in.Incomplete {
-		store()
-		return
-	}
-	d.work.Start(func(ctx context.Context) {
-		in, _ = d.Complete(ctx, name, in) // a file that cannot be fetched stays described
-		d.queue.Add(m.ChannelID, store)
-	})
+	d.store(ctx, func() error { return d.hub.Edit(ctx, name, in) }) // which keeps the contents of the files
 }
 
 // onMessageDelete queues deletions.

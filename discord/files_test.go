@@ -20,7 +20,7 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	png := []byte("\x89PNG\r\n\x1a\nnot much of a picture")
 	huge := bytes.Repeat([]byte("x"), platform.MaxText+1)
 	r.Fail(discordtest.Fault{Route: "GET /attachments/*/*/*", Status: 503})
-	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> look", Files: []discordtest.File{
+	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> look", Files: []discordtest.File{
 		{Name: "notes.txt", ContentType: "text/plain; charset=utf-8", Data: []byte("the plan is simple")},
 		{Name: "main.go", Data: []byte("package main")},
 		{Name: "cat.png", ContentType: "image/png", Data: png},
@@ -39,6 +39,11 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	if !strings.HasPrefix(files[3].Text, "xxx") || len(files[3].Text) > 1000 || files[3].Size != int64(len(huge)) || files[4].Kind != "audio" || files[4].Name != "song.mp3" {
 		t.Errorf("what is read in part, or only described: %+v", files[3:])
 	}
+	fetched := len(r.Requests("GET /attachments/*/*/*"))
+	r.Edit(r.square, m.ID, "look here")
+	r.until("the edit", func() bool { return r.transcript(r.place(r.square))[0].Text == "look here" })
+	check.Equal(t, "the text of a file after an edit", r.transcript(r.place(r.square))[0].Attachments[0].Text, "the plan is simple")
+	check.Equal(t, "files that were fetched", len(r.Requests("GET /attachments/*/*/*")), fetched)
 }
 
 func TestWithoutABudgetNothingIsFetched(t *testing.T) {

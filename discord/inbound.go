@@ -3,16 +3,12 @@
 package discord
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"cairn/channel"
 	"cairn/internal/platform"
 )
-
-// maxQuote is the maximum length of a quote in characters.
-const maxQuote = 100
 
 // inbound converts a message. ok is false for system messages, the bot's own messages, and messages
 // without readable content.
@@ -79,17 +75,13 @@ func (d *Discord) nameIn(guild string, u user, m *member) string {
 	return u.name(m)
 }
 
-// quote returns the author and the beginning of a message: `Ada: "shall we…"`.
+// quote returns what a reply to a message quotes.
 func (d *Discord) quote(m message, guild string, me user) string {
-	name := d.nameIn(guild, *m.Author, m.Member)
-	text := platform.Short(strings.Join(strings.Fields(d.textOf(m, guild, me, m.Author.Bot)), " "), maxQuote)
-	if text == "" {
-		if files := m.files(); len(files) > 0 {
-			return fmt.Sprintf("%s: [%s]", name, files[0].Filename)
-		}
-		return name
+	file := ""
+	if files := m.files(); len(files) > 0 {
+		file = files[0].Filename
 	}
-	return fmt.Sprintf("%s: %q", name, text)
+	return platform.Quote(d.nameIn(guild, *m.Author, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
 }
 
 // attach adds descriptions of the files of a message, and of the messages that it forwards.

@@ -4,6 +4,7 @@ package discord
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,10 @@ func TestAMessageIsToldInWords(t *testing.T) {
 		"what it replies to": {
 			message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"shall\nwe?"}`,
 			text:    "yes", quote: `bob: "shall we?"`,
+		},
+		"what is long is quoted up to its 1000th character": {
+			message: `"type":19,"content":"translate this","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"` + strings.Repeat("word ", 300) + `"}`,
+			text:    "translate this", quote: `bob: "` + strings.Repeat("word ", 199) + `word…"`,
 		},
 		"a picture it replies to": {
 			message: `"type":19,"content":"nice","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"","attachments":[{"filename":"cat.png"}]}`,

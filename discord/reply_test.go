@@ -4,6 +4,7 @@ package discord
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,4 +198,18 @@ func TestAReplyThatDoesNotSayToWhatIsAnsweredToo(t *testing.T) {
 	reply(r.Say(r.square, r.ann.ID, "to nobody").ID, "nor this")
 	reply(r.sent(r.square)[0].ID, "two")
 	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: two")
+}
+
+// "Translate this" and the like are written as replies, also to messages from before the bot came.
+func TestAReplyToAMessageThatIsNotKnownQuotesItAtLength(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.converse("hello", 1) // after which no older history is read
+	r.Drop(1)
+	long := r.Say(r.square, r.User("bob").ID, strings.Repeat("word ", 90)+"and its end")
+	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> translate this", ReplyTo: long.ID})
+	r.answers(r.square, 2)
+	all := r.model.Requests()
+	asked := all[len(all)-1].Messages
+	check.Contains(t, "the request", asked[len(asked)-1].Text, "replying to bob: ", "and its end")
 }

@@ -11,10 +11,12 @@ import (
 
 // quotaCodes and quotaTexts match errors of an account without credit.
 var (
-	quotaCodes = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "payment_required"}
+	quotaCodes = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "payment_required", "exceeded_current_quota_error", "arrearage"}
 	quotaTexts = compileAll(
+		`余额不足|欠费`,                                                                  // Zhipu
 		`credit balance is too low`,                                                // Anthropic, 400
 		`insufficient (?:credits?|balance|quota|funds)`,                            // OpenRouter, DeepSeek
+		`balance is insufficient`,                                                  // SiliconFlow
 		`used all (?:of )?(?:its )?available credits`,                              // xAI, 403
 		`(?:billing|spending|spend) (?:hard )?limit`,                               // OpenAI, xAI
 		`(?:out of|not enough|no more) credits?`,                                   // gateways

@@ -10,7 +10,7 @@ import (
 
 // notChat matches the ids of models that are not for conversations.
 var notChat = lazy.Pattern(`(?i)embed|rerank|tts|audio|whisper|transcri|image|dall-e|sora|moderation|realtime|search|codex|computer-use|` +
-	`instruct-2|davinci|babbage|\b(?:bge|e5|gte)-|minilm|paraphrase|\bclip\b|guard`)
+	`instruct-2|davinci|babbage|\bflux\b|diffusion|\bocr\b|\bveo\b|\b(?:bge|e5|gte)-|minilm|paraphrase|\bclip\b|guard`)
 
 // dated matches the ids of snapshots: gpt-4o-2024-08-06, gpt-4-0613, claude-3-5-haiku-20241022.
 var dated = lazy.Pattern(`-(?:20\d\d-?\d\d-?\d\d|[01]\d[0-3]\d)(?:-preview)?$`)
@@ -24,12 +24,16 @@ func Choose(preferred []string, offered []Offered) (chosen Offered, ok bool) {
 			return offered[i], true
 		}
 	}
-	for _, snapshots := range []bool{false, true} {
-		for _, o := range offered {
-			if o.ID != "" && !notChat().MatchString(o.ID) && dated().MatchString(o.ID) == snapshots {
-				return o, true
-			}
+	for _, o := range offered {
+		if o.ID == "" || notChat().MatchString(o.ID) {
+			continue
+		}
+		if !dated().MatchString(o.ID) {
+			return o, true
+		}
+		if !ok {
+			chosen, ok = o, true // unless there is more than snapshots
 		}
 	}
-	return Offered{}, false
+	return chosen, ok
 }

@@ -65,7 +65,7 @@ func (d *Discovery) ChooseFrom(offered []Offered) error {
 	}
 	chosen, ok := Choose(d.preferred, offered)
 	if !ok {
-		return &Error{Kind: KindBadRequest, Message: "no model is set, and the server lists no chat model: set model"}
+		return &Error{Kind: KindUnknownModel, Message: "no model is set, and the server lists no chat model"}
 	}
 	d.model = chosen.ID
 	d.log.Info("model_chosen", "hint", "set model to use another", "model", chosen.ID, "listed", len(offered))

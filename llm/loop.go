@@ -73,8 +73,9 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 	return Response{}, ErrTooManyCalls
 }
 
-// generate calls the model. A filter may withhold all of an answer, with a regular end. Some servers silently truncate a prompt that is too long, and then have
-// no room for an answer: that is reported as an overflow too.
+// generate calls the model. A filter may withhold all of an answer, with a regular end. Some servers
+// silently truncate a prompt that is too long, and then have no room for an answer: that is reported
+// as an overflow too.
 func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	req.Failed = l.Count
 	resp, err := Ask(ctx, l.Model, req, l.Show)

@@ -47,8 +47,18 @@ var overflowTexts = compileAll(
 	`exceed\w*(?: the| this)? available context size(?: \(([\d,]+))?`,                                                  // llama.cpp
 	`exceed\w*(?: the| this| your)?(?: model'?s?)?(?: max\w*)? context (?:window|length|size)(?: (?:of|is) ([\d,]+))?`, // OpenAI, Ollama
 	`context (?:window|length|size) (?:was |is |has been )?exceeded`,
-	`greater than the context length`, // LM Studio
-	`input is too long`,               // Bedrock
+	`longer than the model's context length \(([\d,]+)`,                                     // SGLang
+	`exceeds the maximum allowed length \(([\d,]+)`,                                         // SGLang
+	`inputs['\x60]? (?:tokens \+ .max_new_tokens. )?must (?:be <=|have less than) ([\d,]+)`, // Text Generation Inference
+	`range of input length should be \[1, ([\d,]+)`,                                         // DashScope
+	`prompt token count of [\d,]+ exceeds the limit of ([\d,]+)`,                            // GitHub
+	`request body too large for .{1,100} max size: ([\d,]+) tokens`,                         // GitHub
+	`model maximum context length: ([\d,]+)`,                                                // Fireworks
+	`current length is [\d,]+ while limit is ([\d,]+)`,                                      // Cerebras
+	`prompt exceeds max length`,                                                             // Zhipu
+	`context window exceeds limit`,                                                          // MiniMax; the number behind it is a code
+	`greater than the context length`,                                                       // LM Studio
+	`input is too long`,                                                                     // Bedrock
 )
 
 // compileAll compiles patterns on first use: most runs of the program never see a refusal, and
@@ -94,11 +104,15 @@ func numberIn(patterns []*regexp.Regexp, text string) (n int, matches bool) {
 var promptTexts = compileAll(
 	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,             // OpenAI, vLLM
 	`messages resulted in ([\d,]+) tokens`,                              // OpenAI
-	`prompt is too long: ([\d,]+) tokens`,                               // Anthropic
+	`prompt is too long: ([\d,]+)`,                                      // Anthropic, Fireworks
 	`exceeds? context limit: ([\d,]+) \+`,                               // Anthropic
 	`input token count \(?([\d,]+)\)? exceeds`,                          // Gemini
 	`maximum prompt length is [\d,]+ but the request contains ([\d,]+)`, // xAI
 	`prompt contains ([\d,]+) tokens`,                                   // Mistral
+	`\binput (?:length )?\(([\d,]+) tokens\)`,                           // SGLang
+	`Given: ([\d,]+)`,                                                   // Text Generation Inference
+	`prompt token count of ([\d,]+)`,                                    // GitHub
+	`current length is ([\d,]+)`,                                        // Cerebras
 	`(?:prompt|request) \((?:length )?([\d,]+)(?: tokens)?\)`,           // vLLM, llama.cpp
 	`your request has ([\d,]+) input tokens`,                            // vLLM
 	`keep the first ([\d,]+) tokens`,                                    // LM Studio

@@ -45,9 +45,11 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		if n, _ := numberIn(promptTexts(), text); n > 0 {
 			e.Prompt = n
 		}
-	case e.Kind == KindOverloaded && (takesNoTools(text) || takesNoImages(text)):
-		e.Kind = KindBadRequest // llama.cpp sends it with 500, and would repeat it
-	case !takesNoTools(text) && !takesNoImages(text):
+	case takesNoTools(text), takesNoImages(text):
+		if e.Kind == KindOverloaded { // llama.cpp sends it with 500, and would repeat it
+			e.Kind = KindBadRequest
+		}
+	default:
 		e.Kind = refine(e, said.codes, text)
 	}
 	if e.Temporary() {

@@ -38,6 +38,7 @@ func TestTruncatedStreamIsError(t *testing.T) {
 			"it ends in the middle":     func(x *llmtest.Exchange) { x.Piece("half ") },
 			"the connection breaks":     func(x *llmtest.Exchange) { x.Piece("half "); x.Cut() },
 			"a line breaks":             func(x *llmtest.Exchange) { x.Piece("half "); x.Write(`data: {"ty`) },
+			"one piece breaks off":      func(x *llmtest.Exchange) { x.Write(`{"choices": [`) },
 			"there is nothing":          func(x *llmtest.Exchange) { x.Write("") },
 			"it ends behind reasoning":  func(x *llmtest.Exchange) { x.Think("half ") },
 			"it is no JSON":             func(x *llmtest.Exchange) { x.Piece("half "); x.Chunk("{nonsense") },
@@ -266,6 +267,25 @@ func TestAddressIsValidated(t *testing.T) {
 			host = "api.anthropic.com"
 		}
 		check.Equal(t, "without an address", check.Must(w.connect(openai.Options{}))(t).Name(), host)
+	})
+}
+
+// If no model is set, the list of models is the first request.
+func TestListThatIsNone(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for list, kind := range map[string]llm.Kind{
+			"<html>Open WebUI</html>":                                  llm.KindWrongAddress,
+			`{"error":"Unexpected endpoint or method. (GET /models)"}`: llm.KindWrongAddress,
+			`{"data":[`:   llm.KindTruncated,
+			`{"data":[]}`: llm.KindUnknownModel,
+			`["a","b"]`:   llm.KindUnknownModel,
+			`{"data":[{"id":"text-embedding-3-small"}]}`: llm.KindUnknownModel,
+		} {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("hello") })
+			server.Tell("/v1/models", list)
+			model := check.Must(w.connect(openai.Options{BaseURL: server.URL, MaxRetries: -1}))(t)
+			check.Equal(t, list, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), kind)
+		}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
 )
@@ -62,6 +63,41 @@ func TestThoughtWithoutItsOpeningTag(t *testing.T) {
 			resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
 			check.NoError(t, err)
 			check.Equal(t, text, resp.Message.Text, want)
+		})
+	}
+}
+
+// A model that has only reasoned, up to the limit, gets room at once, in whatever form it reasons.
+// Some servers show nothing of it.
+func TestAnswerOfReasoningAloneIsRepeatedWithRoom(t *testing.T) {
+	for name, reason := range map[string]func(*llmtest.Exchange){
+		"in a field": func(x *llmtest.Exchange) { x.Think("so") },
+		"in tags":    func(x *llmtest.Exchange) { x.Piece("<think>so") },
+		"hidden":     func(*llmtest.Exchange) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forEveryProtocol(t, func(t *testing.T, w wire) {
+				server := w.open(t, func(x *llmtest.Exchange) {
+					if x.Counted = (llm.Usage{Prompt: 9, Completion: 1}); x.Request.MaxTokens > 100 {
+						x.Say("ok")
+						return
+					}
+					reason(x)
+					x.Finish(llm.FinishLength)
+					x.Done()
+				})
+				var failed []llm.Usage
+				req := llm.Request{Messages: hello.Messages, MaxTokens: 100, Failed: func(u llm.Usage) { failed = append(failed, u) }}
+				model := w.model(t, server, openai.Options{})
+				for range 2 {
+					check.Equal(t, "the reply", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Text, "ok")
+				}
+				want := []llm.Usage{{Prompt: 9, Completion: 1}}
+				if w.name == llm.WireResponses { // where there is always room
+					want = nil
+				}
+				check.EqualAll(t, "the usage of answers without room", failed, want)
+			})
 		})
 	}
 }

@@ -59,26 +59,18 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 func (c *connection) keep(ctx context.Context) {
 	delay := backoff.NewExponentialBackOff()
 	delay.MaxInterval = 5 * time.Minute
-	for {
-		connected := time.Now()
+	_, _ = backoff.Retry(ctx, func() (any, error) {
+		began := time.Now()
 		err := c.connect(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		c.noteDisconnected(err)
-		if time.Since(connected) > delay.MaxInterval {
+		if time.Since(began) > delay.MaxInterval {
 			delay.Reset()
 		}
-		select {
-		case <-time.After(delay.NextBackOff()):
-		case <-ctx.Done():
-			return
-		}
-	}
+		return nil, err
+	}, backoff.WithBackOff(delay), backoff.WithMaxElapsedTime(0), backoff.WithNotify(c.noteDisconnected)) // it ends with ctx
 }
 
 // noteDisconnected records that there is no session, and logs one warning per incident.
-func (c *connection) noteDisconnected(err error) {
+func (c *connection) noteDisconnected(err error, _ time.Duration) {
 	why := c.describe(err)
 	c.mu.Lock()
 	c.session, c.why = nil, why

@@ -80,7 +80,8 @@ func CheckExported(all []Exported) error {
 			if all[next].Conversation != e.Conversation {
 				return &ImportError{i, fmt.Errorf("superseded_by is %d, which is of another channel", e.SupersededBy)}
 			}
-			if e = all[next]; steps > len(all) {
+			e = all[next]
+			if steps > len(all) {
 				return &ImportError{i, errors.New("superseded_by leads round in a circle")}
 			}
 		}
@@ -130,7 +131,7 @@ func (e *Exported) complete() error {
 	}
 	for _, t := range []time.Time{e.SaidAt, e.SavedAt, e.Expires} {
 		if year := t.UTC().Year(); year > 9999 || year < 1 {
-			return fmt.Errorf("%v is no time that can be kept", t)
+			return fmt.Errorf("%v is not a time that can be stored", t)
 		}
 	}
 	return nil

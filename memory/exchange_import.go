@@ -49,7 +49,8 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 				return &ImportError{i, err}
 			}
 			taken[id] = true
-			if rows[e.ID] = id; isFresh {
+			rows[e.ID] = id
+			if isFresh {
 				fresh = append(fresh, i)
 			}
 		}
@@ -100,7 +101,8 @@ func importMemory(tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResul
 	}
 	was, expires := "", int64(0)
 	if e.State == "forgotten" {
-		if was = "active"; e.SupersededBy != 0 {
+		was = "active"
+		if e.SupersededBy != 0 {
 			was = "superseded"
 		}
 	}

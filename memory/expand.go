@@ -103,10 +103,7 @@ func expandPage(c *store.Conversation, ctx context.Context, compaction, from, to
 			}
 			from, to = max(from, row.From), row.To
 		}
-		page, err = c.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", expandAtMost+1)
-		if len(page) > expandAtMost {
-			page, next = page[:expandAtMost], page[expandAtMost].Seq
-		}
+		page, next, err = c.In(tx).Page(from, to, expandAtMost)
 		return err
 	})
 	return page, next, to, err

@@ -96,7 +96,7 @@ func Ago(text string, now time.Time) (time.Time, error) {
 	if length, ok := lengthOf(text); ok {
 		return now.Add(-length), nil
 	}
-	return time.Time{}, fmt.Errorf(`%q is no time: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long ago, "36h", "7d" or "2w"`, text)
+	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w")`, text)
 }
 
 // Until parses the end of a period, as Ago parses its start: a day or a month is included as a

@@ -51,7 +51,7 @@ func TestExpiry(t *testing.T) {
 					t.Errorf("%q %q: %d, %v", state, query, total, err)
 				}
 				for _, m := range found {
-					check.Equal(t, fmt.Sprintf("memory %d", m.ID), m.State, map[bool]string{true: "expired", false: "active"}[m.ID == 4 || m.ID == 5])
+					check.Equal(t, fmt.Sprintf("memory %d has expired", m.ID), m.State == "expired", m.ID == 4 || m.ID == 5)
 				}
 			}
 		}

@@ -86,7 +86,8 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		if s, err = sameAs(j.conversation, tx, d); err != nil {
 			return err
 		}
-		if s.Superseded = d.supersedes; !s.Fresh {
+		s.Superseded = d.supersedes
+		if !s.Fresh {
 			s.Memory, err = readMemory(tx, s.ID)
 			return err
 		}

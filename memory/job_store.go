@@ -93,7 +93,8 @@ func (j *job) save(tx *store.Tx, d draft) (id int64, err error) {
 	if len(unread) == 0 {
 		return 0, nil
 	}
-	if d.compaction = j.row.ID; d.by != byExtractive { // an extractive draft quotes all of them
+	d.compaction = j.row.ID
+	if d.by != byExtractive { // an extractive draft quotes all of them
 		d.sources = unread
 	}
 	var out *OptedOutError

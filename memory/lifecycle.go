@@ -185,11 +185,10 @@ func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) error {
 	if err := store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About); err != nil {
 		return err
 	}
-	if _, err := tx.Exec("DELETE FROM memory_people WHERE memory = ?", m.ID); err != nil {
-		return err
-	}
-	if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ?", m.ID); err != nil {
-		return err
+	for _, table := range []string{"memory_people", "memory_sources"} {
+		if _, err := tx.Exec("DELETE FROM "+table+" WHERE memory = ?", m.ID); err != nil {
+			return err
+		}
 	}
 	if err := relinkChain(tx, m.ID); err != nil {
 		return err

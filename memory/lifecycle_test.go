@@ -120,7 +120,7 @@ func TestPurge(t *testing.T) {
 			t.Fatalf("want not found, got %v", err)
 		}
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, s.ID))
-		check.Must(c.Store().Upkeep().Vacuum(ctx))(t)
+		check.NoError(t, c.Store().Upkeep().EraseFiles(ctx, store.Backups{}))
 		storetest.WantNoBytes(t, dir, word)
 	})
 }

@@ -9,12 +9,14 @@ import (
 	"cairn/store"
 )
 
-// forgetCopies empties tool results that found deleted messages and, in the turns of those
-// messages, the arguments of memory tools and what the provider added, such as reasoning. It
-// returns the seqs that it changed. No summary is built from any of this, so none needs a repair.
+// forgetCopies empties tool results that found deleted messages; in the turns of those messages, the
+// arguments of memory tools and what the provider added; and after the first of them all stored
+// reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is
+// built from any of this, so none needs a repair.
 func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64, err error) {
-	found := make(map[int64]chat.Message)
+	found, first := make(map[int64]chat.Message), int64(store.MaxSeq)
 	for _, m := range deleted {
+		first = min(first, m.Seq)
 		last, err := c.In(tx).LastOf(m.Turn)
 		if err != nil {
 			return nil, err
@@ -39,21 +41,10 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 			seqs = append(seqs, seq)
 		}
 	}
-	slices.Sort(seqs)
-	return seqs, nil
-}
-
-// forgetReasoning removes the stored reasoning of messages after a deleted one: it may repeat the
-// message in any words. It returns the seqs that it changed.
-func forgetReasoning(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64, err error) {
-	if len(deleted) == 0 {
-		return nil, nil
-	}
-	first := deleted[0].Seq
-	for _, m := range deleted {
-		first = min(first, m.Seq)
-	}
 	low, high := c.RowRange(first, store.MaxSeq)
-	return store.Column[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
+	thoughts, err := store.Column[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
 		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)
+	seqs = append(seqs, thoughts...)
+	slices.Sort(seqs)
+	return seqs, err
 }

@@ -57,24 +57,20 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 		}
 		seqs = append(seqs, m.Seq)
 	}
-	var memories []int64 // deleted memories
+	var memories, deleted []int64 // of the memories, and messages, that are deleted
 	for _, m := range bare {
 		lost, err := makeTombstone(c, tx, m, version)
 		if err != nil {
 			return nil, err
 		}
 		memories = append(memories, lost...)
-		seqs = append(seqs, m.Seq)
+		deleted = append(deleted, m.Seq)
 	}
+	seqs = append(seqs, deleted...)
 	copies, err := forgetCopies(c, tx, bare)
 	if err != nil {
 		return nil, err
 	}
-	thoughts, err := forgetReasoning(c, tx, bare)
-	if err != nil {
-		return nil, err
-	}
-	copies = append(copies, thoughts...)
 	found, err := c.In(tx).ForgetQuotes(memories, true)
 	if err != nil {
 		return nil, err
@@ -85,10 +81,6 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	repeating, err := repeating(c, tx, bare)
 	if err != nil {
 		return nil, err
-	}
-	deleted := make([]int64, 0, len(bare))
-	for _, m := range bare {
-		deleted = append(deleted, m.Seq)
 	}
 	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
 	if err := c.In(tx).Revise(seqs, repeating, version, without); err != nil {

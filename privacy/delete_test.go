@@ -9,6 +9,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/llm"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
@@ -109,6 +110,17 @@ func TestDeletingAmongOtherMessages(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 		check.EqualAll(t, "found by its words", storetest.Recalled(t, c, "disagree"), []int64{1})
+	})
+	t.Run("what the bot said before a call stays in the search index", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, storetest.Asking(1, "what time is it?"))
+		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Messages: []chat.Message{
+			{Seq: 2, Turn: 1, Role: llm.RoleAssistant, Text: "the clock in the harbour says nine", Calls: []llm.Call{{ID: "1", Name: "weather", Arguments: `{"in": "` + storetest.Secret + `"}`}}},
+			{Seq: 3, Turn: 1, Role: llm.RoleTool, CallID: "1", Tool: "weather", Text: storetest.Secret},
+		}}))
+		storetest.Remove(t, c, 1)
+		storetest.WantNoSecret(t, c)
+		check.EqualAll(t, "found", storetest.Recalled(t, c, "harbour"), []int64{2})
 	})
 	t.Run("a later reply has no parent", func(t *testing.T) {
 		c := storetest.Imported(t, 1)

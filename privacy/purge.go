@@ -99,35 +99,32 @@ func purge(c *store.Conversation, tx *store.Tx) error {
 		return err
 	}
 	low, high := c.RowRange(1, store.MaxSeq)
-	for _, statement := range []string{
+	statements := []string{
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
 		`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
 		`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
-		`DELETE FROM memory_terms WHERE conversation = ?1`,
-		`DELETE FROM memories WHERE conversation = ?1`,
-		`DELETE FROM compactions WHERE conversation = ?1`,
-		`DELETE FROM pins WHERE conversation = ?1`,
-		`DELETE FROM files WHERE conversation = ?1`,
-		`DELETE FROM inbox WHERE conversation = ?1`,
-		`DELETE FROM outbox WHERE conversation = ?1`,
-		`DELETE FROM message_terms WHERE conversation = ?1`,
 		`DELETE FROM quotes WHERE message BETWEEN ?2 AND ?3`,
-		`DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
-		`DELETE FROM members WHERE conversation = ?1`,
-		`DELETE FROM sessions WHERE conversation = ?1`,
-		`DELETE FROM wanted_sessions WHERE conversation = ?1`,
+		`DELETE FROM turn_usage WHERE id BETWEEN ?2 AND ?3`,
 		`DELETE FROM inherited WHERE conversation = ?1 OR parent = ?1`,
-		`DELETE FROM overrides WHERE conversation = ?1`,
-		`DELETE FROM erasures WHERE conversation = ?1`,
+	}
+	for _, table := range purged {
+		statements = append(statements, "DELETE FROM "+table+" WHERE conversation = ?1")
+	}
+	statements = append(statements, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
 		`UPDATE conversations SET version = version + 1, cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
-				read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`,
-	} {
+			read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`)
+	for _, statement := range statements {
 		if _, err := tx.Exec(statement, c.ID(), low, high); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// purged are the tables of whose rows each belongs to one conversation.
+var purged = []string{
+	"memory_terms", "memories", "compactions", "pins", "files", "inbox", "outbox", "message_terms", "members", "sessions", "wanted_sessions", "overrides", "erasures",
 }
 
 // purgeFromThreads removes quotes of the conversation's messages from its threads, and makes
@@ -142,20 +139,15 @@ func purgeFromThreads(c *store.Conversation, tx *store.Tx) error {
 	}
 	low, high := c.RowRange(1, store.MaxSeq)
 	for _, t := range threads {
-		quoted, err := store.Column[string](tx, `SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
-			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> ''`, t.ID())
+		quoted, err := store.Column[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> '')
+			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = q.id)
+			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = q.id AND platform_id <> '')`, t.ID(), low, high, c.ID())
+		if err == nil {
+			_, err = deleteAll(t, tx, quoted)
+		}
 		if err != nil {
 			return err
-		}
-		for _, id := range quoted {
-			ours, err := store.Value[bool](tx, `SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = ?1)
-				OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = ?1 AND platform_id <> '')`, id, low, high, c.ID())
-			if err == nil && ours {
-				_, err = deleteAll(t, tx, []string{id})
-			}
-			if err != nil {
-				return err
-			}
 		}
 	}
 	return nil

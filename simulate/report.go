@@ -252,7 +252,7 @@ func (v Result) lines() (lines []chart.Level) {
 		share float64
 	}{{"prepare", p.Prepare()}, {"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
 		if l.share > 0 {
-			lines = append(lines, chart.Level{Name: fmt.Sprintf("%s %g %%", l.kind, math.Round(1000*l.share)/10), Kind: l.kind, Tokens: int(l.share * float64(v.Window))})
+			lines = append(lines, chart.Level{Name: fmt.Sprintf("%s %g %%,", l.kind, math.Round(1000*l.share)/10), Kind: l.kind, Tokens: int(l.share * float64(v.Window))})
 		}
 	}
 	return lines

@@ -25,6 +25,7 @@ type answerer interface {
 type webhookAnswerer struct {
 	s        *Slack
 	url      string
+	thread   string // of the message whose button was pressed
 	public   bool
 	replaces bool // the answer replaces the message whose button was pressed, or the first answer
 }
@@ -33,6 +34,9 @@ func (p *webhookAnswerer) answer(ctx context.Context, c command, a channel.Answe
 	p.public = p.public && !a.Private
 	text, all := blocks(c, a)
 	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces && !a.Private}
+	if !m.ReplaceOriginal {
+		m.ThreadTimestamp = p.thread
+	}
 	if len(all) > 0 {
 		m.Blocks = &slackgo.Blocks{BlockSet: all}
 	}

@@ -74,20 +74,21 @@ func (s *Slack) offer(l *listing) {
 	}
 }
 
-// droppedFor is how long Slack drops events before it says so again.
-const droppedFor = time.Minute
-
 // noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
-// minute, so that some are dropped. Once the minute is over, what they said is read from history.
+// minute, so that some are dropped.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
 		return
 	}
-	since := time.Unix(int64(notice.MinuteRateLimited), 0)
+	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
+}
+
+// readDropped has the messages whose events are dropped for a minute from since on read from history.
+func (s *Slack) readDropped(since time.Time) {
 	s.log.Warn("events_dropped", "since", since)
 	s.tasks.Start(func(ctx context.Context) {
-		if platform.Sleep(ctx, time.Until(since.Add(droppedFor))) != nil {
+		if platform.Sleep(ctx, time.Until(since.Add(s.times.dropped))) != nil {
 			return
 		}
 		var gaps []channel.Gap
@@ -95,13 +96,14 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
+			s.overflowed.Store(false)
 			s.offer(newListing(gaps, since))
 		}
 	})
 }
 
-// listing is what a hello, or the end of a minute with dropped events, found: the conversations with a gap, and since when unknown channels may
-// have missed messages.
+// listing is what a hello, or the end of a minute with dropped events, found: the conversations with a
+// gap, and since when unknown channels may have missed messages.
 type listing struct {
 	gaps  []channel.Gap   // the most recently active conversation first
 	known map[string]bool // conversations, by name
@@ -228,42 +230,39 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 // memberships returns the ids of the channels that the bot is in; after an error, those found
 // before it.
 func (s *Slack) memberships(ctx context.Context) ([]string, error) {
-	var found []string
-	all := false // list all channels, for servers without users.conversations
+	found, err := s.channels(ctx, false)
+	if unknownMethod(err) {
+		return s.channels(ctx, true)
+	}
+	return found, err
+}
+
+// channels returns the ids of the channels that the bot is in, taken from the list of all channels if
+// all is true, for servers without users.conversations; after an error, those found before it.
+func (s *Slack) channels(ctx context.Context, all bool) (ids []string, err error) {
 	for cursor := ""; ; {
-		ids, next, err := s.channels(ctx, cursor, all)
-		if unknownMethod(err) && cursor == "" && !all {
-			all = true
-			ids, next, err = s.channels(ctx, "", all)
+		var page []slackgo.Channel
+		var next string
+		if all {
+			page, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
+				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+			})
+		} else {
+			page, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+			})
 		}
 		if err != nil {
-			return found, err
+			return ids, err
 		}
-		found = append(found, ids...)
+		for _, c := range page {
+			if !all || c.IsMember || c.IsIM {
+				ids = append(ids, c.ID)
+			}
+		}
 		if next == "" || next == cursor {
-			return found, nil
+			return ids, nil
 		}
 		cursor = next
 	}
-}
-
-// channels returns one page of the channels that the bot is in, taken from the list of all channels
-// if all is true.
-func (s *Slack) channels(ctx context.Context, cursor string, all bool) (ids []string, next string, err error) {
-	var found []slackgo.Channel
-	if all {
-		found, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-		})
-	} else {
-		found, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-		})
-	}
-	for _, c := range found {
-		if !all || c.IsMember || c.IsIM {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids, next, err
 }

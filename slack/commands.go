@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"cairn/channel"
 	"cairn/internal/platform"
 )
@@ -40,7 +42,8 @@ func (s *Slack) onSlashCommand(payload json.RawMessage) {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, public: commandOf(c.line).Public})
+	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
+	s.start(c, &webhookAnswerer{s: s, url: p.URL, public: called.Public})
 }
 
 // repeated reports whether a command or a press was handled before; without ids that is unknown.
@@ -79,11 +82,6 @@ func (s *Slack) Spell(conversation, line string) string {
 	return "@" + name + " " + line
 }
 
-func commandOf(line string) channel.Command {
-	c, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
-	return c
-}
-
 // onTextCommand runs a command that was written as a message: Slack has no slash commands in
 // threads. It arrives twice, as a message and as a mention.
 func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
@@ -107,6 +105,10 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		Type    string `json:"type"`
 		User    struct{ ID, Name, Username string }
 		Channel struct{ ID string }
+		Message struct {
+			TS     string
+			Thread string `json:"thread_ts"` // also of the one at the top of it
+		}
 		Trigger string `json:"trigger_id"`
 		URL     string `json:"response_url"`
 		Actions []struct {
@@ -126,9 +128,10 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
+	thread := s.placeOf(p.Channel.ID, slackgo.Msg{Timestamp: p.Message.TS, ThreadTimestamp: p.Message.Thread}).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, replaces: true})
+	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})
 }
 
 // runTimeout is how long a command may take to answer. Work that it starts may take longer; see

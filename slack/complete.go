@@ -5,7 +5,6 @@ package slack
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +32,10 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	}
 	m.Text = s.resolveNames(limited, m.Text)
 	if !place.Direct() {
-		s.names.lookup(limited, place.Channel) // for the label of the next message
+		s.names.lookup(limited, place.Channel)
+	}
+	if m.Author != m.AuthorID {
+		m.Label = s.label(place, m.Author)
 	}
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(limited, place)
@@ -55,23 +57,20 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 	})
 }
 
-// maxQuote is the maximum length of a quote in characters.
-const maxQuote = 200
-
-// quote returns the author and the beginning of the message at the top of a thread; empty if it
-// cannot be read.
+// quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be
+// read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	found, _, err := s.page(ctx, place, span{limit: 1})
-	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread {
+	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread || found[0].SubType == "tombstone" {
 		return ""
 	}
 	root := found[0]
 	text, _ := s.plainText(withForwarded(root.Msg))
-	text = platform.Short(strings.Join(strings.Fields(s.resolveNames(ctx, text)), " "), maxQuote)
-	if text == "" {
-		return ""
+	file := ""
+	if files := attachments(root.Files); len(files) > 0 {
+		file = files[0].Name
 	}
-	return fmt.Sprintf("%s: %q", s.authorOf(ctx, root.Msg), text)
+	return platform.Quote(s.authorOf(ctx, root.Msg), s.resolveNames(ctx, text), file)
 }
 
 func (s *Slack) authorOf(ctx context.Context, m slackgo.Msg) string {

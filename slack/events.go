@@ -41,13 +41,10 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	if s.queue.Offer(m.Channel, e) {
 		return
 	}
-	name := s.placeOf(m.Channel, m.Msg).String()
-	if _, queued := s.overflowed.LoadOrStore(name, true); queued || isChange(m) {
-		s.pendingAcks.take(id) // without an acknowledgement, so Slack repeats it
-		return
+	s.pendingAcks.take(id) // without an acknowledgement, so Slack repeats it for a while
+	if !s.overflowed.Swap(true) {
+		s.readDropped(time.Now())
 	}
-	e.backfill = name
-	s.queue.Add(m.Channel, e)
 }
 
 // pendingAcks contains the acknowledgements of queued events, by event id.
@@ -105,8 +102,7 @@ type event struct {
 	id string
 	slackgo.Message
 
-	members  members // of its channel
-	backfill string  // the queue had no room for the message, nor for later ones of this conversation, so they are read from history
+	members members // of its channel
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.
@@ -132,11 +128,6 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	first := batch[0]
 	place := s.placeOf(first.Channel, first.Msg)
 	switch {
-	case first.backfill != "":
-		return 1, func() error {
-			s.overflowed.Delete(first.backfill)
-			return s.hub.CatchUp(ctx, first.backfill, gapAfter(time.Now())(first.Timestamp, ""))
-		}
 	case first.SubType == slackgo.MsgSubTypeMessageChanged:
 		return 1, s.edited(ctx, first.Message)
 	case first.SubType == slackgo.MsgSubTypeMessageDeleted:
@@ -144,7 +135,7 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
-		if isChange(e.Message) || e.backfill != "" || s.placeOf(e.Channel, e.Msg) != place {
+		if isChange(e.Message) || s.placeOf(e.Channel, e.Msg) != place {
 			break
 		}
 		_, in, relevant := s.inbound(e.Channel, e.Message)
@@ -158,7 +149,10 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 			break
 		}
 		if relevant {
-			in.Audience, in.Label = e.members.audience(place), s.label(place, in.Author)
+			in.Audience = e.members.audience(place)
+			if !in.Incomplete { // otherwise Complete finds out the names
+				in.Label = s.label(place, in.Author)
+			}
 			messages = append(messages, in)
 		}
 		n++

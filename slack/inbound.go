@@ -56,6 +56,9 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	s.quoteRoot(place, &in)
+	if _, ok := s.names.find(place.Channel); !ok && !place.Direct() {
+		namesKnown = false // that of the channel, for the label
+	}
 	in.Incomplete = !namesKnown || !authorKnown || slices.ContainsFunc(in.Attachments, s.lacks) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }

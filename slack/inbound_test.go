@@ -241,38 +241,3 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 	default:
 	}
 }
-
-func TestNamesThatCannotBeLookedUp(t *testing.T) {
-	t.Parallel()
-	for claim, fault := range map[string]slacktest.Fault{
-		"Slack does not answer":   {Delay: time.Minute, Times: -1},
-		"Slack knows nobody":      {Error: "user_not_found", Times: -1},
-		"Slack is broken":         {Status: 500, Times: -1},
-		"the app lacks the scope": {Error: "missing_scope", Times: -1},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, quick(), answerN)
-			r.hurry = func(c *times) { c.complete = time.Second }
-			general, ann := r.place()
-			r.begin()
-			fault.Method = "users.info"
-			r.w.Fail(fault)
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "ask <@U9> in <#" + general + ">"})
-			r.awaitAnswers(general, 1)
-			m := r.messages(conversation(general))[0]
-			check.Equal(t, "author", m.Author, ann)
-			check.HasPrefix(t, "text", m.Text, "ask @U9 in #")
-		})
-	}
-}
-
-func TestConversationsAreListedByTheirNames(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1) // its author is looked up, and the channel with them
-	r.ask(general, ann, 2)
-	r.eventually("the name of the channel", func() bool {
-		all := check.Must(r.store.Listing(t.Context()))(t)
-		return len(all) == 1 && all[0].Name == "#general · slacktest"
-	})
-}

@@ -127,10 +127,28 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "dropped", Untold: true})
 	r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: "dropped where nothing was ever said", Untold: true})
 	r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":"events_api","envelope_id":"","payload":{"type":"app_rate_limited","team_id":"T1","minute_rate_limited":%d}}`,
-		time.Now().Add(-droppedFor).Unix()))
+		time.Now().Add(-time.Minute).Unix()))
 	r.stored(conversation(general), "user: before", "user: dropped")
 	r.stored(conversation(hushed), "user: dropped where nothing was ever said")
 	check.Contains(t, "log", r.logs.String(), "events_dropped")
+}
+
+func TestWhatAQueueHasNoRoomForIsRead(t *testing.T) {
+	t.Parallel()
+	r, general, ann := town(t, unhelpful(), ok)
+	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
+	r.begin()
+	held, release := r.holdQueue(general)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
+	<-held
+	for r.connector.queue.Offer(general, &event{}) {
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "no room"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "nor here"})
+	r.eventually("the queue is full", r.connector.overflowed.Load)
+	release()
+	r.answered(general, "ok")
+	r.stored(conversation(general), "user: before", "user: no room", "user: nor here", "assistant: ok")
 }
 
 func TestAGapBeginsWhenEventsWereDropped(t *testing.T) {

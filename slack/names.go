@@ -18,12 +18,8 @@ import (
 type names struct {
 	api            *api
 	log            *slog.Logger
-	cache          *platform.Cache   // by nameKey
+	cache          platform.Cache    // by nameKey, and the last known ones by id
 	deniedIncident platform.Incident // while a scope is missing
-}
-
-func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, cache: platform.NewCache(), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
 // nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
@@ -33,15 +29,22 @@ func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15")
 // find returns a cached name.
 func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(nameKey(id)) }
 
+func (n *names) note(id, name string) {
+	n.cache.Set(nameKey(id), name)
+	n.cache.Set(id, name)
+}
+
 // lookupTimeout is how long one lookup may take.
 const lookupTimeout = 5 * time.Second
 
-// lookup returns the name of a person or a channel from the cache or from Slack, or the id if it
-// cannot be found.
+// lookup returns the name of a person or a channel from the cache or from Slack. If it cannot be
+// found it returns the last known one, or else the id.
 func (n *names) lookup(ctx context.Context, id string) string {
 	if name, ok := n.find(id); ok {
 		return name
 	}
+	known, _ := n.cache.Find(id)
+	known = cmp.Or(known, id)
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	var name string
@@ -57,14 +60,14 @@ func (n *names) lookup(ctx context.Context, id string) string {
 			name = nameOf(u)
 		}
 	}
-	if err != nil && !isPermanent(err) {
-		if codeOf(err) == "missing_scope" {
-			n.deniedIncident.Begin(err)
-		}
-		return id
+	switch {
+	case codeOf(err) == "missing_scope":
+		n.deniedIncident.Begin(err)
+	case err != nil && !isPermanent(err):
+		return known // it is looked up again for the next message
 	}
-	name = cmp.Or(name, id)
-	n.cache.Set(nameKey(id), name)
+	name = cmp.Or(name, known)
+	n.note(id, name)
 	return name
 }
 
@@ -72,14 +75,14 @@ func nameOf(u *slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
 }
 
-// label returns the display name of a place, which is the author in direct messages. It uses only
-// the cache; empty if unknown.
+// label returns the display name of a place, from the cache: that of the author in direct messages;
+// empty if unknown.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
 	}
 	name, _ := s.names.find(place.Channel)
-	if name == "" || name == place.Channel {
+	if name == "" || name == place.Channel { // it could not be looked up
 		return ""
 	}
 	thread := ""
@@ -98,6 +101,6 @@ func (n *names) isAdmin(ctx context.Context, id string) bool {
 		n.log.Debug("look_up_person_failed", "error", err)
 		return false
 	}
-	n.cache.Set(nameKey(id), nameOf(u))
+	n.note(id, nameOf(u))
 	return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner
 }

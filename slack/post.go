@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -50,14 +49,8 @@ func markOf(m slackgo.Message) (found mark, ok bool) {
 }
 
 func number(v any) int {
-	switch n := v.(type) {
-	case float64:
-		return int(n)
-	case string:
-		i, _ := strconv.Atoi(n)
-		return i
-	}
-	return 0
+	n, _ := v.(float64)
+	return int(n)
 }
 
 // noMarkdownCodes are the error codes of servers that do not know markdown_text.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,15 +28,15 @@ type Slack struct {
 	queue           platform.KeyedQueue[*event] // message events, by channel
 	pendingAcks     pendingAcks                 // acknowledgements of queued events
 	tasks           *platform.Group             // all goroutines
-	handledCommands *platform.Cache             // commands and button presses already handled, by id
-	authors         *platform.Cache             // authors of messages, by channel and ts
-	replies         *platform.Cache             // threads of messages, by channel and ts
-	claims          *platform.Cache             // what the bot's messages belong to, by channel and ts; see writer.claim
-	threads         *platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
-	deletions       *platform.Cache             // deleted messages, by channel and ts
-	refusals        *platform.Cache             // what Slack refuses where; see noteRefusal
+	handledCommands platform.Cache              // commands and button presses already handled, by id
+	authors         platform.Cache              // authors of messages, by channel and ts
+	replies         platform.Cache              // threads of messages, by channel and ts
+	claims          platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
+	threads         platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
+	deletions       platform.Cache              // deleted messages, by channel and ts
+	refusals        platform.Cache              // what Slack refuses where; see noteRefusal
 	pageCache       pageCache                   // histories longer than a page
-	overflowed      sync.Map                    // conversations whose queue was full, so that a backfill is queued
+	overflowed      atomic.Bool                 // a queue was full, and readDropped has not finished
 	storeIncident   platform.Incident           // messages that could not be stored
 	hello           chan *listing               // those that backfillAll has not taken, at most one
 	plain           atomic.Bool                 // the server does not support Markdown
@@ -64,6 +63,7 @@ type times struct {
 	edit     time.Duration // between two edits of a message; chat.update allows 50 a minute
 	status   time.Duration // after which a status is renewed; Slack removes it after 2 minutes
 	steady   time.Duration // after which a socket counts as working
+	dropped  time.Duration // how long Slack drops events before it says so again
 	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
 	backoff  time.Duration // before the second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that are backfilled, after the first maxImmediate
@@ -92,18 +92,17 @@ func New(o Options) (*Slack, error) {
 	s := &Slack{
 		o: o, log: log,
 		times: times{
-			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second,
+			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, steady: 5 * time.Second, silence: 30 * time.Second,
 			backoff: time.Second, pages: 1200 * time.Millisecond, list: time.Minute, retry: 5 * time.Second,
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks,
-		link:            platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
-		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
-		handledCommands: platform.NewCache(), authors: platform.NewCache(), replies: platform.NewCache(), claims: platform.NewCache(), threads: platform.NewCache(), deletions: platform.NewCache(), refusals: platform.NewCache(),
-		hello: make(chan *listing, 1),
+		link:          platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
+		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
+		hello:         make(chan *listing, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
-	s.names = newNames(s.api, s.log)
+	s.names = &names{api: s.api, log: log, deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }

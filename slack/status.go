@@ -4,6 +4,7 @@ package slack
 
 import (
 	"context"
+	"strings"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -117,8 +118,8 @@ func (w *writer) clearStatus(ctx context.Context, reacted bool) {
 	}
 }
 
-// noteRefusal records that err permanently refuses a method, in one channel or everywhere. It
-// reports whether a retry of the request is pointless.
+// noteRefusal records that err refuses a method in one channel or everywhere, whatever the request is
+// about. It reports whether a retry of the request is pointless.
 func (s *Slack) noteRefusal(method, channelID string, err error) bool {
 	switch code := codeOf(err); {
 	case unknownMethod(err), code == "missing_scope", code == "not_allowed_token_type", code == "method_deprecated":
@@ -127,13 +128,10 @@ func (s *Slack) noteRefusal(method, channelID string, err error) bool {
 		}
 		s.refusals.Set(method+"/", code)
 		return true
-	case code == "invalid_thread_ts", code == "thread_not_found", code == "message_not_found", code == "user_not_found", code == "too_many_reactions", code == "too_many_emoji":
-		return true // about this message or person only; the next request may succeed
-	case isPermanent(err):
+	case code == "channel_type_not_supported", strings.HasPrefix(code, "restricted_action"):
 		s.refusals.Set(method+"/"+channelID, code)
-		return true
 	}
-	return false
+	return isPermanent(err)
 }
 
 // refused reports whether a method is known to be refused in a channel, or everywhere.

@@ -55,9 +55,14 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			r, general, ann := threaded(t, channeltest.Add)
 			r.tools = &channeltest.Box{Approve: channel.ApproveAlways}
 			r.rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
+			bob := r.w.AddUser("bob")
+			r.w.Join(general, bob)
 			r.begin()
 			asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
-			decide(r, general, ann, r.inThread(general, asked, "May I call calc_add"))
+			question := r.inThread(general, asked, "May I call calc_add")
+			r.w.Press(general, question.TS, bob, actionPrefix+"allow")
+			check.Equal(t, "the thread where a stranger is refused", r.told(general, bob, 1).Thread, asked)
+			decide(r, general, ann, question)
 			r.inThread(general, asked, "The tool says: five")
 			r.uncomplaining()
 		})
@@ -110,4 +115,33 @@ func TestTheResultOfATaskStandsInTheThread(t *testing.T) {
 	})
 	close(letGo)
 	r.inThread(general, asked, "they say 42")
+}
+
+// The bot may have come to the channel after it, and people ask about it all the same.
+func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
+	t.Parallel()
+	r, general, ann := threaded(t, answerN)
+	r.begin()
+	for i, c := range []struct {
+		root   slacktest.Post
+		quoted string
+	}{
+		{slacktest.Post{Text: strings.Repeat("word ", 90) + "and its end"}, "and its end"},
+		{slacktest.Post{Files: []slacktest.File{{Name: "plan.bin", Mimetype: "application/octet-stream"}}}, "replying to ann: plan.bin"},
+	} {
+		c.root.Channel, c.root.User, c.root.Untold = general, ann, true
+		thread := r.w.Say(c.root)
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: mention + "what is this?"})
+		r.awaitAnswers(general, i+1)
+		asked := r.model.Requests()[i].Messages
+		check.Contains(t, "the question", asked[len(asked)-1].Text, "replying to ann: ", c.quoted)
+	}
+	gone := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "deleted", Untold: true})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: gone, Text: "reply", Untold: true})
+	r.w.Delete(general, gone)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: gone, Text: mention + "and this?"})
+	r.awaitAnswers(general, 3)
+	for _, m := range r.messages(conversation(general, gone)) {
+		check.Equal(t, "a deleted message is quoted as", m.Quote, "")
+	}
 }

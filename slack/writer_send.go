@@ -61,14 +61,8 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 			return "", err
 		}
 	}
-	if buttons := channel.Buttons(piece); len(buttons) > 0 {
-		m := mark{reply: piece.Reply, part: piece.Part, of: 1, answers: w.answers}
-		for _, o := range own {
-			if w.s.matchesMark(o, m, piece.Text) {
-				return o.Timestamp, nil
-			}
-		}
-		return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttonsOf(w.conversation, buttons)...)
+	if buttons := buttonsOf(w.conversation, channel.Buttons(piece)); len(buttons) > 0 {
+		return w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, of: 1, answers: w.answers}, own, buttons...)
 	}
 	unsplit, pieces := []string{piece.Text}, plain.Texts(piece.Text, "")
 	if w.s.plain.Load() || wasSplit(own, piece) {
@@ -108,15 +102,16 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, 
 	return own, nil
 }
 
-// sendOne sends one message of a reply and returns its ts, unless own contains it already.
-func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message) (ts string, err error) {
+// sendOne sends one message of a reply and returns its ts, unless own contains it already. One with
+// buttons replaces no draft.
+func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message, buttons ...slackgo.BlockElement) (ts string, err error) {
 	for _, o := range own {
 		if w.s.matchesMark(o, m, text) {
 			return o.Timestamp, nil
 		}
 	}
-	if m.part > 0 || m.sub > 0 {
-		return w.s.post(ctx, w.s.api.write, w.place, text, m)
+	if m.part > 0 || m.sub > 0 || len(buttons) > 0 {
+		return w.s.post(ctx, w.s.api.write, w.place, text, m, buttons...)
 	}
 	if w.draft.ts == "" {
 		w.draft.adopt(own, w)

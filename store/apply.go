@@ -39,7 +39,7 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 		if row.State != transcript.Applied {
 			continue
 		}
-		if slices.Contains(ids(s.Prepared), row.ID) {
+		if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
 			is, err := Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id)
 			if err != nil {
 				return err

@@ -55,7 +55,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 			case err != nil:
 				return err
 			default:
-				other = fmt.Errorf("%w: %q is there already, by %s, of %s", ErrOtherMessage, in.ID, author, ShownAt(at).Format(time.DateTime))
+				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, ShownAt(at).Format(time.DateTime))
 				return nil
 			}
 		}

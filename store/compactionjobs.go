@@ -11,10 +11,19 @@ import (
 	"cairn/transcript"
 )
 
-// Begin writes row in state running, and returns it.
+// Begin writes row in state running, and returns it. ErrNotFound: its span is in no session, because
+// the conversation was purged after the row was planned.
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
 	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) (transcript.Summary, error) {
+		there, err := Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
+			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From)
+		if err == nil && !there {
+			err = fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound)
+		}
+		if err != nil {
+			return row, err
+		}
 		return cs.c.insert(tx, row, 0)
 	})
 }

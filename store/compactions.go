@@ -219,12 +219,3 @@ func (c *Conversation) addressedSince(tx *Tx) (bool, error) {
 			ORDER BY to_seq DESC LIMIT 1), 0)`,
 		low, high, c.id)
 }
-
-// ids returns the ids of rows.
-func ids(rows []transcript.Summary) []int64 {
-	var list []int64
-	for _, row := range rows {
-		list = append(list, row.ID)
-	}
-	return list
-}

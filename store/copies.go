@@ -46,22 +46,21 @@ func WithoutCopies(m chat.Message) chat.Message {
 	return m
 }
 
-// Replace writes what is left of a message. was is the message as indexed: results of memory_save
-// are in the search index.
+// Replace writes what WithoutCopies leaves of a message. A model's text stays, and so does its index.
 func (rs Rows) Replace(was, m chat.Message) error {
-	if err := rs.Unindex(was); err != nil {
-		return err
-	}
-	calls, err := toJSON(m.Calls)
-	if err != nil {
-		return err
-	}
 	row := rs.c.Row(m.Seq)
 	if m.Role == llm.RoleTool {
+		if err := rs.Unindex(was); err != nil {
+			return err
+		}
 		if _, err := rs.tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
 			return err
 		}
 		return Changed(rs.tx, "UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
+	}
+	calls, err := toJSON(m.Calls)
+	if err != nil {
+		return err
 	}
 	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", calls, string(m.Native), m.Tokens, row)
 }

@@ -125,7 +125,7 @@ func (m *coverage) check(rt *rapid.T) {
 	if covered+len(state.Messages) != left {
 		rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, storetest.Shape(state.Head.Stack))
 	}
-	if !slices.Equal(store.Ids(state.Prepared), m.preparedIDs()) {
+	if !slices.Equal(transcript.IDs(state.Prepared), m.preparedIDs()) {
 		rt.Fatalf("got prepared %v, want %v", state.Prepared, m.prepared)
 	}
 	m.memories.check(rt, m.c)

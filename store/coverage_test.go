@@ -138,7 +138,7 @@ func (m *coverage) beginFold(rt *rapid.T) {
 	children := stack[first : first+2]
 	by := rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(rt, "by")
 	from, to := children[0].From, children[1].To
-	m.start(rt, coverageJob{Job: storetest.Begin(m.t, m.c, transcript.Rollup, by, from, to, store.Ids(children)...), from: from, to: to, children: store.Ids(children)}, by)
+	m.start(rt, coverageJob{Job: storetest.Begin(m.t, m.c, transcript.Rollup, by, from, to, transcript.IDs(children)...), from: from, to: to, children: transcript.IDs(children)}, by)
 	if len(m.prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
 		m.store(rt)
 		m.apply(rt)
@@ -180,7 +180,7 @@ func (m *coverage) apply(rt *rapid.T) {
 		rt.Fatalf("fold of %d to %d: got %s, want it to replace %s", m.prepared[0].from, m.prepared[0].to, applied[0].State, storetest.Shape(before.Head.Stack))
 	}
 	after := storetest.Peek(rt, m.c)
-	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { return !slices.Contains(store.Ids(after.Prepared), w.ID()) })
+	m.prepared = slices.DeleteFunc(m.prepared, func(w *coverageJob) bool { return !slices.Contains(transcript.IDs(after.Prepared), w.ID()) })
 	if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // rows applied in earlier sessions are not undone
 		m.appliedSets = append(m.appliedSets, before)
 	} else if reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) && after.Head.Version != before.Head.Version {

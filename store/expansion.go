@@ -33,17 +33,17 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e E
 			e.Children, err = tr.c.In(tx).Compactions(childrenOf, id)
 			return err
 		}
-		e.Messages, e.Next, err = tr.c.page(tx, max(from, e.Row.From), e.Row.To, limit)
+		e.Messages, e.Next, err = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
 		return err
 	})
 	return e, err
 }
 
-// page reads the messages from one seq to another, at least one and at most limit, without deleted
+// Page reads the messages from one seq to another, at least one and at most limit, without deleted
 // ones. next is the seq of the following one; 0: none.
-func (c *Conversation) page(tx *Tx, from, to int64, limit int) (page []chat.Message, next int64, err error) {
+func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64, err error) {
 	limit = max(limit, 1)
-	page, err = c.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
+	page, err = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit].Seq
 	}

@@ -94,7 +94,7 @@ func (in Inbox) TryPast(ctx context.Context) (int, error) {
 }
 
 // Complete replaces author, text, attachments and quote of a waiting message by those of m, and
-// marks it complete. was is the message as returned by Incomplete: if it was edited or deleted
+// marks it complete; it also stores m's label, if there is one. was is the message as returned by Incomplete: if it was edited or deleted
 // since, nothing changes, and an edited one will be returned by Incomplete again.
 func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
@@ -110,6 +110,9 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 			}
 			attachments, err := in.c.keepFiles(tx, was.ID, m.Attachments)
 			if err != nil {
+				return err
+			}
+			if err := in.c.relabel(tx, m.Label); err != nil {
 				return err
 			}
 			return Changed(tx, `UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0

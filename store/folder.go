@@ -147,7 +147,7 @@ func checkExists(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: %w: there are no data yet, talk to the bot first or name another folder", path, ErrNotFound)
+		return fmt.Errorf("%s: %w: there is no data yet; talk to the bot first, or name another folder", path, ErrNotFound)
 	case err != nil:
 		return fmt.Errorf("open database: %w", err)
 	case info.IsDir():

@@ -96,12 +96,9 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
 
-// set runs a statement; that may change nothing.
+// set is Store.set. An error names the conversation.
 func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
-	return c.Update(ctx, tried, func(tx *Tx) error {
-		_, err := tx.Exec(query, args...)
-		return err
-	})
+	return c.store.set(ctx, tried+" of "+c.name, query, args...)
 }
 
 // change runs a statement, and returns ErrNotFound if it changes nothing.

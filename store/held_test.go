@@ -180,7 +180,7 @@ func holdAgainAndAgain(dir string, from int) {
 	s.Held().Watch(privacy.In(s).Apply)
 	go func() {
 		for {
-			if _, err := s.Upkeep().Vacuum(context.Background()); err != nil {
+			if err := s.Upkeep().Vacuum(context.Background()); err != nil {
 				panic(err)
 			}
 		}

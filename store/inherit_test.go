@@ -131,7 +131,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	c, other, third := thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")
 	// In the channel, the rows have changed in the meantime.
 	rows := storetest.Load(t, above).Head.Stack
-	storetest.ApplyRows(t, above, summarizeSpan(t, above, transcript.Rollup, transcript.Worker, 1, 6, "Many things, and a "+storetest.Secret, store.Ids(rows)...))
+	storetest.ApplyRows(t, above, summarizeSpan(t, above, transcript.Rollup, transcript.Worker, 1, 6, "Many things, and a "+storetest.Secret, transcript.IDs(rows)...))
 	versions := map[*store.Conversation]int64{c: 0, other: 0, third: 0}
 	for one := range versions {
 		versions[one] = storetest.Load(t, one).Head.Version

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/memory"
+	"cairn/privacy"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -36,17 +37,24 @@ func TestJobLifecycle(t *testing.T) {
 		shared := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
 		defer shared.Close()
 		before := storetest.Dump(t, s)
-		check.EqualAll(t, "prepared, read by a second connection", store.Ids(storetest.Load(t, storetest.Find(t, shared, c.Name())).Prepared), []int64{prepared})
+		check.EqualAll(t, "prepared, read by a second connection", transcript.IDs(storetest.Load(t, storetest.Find(t, shared, c.Name())).Prepared), []int64{prepared})
 		check.Equal(t, "a second reader changed the database", storetest.Dump(t, s), before)
 
 		s.Close()
 		c = storetest.Find(t, storetest.OpenStore(t, dir), "terminal:general")
 		state := storetest.Load(t, c)
-		check.EqualAll(t, "loaded", store.Ids(state.Prepared), []int64{prepared})
+		check.EqualAll(t, "loaded", transcript.IDs(state.Prepared), []int64{prepared})
 		check.Len(t, "messages", state.Messages, 3)
 		if _, rows := storetest.ApplyRows(t, c, running); rows[0].State != transcript.Failed || !strings.Contains(rows[0].Error, "stopped") {
 			t.Errorf("got running row %+v", rows[0])
 		}
+	})
+	t.Run("a job planned before a purge does not begin", func(t *testing.T) {
+		c := storetest.Imported(t, 4)
+		check.NoError(t, privacy.Of(c).Purge(ctx))
+		err := check.ErrorOf(memory.Of(c).Records().Begin(ctx, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnBackground, Span: transcript.Span{From: 1, To: 4}}))
+		check.Error(t, err, store.ErrNotFound)
+		check.Len(t, "findings", check.Must(c.Store().Upkeep().Check(ctx))(t), 0)
 	})
 	t.Run("a row is read back as stored", func(t *testing.T) {
 		c := storetest.Imported(t, 4)

@@ -32,8 +32,8 @@ func TestExpand(t *testing.T) {
 	expand(b, 7, 2, 0, 7, 8)
 	expand(a, 4, 2, 0)
 	e, err := c.Transcript().Expand(ctx, up, 1, 100)
-	if err != nil || !reflect.DeepEqual(store.Ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
-		t.Errorf("the rollup: %v, %v, %v", store.Ids(e.Children), storetest.Seqs(e.Messages), err)
+	if err != nil || !reflect.DeepEqual(transcript.IDs(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
+		t.Errorf("the rollup: %v, %v, %v", transcript.IDs(e.Children), storetest.Seqs(e.Messages), err)
 	}
 	prepared := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 9, 10) // is not in the window
 	check.Error(t, check.ErrorOf(c.Transcript().Expand(ctx, prepared, 1, 100)), store.ErrNotFound)

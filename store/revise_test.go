@@ -60,7 +60,7 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 			over := summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 6, "The "+storetest.Secret+"."+long)
 			beside := summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 7, 9, "Bicycles.")
 			change(c)
-			check.EqualAll(t, "prepared", store.Ids(storetest.Load(t, c).Prepared), []int64{beside})
+			check.EqualAll(t, "prepared", transcript.IDs(storetest.Load(t, c).Prepared), []int64{beside})
 			storetest.WantNoSecret(t, c)
 			_, applied := storetest.ApplyRows(t, c, over, beside)
 			check.Equal(t, "applied", applied[0].State, transcript.Stale)
@@ -96,7 +96,7 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 	t.Run("a fold planned before the change reads the new text", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 5, "The "+storetest.Secret+"."+long), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 6, 9, "Bicycles."))
-		planned := store.Ids(storetest.Load(t, c).Head.Stack)
+		planned := transcript.IDs(storetest.Load(t, c).Head.Stack)
 		storetest.Remove(t, c, 5)
 		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, planned...)
 		children, err := job.Children(ctx, job.ID())
@@ -137,9 +137,9 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "Ann collects old maps."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 5, "Bob bought a "+storetest.Secret+"."), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 6, 7, "They went home."))
 		stack := storetest.Load(t, c).Head.Stack
-		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 5, "Maps, and a "+storetest.Secret+".", store.Ids(stack[:2])...))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 5, "Maps, and a "+storetest.Secret+".", transcript.IDs(stack[:2])...))
 		stack = storetest.Load(t, c).Head.Stack
-		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 7, "Maps, a "+storetest.Secret+", home."+long, store.Ids(stack)...))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 7, "Maps, a "+storetest.Secret+", home."+long, transcript.IDs(stack)...))
 		storetest.Remove(t, c, 5)
 		storetest.WantNoSecret(t, c)
 		checkCoverage(t, c)
@@ -216,7 +216,7 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 	t.Run("below a rollup every row over the message is marked, and no other", func(t *testing.T) {
 		c := tellRows(t)
 		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 3, "maps"), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 6, "Rome"))
-		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 6, "maps, Rome", store.Ids(storetest.Load(t, c).Head.Stack)...))
+		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Rollup, transcript.Worker, 1, 6, "maps, Rome", transcript.IDs(storetest.Load(t, c).Head.Stack)...))
 		storetest.Edit(t, c, 5, "I bought something in Milan.")
 		awaitsModel := func(rows []transcript.Summary) (which []bool) {
 			for _, row := range rows {

@@ -125,7 +125,7 @@ func TestResultsApplyInTheirSession(t *testing.T) {
 	wantSessions(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, placeholder emergency 7-9] unsettled")
 	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 7, 9))
 	rows := storetest.Load(t, c).Head.Earlier[0].Rows
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, store.Ids(rows)...))
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, transcript.IDs(rows)...))
 	wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
 	checkCoverage(t, c)
 	t.Run("an edit makes it work again", func(t *testing.T) {

@@ -80,8 +80,8 @@ func (h *stateHistory) summarize(kind transcript.Kind, by transcript.By, from, t
 
 // cover applies everything prepared.
 func (h *stateHistory) cover(s *transcript.State) (c transcript.Change, err error) {
-	behind, err := h.c.Compactions().Stretches(ctx, s.CoverNeeds(store.Ids(s.Prepared)))
-	c, _, _ = s.Cover(store.Ids(s.Prepared), 0, behind)
+	behind, err := h.c.Compactions().Stretches(ctx, s.CoverNeeds(transcript.IDs(s.Prepared)))
+	c, _, _ = s.Cover(transcript.IDs(s.Prepared), 0, behind)
 	return c, err
 }
 
@@ -108,7 +108,7 @@ func describe(s *transcript.State) string {
 	for _, row := range s.Summaries {
 		fmt.Fprintln(&b, row.Kind, row.By, row.Trigger, row.Span, row.FromTime.Unix(), row.ToTime.Unix(), row.Messages, len(row.Children), row.Text, row.Tokens, row.AwaitsModel)
 	}
-	fmt.Fprintln(&b, store.Ids(s.Prepared), store.Ids(s.Running))
+	fmt.Fprintln(&b, transcript.IDs(s.Prepared), transcript.IDs(s.Running))
 	for m := range s.Messages.In(transcript.Span{From: s.SessionStart, To: s.NextSeq}) {
 		fmt.Fprint(&b, m.Seq, " ")
 	}

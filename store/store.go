@@ -53,6 +53,8 @@ type Store struct {
 	held     held
 	arrivals arrivals
 
+	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
+
 	watch func(conversation string, seqs []int64) // see WatchCopies
 }
 
@@ -199,6 +201,18 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
 	}
 	for _, c := range changed {
 		s.watch(c.conversation, c.seqs)
+	}
+	return nil
+}
+
+// set runs a statement; that may change nothing.
+func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
+	err := s.Update(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", tried, err)
 	}
 	return nil
 }

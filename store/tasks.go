@@ -136,14 +136,13 @@ func taskMessage(author, text, id, from string) Inbound {
 	return Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true}
 }
 
-// Continue resumes the task of this conversation with a message, unless one waits in its inbox
-// already, such as the result of a task below it.
+// Continue resumes the task of this conversation with a message, unless the task has ended, or a
+// message waits in its inbox already, such as the result of a task below it.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.Update(ctx, "continue a task", func(tx *Tx) error {
-		var next int64
-		var waiting bool
-		err := tx.QueryRow("SELECT next_seq, EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id) FROM conversations c WHERE id = ?", ts.c.id).Scan(&next, &waiting)
-		if err != nil || waiting {
+		next, err := valueOrZero[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
+			AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)`, ts.c.id)
+		if err != nil || next == 0 {
 			return err
 		}
 		_, err = ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
@@ -277,7 +276,8 @@ func (rs Rows) Tasks(where string, args ...any) ([]Task, error) {
 		if err != nil {
 			return err
 		}
-		if t.Created = At(created); ended.Valid {
+		t.Created = At(created)
+		if ended.Valid {
 			t.Ended = At(ended.Int64)
 		}
 		return errors.Join(json.Unmarshal([]byte(above), &t.Above), json.Unmarshal([]byte(own), &t.Own), json.Unmarshal([]byte(sources), &t.Sources))

@@ -49,7 +49,7 @@ func TestFinalReplyOfTask(t *testing.T) {
 	final("when it answers both", true, first, result)
 }
 
-func TestContinueWithMessageWaiting(t *testing.T) {
+func TestContinue(t *testing.T) {
 	c := storetest.NewConversation(t)
 	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Agent: "one", Text: "count", Message: "count", Most: 4}))(t)
 	child := check.Must(c.Store().Find(ctx, task.Conversation))(t)
@@ -57,6 +57,9 @@ func TestContinueWithMessageWaiting(t *testing.T) {
 	check.Len(t, "messages", storetest.Deliver(t, child), 1)
 	check.NoError(t, child.Tasks().Continue(ctx, "go on"))
 	check.Len(t, "messages once nothing waits", storetest.Deliver(t, child), 1)
+	check.Must(child.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
+	check.NoError(t, child.Tasks().Continue(ctx, "go on"))
+	check.Len(t, "messages once it has ended", storetest.Deliver(t, child), 0)
 }
 
 // An import of memories creates conversations of tasks that are not here.

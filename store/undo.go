@@ -41,7 +41,8 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedTo)
 	if errors.Is(err, sql.ErrNoRows) {
 		before, err := Exists(tx, latestApplied, c.id, 1)
-		if l.Why = transcript.ErrNothingApplied.Error(); before {
+		l.Why = transcript.ErrNothingApplied.Error()
+		if before {
 			l.Why = beforeTheStart
 		}
 		return l, err
@@ -68,7 +69,7 @@ func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages
 	ends := func(row transcript.Summary) bool {
 		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
 	}
-	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(ids(made), row.ID) })
+	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
 	for _, row := range made {
 		if ends(row) {
 			continue // it was folded by another row of the compaction, which covers it

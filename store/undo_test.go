@@ -204,7 +204,7 @@ func TestUndoHold(t *testing.T) {
 	by(t, c, transcript.OnManual, 4, 6)
 	spared(t, c, 0, 0)
 	a := storetest.Load(t, c).Head.Stack
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, store.Ids(a)...))
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, transcript.IDs(a)...))
 	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
 	spared(t, c, 0, 0)
 }

@@ -111,53 +111,41 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 // EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup
 // and removes the older ones. Writers wait during the rewrite, except deliveries, see Held. If
 // the process is killed, the old state or the new one remains. Errors: ErrNoRoom; ErrInUse when
-// another program reads the database for too long. After an error the deletion stays recorded.
+// another program reads the database for too long. After an error the deletion stays recorded;
+// another attempt rewrites the database only if that had failed, or for newer deletions.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
-	through, err := u.Vacuum(ctx)
-	if err != nil {
-		return err
+	s, newest := u.store, int64(0)
+	err := s.write.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&newest)
+	if err == nil && newest > s.rewritten {
+		if err = u.Vacuum(ctx); err == nil {
+			s.rewritten = newest
+		}
 	}
-	if err := u.store.renewBackups(ctx, b); err != nil {
+	if err == nil {
+		err = s.emptyLog(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("rewrite the database: %w", explain(err))
+	}
+	if err := s.renewBackups(ctx, b); err != nil {
 		return fmt.Errorf("remove backups that hold deleted text: %w", err)
 	}
-	_, err = u.store.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", through)
+	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
 	return explain(err)
 }
 
-// Vacuum rewrites the database. It returns the number of the newest deletion whose data is no
-// longer in any file of the database.
-func (u Upkeep) Vacuum(ctx context.Context) (through int64, err error) {
+// Vacuum rewrites the database. The log still has the earlier pages.
+func (u Upkeep) Vacuum(ctx context.Context) error {
 	if err := u.store.checkRoom(); err != nil {
-		return 0, err
+		return err
 	}
 	u.store.held.only.Lock()
 	defer u.store.held.only.Unlock()
 	if err := u.store.held.open(ctx, u.store.heldPath()); err != nil {
-		return 0, fmt.Errorf("rewrite the database: %w", err)
+		return err
 	}
-	through, err = u.store.rewrite(ctx)
-	err = errors.Join(err, u.store.deliverHeld(context.WithoutCancel(ctx)))
-	if err == nil {
-		err = u.store.emptyLog(ctx)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("rewrite the database: %w", explain(err))
-	}
-	return through, nil
-}
-
-// rewrite returns the number of the newest deletion before it.
-func (s *Store) rewrite(ctx context.Context) (through int64, err error) {
-	conn, err := s.write.Conn(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close() // returns it to the pool
-	if err := conn.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&through); err != nil {
-		return 0, err
-	}
-	_, err = conn.ExecContext(ctx, "VACUUM")
-	return through, err
+	_, err := u.store.write.ExecContext(ctx, "VACUUM")
+	return errors.Join(err, u.store.deliverHeld(context.WithoutCancel(ctx)))
 }
 
 // emptyLog moves the write-ahead log into the database and truncates it. A reader of an older

@@ -75,15 +75,15 @@ type protocol struct {
 	in            io.Reader
 	out           output
 	err           io.Writer
-	channel, user string          // of lines that do not set them
-	answers       *platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
+	channel, user string         // of lines that do not set them
+	answers       platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
 	log           *slog.Logger
 	saving        *platform.Incident
 	inputEnded    atomic.Bool // the input has ended
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User, answers: platform.NewCache()}
+	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User}
 }
 
 // shortName is a conversation's name in the lines.

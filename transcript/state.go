@@ -104,3 +104,11 @@ func withRow(rows []Summary, row Summary, in bool) []Summary {
 func indexOf(rows []Summary, id int64) int {
 	return slices.IndexFunc(rows, func(row Summary) bool { return row.ID == id })
 }
+
+// IDs returns the IDs of rows.
+func IDs(rows []Summary) (ids []int64) {
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	return ids
+}

@@ -2,6 +2,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -58,7 +59,7 @@ func (s *Server) routes() []route {
 			query: append([]param{{"by", "day, conversation or model (day)"}, sinceParam}, cutParams...), answers: map[int]any{200: usageAnswer{}},
 		},
 		{
-			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events: turn, usage, compaction, memory, incident, reset", handle: s.watch, stream: true,
+			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events", handle: s.watch, stream: true,
 			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")}},
 		},
 		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
@@ -90,7 +91,7 @@ func (s *Server) apiRoutes() {
 func (r route) checkQuery(req *http.Request) error {
 	for name := range req.URL.Query() {
 		if !slices.ContainsFunc(r.query, func(p param) bool { return p.name == name }) {
-			return bad("There is no parameter %q here.", name)
+			return bad("There is no parameter %q here: correct its name, or leave it out.", name)
 		}
 	}
 	return nil
@@ -101,7 +102,7 @@ func (r route) checkBody(req *http.Request) error {
 	if r.body != nil {
 		return nil
 	}
-	text, err := io.ReadAll(req.Body)
+	text, err := bodyOf(req)
 	if err != nil {
 		return err
 	}
@@ -129,9 +130,18 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	return problem(http.StatusMethodNotAllowed, "This path takes %s.", strings.Join(allowed, ", "))
 }
 
+// bodyOf reads the body of a request.
+func bodyOf(r *http.Request) ([]byte, error) {
+	text, err := io.ReadAll(r.Body)
+	if _, large := errors.AsType[*http.MaxBytesError](err); err != nil && !large {
+		return nil, bad("The body did not arrive whole: send it again.")
+	}
+	return text, err
+}
+
 // decode reads a JSON body. An empty body counts as an empty object.
 func decode(r *http.Request, into any) error {
-	text, err := io.ReadAll(r.Body)
+	text, err := bodyOf(r)
 	if err != nil {
 		return err
 	}
@@ -141,7 +151,7 @@ func decode(r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	err = decoder.Decode(into)
 	if err == nil && decoder.More() {
@@ -153,10 +163,6 @@ func decode(r *http.Request, into any) error {
 // bodyProblem says which field of a JSON body is wrong.
 func bodyProblem(err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	key, unknown := "", false
-	if err != nil {
-		key, unknown = strings.CutPrefix(err.Error(), "json: unknown field ")
-	}
 	switch {
 	case err == nil:
 		return nil
@@ -164,12 +170,14 @@ func bodyProblem(err error) error {
 		return bad("The body must be an object, not a value of type %s.", wrong.Value)
 	case ok:
 		return bad("%s: a value of type %s is not accepted; GET /api/openapi.json has the types.", wrong.Field, wrong.Value)
-	case unknown:
-		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return bad("The body ends too early.")
 	}
-	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	if key, unknown := strings.CutPrefix(text, "unknown field "); unknown {
+		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
+	}
+	return bad("The body cannot be read: %s.", text)
 }
 
 // params is the query of a request. err is the first mistake in what was read of it.
@@ -275,6 +283,9 @@ func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversat
 }
 
 func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
+	if name == "" {
+		return nil, problem(http.StatusUnprocessableEntity, "Name a conversation, such as terminal:general.")
+	}
 	c, err := s.o.Store.Find(r.Context(), name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "There is no conversation %q.", name)
@@ -286,7 +297,7 @@ func (s *Server) find(r *http.Request, name string) (*store.Conversation, error)
 func idOf(r *http.Request) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, problem(http.StatusNotFound, "%q is no number.", r.PathValue("id"))
+		return 0, problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))
 	}
 	return n, nil
 }

@@ -20,7 +20,7 @@ func (s *Server) actionRoutes() []route {
 	jobs := map[int]any{200: jobAnswer{}, 202: jobAnswer{}, 409: nil}
 	return []route{
 		{
-			method: "POST", path: one + "/compact", summary: "Summarize older messages: 202 with the job, 200 with the reason if there is nothing to do, 409 if one runs", handle: s.in(s.compact),
+			method: "POST", path: one + "/compact", summary: "Summarize older messages: 202 with the job, 200 with what was applied at once or why there is nothing to do, 409 if one runs", handle: s.in(s.compact),
 			body: compactBody{}, answers: jobs,
 		},
 		{method: "POST", path: one + "/undo", summary: "Undo what was applied last; memories stay", handle: s.in(s.undo), answers: map[int]any{200: jobAnswer{}, 409: nil}},
@@ -66,7 +66,7 @@ const (
 
 // jobAnswer is a compaction that was started, or the reason why none was.
 type jobAnswer struct {
-	State    string `json:"state" jsonschema:"started, applied, noop or undone"`
+	State    string `json:"state" jsonschema:"started, scheduled, applied, noop or undone"`
 	Reason   string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`
 	ID       int64  `json:"id,omitempty" jsonschema:"of the summary; events about it have it too"`
 	From     int64  `json:"from_seq,omitempty"`
@@ -140,9 +140,9 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *store.Con
 	case err != nil:
 		return err
 	case !wanted:
-		return answer(w, http.StatusOK, doneAnswer{Reason: "nothing has been said since the session began"})
+		return answer(w, http.StatusOK, doneAnswer{Reason: "This session is already new: nothing has been said since it began."})
 	case later:
-		return answer(w, http.StatusAccepted, doneAnswer{true, "it starts once the earlier messages are answered"})
+		return answer(w, http.StatusAccepted, doneAnswer{true, "The new session starts once the earlier messages are answered."})
 	}
 	return answer(w, http.StatusOK, doneAnswer{Done: true})
 }
@@ -158,7 +158,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request, c *store.Convers
 	a := doneAnswer{Done: true}
 	_, all, err := s.operator.Paused(r.Context(), c.Name())
 	if all {
-		a.Reason = "the whole bot is still paused; /resume everywhere ends that"
+		a.Reason = "The whole bot is still paused; /resume everywhere ends that."
 	}
 	return answerOr(w, a, err)
 }

@@ -72,6 +72,7 @@ func TestApprovalInBrowser(t *testing.T) {
 	b.enter()
 	b.sees("#said", "wants to call")
 	b.audited("approval")
+	b.shows("#stop")
 	b.click(`#said form[action$="/allow"] button`)
 	b.sees("#said", "The tool says: five")
 	b.sees("#note", "allowed the call of calc_add")

@@ -3,6 +3,9 @@ package web
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"slices"
 	"strings"
@@ -163,7 +166,7 @@ func TestChatPaneInBrowser(t *testing.T) {
 	b.until("the bot goes", "window.gone = true")
 	b.keys("#text", "Are you there?")
 	b.enter()
-	b.sees("#note", "Not sent: The bot is gone.")
+	b.sees("#note", "Not sent: the bot does not answer.")
 	b.until("what was not sent is in the box", "document.getElementById('text').value === 'Are you there?'")
 	b.until("it comes back", "(document.getElementById('text').value = '', window.gone = false) === false")
 
@@ -230,6 +233,56 @@ func TestEnterOfAnInputMethodInBrowser(t *testing.T) {
 	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
 	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
 	b.sees("#said", "konnichiwa")
+}
+
+// The answer may be there before the page of its chat follows events.
+func TestAnswerBeforeTheStreamOpensInBrowser(t *testing.T) {
+	more, streams := make(chan bool, 1), make(chan bool)
+	r := newRig(t, rigOptions{model: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		select {
+		case <-more:
+		case <-ctx.Done():
+		}
+		return said("The gate is green.")
+	}})
+	proxy := httputil.NewSingleHostReverseProxy(must(url.Parse(r.url)))
+	proxy.FlushInterval = -1
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/api/events" {
+			select {
+			case <-streams:
+			case <-req.Context().Done():
+			}
+		}
+		proxy.ServeHTTP(w, req)
+	}))
+	t.Cleanup(func() {
+		slow.CloseClientConnections()
+		slow.Close()
+	})
+	b := newBrowser(t, slow.URL)
+	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"What colour is the gate?"}})
+	b.open("/chat/general")
+	b.shows("#stop")
+	more <- true
+	r.idle("web:general")
+	close(streams)
+	b.sees("#said", "The gate is green.")
+	b.until("it is not busy any more", "document.getElementById('stop').hidden")
+}
+
+func TestKeyboardInBrowser(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.say(here, "Hello")
+	r.say("terminal:second", "Hello")
+	b := newBrowser(t, r.url)
+	b.open("/")
+	b.sees("#connection", "live")
+	link := fmt.Sprintf("main a[href=%q]", pageOf(here))
+	b.until("the keyboard is at a link", "(document.querySelector(%q).focus(), true)", link)
+	r.say("terminal:second", "Hello again")
+	b.until("the list is read again", "document.querySelector('tbody th').textContent === 'terminal:second' && document.querySelector('tbody').textContent.includes('4')")
+	b.until("the keyboard is still there", "document.activeElement === document.querySelector(%q)", link)
 }
 
 // A page that nobody looks at follows no events.

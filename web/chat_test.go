@@ -87,3 +87,22 @@ func TestChatNames(t *testing.T) {
 		}
 	}
 }
+
+// Who writes to a paused bot waits for an answer in vain.
+func TestPagesSayThatTheBotIsPaused(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.say("web:general", "Hello")
+	pages := []string{"/chat/general", "/chat/unused", pageOf("web:general")}
+	shows := func(text string, want ...bool) {
+		t.Helper()
+		for i, page := range pages {
+			_, got := r.get(page)
+			check.Equal(t, page+" says: "+text, strings.Contains(got, text), want[i])
+		}
+	}
+	shows("is paused", false, false, false)
+	r.post("/chat/general", url.Values{"id": {"a"}, "text": {"/pause"}})
+	shows("The bot is paused here: it saves messages, but does not answer them. /resume ends that.", true, false, true)
+	r.post("/chat/general", url.Values{"id": {"b"}, "text": {"/pause everywhere"}})
+	shows("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.", true, true, true)
+}

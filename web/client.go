@@ -132,7 +132,7 @@ func changeProblem(err error, at string) error {
 	case errors.As(err, &gone):
 		return fmt.Errorf("the bot at %s gave no answer: check whether the change was made before you try again", at)
 	case statusOf(err) == http.StatusUnauthorized:
-		return fmt.Errorf("nothing was changed: the bot at %s rejects the token; set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has, and restart this server", at)
+		return fmt.Errorf("nothing was changed: the bot at %s rejects the token; set CAIRN_WEB_TOKEN, or token under [web], to the bot's token, and restart this server", at)
 	}
 	return err
 }

@@ -44,16 +44,23 @@ type tame struct{}
 
 func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindHeading, func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-		_, err := w.WriteString(map[bool]string{true: "<p><b>", false: "</b></p>\n"}[entering])
+		if !entering {
+			_, err := w.WriteString("</b></p>\n")
+			return ast.WalkContinue, err
+		}
+		_, err := w.WriteString("<p><b>")
 		return ast.WalkContinue, err
 	})
 	r.Register(ast.KindImage, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		to := util.URLEscape(n.(*ast.Image).Destination, true)
-		link := `<a href="` + string(util.EscapeHTML(to)) + `">picture `
-		if html.IsDangerousURL(to) {
-			link = "<a>picture "
+		if !entering {
+			_, err := w.WriteString("</a>")
+			return ast.WalkContinue, err
 		}
-		_, err := w.WriteString(map[bool]string{true: link, false: "</a>"}[entering])
+		to := util.URLEscape(n.(*ast.Image).Destination, true)
+		if html.IsDangerousURL(to) {
+			to = nil
+		}
+		_, err := w.WriteString(`<a href="` + string(util.EscapeHTML(to)) + `">picture `)
 		return ast.WalkContinue, err
 	})
 }

@@ -27,7 +27,10 @@ const maxMCPAnswer = 200_000
 // NewMCP returns an MCP server whose tools and resources call api. Unless writes is true, it only
 // reads.
 func NewMCP(api API, writes bool, version string) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "cairn", Title: "Cairn", Version: version}, &sdk.ServerOptions{Instructions: mcpInstructions})
+	s := sdk.NewServer(&sdk.Implementation{Name: "cairn", Title: "Cairn", Version: version}, &sdk.ServerOptions{
+		Instructions: mcpInstructions,
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+	})
 	m := mcpTools{s, api}
 	m.readers()
 	if writes {

@@ -11,12 +11,9 @@ import (
 // shorten cuts a response to at most limit bytes: first long strings, then long lists, which keep
 // their first entries. A shortened string says so at its end; a list is followed by KEY_left_out.
 func shorten(text json.RawMessage, limit int) (json.RawMessage, error) {
-	for _, limits := range [][2]int{{}, {20_000, 1000}, {4000, 1000}, {1000, 500}, {1000, 200}, {300, 100}, {300, 30}, {300, 10}} {
+	for _, limits := range [][2]int{{20_000, 1000}, {4000, 1000}, {1000, 500}, {1000, 200}, {300, 100}, {300, 30}, {300, 10}} {
 		if len(text) <= limit {
 			return text, nil
-		}
-		if limits == [2]int{} {
-			continue
 		}
 		var v any
 		d := json.NewDecoder(bytes.NewReader(text))

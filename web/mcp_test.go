@@ -123,6 +123,7 @@ func TestMCPResources(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
+		check.Equal(t, "who may cache "+uri, result.CacheScope, "private")
 		return result.Contents[0].Text, nil
 	}
 	check.Contains(t, "conversations", must(read("conversations")), here)

@@ -77,7 +77,7 @@ func operation(r route) object {
 		params = append(params, object{"name": "Last-Event-ID", "in": "header", "description": "resume after this event", "schema": object{"type": "string"}})
 		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": []*jsonschema.Schema{
 			schemaOf(reflect.TypeFor[turnEvent]()), schemaOf(reflect.TypeFor[usageEvent]()), schemaOf(reflect.TypeFor[compactionEvent]()),
-			schemaOf(reflect.TypeFor[memoryEvent]()), schemaOf(reflect.TypeFor[incidentEvent]()), schemaOf(reflect.TypeFor[channel.Task]()),
+			schemaOf(reflect.TypeFor[memoryEvent]()), schemaOf(reflect.TypeFor[incidentEvent]()), schemaOf(reflect.TypeFor[channel.Task]()), schemaOf(reflect.TypeFor[replyEvent]()),
 		}})}
 	}
 	op := object{"summary": r.summary, "parameters": params, "responses": answers}

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -107,12 +106,18 @@ func (v *visit) frame(title string) frame {
 	return f
 }
 
-const noteCookie = "cairn_note"
+const (
+	noteCookie = "cairn_note"
+	maxNote    = 2900 // bytes: browsers drop a cookie over 4096, and it is encoded
+)
 
 // redirectWithNote redirects to a page, which shows a note once.
 func (v *visit) redirectWithNote(to, note string) error {
+	if len(note) > maxNote {
+		note = strings.ToValidUTF8(note[:maxNote], "") + " …"
+	}
 	http.SetCookie(v.w, &http.Cookie{
-		Name: noteCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)[:min(len(note), 2000)]),
+		Name: noteCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)),
 		Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	http.Redirect(v.w, v.Request, to, http.StatusSeeOther)
@@ -142,11 +147,4 @@ func (v *visit) pager(total int) g.Node {
 		g.If(at > 0, to(max(at-pageSize, 0), "prev", "← Previous")),
 		g.If(at+pageSize < total, to(at+pageSize, "next", "Next →")),
 	))
-}
-
-// self returns the page's own URL, without the parameter that selects a fragment.
-func (v *visit) self() string {
-	q := v.URL.Query()
-	q.Del("fragment")
-	return (&url.URL{Path: v.URL.Path, RawPath: v.URL.RawPath, RawQuery: q.Encode()}).String()
 }

@@ -4,7 +4,6 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,28 +22,24 @@ func openChat(v *visit) error {
 	return nil
 }
 
-// recentMessages reads the newest messages of a chat; none if it is new.
-func (v *visit) recentMessages(conversation string) (list messageList, err error) {
-	err = v.get(apiOf(conversation)+"/messages", query("limit", 100), &list)
-	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
-		err = nil
-	}
-	return list, err
-}
-
 func chatPage(v *visit) error {
 	name, err := v.chatName()
 	if err != nil {
 		return err
 	}
 	conversation := config.WebName + ":" + name
-	said, err := v.recentMessages(conversation)
+	var said messageList
+	if err := v.get(apiOf(conversation)+"/messages", query("limit", 100), &said); err != nil && statusOf(err) != http.StatusNotFound { // a new chat has none
+		return err
+	}
+	paused, err := v.pausedView(conversation)
 	if err != nil {
 		return err
 	}
 	now, _ := v.s.operator.Activity(conversation)
 	messages := g.Group{
 		saidView(conversation, said, v.s.o.Events.notices(conversation)),
+		paused,
 		approvalsView(conversation, v.s.operator.Approvals(conversation)),
 		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
 	}

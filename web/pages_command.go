@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	g "maragu.dev/gomponents"
 )
 
 // commandForm runs the command of a button on a conversation's page.
@@ -66,4 +68,16 @@ func (v *visit) redirectProblem(to string, err error) error {
 		return p
 	}
 	return v.redirectWithNote(to, p.Detail)
+}
+
+// pausedView says so if the bot does not answer in a conversation.
+func (v *visit) pausedView(conversation string) (g.Node, error) {
+	here, all, err := v.s.operator.Paused(v.Context(), conversation)
+	switch {
+	case all:
+		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that."), err
+	case here:
+		return warning("The bot is paused here: it saves messages, but does not answer them. /resume ends that."), err
+	}
+	return nil, err
 }

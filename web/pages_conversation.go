@@ -26,7 +26,7 @@ func conversationsPage(v *visit) error {
 	table := conversationsView(q, list, v.pager(list.Total))
 	return v.show("Conversations", map[string]g.Node{"live": table},
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
-		live("conversations", v.self(), table),
+		live("conversations", v.URL.RequestURI(), table),
 	)
 }
 
@@ -114,8 +114,13 @@ func conversationPage(v *visit) error {
 	if err := cmp.Or(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
 		return err
 	}
+	paused, err := v.pausedView(v.name())
+	if err != nil {
+		return err
+	}
 	state := g.Group{
 		cardsView(d),
+		paused,
 		g.Iff(d.Running != "", func() g.Node {
 			return note(h.Span(h.Class("spinner"), h.Aria("hidden", "true")), g.Text(" "+d.Running))
 		}),
@@ -129,7 +134,7 @@ func conversationPage(v *visit) error {
 		stackView(v.name(), append(d.Past.Earlier, d.Stack...)),
 	}
 	return v.showConversation("Overview", map[string]g.Node{"live": state},
-		live(v.name(), v.self(), state),
+		live(v.name(), v.URL.RequestURI(), state),
 		actionsView(v.name(), d.Silent),
 	)
 }

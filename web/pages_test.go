@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -185,4 +186,18 @@ func TestSettingsOfAnOldPage(t *testing.T) {
 	check.Contains(t, "note", text, "From now on: keep_last_n = 9.")
 	_, page = r.get(p + "/preview?" + form.Encode())
 	check.Contains(t, "preview of what was typed", page, "background_threshold", `id="set-background_threshold" name="background_threshold" value="0.7"`)
+}
+
+func TestLongNoteSaysThatItIsCut(t *testing.T) {
+	w := httptest.NewRecorder()
+	v := &visit{Request: httptest.NewRequest("POST", "/", nil), w: w}
+	check.NoError(t, v.redirectWithNote("/", strings.Repeat("日", 5000)))
+	set := w.Result().Cookies()[0]
+	if size := len(set.Name) + len(set.Value); size > 4096 {
+		t.Errorf("a browser drops a cookie of %d bytes", size)
+	}
+	v.AddCookie(set)
+	if note := v.takeFlash(); !strings.HasSuffix(note, "日 …") {
+		t.Errorf("got a note that ends with %q", note[len(note)-20:])
+	}
 }

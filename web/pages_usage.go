@@ -14,27 +14,17 @@ import (
 	"cairn/internal/chart"
 )
 
-// usageRow is a row of the usage report. The field that it is grouped by is set.
-type usageRow struct{ channel.UsageRow }
-
-// TurnCost returns the cost without summaries.
-func (r usageRow) TurnCost() float64 { return r.Cost - r.Summaries.Cost }
-
-// parts returns what turns and summaries used: their costs, or tokens if no price is known.
-func (r usageRow) parts(priced bool) (turns, summaries float64) {
+// usageParts returns what turns and summaries used: their costs, or tokens if no price is known.
+func usageParts(r channel.UsageRow, priced bool) (turns, summaries float64) {
 	if priced {
-		return r.TurnCost(), r.Summaries.Cost
+		return r.Cost - r.Summaries.Cost, r.Summaries.Cost
 	}
 	return float64(r.Input + r.Output - r.Summaries.Input - r.Summaries.Output), float64(r.Summaries.Input + r.Summaries.Output)
 }
 
 func usagePage(v *visit) error {
 	by, since := cmp.Or(v.URL.Query().Get("by"), channel.UsageKeys[0]), v.URL.Query().Get("since")
-	var u struct {
-		Rows    []usageRow `json:"rows"`
-		Total   usageRow   `json:"total"`
-		NoPrice []string   `json:"no_price"`
-	}
+	var u usageAnswer
 	if err := v.get("/api/usage", query("by", by, "since", since), &u); err != nil {
 		return err
 	}
@@ -58,24 +48,24 @@ func usagePage(v *visit) error {
 	)
 }
 
-func usageTable(by string, rows []usageRow, total usageRow) g.Node {
-	compared, priced := "Tokens compared", total.Cost > 0
+func usageTable(by string, rows []channel.UsageRow, expenses channel.Expenses) g.Node {
+	compared, priced := "Tokens compared", expenses.Cost > 0
 	if priced {
 		compared = "Cost compared"
 	}
 	most := 0.0
 	for _, r := range rows {
-		turns, summaries := r.parts(priced)
+		turns, summaries := usageParts(r, priced)
 		most = max(most, turns+summaries)
 	}
 	columns := []column{{Name: strings.ToUpper(by[:1]) + by[1:]}, {"Requests", true}, {"Input", true}, {"Cached", true}, {"Output", true}, {"Turns cost", true}, {"Summaries cost", true}, {Name: compared}}
-	total.Day = "Total"
-	return table("list", columns, append(rows, total), func(r usageRow) []g.Node {
-		turns, summaries := r.parts(priced)
+	total := channel.UsageRow{Day: "Total", Expenses: expenses}
+	return table("list", columns, append(rows, total), func(r channel.UsageRow) []g.Node {
+		turns, summaries := usageParts(r, priced)
 		text := "turns " + chart.Short(turns) + ", summaries " + chart.Short(summaries)
 		return []g.Node{
 			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
-			g.Textf("%.4f", r.TurnCost()), g.Textf("%.4f", r.Summaries.Cost),
+			g.Textf("%.4f", r.Cost-r.Summaries.Cost), g.Textf("%.4f", r.Summaries.Cost),
 			g.If(most > 0 && r.Day != total.Day, h.Progress(h.Max(fmt.Sprint(most)), h.Value(fmt.Sprint(turns+summaries)), h.Title(text), h.Aria("label", text))),
 		}
 	})

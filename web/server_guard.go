@@ -76,7 +76,7 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	}
 	site, api := r.Header.Get("Sec-Fetch-Site"), isAPI(r)
 	if api && (site == "cross-site" || site == "same-site") {
-		return problem(http.StatusForbidden, "The request comes from another site.")
+		return problem(http.StatusForbidden, "The request comes from a page of another site, which may not use the API.")
 	}
 	if unproven := writes(r) && site == "" && r.Header.Get("Origin") == ""; unproven && !api && r.Header.Get("Authorization") == "" {
 		return problem(http.StatusForbidden, "A form must come from a browser that sends Origin or Sec-Fetch-Site.")

@@ -50,13 +50,13 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &large):
-		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", large.Limit)
+		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes: send less at once.", large.Limit)
 	case errors.Is(err, store.ErrNotFound):
 		return problem(http.StatusNotFound, "There is nothing with that name or number.")
 	case errors.Is(err, channel.ErrClosed):
-		return problem(http.StatusServiceUnavailable, "The bot is stopping.")
+		return problem(http.StatusServiceUnavailable, "The bot is stopping. Try again once it runs.")
 	case errors.Is(err, store.ErrFull):
-		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed.")
+		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
 	case errors.As(err, &wrong):
 		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", wrong)
 	case errors.As(err, &out):
@@ -66,7 +66,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.Is(err, memory.ErrSaid):
 		return problem(http.StatusConflict, "Another memory now says the same.")
 	case errors.Is(err, context.DeadlineExceeded):
-		return problem(http.StatusServiceUnavailable, "The answer took too long.")
+		return problem(http.StatusServiceUnavailable, "The answer took too long. Try again, or ask for less.")
 	}
 	if words, ok := channel.Words(err); ok {
 		return problem(http.StatusUnprocessableEntity, "%s", words)

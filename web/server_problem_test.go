@@ -1,8 +1,13 @@
 package web
 
 import (
+	"bufio"
+	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"cairn/internal/check"
@@ -23,7 +28,7 @@ func TestProblemIsAPage(t *testing.T) {
 		{"/c/terminal:nope/messages", 404, []string{"There is no conversation &#34;terminal:nope&#34;."}},
 		{"/memories/999", 404, []string{"There is nothing with that name or number.", `<a href="/memories">Memories</a>`}},
 		{"/memories?kind=foo", 400, []string{"kind = &#34;foo&#34;: must be one of", `<a href="/memories">Memories</a>`}},
-		{"/memories?colour=red", 400, []string{"There is no parameter &#34;colour&#34; here."}},
+		{"/memories?colour=red", 400, []string{"There is no parameter &#34;colour&#34; here: correct its name, or leave it out."}},
 		{"/nothing", 404, []string{"There is no such page."}},
 	} {
 		status, text := r.get(c.path)
@@ -73,6 +78,21 @@ func TestBadBodySaysWhatIsExpectedOfWhichField(t *testing.T) {
 		check.Lacks(t, c.body, text, "Go ", "web.", "unmarshal", "struct")
 	}
 	check.Contains(t, "body of PUT", r.do(400, nil, "PUT", at("terminal:garden", "/settings"), `[]`), "The body must be an object, not a value of type array.")
+}
+
+// A client whose connection breaks is no incident of the bot.
+func TestBodyThatBreaksOffIsAMistakeOfTheClient(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.talk("terminal:garden", 1)
+	for _, path := range []string{at("web:general", "/messages"), at("terminal:garden", "/pause")} {
+		conn := must(net.Dial("tcp", strings.TrimPrefix(r.url, "http://")))
+		t.Cleanup(func() { conn.Close() })
+		must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\nzz\r\n", path))
+		resp := must(http.ReadResponse(bufio.NewReader(conn), nil))
+		check.Contains(t, path, string(must(io.ReadAll(resp.Body))), "The body did not arrive whole")
+		check.Equal(t, path, resp.StatusCode, 400)
+	}
+	check.Len(t, "incidents", r.events.incidents(), 0)
 }
 
 func TestBodyThatIsNotExpectedIsRefused(t *testing.T) {

@@ -14,7 +14,7 @@ const (
 
 // Respell returns the terms of all words one typo away from a folded word: a letter too many, one
 // missing, a wrong one, or two swapped; the likelier kinds first, each term once. There are none
-// for words of fewer than 4 letters, nor for scripts other than Latin and Cyrillic.
+// for words of fewer than 4 letters, nor for scripts that are not in alphabets.
 func Respell(word string) []string {
 	letters := []rune(word)
 	if len(letters) < shortestTypo || len(letters) > longestTypo {
@@ -52,9 +52,15 @@ func Respell(word string) []string {
 	return terms
 }
 
+// alphabets have the letters that are left after folding.
+var alphabets = []string{
+	"abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяєіїґ", "αβγδεζηθικλμνξοπρστυφχψω",
+	"אבגדהוזחטיךכלםמןנסעףפץצקרשת", "ءابةتثجحخدذرزسشصضطظعغفقكلمنهوىي",
+}
+
 // alphabetOf returns the alphabet that contains all letters of a word; "" if none does.
 func alphabetOf(word string) string {
-	for _, alphabet := range []string{"abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя"} {
+	for _, alphabet := range alphabets {
 		if strings.Trim(word, alphabet) == "" {
 			return alphabet
 		}

@@ -19,9 +19,13 @@ func TestRespell(t *testing.T) {
 		{"in an ending", "paintign", "painting"},
 		{"in a form no rule explains", "cihldren", "children"},
 		{"Russian", "сбоака", "собака"},
+		{"Ukrainian", "вулця", "вулиця"},
+		{"Greek", "αδερφή", "αδελφή"},
+		{"Hebrew", "ירושלם", "ירושלים"},
+		{"Arabic, as it is often typed", "القاهره", "القاهرة"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			if want := Terms(c.meant)[0]; !slices.Contains(Respell(c.typo), want) {
+			if want := Terms(c.meant)[0]; !slices.Contains(Respell(Fold(c.typo)), want) {
 				t.Errorf("%q: not corrected to %q", c.typo, want)
 			}
 		})

@@ -15,10 +15,9 @@ func newBackup(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a verified copy of the database to FILE",
-		Long: `Write a copy of the database, as it is at one moment, to a new file that only you can
-read, and read it from end to end. It may run beside the bot, which does not wait for it.
-The file appears whole or not at all. It has everything that was said, including what is
-deleted later: protect it like the data folder.`,
+		Long: `Write a consistent copy of the database to a new file that only you can read, and verify it by
+reading all of it. It works while the bot runs, and does not delay it. The file is complete or
+absent. It contains everything, including what is deleted later: protect it like the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -42,9 +41,9 @@ func newRestore(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace the database with a backup",
-		Long: `Read a backup from end to end, and put a copy of it in place of the database. The old
-database is kept beside it, under the name that is printed. The bot must be stopped. A
-backup of an older cairn is brought up to date when the bot starts.`,
+		Long: `Verify a backup by reading all of it, and replace the database with a copy of it. The old
+database is kept beside it, under the printed name. The bot must be stopped. The next start
+upgrades a backup of an older cairn.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -83,7 +82,7 @@ func (c copied) String() string {
 	}
 	text := fmt.Sprintf("%s%s, checked: %s.", done, c.File, contentsOf(c.Copied))
 	if c.Aside != "" {
-		text += "\nWhat was there before is " + c.Aside
+		text += "\nThe previous database is kept as " + c.Aside
 	}
 	return text
 }

@@ -58,7 +58,6 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	}
 	b.current.Store(first)
 	b.metrics = newMetrics(func() prices.List { return b.settings().Money().Prices })
-	b.metrics.expect(first.agents)
 	if b.store, err = store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if first.settings.Ambiguous() {
 		log.Warn("two_providers", "hint", bothProviders)
 	}
-	b.warnSmallWindows()
+	b.checkWindows()
 	if os.Getenv("GOGC") == "" {
 		time.AfterFunc(settled, func() { debug.SetGCPercent(gcPercent) })
 	}
@@ -105,7 +104,9 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	if o.Observer, b.traces, err = b.app.observer(ctx, b.log, b.metrics); err != nil {
 		return err
 	}
-	b.attachWeb(&o)
+	if err := b.attachWeb(&o); err != nil {
+		return err
+	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)
 	b.hooks.Update(b.current.Load().hooks)
 	b.hub = channel.New(o)
@@ -144,16 +145,20 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	}
 }
 
-// attachWeb connects the web server, if it is enabled, to the hub: it receives the events, and its
-// conversations can be opened.
-func (b *bot) attachWeb(o *channel.Options) {
+// attachWeb has the web server, if it is enabled, listen, and connects it to the hub: it receives
+// the events, and its conversations can be opened.
+func (b *bot) attachWeb(o *channel.Options) error {
 	web := b.app.webSide
 	if web == nil {
-		return
+		return nil
+	}
+	if err := web.listen(b.app.settings.Web.Listen); err != nil {
+		return err
 	}
 	o.Connectors = append(o.Connectors, web.chat)
 	o.Observer = observe.All{o.Observer, web.events}
 	o.Asked, o.Task = web.events.Asked, web.events.Task
+	return nil
 }
 
 // compacted passes a step of a compaction to the metrics, the web server and the hooks.

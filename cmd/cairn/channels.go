@@ -15,9 +15,9 @@ func newChannels(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "channels [--json]",
 		Short: "List the conversations",
-		Long: `List the conversations, the one with the newest message first: the name that --channel
-takes, the number of messages, the time of the newest one, and the place's name on Discord or
-Slack. It works while the bot runs.`,
+		Long: `List the conversations, the one with the newest message first: the name for --channel, the
+number of messages, the time of the newest one, and the channel's name on Discord or Slack. It
+works while the bot runs.`,
 		Example: `  cairn channels
   cairn channels --json | jq -r .channel`,
 		Args: noArgs,

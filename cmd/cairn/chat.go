@@ -23,26 +23,26 @@ func newChat(a *app) *cobra.Command {
 	o := terminal.Options{}
 	cmd := &cobra.Command{
 		Use:   "chat [--channel NAME] [--user NAME] [--json] [--web ADDRESS]",
-		Short: "Talk with the bot",
-		Long: `Talk with the bot in one of the terminal's channels. The conversation continues where
-it stopped.
+		Short: "Chat with the bot",
+		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
+stopped.
 
-At a terminal / shows the commands, and Tab completes them. Alt-Enter starts a new line, the
-arrow keys and Ctrl-R go through the history, Ctrl-C stops an answer, Ctrl-D leaves.
+At a terminal, / shows the commands and Tab completes them. Alt-Enter starts a new line, the
+arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D quits.
 
-An unknown command is refused; //word sends the text /word, /quit leaves.
+Unknown commands are rejected. //word sends the text /word, and /quit quits.
 
-Through a pipe each line is a message, answered before the next is read. Answers go to
-standard output, everything else to standard error.
+Through a pipe, each line is a message, which is answered before the next one is read. Answers
+go to standard output, everything else to standard error.
 
-With --json a line of input is an object, of which only text is required:
+With --json, each line of input is an object, of which only text is required:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
-A line of output is an object of the type accepted, reply, compaction, memory, usage, task,
+Each line of output is an object of type accepted, reply, compaction, memory, usage, task,
 notice or error. Channels run in parallel. A message with a known id is not processed twice.
 
 Edits of the settings file apply from the next turn on.
 
-At the end of the input the bot completes its work and exits with 0.`,
+At the end of the input, the bot finishes its work and exits with 0.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,
@@ -78,10 +78,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if isTerminal(a.err) {
 		logTo = connector.Notes() // prints around the line that is being typed
 	}
-	log, err := a.logger(logTo, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+	log := a.logger(logTo, slog.LevelWarn)
 	rules := func(s *config.Settings) channel.Rules {
 		rules := s.Rules()
 		rules.TurnsPerMinute = 0 // whoever can start the program needs no limit, and piped lines arrive fast

@@ -104,16 +104,29 @@ nonsense
 		check.Equal(t, "exit code", code, 143)
 	})
 	t.Run("a second bot on the same folder is refused", func(t *testing.T) {
-		l := p.start("chat", "--json")
+		address := freeAddress(t)
+		l := p.start("chat", "--json", "--web", address)
 		l.say(`{"text":"/help"}`)
 		l.until(`"reply"`)
-		r := p.run("hello\n", "chat")
+		r := p.run("hello\n", "chat", "--web", address) // the port is in use too; the folder matters more
 		check.Equal(t, "exit code", r.code, exitInUse)
 		check.Contains(t, "errors", r.err, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid))
 		check.Equal(t, "output", r.out, "")
 		check.Contains(t, "the transcript cannot be read while the bot runs", p.must("", "transcript"), "I like tea")
 		l.end()
 	})
+}
+
+// The web address serves the health checks, too.
+func TestHealthAtTheWebAddress(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
+	l := p.start("chat", "--json")
+	l.say(`{"text":"/help"}`)
+	l.until(`"reply"`)
+	check.HasPrefix(t, "health", p.must("", "health"), `{"ok":true`)
+	l.end()
 }
 
 // writeServerSettings makes the bot talk to a server, in a small window.

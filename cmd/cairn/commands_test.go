@@ -29,12 +29,13 @@ func TestUsage(t *testing.T) {
 	}{
 		{"an unknown command", []string{"chta"}, exitUsage, `there is no command "chta", did you mean chat?`},
 		{"an unknown command of a group", []string{"memories", "lost"}, exitUsage, `did you mean list?`},
-		{"an unknown flag", []string{"chat", "--chanel", "x"}, exitUsage, "`cairn chat --help` tells more"},
-		{"an argument too many", []string{"chat", "hello"}, exitUsage, "`cairn chat --help` tells more"},
-		{"an argument too few", []string{"import"}, exitUsage, "`cairn import --help` tells more"},
+		{"an unknown flag", []string{"chat", "--chanel", "x"}, exitUsage, "see `cairn chat --help`"},
+		{"an argument too many", []string{"chat", "hello"}, exitUsage, "see `cairn chat --help`"},
+		{"an argument too few", []string{"import"}, exitUsage, "see `cairn import --help`"},
 		{"a channel without a name", []string{"chat", "--channel", " "}, exitUsage, "the name of the channel is empty"},
 		{"a channel of Discord", []string{"chat", "--channel", "discord:1/2"}, exitUsage, "--channel discord:1/2: only channels of the terminal can be used here; name one without a prefix"},
-		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn and error"},
+		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn or error"},
+		{"a log level that is none, of a command without a log", []string{"version", "--log-level", "loud"}, exitUsage, "debug, info, warn or error"},
 		{"a settings file that is not there", []string{"chat", "--config", "none.toml"}, exitUsage, "none.toml"},
 		{"a settings file that is wrong", []string{"chat", "--config", "broken.toml"}, exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
 		{"settings that never end", []string{"chat", "--config", "/dev/zero"}, exitUsage, "/dev/zero is not a regular file"},
@@ -47,7 +48,7 @@ func TestUsage(t *testing.T) {
 		{"no such file of memories", []string{"memories", "import", "none.jsonl"}, exitNotFound, "open none.jsonl: no such file"},
 		{"no such backup", []string{"restore", "none.db"}, exitNotFound, "none.db: not found"},
 		{"no folder for a backup", []string{"backup", "none/b.db"}, exitNotFound, "talk to the bot first"},
-		{"no such format", []string{"import", "--format", "csv", "x"}, exitUsage, "there is only jsonl"},
+		{"no such format", []string{"import", "--format", "csv", "x"}, exitUsage, "must be jsonl"},
 		{"a memory that is no number", []string{"memories", "show", "tea"}, exitUsage, `"tea" is not a memory's number`},
 		{"a limit that shows nothing", []string{"memories", "list", "--limit", "0"}, exitUsage, "--limit must be at least 1"},
 	} {
@@ -239,13 +240,13 @@ func TestImportMistakes(t *testing.T) {
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
 		check.Equal(t, "output", out, "imported 1 message into general; 2 were known already; 0 compactions applied\n")
 	})
-	t.Run("an id of another message that is there already", func(t *testing.T) {
+	t.Run("an id of another message that already exists", func(t *testing.T) {
 		p := newFolder(t)
 		file := p.write("a.jsonl", good)
 		p.must("", "import", file)
 		for _, other := range []string{strings.Replace(good, "hello", "bye", 1), strings.Replace(good, "Ada", "Bo", 1), strings.Replace(good, "10:00", "11:00", 1)} {
 			fresh := strings.Replace(good, `"1"`, `"2"`, 1)
-			p.fails(exitFailed, `cairn: an id names one message of a channel: "1" is there already, by Ada, of 2025-03-01 10:00:00; nothing was imported`, "import", p.write("b.jsonl", fresh+other))
+			p.fails(exitFailed, `cairn: an id names one message of a channel: "1" already exists, by Ada, of 2025-03-01 10:00:00; nothing was imported`, "import", p.write("b.jsonl", fresh+other))
 		}
 		check.HasPrefix(t, "output", p.must("", "import", file), "imported 0 messages")
 		check.Len(t, "messages", parse[struct{ Text string }](t, p.must("", "transcript", "--json")), 1)

@@ -21,10 +21,9 @@ func newCompactions(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
 		Short: "List compactions: when, why, what they replaced, and what that freed",
-		Long: `List compactions, the newest last: the time at which it was applied (or, if it never was, at
-which it began), what triggered it, its kind and state, the messages it replaces, the tokens
-that were used before and after, the seconds that the summary took, and who made it. --json
-has more. It works while the bot runs.
+		Long: `List compactions, newest last: when it was applied (or started, if it never was), its trigger,
+kind and state, the messages it replaces, the tokens used before and after, how many seconds the
+summary took, and what made it. --json prints more. It works while the bot runs.
 
 Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder replaces
 messages that nobody has summarized yet. States: ` + strings.Join(store.CompactionStates[:4], ", ") + `,

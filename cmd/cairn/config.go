@@ -20,11 +20,11 @@ func newConfigCheck(a *app) *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Show the mistakes in a settings file, or what it changes",
 		Long: `Check a settings file, config.toml by default. It prints all mistakes with their lines. If there
-are none, it prints the settings that differ from the defaults, inherited ones included.
+are none, it prints the settings that differ from the defaults, including inherited ones.
 
-With --explain it prints what the settings of compaction mean in tokens for the window of each
-agent, largest first, with where each is set and what changing it moves. --channel NAME
-shows those of a channel, /settings included.`,
+With --explain, it prints what the compaction settings mean in tokens for each agent's window,
+largest first, where each is set, and what changing it affects. --channel NAME shows those of a
+channel, including /settings.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json
   cairn config check --explain --channel garden`,
@@ -43,7 +43,7 @@ shows those of a channel, /settings included.`,
 			return a.checkConfig(file)
 		},
 	}
-	cmd.Flags().BoolVar(&explain, "explain", false, "what the settings of compaction mean in tokens")
+	cmd.Flags().BoolVar(&explain, "explain", false, "print what the compaction settings mean in tokens")
 	cmd.Flags().StringVar(&name, "channel", "", "with --explain: the settings of the channel `NAME`")
 	a.jsonFlag(cmd, "one JSON object")
 	return cmd

@@ -26,7 +26,7 @@ var (
 	_ outerConnector = (*slack.Slack)(nil)
 )
 
-var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without any, ` + "`cairn chat`" + ` talks here and now`)
+var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without tokens, use ` + "`cairn chat`")
 
 // openConnectors builds the connectors that have a token. It fails if there are none, unless the
 // dashboard is served.

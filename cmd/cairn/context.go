@@ -16,10 +16,10 @@ func newContext(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "context [--channel NAME] [--json]",
 		Short: "Show how full a channel's context window is",
-		Long: `Show the tokens of a channel's next request, the window, what its models were used for and
-what it cost, and its summaries, oldest first. It works while the bot runs.
+		Long: `Show the tokens of a channel's next request, the window, model usage and cost, and the
+summaries, oldest first. It works while the bot runs.
 
-What summaries saved is an estimate: for each request with a summary, the tokens of the
+The savings from summaries are an estimate: for each request with a summary, the tokens of the
 messages behind it minus its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,

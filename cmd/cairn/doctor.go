@@ -22,14 +22,13 @@ func newDoctor(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
-		Long: `Check everything a running bot depends on: the settings; the data folder, whose
-database is read from end to end; the model of each agent, which is asked a turn with
-tools, the same once more, which shows the provider's cache, a picture, and a summary as a
-worker asks it; the MCP servers and their tools; and what the tokens of Discord and Slack may
-do. It may run beside the bot.
+		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
+of the database; the MCP servers and their tools; and what the tokens of Discord and Slack may
+do. It sends the model of each agent a turn with tools, the same turn again to see the provider's
+cache at work, a picture, and a worker's request for a summary. It works while the bot runs.
 
-If the database is damaged it says how to restore the newest backup. Exit code 1: something
-is wrong.`,
+If the database is damaged, it says how to restore the newest backup. Exit code 1: something is
+wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
 		Args: noArgs,
@@ -123,7 +122,7 @@ func (d *doctor) data(ctx context.Context) {
 	file := store.File(dir)
 	holds, err := store.Inspect(ctx, file)
 	if errors.Is(err, store.ErrNotFound) {
-		d.report("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+		d.report("data", nil, fmt.Sprintf("%s: there is none yet", dir))
 		return
 	}
 	if err != nil {
@@ -171,7 +170,7 @@ func (d *doctor) howToRestore() string {
 		file = shellQuoted(made[0]) + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
-		". What the database is now is kept beside it. What was said since the backup is read again from Discord and Slack."
+		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."
 }
 
 // backupFact returns the number of backups and the newest one.

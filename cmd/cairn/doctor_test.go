@@ -24,7 +24,7 @@ func TestDoctor(t *testing.T) {
 	t.Run("before anything was said", func(t *testing.T) {
 		t.Parallel()
 		out := newFolder(t).must("", "doctor")
-		check.Contains(t, "the text", out, "ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
+		check.Contains(t, "the text", out, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
 	})
 	t.Run("a healthy bot on both platforms", func(t *testing.T) {
 		t.Parallel()

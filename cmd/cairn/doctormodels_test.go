@@ -32,8 +32,8 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		for _, want := range []string{
 			"ok     model     m, of agent cairn: answered in ", ", with tools; window of 128000 tokens (default); wire chat, at " + server.URL,
-			"ok     model     m, of agent cairn: cache not seen: of a second identical request's ", "a prompt stays cached for 5m0s",
-			"ok     model     m, of agent cairn: takes pictures",
+			"ok     model     m, of agent cairn: cache not seen: none of the ", "a prompt stays cached for 5m0s",
+			"ok     model     m, of agent cairn: accepts pictures",
 			"ok     worker    m, which summarizes for agent cairn: answered in ", "with a forced tool call",
 		} {
 			if r.code != 0 || strings.Count(r.out, want) != 1 {
@@ -64,7 +64,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "output", r.out, "without tools, which it does not take", "takes no pictures; they are described", "in plain text: its server takes no tools", "learnt from its server: takes no tools")
+		check.Contains(t, "output", r.out, "without tools, which it does not support", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools", "learned from its server: supports no tools")
 	})
 }
 
@@ -81,7 +81,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "output", r.out, ", with tools; ", "wire responses", "wants the wire responses")
+		check.Contains(t, "output", r.out, ", with tools; ", "wire responses", "requires the wire responses")
 	})
 	t.Run("what the cache did", func(t *testing.T) {
 		t.Parallel()
@@ -92,7 +92,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 			x.Done()
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "[llm]\nwire = \"chat\"\n")
-		check.Contains(t, "output", r.out, "cache works: of a second identical request's 2000 tokens 1920 came from it")
+		check.Contains(t, "output", r.out, "cache works: 1920 of the 2000 tokens of a second, identical request came from it")
 	})
 	t.Run("Anthropic, and a worker on another provider with a wrong key", func(t *testing.T) {
 		t.Parallel()

@@ -33,21 +33,21 @@ const exitHelp = `Exit codes:
   3  in use: another cairn uses the data folder, or people talk in the channel
   4  not found: no such channel, memory, file or data folder; a missing settings file is 64
   5  the database cannot be used: it is damaged, or a newer cairn wrote it
-  64 the command line or the settings are wrong
+  64 the command line or the settings are invalid
   130, 143  stopped by SIGINT or SIGTERM; the next start answers the accepted messages
   141  the reader of the output closed the pipe`
 
 // usageError is a mistake in the command line or the settings.
 type usageError struct {
 	err     error
-	command string // whose help tells more; empty: none does
+	command string // whose help explains it; empty: none does
 }
 
 func (e usageError) Error() string {
 	if e.command == "" {
 		return e.err.Error()
 	}
-	return e.err.Error() + "; `" + e.command + " --help` tells more"
+	return e.err.Error() + "; see `" + e.command + " --help`"
 }
 
 func (e usageError) Unwrap() error { return e.err }
@@ -88,7 +88,7 @@ func needs(minArgs, maxArgs int, todo string) cobra.PositionalArgs {
 		case len(given) < minArgs:
 			return errors.New(todo)
 		case len(given) > maxArgs:
-			return fmt.Errorf("%q is one argument too many", given[maxArgs])
+			return fmt.Errorf("unexpected argument %q", given[maxArgs])
 		}
 		return nil
 	})
@@ -122,7 +122,7 @@ func checkChoice(cmd *cobra.Command, flag, value string, known []string) error {
 	if slices.Contains(known, value) || value == "" && (declared == nil || declared.DefValue == "") {
 		return nil
 	}
-	return wrongUse(cmd, fmt.Errorf("--%s %q: there are %s", flag, value, strings.Join(known, ", ")))
+	return wrongUse(cmd, fmt.Errorf("--%s %q: must be one of %s", flag, value, strings.Join(known, ", ")))
 }
 
 func wrongUse(cmd *cobra.Command, err error) error {

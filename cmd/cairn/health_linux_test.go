@@ -135,7 +135,7 @@ func metricsOfHealth(t *testing.T, url string) {
 func TestHealthAddress(t *testing.T) {
 	t.Parallel()
 	for settings, want := range map[string]string{
-		`health = ":8090"`:     `config.toml:1: health = ":8090": write "127.0.0.1:8090"; or "0.0.0.0:8090", if all who reach this machine may read it`,
+		`health = ":8090"`:     `config.toml:1: health = ":8090": write "127.0.0.1:8090"; or "0.0.0.0:8090", if everyone who can reach this machine may read it`,
 		`health = "localhost"`: `config.toml:1: health = "localhost": must look like "127.0.0.1:8090"`,
 	} {
 		p := newFolder(t)

@@ -25,7 +25,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	secret := "sk-" + strings.Repeat("aB3dE5gH", 6)
 	for name, log := range map[string]func(w *bytes.Buffer) *slog.Logger{
 		"as JSON": func(w *bytes.Buffer) *slog.Logger {
-			log := check.Must((&app{err: w, logLevel: "debug"}).logger(w, slog.LevelInfo))(t)
+			log := (&app{err: w}).logger(w, slog.LevelDebug)
 			return log
 		},
 		"on a terminal": func(w *bytes.Buffer) *slog.Logger {

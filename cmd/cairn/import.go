@@ -26,22 +26,22 @@ func newImport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [--channel NAME] [--format jsonl] FILE…",
 		Short: "Import recorded messages into a channel",
-		Long: `Import messages into an empty channel, or into one with earlier imports. The bot does not
-answer them, but summarizes and searches them like any others. All files go into one channel,
-in the order given.
+		Long: `Import messages into a channel that is empty or has only imported messages. The bot summarizes
+and searches them like any others, but does not answer them. All files go into one channel, in
+the order given.
 
-A file has one JSON object per line, oldest first; other keys are ignored:
+Each line of a file is a JSON object, oldest first; unknown keys are ignored:
   {"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Hello!",
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
-All files are checked first. Importing a file again is harmless: messages with a known id,
-also of a deleted message, are skipped. A channel in which people have talked is refused, and so is a data folder that
-a bot uses.`,
+All files are checked first. Importing a file again is harmless: known messages are skipped,
+including deleted ones. Channels in which people have talked are refused, and so is the data
+folder of a running bot.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
 		Args:    needs(1, math.MaxInt, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if format != "jsonl" {
-				return wrongUse(cmd, fmt.Errorf("--format %q: there is only jsonl", format))
+				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl", format))
 			}
 			return a.importFiles(cmd.Context(), name, files)
 		},
@@ -63,10 +63,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+	log := a.logger(a.err, slog.LevelWarn)
 	connector, err := newImportConnector()
 	if err != nil {
 		return err
@@ -84,7 +81,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	imported, err := bot.hub.Import(ctx, conversation, each(past), bar.show)
 	bar.clear()
 	if errors.Is(err, store.ErrLive) {
-		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, store.ErrLive)
+		return fmt.Errorf("people have talked in the channel %s, so nothing can be imported there; name another with --channel: %w", name, store.ErrLive)
 	}
 	if errors.Is(err, store.ErrOtherMessage) {
 		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)

@@ -25,13 +25,13 @@ func newMCP(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp [--write]",
 		Short: "Serve memories and conversations to MCP clients",
-		Long: `Serve what the bot remembers, and what was said, to a client of the Model Context Protocol
-over standard input and output, which carry nothing else; the log goes to standard error. Add it
-to a client as the command "cairn mcp", with --config if the settings are elsewhere.
+		Long: `Serve the bot's memories and messages to a client of the Model Context Protocol over standard
+input and output; the log goes to standard error. Configure it in the client as the command
+"cairn mcp", with --config if the settings are elsewhere.
 
-It only reads, and works while the bot runs. With --write clients may save and forget memories,
-and have a conversation compacted: while the bot runs, that goes through its [web] address.
-The same is served by a running bot at /mcp of that address.`,
+It only reads, and works while the bot runs. With --write, clients may save and forget memories,
+and compact a conversation; while the bot runs, these changes go through its [web] address. A
+running bot serves the same at /mcp of that address.`,
 		Example: `  cairn mcp
   cairn --config /etc/cairn/config.toml mcp --write`,
 		Args: noArgs,
@@ -45,10 +45,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
+	log := a.logger(a.err, slog.LevelWarn)
 	bot, answers, err := a.remoteAPI(ctx)
 	if err != nil && write { // without --write the database is enough
 		return err
@@ -129,7 +126,7 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	_, err = api(limited, http.MethodGet, "/api/usage", nil, nil)
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return api, false, usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web], to the one the bot has", address))
+		return api, false, usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web], to the bot's token", address))
 	case err != nil && refused == nil:
 		return api, false, nil
 	}

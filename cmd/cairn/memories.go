@@ -59,8 +59,8 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.StringVar(&s.kind, "kind", "", "only those of this `KIND` (all)")
 	f.StringVar(&s.state, "state", state, "only those in this `STATE`: "+strings.Join(memory.States, ", "))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
-	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a day or a month counts whole: 2026-05-08, 2026-05, 7d (default: now)")
-	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id: who said it, where it is about nobody else (everybody)")
+	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a whole day or month is included: 2026-05-08, 2026-05, 7d (default: now)")
+	f.StringVar(&s.about, "about", "", "only those about this person, by `NAME` or id; a memory about nobody counts for who said it (everybody)")
 }
 
 // filter returns the selection as a filter of the store.
@@ -136,7 +136,7 @@ func newMemoriesSearch(a *app) *cobra.Command {
 	var s selection
 	cmd := &cobra.Command{
 		Use:   "search WORDS…",
-		Short: "Find memories by words, best first",
+		Short: "Search memories by words, best match first",
 		Example: `  cairn memories search green tea
   cairn memories search "green tea" --channel garden --json`,
 		Args: needsWords("name WORDS to look for"),

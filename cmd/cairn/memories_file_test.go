@@ -33,7 +33,7 @@ func TestMemoriesExportToFile(t *testing.T) {
 		text := check.Must(os.ReadFile(filepath.Join(p.dir, "all.jsonl")))(t)
 		check.Equal(t, "text", string(text), out)
 		check.Equal(t, "output", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
-		p.fails(exitUsage, "is there already", "memories", "export", "all.jsonl")
+		p.fails(exitUsage, "already exists", "memories", "export", "all.jsonl")
 	})
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
 		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")

@@ -25,13 +25,14 @@ type stateChange struct {
 var stateChanges = []stateChange{
 	{
 		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
-		done: "Forgotten (restore undoes it, the messages it came from stay)", do: memory.Memories.Forget,
+		done: "Forgotten (restore undoes it; the messages it came from stay)", do: memory.Memories.Forget,
 	},
 	{use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.Memories.Restore},
 	{
-		use: "purge", short: "Delete a memory for good; its messages stay",
-		long: `Delete a memory for good: its row, its words in the index, and what tied it to messages.
-What it superseded is superseded by what superseded it, or current again. The messages stay.`,
+		use: "purge", short: "Permanently delete a memory; its messages stay",
+		long: `Permanently delete a memory: its row, its index entries and its links to messages. A memory that
+it superseded is then superseded by the one that superseded it, or current again. The messages
+stay.`,
 		done: "Purged (the messages it came from stay)", permanent: true, do: memory.Memories.Purge,
 	},
 	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true)},
@@ -46,7 +47,7 @@ func pinned(is bool) func(memory.Memories, context.Context, int64) error {
 // returns an error.
 func (a *app) confirm(what fmt.Stringer) error {
 	if !isTerminal(a.in) {
-		return usage(errors.New("nothing was deleted: there is no one to ask here, so say --yes"))
+		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
 	}
 	fmt.Fprint(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: ")
 	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of the input means no

@@ -24,14 +24,14 @@ func newMemoriesExport(a *app) *cobra.Command {
 		Use:   "export [FILE]",
 		Short: "Write memories to a file, or to standard output, as JSON Lines or Markdown",
 		Long: `Write memories to FILE, which must not exist yet, or to standard output: as JSON Lines, which
-import reads, one memory a line in the order they were saved; or as Markdown for people.`,
+import reads, one memory per line in the order they were saved; or as Markdown, for people.`,
 		Example: `  cairn memories export memories.jsonl
   cairn memories export --channel garden --state current --format markdown | less`,
 		Args: needs(0, 1, ""),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			write := map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format]
 			if write == nil {
-				return wrongUse(cmd, fmt.Errorf("--format %q: there are jsonl and markdown", format))
+				return wrongUse(cmd, fmt.Errorf("--format %q: must be jsonl or markdown", format))
 			}
 			return a.exportMemories(cmd, s, files, write)
 		},
@@ -50,7 +50,7 @@ func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, wr
 		if len(files) > 0 {
 			file, openErr := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 			if errors.Is(openErr, os.ErrExist) {
-				return usage(fmt.Errorf("%s is there already: move it away or name another file", files[0]))
+				return usage(fmt.Errorf("%s already exists: move it, or name another file", files[0]))
 			}
 			if openErr != nil {
 				return fmt.Errorf("write the memories: %w", openErr)
@@ -74,25 +74,20 @@ func writeJSONLines(to io.Writer) exporter {
 }
 
 // writeMarkdown writes a heading for each channel, and each memory as a list item with its messages
-// below.
+// below. The writer keeps its errors until Flush.
 func writeMarkdown(to io.Writer) exporter {
 	channel, before := "", ""
 	return func(e memory.Exported, from []chat.Message) error {
 		if e.Conversation != channel {
 			channel = e.Conversation
-			if _, err := fmt.Fprintf(to, "%s# %s\n\n", before, plainMarkdown(channel)); err != nil {
-				return err
-			}
+			fmt.Fprintf(to, "%s# %s\n\n", before, plainMarkdown(channel))
 			before = "\n"
 		}
-		_, err := fmt.Fprintf(to, "- %s\n", plainMarkdown(e.Memory.String()))
+		fmt.Fprintf(to, "- %s\n", plainMarkdown(e.Memory.String()))
 		for _, m := range from {
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(to, "  - %s\n", plainMarkdown(chat.RecordOf(m).String()))
+			fmt.Fprintf(to, "  - %s\n", plainMarkdown(chat.RecordOf(m).String()))
 		}
-		return err
+		return nil
 	}
 }
 
@@ -108,13 +103,13 @@ func newMemoriesImport(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import exported memories",
-		Long: `Import what export wrote as JSON Lines, into this or another data folder. A line is an
-object; content, kind, channel (the whole name of a conversation) and said_at are needed:
+		Long: `Import what export wrote as JSON Lines, into this or another data folder. Each line is an
+object; content, kind, channel (the full name of a conversation) and said_at are required:
   {"channel":"terminal:garden","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","speaker":"Ada"}
 
-The file is checked before anything is imported. Importing it again is harmless: memories
-that are there, or say what an active one says, are left alone. They get new numbers, and
-are linked again to those of their messages that the channel has. The bot must be stopped.`,
+The whole file is checked first. Importing it again is harmless: memories that exist already, or
+say the same as an active one, are skipped. Imported memories get new numbers and are linked to
+those of their messages that the channel has. The bot must be stopped.`,
 		Example: `  cairn memories import memories.jsonl`,
 		Args:    needs(1, 1, "name a FILE"),
 		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
@@ -135,7 +130,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 			fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
 		}
 		if n.Out > 0 {
-			fmt.Fprintf(a.err, "left out, because they are about people who opted out of memories: %s\n", counted(n.Out, "memory", "memories"))
+			fmt.Fprintf(a.err, "skipped, because they are about people who opted out of memories: %s\n", counted(n.Out, "memory", "memories"))
 		}
 		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
 		return err

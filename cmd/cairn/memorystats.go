@@ -20,10 +20,10 @@ func newMemoriesStats(a *app) *cobra.Command {
 		Use:   "stats",
 		Short: "Count memories by kind, person, conversation, month and origin",
 		Long: `Count memories by kind, state, person, conversation, the month in which they were said, and
-origin: worker (a summary by a model), extractive (a summary without one), assistant (the
+origin: worker (a summary by a model), extractive (a summary without a model), assistant (the
 model in a conversation), person (/remember).
 
-A memory counts for the person it is about, or else for who said it.`,
+A memory counts for the person it is about, otherwise for the person who said it.`,
 		Example: `  cairn memories stats --channel garden
   cairn memories stats --since 30d --json | jq -r '.person[] | "\(.count) \(.name)"'`,
 		Args: noArgs,

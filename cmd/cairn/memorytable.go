@@ -38,21 +38,17 @@ func (m memoryCells) cells() []string {
 	if m.named {
 		channel = m.Conversation
 	}
-	return []string{
-		strconv.FormatInt(m.ID, 10), m.Kind, m.SaidAt.Local().Format(time.DateOnly), m.Speaker,
-		about, m.Content, channel, strings.Join(m.marks(), ", "),
-	}
-}
-
-// marks lists what is unusual about a memory: pinned, or not active.
-func (m memoryCells) marks() (marks []string) {
+	var notes []string // what is unusual
 	if m.Pinned {
-		marks = append(marks, "pinned")
+		notes = append(notes, "pinned")
 	}
 	if m.State != "active" {
-		marks = append(marks, m.State)
+		notes = append(notes, m.State)
 	}
-	return marks
+	return []string{
+		strconv.FormatInt(m.ID, 10), m.Kind, m.SaidAt.Local().Format(time.DateOnly), m.Speaker,
+		about, m.Content, channel, strings.Join(notes, ", "),
+	}
 }
 
 // memoriesAsCSV writes memories for spreadsheets: a header, then one record each.

@@ -109,14 +109,12 @@ func (m *metrics) begin() {
 	m.summaryTime.WithLabelValues(string(compactor.ByExtractive))
 }
 
-// expect creates the series of the agents' models before their first request.
-func (m *metrics) expect(agents map[string]channel.Agent) {
-	for _, agent := range agents {
-		m.add(store.Usage{Kind: store.ForTurn, Model: agent.Model.Name()})
-		if agent.Worker != nil {
-			m.add(store.Usage{Kind: store.ForSummary, Model: agent.Worker.Name()})
-		}
+// expect creates the series of an agent's models before their first request.
+func (m *metrics) expect(agent channel.Agent) {
+	if agent.Worker != nil {
+		m.add(store.Usage{Kind: store.ForSummary, Model: agent.Worker.Name()})
 	}
+	m.add(store.Usage{Kind: store.ForTurn, Model: agent.Model.Name()})
 }
 
 // add counts the usage of model requests, at the current price.

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"cairn/channel"
+	"cairn/llm/llmtest"
 	"cairn/llm/prices"
 	"cairn/store"
 )
@@ -57,6 +58,16 @@ func TestUsageMetrics(t *testing.T) {
 	)
 }
 
+// Until the model is chosen from what the server offers, it has the server's name.
+func TestMetricsNameTheChosenModel(t *testing.T) {
+	server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
+	text := scrape(t, startBot(t, fmt.Sprintf("[llm]\nbase_url = %q\n", server.URL)).bot)
+	check.Contains(t, "metrics", text, `cairn_model_requests_total{model="test-model",work="turn"} 0`, `cairn_model_requests_total{model="test-model",work="summary"} 0`)
+	if strings.Contains(text, `model="127.0.0.1`) {
+		t.Errorf("the server is a model in\n%s", text)
+	}
+}
+
 // onlineConnector is a connector to a platform that is there.
 type onlineConnector struct{ outerConnector }
 
@@ -68,15 +79,22 @@ func metricsOf(t *testing.T, b *bot) http.Handler {
 	return b.newHealth(t.Context(), []outerConnector{onlineConnector{}}).handler()
 }
 
-// scrape returns what Prometheus reads from a bot without any messages.
-func scrape(t *testing.T, b *bot) string {
+// scrape returns what Prometheus reads from a bot without any messages, once its models are known.
+func scrape(t *testing.T, b *bot) (text string) {
 	t.Helper()
-	answer := httptest.NewRecorder()
-	metricsOf(t, b).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
-	if answer.Code != 200 {
-		t.Fatalf("%d: %s", answer.Code, answer.Body)
+	metrics := metricsOf(t, b)
+	read := func() string {
+		answer := httptest.NewRecorder()
+		metrics.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		check.Equal(t, "status", answer.Code, 200)
+		text = answer.Body.String()
+		return text
 	}
-	return answer.Body.String()
+	eventually(t, "the metrics of the model exist", read, func() bool {
+		last := fmt.Sprintf(`cairn_model_cost_total{kind="output",model=%q,work="turn"}`, b.current.Load().agents["cairn"].Model.Name())
+		return strings.Contains(read(), last)
+	})
+	return text
 }
 
 // family is a metric as the operations page describes it.

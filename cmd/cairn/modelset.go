@@ -121,10 +121,7 @@ func agentIn(agents map[string]channel.Agent, s *config.Settings, conversation s
 // agents returns the agents for a command that only reads, without MCP tools, and its log. The
 // learned facts about their models come from db; nil: none.
 func (a *app) agents(ctx context.Context, db *store.Store) (channel.Agents, *slog.Logger, error) {
-	log, err := a.logger(a.err, slog.LevelWarn)
-	if err != nil {
-		return channel.Agents{}, nil, err
-	}
+	log := a.logger(a.err, slog.LevelWarn)
 	models := newModelSet(log)
 	if db != nil {
 		known, err := db.Models().List(ctx)

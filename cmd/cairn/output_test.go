@@ -141,8 +141,8 @@ func TestCompactionsCommand(t *testing.T) {
 			code int
 			text string
 		}{
-			"--state lost": {exitUsage, "there are running, prepared"}, "--since May": {exitUsage, "is no time"}, "--limit -1": {exitUsage, "at least 0"},
-			"--channel lost": {exitNotFound, "there is terminal:garden"}, "garden": {exitUsage, "one argument too many"},
+			"--state lost": {exitUsage, "must be one of running, prepared"}, "--since May": {exitUsage, "invalid time"}, "--limit -1": {exitUsage, "at least 0"},
+			"--channel lost": {exitNotFound, "there is terminal:garden"}, "garden": {exitUsage, "unexpected argument"},
 		} {
 			p.fails(want.code, want.text, append([]string{"compactions"}, strings.Fields(args)...)...)
 		}

@@ -22,7 +22,7 @@ func TestPromptFile(t *testing.T) {
 	}{
 		"missing":       {"", "no such file", ""},
 		"blank":         {" \n\t\n", "it is empty", ""},
-		"too large":     {large, "at most 16384 are sent", ""},
+		"too large":     {large, "the limit is 16384", ""},
 		"far too large": {strings.Repeat(large, 20), "larger than 1 MB", ""},
 		"good":          {"Be brief.", "", "Be brief."},
 	} {

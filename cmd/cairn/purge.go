@@ -28,18 +28,18 @@ func newPurge(a *app) *cobra.Command {
 	var p purge
 	cmd := &cobra.Command{
 		Use:   "purge --user ID|NAME | --channel NAME | --server NAME",
-		Short: "Delete for good a person's messages, a channel or a server",
-		Long: `Delete for good, from transcript, search, summaries, memories and files.
+		Short: "Permanently delete a person's messages, a channel or a server",
+		Long: `Permanently delete from transcript, search, summaries, memories and files.
 
---user deletes a person's messages in all channels of their platform, and the memories
-that came from them or are about them; summaries of it are made again from what remains.
-People are identified by the platform's id; a name works if only one person has it.
---channel deletes everything in one channel, --server everything in all channels and
-threads of a server. Threads of a channel are channels of their own: they lose what they
-inherited from it, and what was said in them stays.
+--user deletes a person's messages in all channels of their platform, and the memories that came
+from them or are about them; the affected summaries are made again from what remains. People are
+identified by the platform's id; a name works if only one person has it. --channel deletes
+everything in one channel, --server everything in all channels and threads of a server. A thread
+is a channel of its own: when its channel is deleted, it loses the summaries copied from there,
+but keeps its own messages.
 
-It shows what will be deleted and asks first; without a terminal, --yes is needed. The bot
-must be stopped. Nothing is deleted on the platform, and nothing is read from there again.`,
+It shows what will be deleted and asks first; without a terminal, --yes is required. The bot must
+be stopped. Nothing is deleted on the platform, and nothing is read from there again.`,
 		Example: `  cairn purge --user discord:81384788765712384 --dry-run
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
@@ -110,7 +110,7 @@ func (a *app) purge(ctx context.Context, p purge) error {
 		return err
 	}
 	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create a database
-		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, store.ErrNotFound)
+		return fmt.Errorf("%s: %w: there is no data; name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
 	return a.withStore(ctx, false, func(db *store.Store) error { return a.purgeIn(ctx, db, p) })
 }
@@ -177,7 +177,7 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 		for _, one := range people {
 			all = append(all, one.String())
 		}
-		return usage(fmt.Errorf("%q may be several people, %s: name one by connector and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
+		return usage(fmt.Errorf("%q may be several people, %s: name one by connector and id, e.g. --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
 	p.in, p.Channels, err = privacy.In(db).Everywhere(ctx, p.User.Connector, p.User.ID)

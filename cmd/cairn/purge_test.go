@@ -70,7 +70,7 @@ func TestPurge(t *testing.T) {
 			code int
 			want string
 		}{
-			{[]string{"purge", "--channel", "general"}, exitUsage, "say --yes"},
+			{[]string{"purge", "--channel", "general"}, exitUsage, "confirm with --yes"},
 			{[]string{"purge"}, exitUsage, "name one of --user, --channel and --server"},
 			{[]string{"purge", "--user", "8", "--server", "discord:1", "--yes"}, exitUsage, "name one of"},
 			{[]string{"purge", "--user", "Eve", "--yes"}, exitNotFound, "no one with that id or name"},

@@ -19,13 +19,13 @@ func newRecall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
-		Long: `Search memories first, then messages, best first, without a model. Write a question or plain
-words. Names of people favour what they said, dates what was said then; with --as, "I" and
-"my" mean that person. Captions of pictures and contents of text files are searched too. Of a
-long message or file it prints the part that matches. It works while the bot runs.
+		Long: `Search memories, then messages, without a model, and print the best matches first. Write a
+question or plain words. Names of people favour what they said, dates what was said then; with
+--as, "I" and "my" mean that person. The search includes captions of pictures and text files. Of
+a long message or file it prints the part that matches. It works while the bot runs.
 
-With --json, a memory is an object with the key "memory", a message one with the keys
-"message", which has the whole text, and "match", the part that matches.`,
+With --json, a memory is an object with the key "memory". A message is an object with the keys
+"message", the whole text, and "match", the part that matches.`,
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,

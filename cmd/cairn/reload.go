@@ -63,7 +63,6 @@ func (b *bot) apply(s config.Settings, asked bool) error {
 		return nil
 	}
 	b.current.Store(next)
-	b.metrics.expect(next.agents)
 	b.tools.Update(next.servers)
 	b.hooks.Update(next.hooks)
 	memory.In(b.store).Share(next.settings.ShareMemories == config.ShareServer)
@@ -73,21 +72,24 @@ func (b *bot) apply(s config.Settings, asked bool) error {
 		b.log.Warn("settings_need_restart", "settings", waiting)
 	}
 	b.warn(&next.settings)
-	b.warnSmallWindows()
+	b.checkWindows()
 	if b.check != nil {
 		b.check()
 	}
 	return nil
 }
 
-// warnSmallWindows warns about agents whose levels are reached by an empty conversation.
-func (b *bot) warnSmallWindows() {
+// checkWindows finds the window of each agent's model, which chooses a model where the settings name
+// none. It warns about windows whose levels an empty conversation reaches, and creates the models'
+// metrics.
+func (b *bot) checkWindows() {
 	now := b.current.Load()
-	b.tasks.Go(func() { // finding a model's window may need a request to its server
+	b.tasks.Go(func() { // a request to the server may be needed
 		for _, id := range slices.Sorted(maps.Keys(now.agents)) {
 			if problem := now.agents[id].ValidateWindow(b.ctx); problem != "" && b.ctx.Err() == nil {
 				b.log.Warn("window_too_small", "agent", id, "problem", problem)
 			}
+			b.metrics.expect(now.agents[id])
 		}
 	})
 }

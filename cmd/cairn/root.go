@@ -28,8 +28,9 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 
-	config, data, logLevel, health, web string
-	json                                bool
+	config, data, health, web string
+	logLevel                  *slog.Level // nil: the command's default
+	json                      bool
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
@@ -44,13 +45,13 @@ func newRoot(a *app) *cobra.Command {
 model's context window, it summarizes the oldest part in the background and saves
 memories. The database keeps every message.
 
-It uses OpenAI, Anthropic, or any server with the API of one of them. Set OPENAI_API_KEY or
-ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or name it under
-[llm] in config.toml. Without a model it stores, summarizes and quotes messages.
+It uses OpenAI, Anthropic, or any server with one of their APIs. Set OPENAI_API_KEY or
+ANTHROPIC_API_KEY; for another server OPENAI_BASE_URL and OPENAI_MODEL, or [llm] in config.toml.
+Without a model it stores, summarizes and quotes messages.
 
 ` + exitHelp,
-		Example: `  cairn setup                                 begin: a model, a platform, its tokens
-  cairn chat                                  talk in this terminal
+		Example: `  cairn setup                                 set up a model and a platform
+  cairn chat                                  chat in this terminal
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
@@ -67,7 +68,13 @@ ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or na
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
-	flags.StringVar(&a.logLevel, "log-level", "", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)")
+	flags.Func("log-level", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)", func(text string) error {
+		a.logLevel = new(slog.Level)
+		if a.logLevel.UnmarshalText([]byte(text)) != nil {
+			return errors.New("must be debug, info, warn or error")
+		}
+		return nil
+	})
 	root.AddCommand(newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newSetup(a), newRun(a), newHealth(a), newMCP(a), newConfig(a), newVersion(a))
 	return root
 }
@@ -239,10 +246,10 @@ func conversationName(name string) (string, error) {
 
 // logger returns a logger that writes to w: in colour on a terminal, else as JSON. The level is
 // fallback unless a flag sets it. Secrets are masked.
-func (a *app) logger(w io.Writer, fallback slog.Level) (*slog.Logger, error) {
-	level := fallback
-	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil && a.logLevel != "" {
-		return nil, usage(fmt.Errorf("--log-level %q: there are debug, info, warn and error", a.logLevel))
+func (a *app) logger(w io.Writer, fallback slog.Level) *slog.Logger {
+	level := &fallback
+	if a.logLevel != nil {
+		level = a.logLevel
 	}
 	var out slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 	if isTerminal(a.err) {
@@ -251,7 +258,7 @@ func (a *app) logger(w io.Writer, fallback slog.Level) (*slog.Logger, error) {
 	if a.webSide != nil {
 		out = a.webSide.events.Incidents(out)
 	}
-	return slog.New(a.secrets.handler(out)), nil
+	return slog.New(a.secrets.handler(out))
 }
 
 func isTerminal(stream any) bool {

@@ -28,21 +28,20 @@ func newRun(a *app) *cobra.Command {
   Discord  DISCORD_TOKEN, or token under [discord]
   Slack    SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or bot_token and app_token under [slack]
 
-A connection that breaks is restored, and missed messages are read. For what only a person
-can fix, e.g. a wrong token, the connector closes and standard error says why; the other one
-stays open. When the last one closes the command ends with exit code 1.
+The bot restores lost connections and reads the messages it missed. If only a person can fix a
+problem, e.g. a wrong token, that connector stops and standard error says why; the other one
+continues. When the last one stops, the command exits with 1.
 
-Edits of the settings file apply from the next turn on, without a restart. After an edit with
-a mistake, or one that leaves the file empty, the log says so and the old settings stay. SIGHUP
-makes it read the file again, with the key files it names. The log says which settings need a
-restart.
+Edits of the settings file apply from the next turn on, without a restart; the log names the
+settings that need one. If an edit has a mistake or leaves the file empty, the log says so and
+the old settings stay. SIGHUP reloads the file and the key files that it names.
 
 With --health, or health in the settings, it serves /healthz, /readyz and /metrics (for
 Prometheus) over HTTP. With --web, or listen under [web], it serves the dashboard and the HTTP
-API, also without a platform. Any address but a loopback one needs a token.
+API, even without a platform; that needs a token unless the address is loopback.
 
-SIGINT or SIGTERM stops it: it reads no more messages and completes current answers, for at
-most 30 seconds. A second one stops it at once. Nothing is lost either way: the next start
+On SIGINT or SIGTERM the bot stops reading messages and finishes answers in progress, for at most
+30 seconds. A second signal stops it immediately. Either way nothing is lost: the next start
 continues.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
@@ -63,10 +62,7 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer served.close()
-	log, err := a.logger(a.err, slog.LevelInfo)
-	if err != nil {
-		return err
-	}
+	log := a.logger(a.err, slog.LevelInfo)
 	connectors, err := a.openConnectors(log)
 	if err != nil {
 		return usage(err)

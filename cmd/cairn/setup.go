@@ -22,17 +22,17 @@ func newSetup(a *app) *cobra.Command {
 		Use:   "setup [--model KIND] [--platform NAME] [--no-run]",
 		Short: "Set up a model and a platform, and start the bot",
 		Long: `Ask for a model, a platform and its tokens, check each against its server, write config.toml
-and the files with the secrets (in the folder secrets beside it, readable by their owner
-alone), and start the bot.
+and the secrets (each to a file that only you can read, in the folder secrets beside it), and
+start the bot.
 
-Each question has a flag; what a flag answers is not asked. Where standard input is no
-terminal nothing is asked: what is missing is an error. Secrets are never arguments, which
-other users of the machine can see, but "file:PATH" or "env:NAME". Without a flag the usual
-variables are used if they are set: OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN,
-SLACK_BOT_TOKEN, SLACK_APP_TOKEN.
+Each question has a flag; setup asks only what no flag answers. If standard input is not a
+terminal, it asks nothing, and a missing answer is an error. Pass secrets as "file:PATH" or
+"env:NAME": other users of the machine can see arguments. Without a flag, setup uses the usual
+variables if they are set: OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN, SLACK_BOT_TOKEN,
+SLACK_APP_TOKEN.
 
-Nothing is written before everything is checked. A config.toml that exists is replaced only
-after a yes, or with --force; it is kept beside the new one.`,
+Setup writes nothing until everything is checked. It replaces an existing config.toml that
+changes a setting only if you confirm, or with --force, and keeps the old one beside it.`,
 		Example: `  cairn setup
   cairn setup --model http://localhost:11434/v1 --model-name qwen3 --platform terminal
   DISCORD_TOKEN=… cairn setup --model openai --model-key env:KEY --platform discord --no-run`,
@@ -45,11 +45,11 @@ after a yes, or with --force; it is kept beside the new one.`,
 	f.StringVar(&s.modelKey.flag, "model-key", "", "where the key is: file:PATH, env:NAME, or none")
 	f.StringVar(&s.platform, "platform", "", "`NAME`: discord, slack, or terminal")
 	f.StringVar(&s.discordToken.flag, "discord-token", "", "where the token is: file:PATH or env:NAME")
-	f.BoolVar(&s.withoutContent, "without-message-content", false, "on Discord read only messages addressed to the bot")
+	f.BoolVar(&s.withoutContent, "without-message-content", false, "on Discord, read only messages addressed to the bot")
 	f.StringVar(&s.slackBot.flag, "slack-bot-token", "", "where the token xoxb-… is: file:PATH or env:NAME")
 	f.StringVar(&s.slackApp.flag, "slack-app-token", "", "where the token xapp-… is: file:PATH or env:NAME")
 	f.StringVar(&s.apiBase, "api-base", "", "`ADDRESS` of a server compatible with the platform (the platform itself)")
-	f.BoolVar(&s.force, "force", false, "replace a config.toml that exists; it is kept beside the new one")
+	f.BoolVar(&s.force, "force", false, "replace an existing config.toml; the old one is kept beside it")
 	f.BoolVar(&s.noRun, "no-run", false, "do not start the bot")
 	return cmd
 }
@@ -94,7 +94,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return err
 	}
 	if s.ask != nil {
-		s.say("A model, a place to talk, and the bot runs.\nCtrl-C leaves; nothing is written before all is checked.")
+		s.say("Choose a model and a platform; then the bot starts.\nCtrl-C quits. Nothing is written until everything is checked.")
 	}
 	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform} {
 		if err := step(ctx); err != nil {
@@ -150,7 +150,7 @@ func (s *setup) complete() error {
 }
 
 // mayReplace checks first whether the settings can be written, and asks whether an existing file
-// may be replaced.
+// that changes a setting may be replaced.
 func (s *setup) mayReplace(ctx context.Context, target string) error {
 	try, err := os.CreateTemp(filepath.Dir(target), ".cairn-setup-*")
 	if err != nil {
@@ -167,13 +167,13 @@ func (s *setup) mayReplace(ctx context.Context, target string) error {
 		return err
 	case !is.Mode().IsRegular():
 		return usage(fmt.Errorf("%s is not a regular file: name another one with --config", target))
-	case s.force:
+	case s.force, changesNothing(target):
 		return nil
 	}
 	if s.ask == nil {
-		return usage(fmt.Errorf("%s exists: use --force to replace it (it is kept beside the new one), or --config for another file", target))
+		return usage(fmt.Errorf("%s exists: use --force to replace it (the old one is kept beside it), or --config for another file", target))
 	}
-	yes, err := s.ask.line(ctx, fmt.Sprintf("%s exists. Replace it? It is kept beside the new one. [y/N] ", target))
+	yes, err := s.ask.line(ctx, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
 	if err != nil {
 		return err
 	}
@@ -181,6 +181,12 @@ func (s *setup) mayReplace(ctx context.Context, target string) error {
 		return errAborted
 	}
 	return nil
+}
+
+// changesNothing reports whether a settings file sets only defaults, as that of the source does.
+func changesNothing(file string) bool {
+	settings, err := config.Load(file)
+	return err == nil && len(settings.Changed()) == 0
 }
 
 // start starts the bot and prints what to write to it.
@@ -194,7 +200,7 @@ func (s *setup) start(cmd *cobra.Command) error {
 		s.say("Start the bot with `%s`. %s", full, s.hello)
 		return nil
 	}
-	s.say("The bot starts now; later, start it with `%s`.\n%s\n", full, s.hello)
+	s.say("Starting the bot; next time, start it with `%s`.\n%s\n", full, s.hello)
 	if command == "run" {
 		return s.app.run(cmd.Context())
 	}
@@ -224,7 +230,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 	switch kind {
 	case "":
 		if value = strings.TrimSpace(os.Getenv(from.variable)); value != "" {
-			s.say("Taken from %s.", from.variable)
+			s.say("Using %s.", from.variable)
 		} else if s.ask != nil {
 			value, err = s.ask.secret(ctx, prompt)
 		}
@@ -241,7 +247,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 		}
 	default: // the value may be the secret itself
 		s.app.secrets.learn(from.flag)
-		err = usage(errors.New(`a secret is given as "file:PATH" or "env:NAME", so that it does not show in the list of processes`))
+		err = usage(errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`))
 	}
 	s.app.secrets.learn(value)
 	return value, err

@@ -143,7 +143,7 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(s *screen) (code int){
 		"by a signal, while a secret is typed": func(s *screen) int {
-			s.answer("Which model answers?", "openai")
+			s.answer("Which model should answer?", "openai")
 			s.until("(hidden): ")
 			for echo := true; echo; time.Sleep(time.Millisecond) { // the prompt appears a moment earlier
 				state := check.Must(unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS))(s.t)
@@ -155,8 +155,8 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 			return code - 130
 		},
 		"by the end of the input": func(s *screen) int {
-			s.answer("Which model answers?", "none")
-			s.until("Where do people talk to it?")
+			s.answer("Which model should answer?", "none")
+			s.until("Where will people talk to the bot?")
 			s.until("> ")
 			check.Must(s.pty.WriteString("\x04"))(s.t)
 			s.until("stopped: nothing was written")
@@ -177,11 +177,11 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 	}
 	t.Run("answering no", func(t *testing.T) {
 		p := newFolder(t)
-		p.write("config.toml", "# mine\n")
+		p.write("config.toml", "workers = 2\n")
 		s := p.atScreen("setup")
 		s.answer("Replace it?", "")
 		s.until("stopped: nothing was written")
 		_ = s.cmd.Wait()
-		check.Equal(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "# mine\n")
+		check.Equal(t, "settings", read(t, filepath.Join(p.dir, "config.toml")), "workers = 2\n")
 	})
 }

@@ -50,7 +50,7 @@ func TestSetupByAScript(t *testing.T) {
 		}{
 			"":                          {exitUsage, "missing --model, --platform;"},
 			"--model openai":            {exitUsage, "missing --platform, --model-key (or OPENAI_API_KEY)"},
-			"--model none --platform x": {exitUsage, "there are discord, slack and terminal"},
+			"--model none --platform x": {exitUsage, "must be discord, slack or terminal"},
 			"--model none --platform slack --slack-app-token env:A":         {exitUsage, "missing --slack-bot-token (or SLACK_BOT_TOKEN);"},
 			"--model none --discord-token xyz-secret " + discordArgs:        {exitUsage, `"file:PATH" or "env:NAME"`},
 			"--model none --discord-token env:EMPTY " + discordArgs:         {exitUsage, "EMPTY is not set"},
@@ -58,13 +58,13 @@ func TestSetupByAScript(t *testing.T) {
 			"--model none --discord-token file:none " + discordArgs:         {exitUsage, "no such file"},
 			"--model none --discord-token file:folder " + discordArgs:       {exitUsage, "not a regular file"},
 			"--model gpt --platform terminal":                               {exitUsage, "the model must be openai, anthropic, none, or an address"},
-			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the address must hold no key"},
+			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the address must not contain a key"},
 			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "connect"},
 			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
-			"--model openai --model-key none --platform terminal":           {exitUsage, "it needs a key"},
+			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},
 			"--model none --platform terminal --config folder":              {exitUsage, "folder is not a regular file"},
 			"--model none --platform terminal --config nowhere/config.toml": {exitUsage, "cannot be written"},
-			"--model none --platform terminal extra":                        {exitUsage, "one argument too many"},
+			"--model none --platform terminal extra":                        {exitUsage, "unexpected argument"},
 		} {
 			r := p.run("", append([]string{"setup"}, strings.Fields(args)...)...)
 			if r.code != want.code || !strings.Contains(r.err, want.text) || strings.Contains(r.out+r.err, "xyz-secret") || strings.Contains(r.out+r.err, "pw-4711") {
@@ -79,7 +79,7 @@ func TestSetupByAScript(t *testing.T) {
 		p := newFolder(t, "KEY=key-key-key", "SLACK_BOT_TOKEN="+slacktest.BotToken)
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", w.APIURL, "--no-run", "--data", "elsewhere")
-		check.Contains(t, "output", out, "✓ test-model answered", "Taken from SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a Slack channel")
+		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data elsewhere`. In a Slack channel")
 		settings := read(t, filepath.Join(p.dir, "config.toml"))
 		check.Contains(t, "settings", settings, `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
 		check.Contains(t, "doctor", p.must("", "doctor"), "ok     slack     both tokens are good")
@@ -104,6 +104,13 @@ func TestSetupByAScript(t *testing.T) {
 			t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
 		}
 	})
+}
+
+// The quick start runs setup in a clone of the source, whose settings file changes nothing.
+func TestSetupReplacesDefaultsUnasked(t *testing.T) {
+	p := newFolder(t)
+	p.write("config.toml", read(t, checkout+"/config.toml"))
+	check.Contains(t, "output", p.must("", "setup", "--model", "none", "--platform", "terminal", "--no-run"), "Kept: config.toml.")
 }
 
 func TestUnwritableSetupChangesNothing(t *testing.T) {

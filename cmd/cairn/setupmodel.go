@@ -26,21 +26,21 @@ const (
 var modelChoices = []choice{
 	{"openai", "OpenAI, with a key"},
 	{"anthropic", "Anthropic, with a key"},
-	{otherServer, "another server: Ollama, llama.cpp, vLLM, OpenRouter, …"},
-	{"none", "no model: it stores, summarizes and quotes"},
+	{otherServer, "another server, e.g. Ollama, llama.cpp, vLLM, OpenRouter"},
+	{"none", "no model: the bot stores, summarizes and quotes"},
 }
 
 // chooseModel asks which model to use, and tests it.
 func (s *setup) chooseModel(ctx context.Context) error {
 	return s.retry(ctx, func(ctx context.Context) (err error) {
 		if s.model == "" {
-			if s.model, err = s.ask.choose(ctx, "Which model answers?", modelChoices); err != nil {
+			if s.model, err = s.ask.choose(ctx, "Which model should answer?", modelChoices); err != nil {
 				return err
 			}
 		}
 		if s.model == otherServer && s.ask != nil {
 			usual := cmp.Or(s.address, usualServer)
-			if s.model, err = s.ask.line(ctx, "Its address ["+usual+"]: "); err != nil {
+			if s.model, err = s.ask.line(ctx, "The server's address ["+usual+"]: "); err != nil {
 				return err
 			}
 			s.model = cmp.Or(s.model, usual)
@@ -48,7 +48,7 @@ func (s *setup) chooseModel(ctx context.Context) error {
 		if s.model == "none" {
 			for _, v := range []string{config.OpenAI.Key, config.OpenAI.URL, config.Anthropic.Key, config.Anthropic.URL} {
 				if os.Getenv(v) != "" {
-					s.say("Note: %s is set in the environment, so the bot uses a model all the same.", v)
+					s.say("Note: %s is set in the environment, so the bot uses a model anyway.", v)
 				}
 			}
 			return nil
@@ -59,7 +59,7 @@ func (s *setup) chooseModel(ctx context.Context) error {
 			s.model = ""
 		} else {
 			s.model = otherServer // asks for the address again
-			s.say("For another choice, write openai, anthropic or none.")
+			s.say("For another choice, type openai, anthropic or none.")
 		}
 		s.modelName, s.modelKey, s.askKey = "", source{}, true
 	})
@@ -75,23 +75,23 @@ func (s *setup) checkedModel(ctx context.Context) (err error) {
 	case "anthropic":
 		at.BaseURL, variable = config.AnthropicURL, config.Anthropic.Key
 	case otherServer:
-		return usage(errors.New("--model server: give the server's address instead"))
+		return usage(errors.New("--model server: pass the server's address instead"))
 	default:
 		at.BaseURL = s.model
 	}
 	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return usage(errors.New(`the model must be openai, anthropic, none, or an address as "` + usualServer + `"`))
+		return usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"`))
 	} else if u.User != nil || u.RawQuery != "" {
-		return usage(errors.New("the address must hold no key: give it with --model-key"))
+		return usage(errors.New("the address must not contain a key: pass it with --model-key"))
 	}
 	if variable == "" {
 		s.address = at.BaseURL
 	}
 	key := ""
 	if s.modelKey.flag != "none" {
-		prompt := "Its key (hidden): "
+		prompt := "The key (hidden): "
 		if variable == "" {
-			prompt = "Its key (hidden; Enter: none): "
+			prompt = "The key (hidden; Enter: none): "
 		}
 		from := s.modelKey
 		if !s.askKey {
@@ -102,7 +102,7 @@ func (s *setup) checkedModel(ctx context.Context) (err error) {
 		}
 	}
 	if key == "" && variable != "" {
-		return usage(errors.New("it needs a key"))
+		return usage(errors.New("a key is required"))
 	}
 	return s.tryModel(ctx, at, key)
 }
@@ -157,8 +157,8 @@ func (s *setup) modelAmong(ctx context.Context, offered []llm.Offered, usual str
 	if more := len(offered) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	s.say("It offers %s.", strings.Join(names, ", "))
-	name, err := s.ask.line(ctx, "Which of them? ["+usual+"]: ")
+	s.say("The server offers %s.", strings.Join(names, ", "))
+	name, err := s.ask.line(ctx, "Which model? ["+usual+"]: ")
 	return cmp.Or(name, usual), err
 }
 

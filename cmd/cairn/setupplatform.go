@@ -20,7 +20,7 @@ var platformChoices = []choice{
 
 func (s *setup) choosePlatform(ctx context.Context) (err error) {
 	if s.platform == "" {
-		if s.platform, err = s.ask.choose(ctx, "Where do people talk to it?", platformChoices); err != nil {
+		if s.platform, err = s.ask.choose(ctx, "Where will people talk to the bot?", platformChoices); err != nil {
 			return err
 		}
 	}
@@ -33,12 +33,12 @@ func (s *setup) choosePlatform(ctx context.Context) (err error) {
 		s.hello = "Write: My name is Ada, and I prefer tea."
 		return nil
 	}
-	return usage(fmt.Errorf("--platform %q: there are discord, slack and terminal", s.platform))
+	return usage(fmt.Errorf("--platform %q: must be discord, slack or terminal", s.platform))
 }
 
 func (s *setup) setUpDiscord(ctx context.Context) error {
 	if s.discordToken.flag == "" && s.ask != nil {
-		s.say("\n1. On https://discord.com/developers/applications press New Application\n   and name your bot.\n" +
+		s.say("\n1. On https://discord.com/developers/applications press New Application\n   and name the bot.\n" +
 			"2. Under Bot press Reset Token, and copy the token.")
 	}
 	var app discord.Application
@@ -49,7 +49,7 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("✓ The token is good: the bot is %s.", app.Bot)
+	s.say("✓ The token works: the bot is %s.", app.Bot)
 	if app, err = s.awaitContentIntent(ctx, token, app); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *setup) awaitContentIntent(ctx context.Context, token string, app discor
 		return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 	}
 	s.say("✗ %v", discord.ErrContentIntent)
-	const prompt = "Press Enter when it is on; or write without, then the bot reads only\nmessages addressed to it: "
+	const prompt = "Press Enter when it is on, or type without: then the bot reads only\nmessages addressed to it: "
 	err := s.await(ctx, token, &app, prompt, "without", func() (err error) {
 		if app.Content == discord.IntentOff {
 			err = discord.ErrContentIntent
@@ -128,13 +128,13 @@ func (s *setup) await(ctx context.Context, token string, app *discord.Applicatio
 func (s *setup) invite(ctx context.Context, token string, app discord.Application) error {
 	link := discord.InviteURL(app.ID)
 	if app.Servers == 0 {
-		s.say("Invite the bot into a server with this link:\n\n  %s\n", link)
+		s.say("Invite the bot to a server with this link:\n\n  %s\n", link)
 		if s.ask == nil {
 			return nil
 		}
-		err := s.await(ctx, token, &app, "Press Enter when it is there; or write later: ", "later", func() (err error) {
+		err := s.await(ctx, token, &app, "Press Enter when it has joined, or type later: ", "later", func() (err error) {
 			if app.Servers == 0 {
-				err = errors.New("it is in no server yet")
+				err = errors.New("it has not joined a server yet")
 			}
 			return err
 		})
@@ -159,7 +159,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("✓ The token is good: the app is %s in the workspace %s.", name, workspace)
+	s.say("✓ The token works: the app is %s in the workspace %s.", name, workspace)
 	if s.slackApp.flag == "" && s.ask != nil {
 		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes,\n   add connections:write, and copy the token.")
 	}
@@ -169,7 +169,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("✓ The app-level token is good.")
+	s.say("✓ The app-level token works.")
 	s.file.Slack = &slackTable{BotToken: s.keep("slack-bot-token", bot), AppToken: s.keep("slack-app-token", app), APIBase: s.apiBase}
 	s.hello = fmt.Sprintf("In a Slack channel, write: /invite @%s, and then: @%s hello", name, name)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,23 +33,22 @@ func newSimulate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate [FILE… | --channel NAME] [--set KEY=VALUE]… [--vs [--set KEY=VALUE]…]…",
 		Short: "Try settings on a recording, without a model",
-		Long: `Show what settings would have done with a conversation: when it would have been compacted,
-how much would have stayed word for word, and what the requests would have cost. The real
-engine runs in virtual time, and no model is asked. Nothing is changed; it works while the
-bot runs.
+		Long: `Show what settings would have done with a conversation: when it would have been compacted, how
+many tokens would have stayed verbatim, and what the requests would have cost. The real engine
+runs in virtual time; it calls no model, changes nothing, and works while the bot runs.
 
-The conversation is one of the database, or recorded messages in files as "cairn import"
-takes them. In files the messages of --bot NAME are the bot's and make turns; without it
-there are none, and the files are simulated as an import.
+The conversation comes from the database, or from files of recorded messages in the format of
+"cairn import". In files, messages of --bot NAME are the bot's answers; without --bot there are
+no answers, and the files are simulated as an import.
 
-The settings in force always come first. Each --vs starts a variant beside them: the settings
-in force, and over them its --set. KEY is a setting of [defaults.compaction], or context_window.
---config FILE makes the settings of another file those in force.
+The current settings, or those of --config FILE, always come first. Each --vs starts a variant:
+the current settings, overridden by its --set. KEY is a setting of [defaults.compaction], or
+context_window.
 
-A span that was really summarized keeps its summary; other summaries are extracts, or of more
-than 5000 messages as long as extracts. Money is what the requests would cost by the price
-list, at the cache rule of the model's provider. If a file NAME.qa.jsonl lies beside
-NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
+A span that was really summarized keeps its summary. Other summaries are extracts; with more than
+5000 messages, they are filler text as long as an extract. Money is what the requests would cost
+by the price list and the cache rules of the model's provider. If there is a file NAME.qa.jsonl
+beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 		Example: `  cairn simulate --channel garden --vs --set background_threshold=0.6
   cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
   cairn simulate --channel garden --vs --set stack_budget=0.1 --html compare.html
@@ -62,9 +62,9 @@ NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 		},
 	}
 	cmd.Flags().StringVar(&s.channel, "channel", "", "`NAME` of the channel (default: the only one, or "+defaultChannel+")")
-	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` whose messages in files are the bot's")
-	cmd.Flags().Func("set", "`KEY=VALUE` of the variant that the last --vs began, or of the first one", s.set)
-	cmd.Flags().BoolFunc("vs", "begin a variant", s.begin)
+	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` of the bot in the files")
+	cmd.Flags().Func("set", "set `KEY=VALUE` in the variant of the last --vs, or in the first one", s.set)
+	cmd.Flags().BoolFunc("vs", "start a variant", s.begin)
 	a.jsonFlag(cmd, "one JSON object")
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
 	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
@@ -87,7 +87,7 @@ func (s *simulation) set(text string) error {
 
 func (s *simulation) begin(text string) error {
 	if text != "true" {
-		return errors.New("--vs takes no value: it begins a variant, whose settings follow as --set KEY=VALUE")
+		return errors.New("--vs takes no value: it starts a variant, whose settings follow as --set KEY=VALUE")
 	}
 	s.variants = append(s.variants, simulate.Variant{})
 	return nil
@@ -99,11 +99,11 @@ const maxVariants = 8
 func (s simulation) check(asJSON bool) error {
 	switch {
 	case len(s.files) > 0 && s.channel != "":
-		return errors.New("give either files or --channel")
+		return errors.New("use either files or --channel")
 	case len(s.files) == 0 && s.bot != "":
-		return errors.New("--bot is for files: in a channel of the database it is known who the bot is")
+		return errors.New("--bot is only for files: the database knows which messages are the bot's")
 	case s.html == "-" && s.svg == "-" && !asJSON:
-		return errors.New("only one of --html - and --svg - can go to standard output: give the other a FILE, or add --json")
+		return errors.New("only one of --html - and --svg - can go to standard output: name a FILE for the other, or add --json")
 	case len(s.variants) > maxVariants:
 		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
 	}
@@ -159,7 +159,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
 	}
 	if s.bot != "" && !simulate.HasBot(said, s.bot) {
-		return rec, nil, usage(fmt.Errorf("--bot %q: no one with that name speaks in the files%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
+		return rec, nil, usage(fmt.Errorf("--bot %q: no one in the files has that name%s", s.bot, compactor.DidYouMean(s.bot, authorsOf(said))))
 	}
 	for _, file := range s.files {
 		beside := strings.TrimSuffix(file, ".jsonl") + ".qa.jsonl"
@@ -176,14 +176,11 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 }
 
 func authorsOf(said []channel.Inbound) (names []string) {
-	seen := map[string]bool{}
 	for _, m := range said {
-		if !seen[m.Author] {
-			seen[m.Author] = true
-			names = append(names, m.Author)
-		}
+		names = append(names, m.Author)
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {

@@ -20,10 +20,9 @@ func newTranscript(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transcript [--channel NAME] [--json]",
 		Short: "Print every message of a channel",
-		Long: `Print every message of a channel, oldest first, as it was said: what was summarized
-is here word for word, and a tool call is one short line. A line tells where messages
-were summarized, and from how many tokens to how many the window came; with --json it is
-an object with the key "compacted". It reads the database and may run beside the bot.`,
+		Long: `Print every message of a channel verbatim, oldest first, including those that were summarized. A
+tool call is one short line. A line marks each compaction, with the tokens used before and after;
+with --json it is an object with the key "compacted". It works while the bot runs.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
 		Args: noArgs,
@@ -44,7 +43,8 @@ func (a *app) transcript(cmd *cobra.Command, name string) error {
 		steps := store.StepsOf(applied)
 		before := func(seq int64) error { // prints the compactions applied before the message with this seq
 			for len(steps) > 0 && steps[0].Next <= seq {
-				if err := a.show(out, appliedLineOf(steps[0])); err != nil {
+				s := steps[0]
+				if err := a.show(out, appliedLine{s.All, s.Time.UTC(), s.BeforeTokens, s.AfterTokens}); err != nil {
 					return err
 				}
 				steps = steps[1:]

@@ -16,14 +16,13 @@ func newUsage(a *app) *cobra.Command {
 	var since, by string
 	cmd := &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
-		Short: "Show what models were used for, and what it cost",
-		Long: `Show the tokens that models used, and what they cost. INPUT includes what was read from
-the provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries
-(SUMMARIES). Days end in time_zone.
+		Short: "Show model usage and its cost",
+		Long: `Show the tokens that models used, and their cost. INPUT includes tokens read from the
+provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries (SUMMARIES). Days
+are those of time_zone.
 
-Tokens are as the provider counts them. Prices are the built-in ones and those of [prices]
-in the settings; a model without a price counts as 0 and is named. It works while the bot
-runs.`,
+Token counts are the provider's. Prices are built in; [prices] in the settings adds or overrides
+them. A model without a price counts as 0, and is named. It works while the bot runs.`,
 		Example: `  cairn usage --since 7d
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,

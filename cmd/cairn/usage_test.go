@@ -61,8 +61,8 @@ no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 		check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
 	})
 	for _, wrong := range []struct{ args, words string }{
-		{"--by week", `--by "week": there are day, conversation, model`},
-		{"--since May", "is no time"},
+		{"--by week", `--by "week": must be one of day, conversation, model`},
+		{"--since May", "invalid time"},
 	} {
 		t.Run(wrong.args+" is refused", func(t *testing.T) {
 			p.fails(exitUsage, wrong.words, append([]string{"usage"}, strings.Fields(wrong.args)...)...)

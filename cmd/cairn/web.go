@@ -27,8 +27,7 @@ type webSide struct {
 	chat     *web.Chat
 }
 
-// openWeb listens on the address in the settings; nil without an address. Requests wait until the
-// server runs.
+// openWeb prepares the web server at the address in the settings; nil without an address.
 func (a *app) openWeb() (*webSide, error) {
 	address := a.settings.Web.Listen
 	if address == "" {
@@ -41,18 +40,22 @@ func (a *app) openWeb() (*webSide, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
-	}
 	events := web.NewEvents()
-	a.webSide = &webSide{listener: listener, token: token, events: events, chat: web.NewChat(events)}
+	a.webSide = &webSide{token: token, events: events, chat: web.NewChat(events)}
 	return a.webSide, nil
+}
+
+// listen opens the port; requests wait until the server runs.
+func (w *webSide) listen(address string) (err error) {
+	if w.listener, err = net.Listen("tcp", address); err != nil {
+		return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
+	}
+	return nil
 }
 
 // close stops listening; it is for a server that was never started.
 func (w *webSide) close() {
-	if w != nil {
+	if w != nil && w.listener != nil {
 		_ = w.listener.Close()
 	}
 }
@@ -62,19 +65,14 @@ func (b *bot) newWeb(w *webSide, health *health) *web.Server {
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,
 		Settings: b.settings,
-		Log:      b.log, Version: version(), Health: health.handler(), Ready: health.parts, OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
+		Log:      b.log, Version: version(), Health: health.handler(), OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
 		MCPWrites: b.app.settings.Web.MCPWrites,
+		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
 	}
 	if b.app.settings.Web.Debug {
 		o.Debug = http.DefaultServeMux
 	}
 	return web.New(o)
-}
-
-// parts returns the results of /readyz, for the dashboard.
-func (h *health) parts(ctx context.Context) (ok bool, parts []web.Part) {
-	s := h.ready(ctx)
-	return s.OK, s.Parts
 }
 
 // serveBeside serves until the bot is closed.

@@ -3,7 +3,10 @@
 package summarize
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"cairn/internal/lazy"
@@ -41,12 +44,53 @@ func TooLarge(tokens, most int) Refusal {
 var (
 	reasoning  = lazy.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
 	thoughtEnd = lazy.Pattern(`(?is)\A.*</think(?:ing)?>`) // some servers drop the opening tag
+	codeBlock  = lazy.Pattern("(?s)\\A```\\w*\n(.*)\n```\\z")
 	toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
 )
 
 // StripThoughts removes a model's visible reasoning.
 func StripThoughts(text string) string {
 	return strings.TrimSpace(thoughtEnd().ReplaceAllString(reasoning().ReplaceAllString(text, ""), ""))
+}
+
+// TextOf returns a summary as a model wrote it, without reasoning and outside of JSON: small models
+// write JSON where none is asked for, and other arguments than those of a tool.
+func TextOf(written string) string {
+	stripped := StripThoughts(written)
+	if toolSyntax().MatchString(stripped) {
+		return stripped
+	}
+	for _, text := range []string{written, stripped} { // thoughts may be inside of the JSON, or before it
+		var value any
+		if json.Unmarshal([]byte(codeBlock().ReplaceAllString(text, "$1")), &value) == nil {
+			return StripThoughts(textIn(value))
+		}
+	}
+	return stripped
+}
+
+// textIn returns the text in a JSON value; the keys of an object with several are headings.
+func textIn(value any) string {
+	var parts []string
+	switch v := value.(type) {
+	case string:
+		return v
+	case []any:
+		for _, item := range v {
+			parts = append(parts, textIn(item))
+		}
+	case map[string]any:
+		if summary, found := v["summary"]; found {
+			return textIn(summary)
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if len(v) > 1 {
+				parts = append(parts, "## "+key)
+			}
+			parts = append(parts, textIn(v[key]))
+		}
+	}
+	return strings.Join(parts, "\n")
 }
 
 // Broken returns why an answer with this finish reason cannot be complete; "" if it may be.

@@ -114,8 +114,12 @@ func (o outline) text() string {
 		if left && marked {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteString(map[bool]string{true: " ", false: "\n"}[p.line == line])
+		switch {
+		case b.Len() == 0:
+		case p.line == line:
+			b.WriteByte(' ')
+		default:
+			b.WriteByte('\n')
 		}
 		line, marked = p.line, left
 		if left {

@@ -160,3 +160,13 @@ func FuzzText(f *testing.F) {
 		elements(t, Composition{Title: s, Parts: []Part{{s, 1}}}.SVG(Options{ID: s}))
 	})
 }
+
+func TestAxisHasRoundNumbers(t *testing.T) {
+	svg := Sawtooth{Panels: []Panel{{Points: []Point{{At: 1}, {At: 80}}}}}.SVG(Options{})
+	for _, at := range []string{"10", "20", "80"} {
+		check.Contains(t, "axis", svg, ">"+at+"</text>")
+	}
+	if strings.Contains(svg, ">11<") {
+		t.Errorf("got %s", svg)
+	}
+}

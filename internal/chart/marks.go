@@ -82,10 +82,10 @@ func (d *drawing) legend(panels []Panel, s scale, y float64) {
 		entry("next request", box("chart-used"))
 	}
 	if any(hasHead) {
-		entry("of it, summaries", box("chart-head"))
+		entry("of which summaries", box("chart-head"))
 	}
 	if any(func(p Point) bool { return p.Said > 0 }) {
-		entry("everything said", func() { d.printf(`<path class="chart-said" d="M%s %sh13"/>`+"\n", num(x), num(y-4)) })
+		entry("all messages", func() { d.printf(`<path class="chart-said" d="M%s %sh11"/>`+"\n", num(x), num(y-4)) })
 	}
 	for _, kind := range kindsOf(panels, s) {
 		entry(kind, func() { d.mark(Mark{Kind: kind}, x+6, y-5) })

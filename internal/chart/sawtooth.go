@@ -162,9 +162,10 @@ func (d *drawing) said(points []Point, s scale) {
 
 func curve(points []Point, s scale, value func(Point) int) string {
 	var b strings.Builder
-	for i, p := range points {
-		b.WriteString(map[bool]string{true: "M", false: "L"}[i == 0])
-		b.WriteString(num(s.x(p.At)) + " " + num(s.y(float64(value(p)))))
+	command := "M" // move to the first point, then draw lines
+	for _, p := range points {
+		b.WriteString(command + num(s.x(p.At)) + " " + num(s.y(float64(value(p)))))
+		command = "L"
 	}
 	return b.String()
 }
@@ -221,11 +222,13 @@ func (d *drawing) levels(p Panel, s scale) {
 	}
 }
 
-// axis draws the numbers of messages under the last panel.
+// axis draws round numbers of messages under the last panel.
 func (d *drawing) axis(s scale) {
-	for _, at := range steps(float64(s.last-s.first), 8) {
-		if at == float64(int64(at)) {
-			d.words(s.x(s.first+int64(at)), s.top+s.high+26, "chart-tick", "middle", Short(float64(s.first)+at))
-		}
+	step := int64(1)
+	if at := steps(float64(s.last-s.first), 8); len(at) > 1 {
+		step = max(step, int64(at[1]))
+	}
+	for at := (s.first + step - 1) / step * step; at <= s.last; at += step {
+		d.words(s.x(at), s.top+s.high+26, "chart-tick", "middle", Short(float64(at)))
 	}
 }

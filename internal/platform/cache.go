@@ -7,14 +7,12 @@ const maxGeneration = 5000
 
 // Cache maps strings to strings and evicts the entries that were written longest ago. It keeps two
 // generations: once the young one is full it becomes the old one, and the previous old one is
-// dropped. So the cache has at most 10 000 entries, and always keeps the latest 5 000.
+// dropped. So the cache has at most 10 000 entries, and always keeps the latest 5 000. The zero value
+// is an empty cache.
 type Cache struct {
 	mu         sync.Mutex // guards everything below
 	young, old map[string]string
 }
-
-// NewCache returns an empty cache.
-func NewCache() *Cache { return &Cache{young: make(map[string]string)} }
 
 // First stores value for key unless key already has one. It returns the value that key now has, and
 // whether it existed before. A key that existed counts as written again.
@@ -57,7 +55,7 @@ func (c *Cache) findLocked(key string) (value string, ok bool) {
 }
 
 func (c *Cache) setLocked(key, value string) {
-	if len(c.young) >= maxGeneration {
+	if c.young == nil || len(c.young) >= maxGeneration {
 		c.old, c.young = c.young, make(map[string]string)
 	}
 	c.young[key] = value

@@ -6,7 +6,7 @@ import (
 )
 
 func TestCacheKeepsTheFirstValue(t *testing.T) {
-	c := NewCache()
+	var c Cache
 	if v, before := c.First("a", "1"); v != "1" || before {
 		t.Errorf("First returned %q, %v", v, before)
 	}
@@ -26,7 +26,7 @@ func TestCacheKeepsTheFirstValue(t *testing.T) {
 }
 
 func TestCacheForgetsTheOldest(t *testing.T) {
-	c := NewCache()
+	var c Cache
 	const n = 3 * maxGeneration
 	for i := range n {
 		c.Set(strconv.Itoa(i), "")

@@ -6,10 +6,14 @@ package platform
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
+
+	"cairn/channel"
 )
 
 // Sleep waits for d. It returns ctx's error if ctx ends first.
@@ -89,6 +93,19 @@ func (i *Incident) End() {
 		i.Log.Info(i.Recovered)
 	}
 	i.open = false
+}
+
+// Quote returns the author and the beginning of the message that another one replies to:
+// `Ada: "shall we…"`. Without a text it names file, the message's first, if there is one.
+func Quote(author, text, file string) string {
+	text = Short(strings.Join(strings.Fields(text), " "), channel.MaxQuote)
+	switch {
+	case text != "":
+		return fmt.Sprintf("%s: %q", author, text)
+	case file != "":
+		return fmt.Sprintf("%s: [%s]", author, file)
+	}
+	return author
 }
 
 // Short truncates a text to at most limit characters, including the ellipsis that marks the cut.

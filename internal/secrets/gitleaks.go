@@ -111,19 +111,11 @@ func maskKnown(text string) string {
 }
 
 func (r *rule) mask(text string) string {
-	var b strings.Builder
-	done := 0
-	for _, at := range r.form().FindAllStringSubmatchIndex(text, -1) {
-		from, to := r.secretIn(at)
-		if secret := text[from:to]; entropy(secret) <= r.Entropy || r.allows(text, at, secret) {
-			continue
-		}
-		b.WriteString(text[done:from])
-		b.WriteString(masked(strings.ReplaceAll(r.ID, "-", " ")))
-		done = to
-	}
-	b.WriteString(text[done:])
-	return b.String()
+	return replace(text, r.form(), strings.ReplaceAll(r.ID, "-", " "), func(at []int, _ int) (from, to int, is bool) {
+		from, to = r.secretIn(at)
+		secret := text[from:to]
+		return from, to, entropy(secret) > r.Entropy && !r.allows(text, at, secret)
+	})
 }
 
 // secretIn returns the position of the secret in a match: the group that the rule names, else the

@@ -81,14 +81,9 @@ var secrets = []secret{
 // of something else.
 func (s secret) mask(text string) string {
 	form := s.form()
-	found := form.FindAllStringSubmatchIndex(text, -1)
-	if found == nil {
-		return text
-	}
-	var b strings.Builder
-	done := 0
-	for _, at := range found {
-		begins, from, to := at[0], at[0], at[1]
+	return replace(text, form, s.name, func(at []int, done int) (from, to int, is bool) {
+		begins := at[0]
+		from, to = at[0], at[1]
 		for i := 2; i < len(at); i += 2 {
 			if at[i] >= 0 {
 				from, to = at[i], at[i+1]
@@ -97,16 +92,26 @@ func (s secret) mask(text string) string {
 		if form == botToken() {
 			id := snowflakeBefore(text[done:begins])
 			if id < 0 {
-				continue
+				return 0, 0, false
 			}
 			begins, from = done+id, done+id
 		}
-		if begins == from && begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1]) || s.real != nil && !s.real(text[from:to]) {
-			continue
+		continues := begins == from && begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1])
+		return from, to, !continues && (s.real == nil || s.real(text[from:to]))
+	})
+}
+
+// replace masks the secrets in the matches of a form: secretIn returns where one is in a match, if it
+// is one. done is the end of the one before.
+func replace(text string, form *regexp.Regexp, name string, secretIn func(at []int, done int) (from, to int, is bool)) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range form.FindAllStringSubmatchIndex(text, -1) {
+		if from, to, is := secretIn(at, done); is {
+			b.WriteString(text[done:from])
+			b.WriteString(masked(name))
+			done = to
 		}
-		b.WriteString(text[done:from])
-		b.WriteString(masked(s.name))
-		done = to
 	}
 	b.WriteString(text[done:])
 	return b.String()

@@ -27,10 +27,13 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	a.sent = c
 	answer := answer{Said: provider.NewSaid(show, c.MaxTokens, a.Options.MaxAnswer), identity: a.identity()}
 	resp, err := a.Exchange(ctx, a.Options.BaseURL+"/v1/messages", c.body, a.req, &answer)
-	if answer.stopped && answer.thought && c.Thinking == nil && c.room == 0 {
-		a.Demand(func(d *provider.Demands) { d.Thinks = true })
+	if err != nil || c.Thinking != nil || c.room > 0 {
+		return resp, err
 	}
-	return resp, err
+	if a.LacksRoom(a.req, resp, answer.thought || answer.Thought(), func() bool { return a.compose().room > 0 }) {
+		return a.Send(ctx, show)
+	}
+	return resp, nil
 }
 
 // identity identifies the author of thinking.

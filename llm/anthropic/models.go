@@ -4,7 +4,6 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,15 +45,15 @@ func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
 	query := url.Values{"limit": {"1000"}}
 	for len(offered) < maxListed {
 		var page struct {
-			Data []json.RawMessage
+			Data []listed
 			More bool   `json:"has_more"`
 			Last string `json:"last_id"`
 		}
 		if err := m.Ask(ctx, http.MethodGet, m.Options.BaseURL+"/v1/models?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
-		for _, raw := range page.Data {
-			offered = append(offered, offer(raw))
+		for _, l := range page.Data {
+			offered = append(offered, l.offer())
 		}
 		if !page.More || page.Last == query.Get("after_id") {
 			break
@@ -64,10 +63,7 @@ func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
 	return offered, nil
 }
 
-func offer(raw json.RawMessage) llm.Offered {
-	var l listed
-	// A field of another type leaves its number at 0.
-	_ = json.Unmarshal(raw, &l)
+func (l listed) offer() llm.Offered {
 	o := llm.Offered{ID: l.ID, Window: l.Window()}
 	if strings.HasPrefix(o.ID, "claude-") {
 		o.Tools = "yes"

@@ -29,10 +29,7 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 	p := a.plan(a.model)
 	a.sent = p
 	said := provider.NewSaid(show, p.answerTokens(a.req), a.Options.MaxAnswer)
-	var answer interface {
-		provider.Answer
-		Thought() bool
-	}
+	var answer provider.Answer
 	var resp llm.Response
 	var err error
 	if p.wire == llm.WireResponses {
@@ -42,19 +39,14 @@ func (a *attempt) Send(ctx context.Context, show func(delta string)) (llm.Respon
 		answer = &chatAnswer{Said: said, provider: p.provider}
 		resp, err = a.Exchange(ctx, p.Base+"/chat/completions", p.chat(a.req), a.req, answer)
 	}
-	if err != nil {
+	if err != nil || p.Thinks {
 		return resp, err
 	}
-	if p.Thinks || len(resp.Message.Native) == 0 && !answer.Thought() {
-		return resp, nil
+	reasoned := len(resp.Message.Native) > 0 || answer.Thought()
+	if a.LacksRoom(a.req, resp, reasoned, func() bool { return a.plan(a.model).answerTokens(a.req) > p.answerTokens(a.req) }) {
+		return a.Send(ctx, show)
 	}
-	a.Demand(func(d *provider.Demands) { d.Thinks = true })
-	silent := strings.TrimSpace(resp.Message.Text) == "" && len(resp.Message.Calls) == 0
-	if !silent || resp.FinishReason != llm.FinishLength || a.plan(a.model).answerTokens(a.req) <= p.answerTokens(a.req) || a.req.Charge() != nil {
-		return resp, nil
-	}
-	a.req.ReportFailed(resp.Usage) // the reasoning left no room for an answer; now there is some
-	return a.Send(ctx, show)
+	return resp, nil
 }
 
 // Adapt learns from the refusal of a request.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"cairn/llm"
@@ -41,7 +42,8 @@ type chunk struct {
 		Index        int
 		Delta        delta
 		Message      delta
-		FinishReason string `json:"finish_reason"`
+		FinishReason string          `json:"finish_reason"`
+		Usage        json.RawMessage // Moonshot
 	}
 	Usage json.RawMessage
 }
@@ -101,14 +103,13 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
-	if counted, ok := readUsage(c.Usage); ok {
-		a.usage = counted
-	}
+	a.count(c.Usage)
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
 		a.started = true
+		a.count(choice.Usage)
 		for _, d := range []delta{choice.Delta, choice.Message} {
 			if err := a.addDelta(d); err != nil {
 				return false, err
@@ -124,6 +125,12 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+func (a *chatAnswer) count(usage json.RawMessage) {
+	if counted, ok := readUsage(usage); ok {
+		a.usage = counted
+	}
 }
 
 // finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu, Gemini and
@@ -201,29 +208,30 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 // call returns the call that a piece belongs to, or starts one. Some servers omit the index, some
 // the id, and some give every call the index 0.
 func (a *chatAnswer) call(piece callPiece) *growingCall {
-	begins := piece.Function.Name != ""
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		call := a.calls[i]
-		another := begins && piece.ID != "" && call.ID != "" && piece.ID != call.ID
-		switch {
-		case piece.Index != nil:
-			if call.index == *piece.Index && !another {
-				return call
-			}
-		case piece.ID != "":
-			if call.ID == piece.ID {
-				return call
-			}
-		case !begins:
-			return call
-		}
-	}
 	call := &growingCall{index: -1}
 	if piece.Index != nil {
 		call.index = *piece.Index
 	}
+	begins := piece.Function.Name != ""
+	for _, before := range slices.Backward(a.calls) {
+		switch {
+		case piece.Index != nil && before.index != *piece.Index:
+		case begins && piece.ID != "" && before.ID != "" && piece.ID != before.ID:
+		case before.precedes(piece):
+			if !begins && call.Name == "" {
+				call.Name = before.Name
+			}
+		case piece.Index != nil, piece.ID != "" && piece.ID == before.ID, piece.ID == "" && !begins:
+			return before
+		}
+	}
 	a.calls = append(a.calls, call)
 	return call
+}
+
+// precedes reports whether a piece begins another call: nothing follows a complete JSON object.
+func (c *growingCall) precedes(piece callPiece) bool {
+	return strings.HasPrefix(string(piece.Function.Arguments), "{") && json.Valid([]byte(c.Arguments.String()))
 }
 
 // Response returns the whole answer. A server that ends regularly without a finish_reason is

@@ -50,28 +50,3 @@ func TestReasoningHasExtraTokens(t *testing.T) {
 		})
 	}
 }
-
-// A model that has only reasoned, up to the limit, gets room at once, in whatever form it reasons.
-func TestAnswerOfReasoningAloneIsRepeatedWithRoom(t *testing.T) {
-	for name, reason := range map[string]func(*llmtest.Exchange){
-		"in a field": func(x *llmtest.Exchange) { x.Think("so") },
-		"in tags":    func(x *llmtest.Exchange) { x.Piece("<think>so") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if x.Counted = (llm.Usage{Prompt: 9, Completion: 1}); x.Request.MaxTokens > 100 {
-					x.Say("ok")
-					return
-				}
-				reason(x)
-				x.Finish(llm.FinishLength)
-				x.Done()
-			})
-			var failed []llm.Usage
-			req := llm.Request{Messages: hello.Messages, MaxTokens: 100, Failed: func(u llm.Usage) { failed = append(failed, u) }}
-			resp := check.Must(connect(t, server, openai.Options{}).Generate(t.Context(), req, nil))(t)
-			check.Equal(t, "the reply", resp.Message.Text, "ok")
-			check.EqualAll(t, "the usage of the first attempt", failed, []llm.Usage{{Prompt: 9, Completion: 1}})
-		})
-	}
-}

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"cairn/llm"
@@ -22,6 +23,9 @@ func (s span) isPlaceholder() bool { return &s[0] == &placeholder[0] }
 // withoutBlank leaves out blank messages of an assistant: many servers refuse them. head is how many
 // messages the head has.
 func withoutBlank(messages []llm.Message, head int) (kept []llm.Message, keptHead int) {
+	if !slices.ContainsFunc(messages, blank) {
+		return messages, head // without a copy: nearly always
+	}
 	for i, m := range messages {
 		if blank(m) {
 			continue

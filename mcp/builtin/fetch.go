@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	readability "codeberg.org/readeck/go-readability/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 )
 
 // Limits of a fetched page.
@@ -129,16 +131,14 @@ func readable(body []byte, contentType string, from *url.URL) (string, error) {
 	if err != nil {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
 	}
-	decoded, err := charset.NewReader(strings.NewReader(string(body)), contentType)
-	if err != nil {
-		return "", fmt.Errorf("decode the page: %w", err)
+	encoded, name, certain := charset.DetermineEncoding(body, contentType)
+	if name == "windows-1252" && !certain && utf8.Valid(body) { // a guess from the first 1024 bytes
+		encoded = encoding.Nop
 	}
+	decoded := encoded.NewDecoder().Reader(bytes.NewReader(body))
 	if kind != "text/html" && kind != "application/xhtml+xml" {
 		if !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") && !strings.HasSuffix(kind, "xml") {
 			return "", fmt.Errorf("the address has no text but %s", kind)
-		}
-		if !utf8.Valid(body) && kind == "application/json" {
-			return "", errors.New("the answer is not valid UTF-8")
 		}
 		text, err := io.ReadAll(decoded)
 		return string(text), err

@@ -109,6 +109,9 @@ func TestFetchReturnsReadableText(t *testing.T) {
 		case "/json":
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"roses": 12}`)
+		case "/late.json", "/late.txt", "/late.html": // what is not ASCII comes late, and nobody says the encoding
+			w.Header().Set("Content-Type", map[string]string{"/late.json": "application/json", "/late.txt": "text/plain", "/late.html": "text/html"}[r.URL.Path])
+			fmt.Fprint(w, `"`+strings.Repeat("many roses ", 200)+`in a café"`)
 		case "/picture":
 			w.Header().Set("Content-Type", "image/png")
 			_, _ = w.Write([]byte("\x89PNG"))
@@ -127,7 +130,7 @@ func TestFetchReturnsReadableText(t *testing.T) {
 		}
 	})
 	client := newClient(anywhere)
-	for path, want := range map[string]string{"/article": "painted green", "/latin": "café", "/json": `"roses": 12`} {
+	for path, want := range map[string]string{"/article": "painted green", "/latin": "café", "/late.json": "café", "/late.txt": "café", "/late.html": "café", "/json": `"roses": 12`} {
 		text, err := fetch(t.Context(), client, address+path)
 		check.NoError(t, err)
 		check.Contains(t, path+": text", text, want)

@@ -50,8 +50,11 @@ func filesServer(root *os.Root) *sdk.Server {
 
 type files struct{ root *os.Root }
 
+// clean returns a path below the folder, which models also write as if it were the root.
+func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
+
 func (f files) list(_ context.Context, in listArguments) (string, error) {
-	folder := cmp.Or(path.Clean(in.Folder), ".")
+	folder := clean(in.Folder)
 	entries, err := fs.ReadDir(f.root.FS(), folder)
 	if err != nil {
 		return "", describeError(err, in.Folder)
@@ -74,7 +77,7 @@ func (f files) list(_ context.Context, in listArguments) (string, error) {
 }
 
 func (f files) read(_ context.Context, in readArguments) (string, error) {
-	text, err := f.text(path.Clean(in.Path))
+	text, err := f.text(clean(in.Path))
 	if err != nil {
 		return "", describeError(err, in.Path)
 	}

@@ -29,8 +29,12 @@ func (q *Query) lookUp(in Index) error {
 	if err != nil {
 		return err
 	}
-	if err := q.pairUp(in, stems); err != nil {
-		return err
+	if q.single && isUnspaced(q.words[0].Term) {
+		pairs, err := in.Pairs(q.words[0].Term)
+		if err != nil {
+			return err
+		}
+		stems[q.words[0].Term] = pairs
 	}
 	var terms []string
 	for _, w := range q.words {
@@ -55,7 +59,8 @@ func (q *Query) lookUp(in Index) error {
 		if n == 0 || has[text] {
 			return
 		}
-		if has[text] = true; weak[text] {
+		has[text] = true
+		if weak[text] {
 			weight *= weakWord
 		}
 		q.terms = append(q.terms, term{text, stems[text], n, weight * idf(n, in.Size())})
@@ -74,23 +79,12 @@ func (q *Query) lookUp(in Index) error {
 	return nil
 }
 
-// pairUp adds to the stems what finds a question of one character: scripts without spaces between words are
-// indexed in pairs of characters, see words.Terms.
-func (q *Query) pairUp(in Index, stems map[string][]string) error {
-	if !q.single {
-		return nil
-	}
-	character := q.words[0].Term
-	if first, size := utf8.DecodeRuneInString(character); first < firstUnspaced || size < len(character) {
-		return nil
-	}
-	pairs, err := in.Pairs(character)
-	stems[character] = append(stems[character], pairs...)
-	return err
+// isUnspaced reports whether a term is one character of a script, from Thai on, whose words have no
+// spaces between them: they are indexed in pairs of characters, see words.Terms.
+func isUnspaced(term string) bool {
+	first, size := utf8.DecodeRuneInString(term)
+	return first >= '\u0e00' && size == len(term)
 }
-
-// firstUnspaced is where the scripts without spaces begin, with Thai.
-const firstUnspaced = '\u0e00'
 
 // correct returns, for the words of the question that occur nowhere, the terms that they may be
 // typos of, and adds their frequencies. It removes the names of members from the question.

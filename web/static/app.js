@@ -5,7 +5,13 @@
 const connection = document.getElementById("connection");
 const parts = [...document.querySelectorAll("[data-live]")];
 
-// refresh reads a part again, at most twice a second, and keeps open what people opened.
+// purpose tells a link, a summary or a button from the others in its part.
+function purpose(e) {
+  return e.href ?? e.parentElement.dataset.src ?? e.form?.action + " " + e.form?.elements.code?.value;
+}
+
+// refresh reads a part again, at most twice a second, and keeps open what people opened, and the
+// keyboard where it is.
 const waiting = new Map();
 function refresh(part) {
   if (waiting.has(part)) return;
@@ -19,9 +25,11 @@ function refresh(part) {
       if (!answer.ok) return;
       const text = await answer.text();
       const open = new Set([...part.querySelectorAll("details[open]")].map((d) => d.dataset.src));
+      const focused = part.contains(document.activeElement) && purpose(document.activeElement);
       part.innerHTML = text; // made by our own pages, which escape everything
       for (const d of part.querySelectorAll("details")) if (open.has(d.dataset.src)) d.open = true;
       openable(part);
+      if (focused) [...part.querySelectorAll("a, button, summary")].find((e) => purpose(e) === focused)?.focus({ preventScroll: true });
     } catch { /* the stream says that the bot is gone */ }
   }, 500));
 }
@@ -44,6 +52,7 @@ async function readInto(d) {
   }
   const body = document.createElement("div");
   body.innerHTML = await answer.text();
+  openable(body);
   d.replaceChildren(d.querySelector("summary"), body);
 }
 
@@ -55,36 +64,36 @@ function concerned(name) {
 }
 
 // watch follows events while the page is visible: a browser has few connections to one server, and
-// every hidden tab would keep one. What happened meanwhile is read again, as after "reset". A browser
-// reconnects by itself, but not after an answer that is no stream: a proxy's while the bot restarts.
+// every hidden tab would keep one. What happened before a stream opened is read again, as after
+// "reset". A browser reconnects by itself, but not after an answer that is no stream: a proxy's while
+// the bot restarts, or that the session has ended.
 function watch(address, handlers) {
   let events = null;
-  const reopen = () => {
-    if (document.hidden || events !== null) return;
-    open();
-    handlers.reset();
-  };
   const say = (text, state) => { connection.textContent = text; connection.className = "live " + state; };
   const open = () => {
+    if (document.hidden || events !== null) return;
     const opened = events = new EventSource(address);
     for (const [kind, handler] of Object.entries(handlers)) events.addEventListener(kind, (e) => handler(JSON.parse(e.data)));
-    events.addEventListener("open", () => say("live", "on"));
+    events.addEventListener("open", () => {
+      say("live", "on");
+      handlers.reset();
+    });
     events.addEventListener("error", () => {
       say("the bot does not answer", "off");
       if (opened !== events || opened.readyState !== EventSource.CLOSED) return;
       events = null;
-      setTimeout(reopen, 3000);
+      handlers.reset();
+      setTimeout(open, 3000);
     });
   };
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       events?.close();
       events = null;
-    } else {
-      reopen();
     }
+    open();
   });
-  if (!document.hidden) open();
+  open();
 }
 
 openable(document);

@@ -12,9 +12,12 @@ const choices = document.getElementById("choices");
 const commands = [...document.querySelectorAll("#commands li")].map((li) => li.dataset);
 const newID = () => "web-" + Date.now() + "-" + Math.random().toString(36).slice(2);
 
+// tell shows the answer to a command, or what did not work.
 function tell(text) {
-  note.textContent = text;
-  note.hidden = text === "";
+  follow(() => {
+    note.textContent = text;
+    note.hidden = text === "";
+  });
 }
 
 // follow shows what is new. The page follows it only where its end is in view: people read on above.
@@ -45,9 +48,9 @@ function busy(answering) {
 let reading = 0;
 async function read() {
   const mine = ++reading;
-  const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } });
-  if (answer.status === 401) tell("You are not logged in any more. Reload this page to log in.");
-  if (!answer.ok) return false;
+  const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (answer?.status === 401) tell("You are not logged in any more. Reload this page to log in.");
+  if (!answer?.ok) return false;
   const fresh = document.createElement("template");
   fresh.innerHTML = await answer.text(); // made by our own pages, which escape everything
   if (mine !== reading) return false;
@@ -55,41 +58,44 @@ async function read() {
   return true;
 }
 
-// send keeps the id of a message until the bot has it: what is sent again is the same message.
 async function send(text, id) {
   const answer = await fetch(form.action, {
     method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams({ id, text }),
-  });
-  const said = await answer.json();
-  if (!answer.ok) throw new Error(said.detail);
-  return said.reason || "";
+  }).catch(() => null);
+  const taken = await answer?.json().catch(() => null);
+  if (!answer?.ok) throw new Error(taken?.detail ?? "the bot does not answer.");
+  return taken?.reason ?? "";
 }
+
+// What could not be sent keeps its id: the bot may have it, and what is sent again is the same message.
+let unsent = {};
 
 form.addEventListener("submit", async (e) => {
   e.preventDefault();
   const text = box.value.trim();
   if (text === "") return;
-  const id = form.elements.id.value;
-  form.elements.id.value = newID();
+  const id = text === unsent.text ? unsent.id : newID();
   box.value = ""; // at once: people type the next message while this one is on its way
   hide();
   scrollTo(0, document.body.scrollHeight);
   try {
     tell(await send(text, id));
   } catch (error) {
-    if (box.value === "") {
-      box.value = text;
-      form.elements.id.value = id;
-      tell("Not sent: " + error.message);
-    } else {
-      tell("Not sent: " + error.message + " The message was: " + text);
-    }
+    unsent = { text, id };
+    const more = box.value === "" ? "" : " The message was: " + text;
+    box.value ||= text;
+    tell("Not sent: " + error.message + more);
     return;
   }
+  unsent = {};
   await read();
 });
 
-const run = (command) => send(command, newID()).catch((error) => error.message).then(tell);
+// run runs the command of a button, which then goes away: people type on.
+function run(command) {
+  send(command, newID()).catch((error) => error.message).then(tell);
+  box.focus();
+}
 
 // The answer to a question of the bot is a command; without this script its form loads another page.
 said.addEventListener("submit", (e) => {
@@ -185,8 +191,7 @@ box.addEventListener("keydown", (e) => {
 watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation), {
   reply: (reply) => {
     follow(() => {
-      busy(reply.state === "writing");
-      writing.hidden = stop.hidden;
+      writing.hidden = reply.state !== "writing";
       writing.querySelector(".text").textContent = reply.text || "";
     });
     if (reply.state === "sent") read();
@@ -194,5 +199,4 @@ watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation
   turn: (turn) => { busy(turn.state === "started"); read(); },
   approval: read, reset: async () => { if (await read()) busy(document.getElementById("answering") !== null); },
 });
-form.elements.id.value = newID();
 scrollTo(0, document.body.scrollHeight);

@@ -142,6 +142,23 @@ func (c *Client) Adapt(refused *llm.Error, s Sent, req *llm.Request) bool {
 	return false
 }
 
+// LacksRoom learns from an answer to a request without room for reasoning whether the model reasons
+// by default: reasoned reports whether the answer has reasoning, but some servers hide it. It returns
+// true if the reasoning has left no room for the answer, and another request may be made; hasRoom
+// reports whether that one has any.
+func (c *Client) LacksRoom(req llm.Request, resp llm.Response, reasoned bool, hasRoom func() bool) bool {
+	empty := resp.FinishReason == llm.FinishLength && len(resp.Message.Calls) == 0 && strings.TrimSpace(resp.Message.Text) == ""
+	if !reasoned && !empty {
+		return false
+	}
+	c.Demand(func(d *Demands) { d.Thinks = true })
+	if !empty || !hasRoom() || req.Charge() != nil {
+		return false
+	}
+	req.ReportFailed(resp.Usage)
+	return true
+}
+
 // lessRoom leaves the reasoning only the tokens of the window that an overflow states as free, or
 // none if it states none.
 func lessRoom(overflow *llm.Error, s Sent, req *llm.Request) bool {
@@ -186,13 +203,13 @@ func (d *Demands) refuseEffort(s Sent, message string) {
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	named := func(effort string) bool { return slices.Contains(words, effort) }
-	others := slices.Clone(s.Efforts)
-	if d.Efforts != nil {
-		others = slices.Clone(d.Efforts)
+	accepted := d.Efforts
+	if accepted == nil {
+		accepted = s.Efforts
 	}
-	others = slices.DeleteFunc(others, func(effort string) bool { return effort == s.Effort })
-	listed := slices.DeleteFunc(slices.Clone(others), func(effort string) bool { return !named(effort) })
-	if d.Efforts = listed; len(listed) == 0 && named(s.Effort) {
+	others := slices.DeleteFunc(slices.Clone(accepted), func(effort string) bool { return effort == s.Effort })
+	d.Efforts = slices.DeleteFunc(slices.Clone(others), func(effort string) bool { return !named(effort) })
+	if len(d.Efforts) == 0 && named(s.Effort) {
 		d.Efforts = others
 	}
 }

@@ -35,6 +35,8 @@ type Answer interface {
 	Over() error
 	// Counted returns what the server has counted so far.
 	Counted() llm.Usage
+	// Thought reports whether the text began with a thought in tags.
+	Thought() bool
 }
 
 // Exchange posts body, the form of req on a wire, and reads the whole answer. A silent server is an
@@ -58,7 +60,8 @@ func (c *Client) Exchange(ctx context.Context, address string, body any, req llm
 	return whole, nil
 }
 
-// Ask queries the server for JSON. Its errors are like those of Exchange.
+// Ask queries the server for JSON. A field of another type than in into stays empty. Its errors are
+// like those of Exchange.
 func (c *Client) Ask(ctx context.Context, method, address string, body []byte, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
 	return c.send(ctx, nil, method, address, body, func(resp *http.Response, _ *silence) error {
@@ -66,15 +69,18 @@ func (c *Client) Ask(ctx context.Context, method, address string, body []byte, i
 		if err != nil {
 			return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 		}
-		if err := json.Unmarshal(facts, into); err != nil {
-			return unsendable(fmt.Errorf("ask %s: %w", address, err))
+		if err := errorIn(resp, facts); err != nil {
+			return err
 		}
-		return nil
+		err = json.Unmarshal(facts, into)
+		if _, ofAnotherType := errors.AsType[*json.UnmarshalTypeError](err); err == nil || ofAnotherType {
+			return nil
+		}
+		return unreadable(resp, facts)
 	})
 }
 
-// unsendable returns the error of a request that cannot be made, or that got no answer to its
-// question: the same one would fail again.
+// unsendable returns the error of a request that cannot be made: the same one would fail again.
 func unsendable(err error) *llm.Error {
 	return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 }
@@ -155,16 +161,33 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 	case llm.Crowded(body):
 		return llm.TooMany(llm.MaxParts, "parts")
 	}
+	if err := errorIn(resp, body); err != nil {
+		return err
+	}
+	ok, err := answer.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+	if err != nil || ok {
+		return cmp.Or(err, answer.Over())
+	}
+	return unreadable(resp, body)
+}
+
+// errorIn returns the error that a server sent with the status of a success; nil if there is none.
+func errorIn(resp *http.Response, body []byte) error {
 	var seen struct{ Error json.RawMessage }
-	// Whole refuses a body that is not JSON below.
 	if json.Unmarshal(body, &seen) == nil && IsError(seen.Error) {
 		return llm.Refused(resp.StatusCode, resp.Header, body)
 	}
-	ok, err := answer.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-	if err == nil && !ok {
-		return llm.Refused(resp.StatusCode, resp.Header, body)
+	return nil
+}
+
+// unreadable returns the error for a body that is not what it should be: a refusal in other words, or
+// a part of it.
+func unreadable(resp *http.Response, body []byte) *llm.Error {
+	refused := llm.Refused(resp.StatusCode, resp.Header, body)
+	if refused.Kind == llm.KindOverloaded && !json.Valid(body) {
+		return llm.Truncated(fmt.Errorf("not JSON: %s", refused.Message))
 	}
-	return cmp.Or(err, answer.Over())
+	return refused
 }
 
 // firstByte skips at most most bytes of white space and returns the byte after it without consuming

@@ -138,15 +138,17 @@ func (n *Tokens) UnmarshalJSON(raw []byte) error {
 
 // Listed is the window in an entry of a list of models, in the fields of various servers.
 type Listed struct {
-	MaxInputTokens int `json:"max_input_tokens"` // Anthropic
-	MaxModelLen    int `json:"max_model_len"`    // vLLM
-	ContextLength  int `json:"context_length"`   // OpenRouter
-	Meta           struct {
-		Context int `json:"n_ctx"`
+	MaxInputTokens   Tokens `json:"max_input_tokens"`   // Anthropic
+	MaxModelLen      Tokens `json:"max_model_len"`      // vLLM
+	ContextLength    Tokens `json:"context_length"`     // OpenRouter, Together, Fireworks, Moonshot
+	ContextWindow    Tokens `json:"context_window"`     // Groq
+	MaxContextLength Tokens `json:"max_context_length"` // Mistral
+	Meta             struct {
+		Context Tokens `json:"n_ctx"`
 	} // llama.cpp
 }
 
 // Window returns the window in tokens; 0: the server does not say.
 func (l Listed) Window() int {
-	return cmp.Or(max(l.MaxInputTokens, 0), max(l.Meta.Context, 0), max(l.MaxModelLen, 0), max(l.ContextLength, 0))
+	return int(cmp.Or(l.MaxInputTokens, l.Meta.Context, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContextLength))
 }

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/internal/check"
+)
+
+func TestChangedSettings(t *testing.T) {
+	s := check.Must(Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\"")))(t)
+	got := shown(s.Changed())
+	want := `
+  agents = ["a"]
+  agents.a.compaction.keep_first = 2
+  agents.a.instructions = "Be kind."
+  catch_up = "2h0m0s"
+  defaults.compaction.keep_first = 2`
+	check.Equal(t, "result", got, want)
+}
+
+// As in docs/configuration.md.
+func TestChangedOmitsTheAgentOfTheDefaults(t *testing.T) {
+	s := check.Must(Load(writeSettings(t, "[[agents]]\nid = \"cairn\"\ncontext_window = 3000")))(t)
+	check.Equal(t, "settings", shown(s.Changed()), "\n  agents.cairn.context_window = 3000")
+}
+
+func TestChangedMasksWhatIsInPlainText(t *testing.T) {
+	s := check.Must(Load(writeSettings(t, `
+[llm]
+base_url = "https://ada:plain@example.org/v1"
+api_key = "plain"
+[discord]
+api_base = "https://plain@example.org/a"
+[hooks]
+on_reply = "https://example.org/plain?key=plain"
+after_compaction = ["curl", "https://example.org?key=plain"]
+on_memory = "https://example.org"
+secret = "plain"
+[[tools]]
+id = "calc"
+url = "https://example.org/mcp?key=plain"
+allow = ["a", "<b> & c"]
+`)))(t)
+	check.Equal(t, "settings", shown(s.Changed()), `
+  discord.api_base = "https://example.org/a"
+  hooks.after_compaction = ["curl","https://example.org/[masked]"]
+  hooks.on_memory = ["https://example.org"]
+  hooks.on_reply = ["https://example.org/[masked]"]
+  hooks.secret = "[masked]"
+  llm.api_key = "[masked]"
+  llm.base_url = "https://example.org/v1"
+  tools.1.allow = ["a","<b> & c"]
+  tools.1.id = "calc"
+  tools.1.url = "https://example.org/[masked]"`)
+}
+
+// A password stands before the "@" of an address, or a token does, without a name.
+func TestSecretsOfAddresses(t *testing.T) {
+	t.Setenv(OpenAI.URL, "https://from-variable@example.org/v1")
+	s := check.Must(Load(writeSettings(t, `
+[llm]
+base_url = "https://ada:of-model@example.org/v1"
+[discord]
+api_base = "https://of-discord@example.org/a"
+[[agents]]
+id = "a"
+base_url = "https://of-agent@example.org/v1"
+`)))(t)
+	for _, secret := range []string{"from-variable", "of-model", "of-discord", "of-agent"} {
+		if !slices.Contains(s.Secrets(), secret) {
+			t.Errorf("%s is not a secret", secret)
+		}
+	}
+}
+
+// shown returns the changes as `cairn config check` shows them.
+func shown(changes []Change) string {
+	text := ""
+	for _, c := range changes {
+		text += "\n  " + c.String()
+	}
+	return text
+}
+
+func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
+	for i, key := range compactor.Keys() {
+		s := Default()
+		field := reflect.ValueOf(&s.Defaults.Compaction).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.Bool:
+			field.SetBool(!field.Bool())
+		case reflect.String:
+			field.SetString("other")
+		case reflect.Float64:
+			field.SetFloat(0.123)
+		default:
+			field.SetInt(field.Int() + 1)
+		}
+		changed := s.Changed()
+		check.Len(t, "changes", changed, 1)
+		check.Equal(t, "changed[0].Key", changed[0].Key, "defaults.compaction."+key)
+	}
+}
+
+// Every field of the policy of a new agent is a setting that no one wrote.
+func TestChangedKeysOfAnotherAgent(t *testing.T) {
+	one := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\n")))(t)
+	two := check.Must(Parse("f", []byte("[[agents]]\nid = \"one\"\nmodel = \"m\"\n[[agents]]\nid = \"two\"\n")))(t)
+	check.EqualAll(t, "a new agent", ChangedKeys(&one, &two), []string{"agents", "agents.one.model"})
+	check.EqualAll(t, "an agent that is gone", ChangedKeys(&two, &one), []string{"agents", "agents.one.model"})
+}

@@ -1,0 +1,3 @@
+package privacy
+
+var Purged = purged
