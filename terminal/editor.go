@@ -223,8 +223,8 @@ func (e *editor) sayMessage(ctx context.Context, hub *channel.Hub, text string) 
 		_ = hub.Idle(ctx, e.conversation) // after an error, too: then there is nothing to stop now
 		e.waiting.CompareAndSwap(message, 0)
 	})
-	if paused := hub.PausedWords(ctx, e.conversation); paused != "" {
-		e.note(paused)
+	if why := hub.WhySilent(ctx, e.conversation); why != "" {
+		e.note(why)
 	}
 	return nil
 }
