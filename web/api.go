@@ -292,12 +292,3 @@ func (s *Server) find(r *http.Request, name string) (*store.Conversation, error)
 	}
 	return c, err
 }
-
-// idOf returns the {id} in the path of a request.
-func idOf(r *http.Request) (int64, error) {
-	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	if err != nil || n < 1 {
-		return 0, problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))
-	}
-	return n, nil
-}

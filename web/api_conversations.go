@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -275,4 +276,13 @@ func stackEntries(rows []compactor.Compaction) []channel.StackEntry {
 		all = append(all, channel.StackEntryOf(row))
 	}
 	return all
+}
+
+// idOf returns the {id} in the path of a request.
+func idOf(r *http.Request) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))
+	}
+	return n, nil
 }

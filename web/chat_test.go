@@ -71,7 +71,7 @@ func TestMessageDuringAnAnswerIsShown(t *testing.T) {
 	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"What colour is the gate?"}})
 	<-began
 	r.post("/chat/general", url.Values{"id": {"2"}, "text": {"And the <b>wall</b>?"}})
-	const waits = "waits for the answer before it"
+	const waits = "waits to be answered"
 	_, page := r.get("/chat/general")
 	check.Contains(t, "page during the answer", page, waits, "And the &lt;b&gt;wall&lt;/b&gt;?")
 	more <- true

@@ -74,12 +74,12 @@ func saidView(conversation string, said messageList, notices []replyEvent) g.Nod
 	return view
 }
 
-// waitingView shows the messages that wait for the end of the answer before them.
+// waitingView shows the messages in the inbox: most wait for the end of the answer before them.
 func waitingView(all []store.Inbound) g.Node {
 	return g.Map(all, func(m store.Inbound) g.Node {
 		return h.Article(
 			h.Class("message user"),
-			h.Header(h.B(h.Dir("auto"), g.Text(m.Author)), g.Text(" "), h.Span(h.Class("faint"), g.Text("waits for the answer before it"))),
+			h.Header(h.B(h.Dir("auto"), g.Text(m.Author)), g.Text(" "), h.Span(h.Class("faint"), g.Text("waits to be answered"))),
 			longText("", m.Text),
 		)
 	})

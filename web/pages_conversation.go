@@ -4,6 +4,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -111,7 +112,7 @@ func conversationPage(v *visit) error {
 	var past historyAnswer
 	var tasks taskList
 	here := apiOf(v.name())
-	if err := cmp.Or(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
+	if err := errors.Join(v.get(here, nil, &d), v.get(here+"/history", nil, &past), v.get(here+"/tasks", nil, &tasks)); err != nil {
 		return err
 	}
 	paused, err := v.pausedView(v.name())

@@ -3,7 +3,7 @@
 package web
 
 import (
-	"cmp"
+	"errors"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -37,7 +37,7 @@ func (v *visit) preview(all []settingControl) (g.Node, error) {
 	}
 	var d conversationAnswer
 	var past historyAnswer
-	if err := cmp.Or(v.get(apiOf(v.name()), nil, &d), v.get(apiOf(v.name())+"/history", nil, &past)); err != nil {
+	if err := errors.Join(v.get(apiOf(v.name()), nil, &d), v.get(apiOf(v.name())+"/history", nil, &past)); err != nil {
 		return nil, err
 	}
 	drawn := report.Chart()
