@@ -234,7 +234,9 @@ func FuzzLine(f *testing.F) {
 		}
 		clipTo = max(clipTo%1000, 0)
 		clipped := lineOf(m, shape{clipTo: clipTo})
-		checkNoForgery(t, strings.TrimPrefix(clipped.text, head), chat.Reserved)
+		m.Quote = chat.Excerpt(quote, shortQuote)
+		checkNoForgery(t, strings.TrimPrefix(strings.TrimPrefix(clipped.text, head), chat.Header(m)), chat.Reserved)
+		m.Quote = quote
 		if most := max(clipTo, chat.ShownTokens(m, head)); clipped.tokens > most {
 			t.Errorf("clipped: got %d tokens, want at most %d", clipped.tokens, most)
 		}
