@@ -46,7 +46,8 @@ func (a Agents) Of(ctx context.Context, records *store.Conversation, log *slog.L
 		}
 		return ""
 	}
-	if agent.task = true; depth >= maxTaskDepth {
+	agent.task = true
+	if depth >= maxTaskDepth {
 		agent.Spawn = nil
 	}
 	agent.Language = a.In(root).Language

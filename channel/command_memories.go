@@ -51,9 +51,10 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	var words []string
 	for _, word := range strings.Fields(query) {
 		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {
-			if f.Kind = kind; !slices.Contains(memory.Kinds, kind) {
+			if !slices.Contains(memory.Kinds, kind) {
 				return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", kind, strings.Join(memory.Kinds, ", ")))
 			}
+			f.Kind = kind
 			continue
 		}
 		if page, ok := strings.CutPrefix(strings.ToLower(word), "page:"); ok && f.Offset == 0 {

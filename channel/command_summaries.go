@@ -68,8 +68,8 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	number, begin, _ := strings.Cut(args, " ")
 	id, ok := numberOf(number)
 	from := int64(1)
-	if begin = strings.TrimSpace(begin); ok && begin != "" {
-		from, ok = numberOf(begin)
+	if ok && begin != "" {
+		from, ok = numberOf(strings.TrimSpace(begin))
 	}
 	if !ok {
 		return Answer{}, errPeople(c.sayf("Say which summary by its number, as /summaries shows it: /expand 12"))

@@ -21,12 +21,11 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	if err != nil {
 		return Answer{}, err
 	}
-	verb, id, _ := strings.Cut(strings.TrimSpace(args), " ")
-	if id = strings.TrimSpace(id); verb != "" {
+	if verb, id, _ := strings.Cut(args, " "); verb != "" {
 		if !c.trusted(who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I have.")
 		}
-		if err := c.changeTools(ctx, agent, who, strings.ToLower(verb), id); err != nil {
+		if err := c.changeTools(ctx, agent, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {
 			return Answer{}, err
 		}
 	}

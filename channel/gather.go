@@ -36,7 +36,8 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {
 		historian, reads := c.connector.(Historian)
-		if reads = reads && (due.Gap || c.early()); !reads && !due.Incomplete {
+		reads = reads && (due.Gap || c.early())
+		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
 		if reads {

@@ -97,7 +97,8 @@ func (c *conversation) own() {
 		case <-due:
 			c.guard(func() { c.engine.Check(c.hub.ctx) })
 		case <-stop:
-			if stop = nil; c.engine != nil {
+			stop = nil
+			if c.engine != nil {
 				c.engine.Close()
 			}
 		}
@@ -223,10 +224,11 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 	c.inbox.post(func() {
 		c.runs.waiters = append(c.runs.waiters, func() bool {
 			ok, err := done()
-			if ok = ok || err != nil || ctx.Err() != nil; ok {
-				result <- err
+			if !ok && err == nil && ctx.Err() == nil {
+				return false
 			}
-			return ok
+			result <- err
+			return true
 		})
 	})
 	select {

@@ -161,7 +161,7 @@ func (o Operator) Pause(ctx context.Context, name, by string) error {
 	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
 		return err
 	}
-	o.inScope(name, func(c *conversation) { c.interrupt() })
+	o.inScope(name, (*conversation).interrupt)
 	return nil
 }
 

@@ -44,13 +44,16 @@ func (r *runs) delay() time.Duration { return retryDelay << min(max(r.panics-1, 
 // workGuarded is work; a panic becomes an error.
 func (c *conversation) workGuarded(ctx context.Context, resume bool) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			if err = errPanicked; p == any(ErrClosed) {
-				err = ErrClosed
-			} else if p != any(errPanicked) {
-				c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
-				c.inbox.post(func() { c.runs.broken = true })
-			}
+		switch p := recover(); p {
+		case nil:
+		case any(ErrClosed):
+			err = ErrClosed
+		case any(errPanicked): // the loop has logged it
+			err = errPanicked
+		default:
+			err = errPanicked
+			c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
+			c.inbox.post(func() { c.runs.broken = true })
 		}
 	}()
 	return c.work(ctx, resume)

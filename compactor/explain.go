@@ -16,7 +16,7 @@ type Meaning struct {
 	Value  string `json:"value"`  // in the syntax of the settings
 	Tokens int    `json:"tokens"` // after all limits
 	Means  string `json:"means"`
-	Moves  string `json:"moves,omitempty"` // what else changes with it
+	Moves  string `json:"moves,omitempty"` // what else it affects
 }
 
 // Explain returns what the settings mean for a window, largest first.
@@ -25,20 +25,20 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 	p = p.At(window)
 	of := func(share float64) int { return int(math.Round(share * float64(window))) }
 	all := []Meaning{
-		{"context_window", fmt.Sprint(window), window, "prompt and reply together", "every share below"},
+		{"context_window", fmt.Sprint(window), window, "prompt and reply together", "every level below that is a share of it"},
 		{"emergency_threshold", "", of(p.EmergencyThreshold), fmt.Sprintf("from here on, the oldest %.0f %% of the messages are removed at once, without a model", 100*p.EmergencyFraction), ""},
 		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.AggressiveFraction), ""},
 		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.BackgroundFraction), p.movesOfBackground()},
 		{"prepare_threshold", "", of(p.Prepare()), "from here on, summaries are prepared", ""},
 		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.maxPast(window))},
-		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay, as far as they fit into this%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
-		{"span_tokens", "", p.span(window), "one summary is prepared of so much" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
+		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay verbatim, up to this many tokens%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
+		{"span_tokens", "", p.span(window), "messages that one prepared summary covers" + limited(p.SpanTokens, p.span(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.span(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
 		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
 		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "reserved for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
 		{"instructions", "", FrameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},
 	}
 	if p.CompactAtTokens > 0 {
-		all = append(all, Meaning{"compact_at_tokens", "", p.CompactAtTokens, "acts like background_threshold", "whichever is lower decides"})
+		all = append(all, Meaning{"compact_at_tokens", "", p.CompactAtTokens, "acts like background_threshold", "the lower of the two applies"})
 	}
 	if !p.Enabled {
 		all = append(all, Meaning{"enabled", "", 0, "only emergency_threshold works", "background_threshold, aggressive_threshold, prepare_threshold, compact_at_tokens"})
@@ -47,7 +47,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		all[i].Value = cmp.Or(m.Value, given.Value(m.Key))
 		if m.Key == "prepare_threshold" && p.PrepareThreshold < 0 {
 			all[i].Value = fmt.Sprintf("%.4g", p.Prepare())
-			all[i].Means += "; not set, it is the smaller of 0.6 and 0.75 × background_threshold"
+			all[i].Means += "; by default the smaller of 0.6 and 0.75 × background_threshold"
 		}
 		if m.Key == "prepare_threshold" && p.Prepare() == 0 {
 			all[i].Means = "off: nothing is prepared"
@@ -80,7 +80,7 @@ func limited(set, is int, by string) string {
 	if is >= set {
 		return ""
 	}
-	return fmt.Sprintf(" (%s: the setting says %d)", by, set)
+	return fmt.Sprintf(" (limited to %s; the setting is %d)", by, set)
 }
 
 // ValidateWindow describes, with numbers, which levels a conversation reaches before the first
@@ -105,6 +105,6 @@ func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, windo
 	if len(low) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: reached before anything is said. Of a window of %d tokens, %d are needed for system prompt and tools, %d for the reply, %d for pins: %d in all. Set a larger context_window or threshold, or a smaller max_output_tokens or pin_budget",
+	return fmt.Sprintf("%s: reached before the first message. Of a window of %d tokens, %d are needed for system prompt and tools, %d for the reply, %d for pins: %d in all. Set a larger context_window or threshold, or a smaller max_output_tokens or pin_budget",
 		strings.Join(low, ", "), window, frame, reserve, pins, need)
 }

@@ -11,7 +11,7 @@ import (
 const (
 	ProbeForced = "with a forced tool call"
 	ProbeText   = "in text, without the tool call"
-	ProbePlain  = "in plain text: its server takes no tools"
+	ProbePlain  = "in plain text: its server supports no tools"
 )
 
 // Probe has a model summarize two messages as a worker would in its last call, and returns how it

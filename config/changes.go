@@ -43,43 +43,26 @@ func (s *Settings) Changed() []Change {
 	}
 	defaults.Tools = slices.Repeat([]ToolServer{toolServer()}, len(s.Tools))
 	before, after := flatten(&defaults), flatten(s)
-	before["agents"] = reflect.ValueOf([]string{defaults.newAgent().ID})
+	before["agents"] = []string{defaults.newAgent().ID}
 	list := []Change{}
 	for _, key := range differing(before, after) {
-		value, ok := after[key]
-		switch was := before[key]; {
-		case !ok && was.Kind() == reflect.Slice:
-			value = reflect.MakeSlice(was.Type(), 0, 0)
-		case !ok:
-			value = reflect.Zero(was.Type())
+		value := after[key]
+		if value == nil {
+			value = reflect.Zero(reflect.TypeOf(before[key])).Interface()
 		}
-		shown := texts(value)
-		for i, text := range shown {
-			shown[i] = masked(key, text)
+		switch v := value.(type) {
+		case string:
+			value = masked(key, v)
+		case []string:
+			shown := make([]string, len(v))
+			for i, text := range v {
+				shown[i] = masked(key, text)
+			}
+			value = shown
 		}
-		switch value.Kind() {
-		case reflect.String:
-			value = reflect.ValueOf(shown[0])
-		case reflect.Slice:
-			value = reflect.ValueOf(shown)
-		}
-		list = append(list, Change{key, value.Interface()})
+		list = append(list, Change{key, value})
 	}
 	return list
-}
-
-// texts returns the texts of a setting that is a text or a list.
-func texts(v reflect.Value) []string {
-	all := []string{}
-	switch v.Kind() {
-	case reflect.String:
-		return []string{v.String()}
-	case reflect.Slice:
-		for i := range v.Len() {
-			all = append(all, v.Index(i).String())
-		}
-	}
-	return all
 }
 
 // masked returns a text of a setting without what may be secret.
@@ -104,26 +87,29 @@ func masked(key, text string) string {
 
 // flatten returns all settings that are not zero, by path: "discord.allow", "bindings.1.channel",
 // "agents.small.compaction.keep_first". "agents" lists their ids, in their order.
-func flatten(s *Settings) map[string]reflect.Value {
-	flat := map[string]reflect.Value{}
+func flatten(s *Settings) map[string]any {
+	flat := map[string]any{}
 	addSetting(flat, "", reflect.ValueOf(*s))
 	var ids []string
 	for _, agent := range s.Agents {
 		ids = append(ids, agent.ID)
 		addSetting(flat, "agents."+agent.ID, reflect.ValueOf(agent))
 	}
-	flat["agents"] = reflect.ValueOf(ids)
+	flat["agents"] = ids
 	return flat
 }
 
-// addSetting adds a value, or the values of a table or of a list of tables.
-func addSetting(flat map[string]reflect.Value, path string, v reflect.Value) {
+// addSetting adds a value, or the values of a table or of a list of tables. Texts are strings, and
+// lists of texts []string.
+func addSetting(flat map[string]any, path string, v reflect.Value) {
 	below := strings.TrimPrefix(path+".", ".")
 	_, isText := v.Interface().(encoding.TextMarshaler)
 	switch {
 	case v.IsZero():
 	case v.Kind() == reflect.Pointer:
-		flat[path] = v.Elem()
+		flat[path] = v.Elem().Interface()
+	case v.Kind() == reflect.String:
+		flat[path] = v.String()
 	case v.Kind() == reflect.Struct && !isText:
 		for _, f := range reflect.VisibleFields(v.Type()) {
 			if key := f.Tag.Get("toml"); key != "" {
@@ -138,19 +124,18 @@ func addSetting(flat map[string]reflect.Value, path string, v reflect.Value) {
 		for i := range v.Len() {
 			addSetting(flat, below+strconv.Itoa(i+1), v.Index(i))
 		}
+	case v.Kind() == reflect.Slice:
+		flat[path] = v.Convert(reflect.TypeFor[[]string]()).Interface()
 	default:
-		flat[path] = v
+		flat[path] = v.Interface()
 	}
 }
 
 // differing lists the paths with different values, sorted.
-func differing(a, b map[string]reflect.Value) []string {
+func differing(a, b map[string]any) []string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
-		before, after := a[key], b[key]
-		return before.IsValid() && after.IsValid() && reflect.DeepEqual(before.Interface(), after.Interface())
-	})
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool { return reflect.DeepEqual(a[key], b[key]) })
 }
 
 // ChangedKeys lists the paths of the settings that differ between a and b. An agent that only one of
@@ -161,7 +146,7 @@ func ChangedKeys(a, b *Settings) []string {
 		rest, of := strings.CutPrefix(key, "agents.")
 		agent, _, _ := strings.Cut(rest, ".")
 		id := "agents." + agent + ".id"
-		return of && before[id].IsValid() != after[id].IsValid()
+		return of && (before[id] == nil) != (after[id] == nil)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"reflect"
 	"regexp"
 	"strings"
 )
@@ -114,9 +113,13 @@ func (s *Settings) Secrets() (all []string) {
 	}
 	all = append(all, fromEnvironment(OpenAI.Key), fromEnvironment(Anthropic.Key))
 	settings := flatten(s)
-	settings["environment"] = reflect.ValueOf([]string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL)})
+	settings["environment"] = []string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL)}
 	for key, value := range settings {
-		for _, text := range texts(value) {
+		texts, _ := value.([]string)
+		if one, is := value.(string); is {
+			texts = []string{one}
+		}
+		for _, text := range texts {
 			if holdsSecret(key) || refersToSecret(text) {
 				secret, _, _ := s.modelKey(text) // as above
 				all = append(all, secret)

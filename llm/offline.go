@@ -89,7 +89,7 @@ const (
 type lastLine struct {
 	seq, who    string   // "" if the request does not say
 	text        string   // without attachments
-	content     []string // see words.Content
+	content     []string // see words.Content; each once
 	attachments []string // descriptions of the files and pictures that came with it
 }
 
@@ -131,6 +131,8 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 	}
 	asked.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)
+	slices.Sort(asked.content)
+	asked.content = slices.Compact(asked.content)
 	return asked, results
 }
 

@@ -28,9 +28,9 @@ func hinted(messages []Message) bool {
 	})
 }
 
-// ownWords reports whether text is an earlier answer of the offline model, or the beginning of one:
-// recall clips.
-func ownWords(text string) bool {
+// SaidOffline reports whether text is an answer of the offline model, or the beginning of one, because
+// recall clips: there is nothing in it that others have not said.
+func SaidOffline(text string) bool {
 	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
 
@@ -118,7 +118,7 @@ func readResults(results []Message) (found []finding, failed string) {
 			found = append(found, finding{seqs: m.Messages, who: m.Who, when: m.When, text: strings.TrimPrefix(m.Content, m.Who+": ")})
 		}
 		for _, m := range r.Messages {
-			if m.Who != string(RoleAssistant) || !ownWords(m.Text) {
+			if m.Who != string(RoleAssistant) || !SaidOffline(m.Text) {
 				found = append(found, finding{seqs: []int64{m.Seq}, who: m.Who, when: m.When, text: m.Text})
 			}
 		}
@@ -147,7 +147,7 @@ func related(asked lastLine, found []finding) []finding {
 	kept := make([]finding, 0, len(found))
 	seen, sources := map[string]bool{words.Fold(asked.text): true}, map[int64]bool{}
 	for i, f := range found {
-		for _, term := range distinct(asked.content) {
+		for _, term := range asked.content {
 			if weight := terms[i][term]; weight > 0 {
 				f.score += weight * math.Log(1+float64(len(found))/common[term])
 			}
@@ -181,16 +181,15 @@ const maxQuotes = 3
 // closeTo keeps those quotes that share at least two content words, and a third of them, with the
 // person's text: a person who makes a statement did not ask for more.
 func closeTo(asked lastLine, quotes []finding) []finding {
-	mine := distinct(asked.content)
 	return slices.DeleteFunc(quotes, func(f finding) bool {
 		theirs := words.Content(f.text)
 		shared := 0
-		for _, term := range mine {
+		for _, term := range asked.content {
 			if slices.Contains(theirs, term) {
 				shared++
 			}
 		}
-		return shared < 2 || shared*3 < len(mine)
+		return shared < 2 || shared*3 < len(asked.content)
 	})
 }
 
@@ -207,10 +206,4 @@ func quote(quotes []finding) string {
 		lines[i] = fmt.Sprintf("- %s: “%s”", source, shorten(f.text, maxQuote))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func distinct(terms []string) []string {
-	terms = slices.Clone(terms)
-	slices.Sort(terms)
-	return slices.Compact(terms)
 }

@@ -20,7 +20,7 @@ var failures = []struct {
 	kind       Kind
 	said, todo string
 }{
-	{"OpenAI: no quota", refusedBy(429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`), KindQuota, "has no credit", "add credit to the account, or raise its spending limit (its key is TEST_KEY)"},
+	{"OpenAI: no quota", refusedBy(429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`), KindQuota, "has no credit", "add credit to the account of TEST_KEY, or raise its spending limit"},
 	{"Anthropic: no credit", refusedBy(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`), KindQuota, "has no credit", "add credit"},
 	{"Anthropic: billing", refusedBy(402, `{"type":"error","error":{"type":"billing_error","message":"There is an issue with your payment."}}`), KindQuota, "has no credit", "add credit"},
 	{"DeepSeek: no balance", refusedBy(402, `{"error":{"message":"Insufficient Balance","type":"unknown_error"}}`), KindQuota, "has no credit", "add credit"},
@@ -31,7 +31,7 @@ var failures = []struct {
 	{"xAI: credits used up", refusedBy(403, `{"code":"denied","error":"Your team has either used all available credits or reached its monthly spending limit."}`), KindQuota, "has no credit", "add credit"},
 	{"Gemini: a rate limit that speaks of a quota", refusedBy(429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 40s.","status":"RESOURCE_EXHAUSTED"}}`), KindRateLimited, "overloaded", "raise the account's rate limit"},
 	{"a rate limit", refusedBy(429, `{"error":{"message":"slow down","code":"rate_limit_exceeded"}}`), KindRateLimited, "overloaded right now", "limits the rate"},
-	{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * 60e9}, KindRateLimited, "ask again in 30 minutes", "wait for 30m0s"},
+	{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * 60e9}, KindRateLimited, "ask again in 30 minutes", "wait for 30 minutes"},
 	{"overloaded", refusedBy(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), KindOverloaded, "overloaded right now", "ask again later"},
 	{"a broken server", refusedBy(500, "panic: nil"), KindOverloaded, "server has problems", "look at the log or the status page of the server"},
 	{"a broken gateway", refusedBy(502, "<html><h1>502 Bad Gateway</h1></html>"), KindOverloaded, "server has problems", "status page"},

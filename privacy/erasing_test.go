@@ -140,6 +140,16 @@ func TestErasingEverywhere(t *testing.T) {
 		check.Equal(t, "the name is still stored", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Ann'"), 0)
 		check.Equal(t, "names of others", storetest.Number(t, c.Store(), "SELECT count(*) FROM members WHERE name = 'Bob'"), 1)
 	})
+	t.Run("a name is found in any case, in any script, with the id of who has it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, saidBy(1, "z", "Женя", "x"), saidBy(2, "z", "Женя К", "y"), saidBy(3, "b", "Bob", "z"), saidBy(4, "", "женя", "no id"))
+		for _, who := range []string{"ЖЕНЯ", "женя к", "z", "terminal:z"} {
+			found := check.Must(privacy.In(c.Store()).Find(ctx, "", who))(t)
+			check.Len(t, who, found, 1)
+			check.Equal(t, "id", found[0].ID, "z")
+		}
+		check.Len(t, "people called Z", check.Must(privacy.In(c.Store()).Find(ctx, "", "Z"))(t), 0)
+	})
 	t.Run("an empty id matches nobody", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		check.Error(t, check.ErrorOf(privacy.In(c.Store()).Erase(ctx, "", c)), privacy.ErrNobody)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"cairn/memory"
@@ -218,22 +219,23 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 	return false, err
 }
 
-// Find returns the people with that name or id who have spoken in the conversations of a connector,
-// or of any connector if it is empty, or about whom something is remembered. If there are none, the
-// text may have the connector in front: discord:ID.
+// Find returns the people with that id, or that name in any case, who have spoken in the conversations of
+// a connector, or of any connector if it is empty, or about whom something is remembered. If there are
+// none, the text may have the connector in front: discord:ID.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
 		found, err = store.Select(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
-			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
-			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
-			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
-			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory WHERE author_id = ?1) said
-			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, connector)
+			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
+			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> '' UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
+			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory) said
+			JOIN conversations c ON c.id = said.conversation WHERE ?1 = '' OR c.name >= ?1 || ':' AND c.name < ?1 || ';' ORDER BY 1, 2, 3 DESC`, connector)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
 	}
+	found = slices.DeleteFunc(found, func(w Who) bool { return w.ID != nameOrID && !strings.EqualFold(w.Name, nameOrID) })
+	found = slices.CompactFunc(found, func(a, b Who) bool { return a.Connector == b.Connector && a.ID == b.ID }) // they may have had several names
 	if first, id, named := strings.Cut(nameOrID, ":"); named && connector == "" && len(found) == 0 {
 		return ps.Find(ctx, first, id)
 	}

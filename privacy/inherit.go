@@ -64,12 +64,5 @@ func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, 
 			return err
 		}
 	}
-	counts, err := store.Column[int](tx, "SELECT DISTINCT messages FROM inherited WHERE parent = ? AND kind = 'placeholder'", c.ID())
-	for _, n := range counts { // of messages behind placeholders, whose text contains the number
-		if err == nil {
-			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'placeholder' AND messages = ?",
-				transcript.Summary{Kind: transcript.Placeholder, Messages: n}.InheritedCost(), c.ID(), n)
-		}
-	}
-	return err
+	return nil
 }

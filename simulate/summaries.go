@@ -90,11 +90,7 @@ const (
 // asLong returns a text about as long as an extract of row would be.
 func (p *player) asLong(row compactor.Compaction, target int) string {
 	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
-		n := 0
-		for _, m := range p.rec.said(row.From, row.To) {
-			n += m.Tokens
-		}
-		target = min(target, max(n*p.v.policy.TargetPct/100, summarize.MinSummary))
+		target = min(target, max(p.rec.tokens(row)*p.v.policy.TargetPct/100, summarize.MinSummary))
 	}
 	return p.filler(target*filled/100 + compactor.ContextTokens(""))
 }
@@ -102,14 +98,19 @@ func (p *player) asLong(row compactor.Compaction, target int) string {
 // material returns roughly how many tokens a worker reads for a summary.
 func (p *player) material(row compactor.Compaction) int {
 	n := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
-	if row.Kind == compactor.Rollup {
-		for _, id := range row.Children {
-			child, _ := p.records.Row(id)
-			n += child.Tokens
-		}
-		return n
+	if row.Kind != compactor.Rollup {
+		return n + p.rec.tokens(row)
 	}
-	for _, m := range p.rec.said(row.From, row.To) {
+	for _, id := range row.Children {
+		child, _ := p.records.Row(id)
+		n += child.Tokens
+	}
+	return n
+}
+
+// tokens returns the tokens of the messages that row covers.
+func (r *Recording) tokens(row compactor.Compaction) (n int) {
+	for _, m := range r.said(row.From, row.To) {
 		n += m.Tokens
 	}
 	return n

@@ -13,42 +13,39 @@ func (r Report) Rows() [][]string {
 	for _, v := range r.Variants {
 		rows[0] = append(rows[0], v.Name)
 	}
-	row := func(name string, value func(Result) string) {
+	row := func(name string, value func(Result) any) {
 		line := []string{name}
 		for _, v := range r.Variants {
-			line = append(line, value(v))
+			line = append(line, fmt.Sprint(value(v)))
 		}
 		rows = append(rows, line)
 	}
-	number := func(value func(Result) int) func(Result) string {
-		return func(v Result) string { return fmt.Sprint(value(v)) }
-	}
-	row("window", number(func(v Result) int { return v.Window }))
-	row("compactions", number(func(v Result) int { return len(v.Compactions) }))
-	row("  at background", number(func(v Result) int { return v.Levels.Background }))
-	row("  at aggressive", number(func(v Result) int { return v.Levels.Aggressive }))
-	row("  emergencies", number(func(v Result) int { return v.Levels.Emergency }))
-	row("verbatim tokens, mean", number(func(v Result) int { return v.Verbatim.Mean }))
-	row("verbatim tokens, least", number(func(v Result) int { return v.Verbatim.Least }))
-	row("summaries, of what is used", func(v Result) string { return fmt.Sprintf("%.0f %%", 100*v.Summaries) })
+	row("window", func(v Result) any { return v.Window })
+	row("compactions", func(v Result) any { return len(v.Compactions) })
+	row("  at background", func(v Result) any { return v.Levels.Background })
+	row("  at aggressive", func(v Result) any { return v.Levels.Aggressive })
+	row("  emergencies", func(v Result) any { return v.Levels.Emergency })
+	row("verbatim tokens, mean", func(v Result) any { return v.Verbatim.Mean })
+	row("verbatim tokens, least", func(v Result) any { return v.Verbatim.Least })
+	row("summaries, of what is used", func(v Result) any { return fmt.Sprintf("%.0f %%", 100*v.Summaries) })
 	spent := func(name string, of func(Result) Spent) {
-		row(name+" requests", number(func(v Result) int { return of(v).Requests }))
-		row("  input tokens", number(func(v Result) int { return int(of(v).Input) }))
-		row("  output tokens", number(func(v Result) int { return int(of(v).Output) }))
+		row(name+" requests", func(v Result) any { return of(v).Requests })
+		row("  input tokens", func(v Result) any { return of(v).Input })
+		row("  output tokens", func(v Result) any { return of(v).Output })
 	}
 	spent("turn", func(v Result) Spent { return v.Turns })
-	row("  input from cache", func(v Result) string { return fmt.Sprintf("%.0f %%", 100*v.Turns.Share) })
+	row("  input from cache", func(v Result) any { return fmt.Sprintf("%.0f %%", 100*v.Turns.Share) })
 	spent("worker", func(v Result) Spent { return v.Worker })
-	row("money", func(v Result) string {
+	row("money", func(v Result) any {
 		if v.Money == nil {
 			return "no price"
 		}
 		return prices.Money(*v.Money)
 	})
 	if r.Variants[0].Found != nil {
-		row("questions", number(func(v Result) int { return v.Found.Questions }))
-		row("  found in context", func(v Result) string { return fmt.Sprintf("%.0f %%", 100*v.Found.Context.Evidence) })
-		row("  found with recall too", func(v Result) string { return fmt.Sprintf("%.0f %%", 100*v.Found.Recall.Evidence) })
+		row("questions", func(v Result) any { return v.Found.Questions })
+		row("  found in context", func(v Result) any { return fmt.Sprintf("%.0f %%", 100*v.Found.Context.Evidence) })
+		row("  found with recall too", func(v Result) any { return fmt.Sprintf("%.0f %%", 100*v.Found.Recall.Evidence) })
 	}
 	return rows
 }

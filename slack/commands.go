@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"cairn/channel"
 	"cairn/internal/platform"
 )
@@ -40,7 +42,8 @@ func (s *Slack) onSlashCommand(payload json.RawMessage) {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, public: commandOf(c.line).Public})
+	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
+	s.start(c, &webhookAnswerer{s: s, url: p.URL, public: called.Public})
 }
 
 // repeated reports whether a command or a press was handled before; without ids that is unknown.
@@ -77,11 +80,6 @@ func (s *Slack) Spell(conversation, line string) string {
 	default: // not authenticated yet
 	}
 	return "@" + name + " " + line
-}
-
-func commandOf(line string) channel.Command {
-	c, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
-	return c
 }
 
 // onTextCommand runs a command that was written as a message: Slack has no slash commands in
@@ -130,10 +128,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
-	thread := p.Message.Thread
-	if thread == p.Message.TS {
-		thread = ""
-	}
+	thread := s.placeOf(p.Channel.ID, slackgo.Msg{Timestamp: p.Message.TS, ThreadTimestamp: p.Message.Thread}).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.start(c, &webhookAnswerer{s: s, url: p.URL, thread: thread, replaces: true})

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +62,15 @@ func TestOtherMessages(t *testing.T) {
 			{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
 		r.w.Emit(map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "username": "ci", "channel": general, "ts": ts, "text": "", "blocks": blocks})
 		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test\nof @ann failed\nat noon")
+
+		version := func(blocks any) map[string]any {
+			return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "text": "", "blocks": blocks}
+		}
+		r.w.Emit(map[string]any{
+			"type": "message", "subtype": "message_changed", "channel": general, "channel_type": "channel", "ts": tsOf(time.Now()),
+			"message": version(blocks.([]any)[:1]), "previous_message": version(blocks),
+		})
+		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test")
 	})
 	t.Run("a group needs a mention", func(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})
@@ -241,54 +249,4 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 		check.Equal(t, "another host was shown", got, "")
 	default:
 	}
-}
-
-func TestNamesThatCannotBeLookedUp(t *testing.T) {
-	t.Parallel()
-	for claim, fault := range map[string]slacktest.Fault{
-		"Slack does not answer":   {Delay: time.Minute, Times: -1},
-		"Slack knows nobody":      {Error: "user_not_found", Times: -1},
-		"Slack is broken":         {Status: 500, Times: -1},
-		"the app lacks the scope": {Error: "missing_scope", Times: -1},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, quick(), answerN)
-			r.hurry = func(c *times) { c.complete = time.Second }
-			general, ann := r.place()
-			r.begin()
-			fault.Method = "users.info"
-			r.w.Fail(fault)
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "ask <@U9> in <#" + general + ">"})
-			r.awaitAnswers(general, 1)
-			m := r.messages(conversation(general))[0]
-			check.Equal(t, "author", m.Author, ann)
-			check.HasPrefix(t, "text", m.Text, "ask @U9 in #")
-
-			bob := r.w.AddUser("bob")
-			r.w.Join(general, bob)
-			r.connector.names.cache.Set(bob, "bob") // looked up in another hour
-			r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "do I have a name?"})
-			r.awaitAnswers(general, 2)
-			check.Equal(t, "author known from before", r.messages(conversation(general))[2].Author, "bob")
-		})
-	}
-}
-
-func TestConversationsAreListedByTheirNames(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
-	board := r.w.AddPrivateChannel("board", ann) // whose name is not known yet, though ann's is
-	r.w.Say(slacktest.Post{Channel: board, User: ann, Text: "hello"})
-	bob := r.w.AddUser("bob")
-	r.w.Say(slacktest.Post{Channel: r.w.DM(bob), User: bob, Text: "hello"})
-	want := []string{"#board · slacktest", "#general · slacktest", "bob"}
-	r.eventually("the names", func() bool {
-		var names []string
-		for _, c := range check.Must(r.store.Listing(t.Context()))(t) {
-			names = append(names, c.Name)
-		}
-		slices.Sort(names)
-		return slices.Equal(names, want)
-	})
 }

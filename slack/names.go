@@ -60,11 +60,11 @@ func (n *names) lookup(ctx context.Context, id string) string {
 			name = nameOf(u)
 		}
 	}
-	if err != nil && !isPermanent(err) {
-		if codeOf(err) == "missing_scope" {
-			n.deniedIncident.Begin(err)
-		}
-		return known
+	switch {
+	case codeOf(err) == "missing_scope":
+		n.deniedIncident.Begin(err)
+	case err != nil && !isPermanent(err):
+		return known // it is looked up again for the next message
 	}
 	name = cmp.Or(name, known)
 	n.note(id, name)

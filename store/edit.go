@@ -19,15 +19,17 @@ import (
 func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
-		err = tr.c.store.Erase(ctx, func(tx *Tx) error {
-			if changed, err = tr.c.editWaiting(tx, m); err != nil || changed {
-				return err
+		err = tr.c.store.Update(ctx, func(tx *Tx) error {
+			if changed, err = tr.c.editWaiting(tx, m); err == nil && !changed {
+				var was, is chat.Message
+				was, is, changed, err = tr.c.editTakenUp(tx, m)
+				seq = is.Seq
+				if err == nil && changed && also != nil {
+					err = also(tx, was, is)
+				}
 			}
-			var was, is chat.Message
-			was, is, changed, err = tr.c.editTakenUp(tx, m)
-			seq = is.Seq
-			if err == nil && changed && also != nil {
-				err = also(tx, was, is)
+			if err == nil && changed { // the files still have the old text; platforms also report edits that change nothing
+				err = noteErasure(tx)
 			}
 			return err
 		})

@@ -97,6 +97,10 @@ func TestWhatNoEditChanges(t *testing.T) {
 		}
 		check.Equal(t, "incomplete", len(check.Must(c.Inbox().Incomplete(ctx))(t)), 1)
 		check.Equal(t, "the version", storetest.Version(t, c), before)
+		_, due, err := c.Store().Upkeep().EraseAt(ctx, time.Now())
+		if due || err != nil {
+			t.Errorf("the files are to be rewritten: %v, %v", due, err)
+		}
 	})
 	t.Run("unknown, bot and deleted messages cannot be edited", func(t *testing.T) {
 		c := storetest.NewConversation(t)

@@ -56,7 +56,10 @@ func (s *Store) HeldRows() *sql.DB { return s.held.db }
 func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
 
 // Arrivals returns how many waiting messages have their arrival time in memory.
-func (s *Store) Arrivals() int { return len(s.arrivals.at) }
+func (s *Store) Arrivals() (n int) {
+	s.arrivals.at.Range(func(any, any) bool { n++; return true })
+	return n
+}
 
 // AddMigrations adds migrations until restore is called.
 func AddMigrations(more ...string) (restore func()) {

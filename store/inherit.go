@@ -130,6 +130,9 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance, err error
 			return FromJSON(attachments, &m.Attachments)
 		}
 		row.Text, row.FromTime, row.ToTime = text, ShownAt(fromAt), ShownAt(toAt)
+		if row.Kind == transcript.Placeholder { // it says how many messages are left, which a deletion changes
+			row.Tokens = row.InheritedCost()
+		}
 		in.Stack = append(in.Stack, row)
 		return nil
 	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens

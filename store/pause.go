@@ -4,30 +4,23 @@ package store
 
 import (
 	"context"
-	"fmt"
 )
 
 // Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is
 // the name of the user who asked for it.
 func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
-	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
+	return ps.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
 }
 
 // Resume ends a pause. Other pauses stay.
 func (ps Pauses) Resume(ctx context.Context, scope string) error {
-	return ps.store.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
+	return ps.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
 }
 
-func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
-	err := s.Update(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(query, args...)
-		return err
-	})
-	s.pauses.Store(&pauses{}) // even after an error: it is not known then what is on disk
-	if err != nil {
-		return fmt.Errorf("%s: %w", tried, err)
-	}
-	return nil
+func (ps Pauses) set(ctx context.Context, tried, query string, args ...any) error {
+	err := ps.store.set(ctx, tried, query, args...)
+	ps.store.pauses.Store(&pauses{}) // even after an error: it is not known then what is on disk
+	return err
 }
 
 // List returns the scopes of all pauses. Every turn calls it. Only this process changes pauses,

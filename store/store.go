@@ -205,6 +205,18 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
 	return nil
 }
 
+// set runs a statement; that may change nothing.
+func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
+	err := s.Update(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", tried, err)
+	}
+	return nil
+}
+
 // View runs f on one consistent snapshot of the database.
 func (s *Store) View(ctx context.Context, f func(tx *Tx) error) error {
 	return explain(observe(ctx, s.read, func(tx *Tx) error {

@@ -236,7 +236,8 @@ func finishedBlocks(text string) (done int) {
 		case fence == "" && (strings.HasPrefix(bare, "```") || strings.HasPrefix(bare, "~~~")):
 			fence = bare[:3]
 		case fence != "" && strings.HasPrefix(bare, fence):
-			if fence = ""; !list && text[at-1] == '\n' {
+			fence = ""
+			if !list && text[at-1] == '\n' {
 				done = at
 			}
 		}

@@ -69,12 +69,14 @@ func (s *screen) menuKey(name string) bool {
 		if !s.menu.moved {
 			return false
 		}
-		s.set(found[s.menu.selected].name)
-		if s.menu.closed = true; !strings.Contains(found[s.menu.selected].usage, " ") {
+		chosen := found[s.menu.selected]
+		s.set(chosen.name)
+		s.menu.closed = true
+		if strings.Contains(chosen.usage, " ") { // it may have arguments
+			s.input.InsertString(" ")
+		} else {
 			s.enter()
-			return true
 		}
-		s.input.InsertString(" ")
 	default:
 		return false
 	}

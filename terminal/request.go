@@ -121,7 +121,7 @@ func (p *protocol) complete(r *request) (err error) {
 	}
 	r.Channel = shortName(r.conversation)
 	r.User = cmp.Or(r.User, p.user)
-	if err := checkName("user", r.User); err != nil {
+	if err := checkUser(r.User); err != nil {
 		return err
 	}
 	if strings.ContainsRune(r.ID, utf8.RuneError) { // several invalid ids would become the same
@@ -132,8 +132,8 @@ func (p *protocol) complete(r *request) (err error) {
 	}
 	if r.ID == "" {
 		r.ID = rand.Text()
-	} else if err := checkName("message", r.ID); err != nil {
-		return fmt.Errorf("id: %w", err)
+	} else if err := checkName("id", r.ID); err != nil {
+		return err
 	}
 	if r.Time == nil {
 		now := time.Now()

@@ -27,12 +27,13 @@ func TestProtocolRefusals(t *testing.T) {
 		{"a time nobody lives in", `{"text":"a","time":"0001-01-01T00:00:00Z"}`, `time must lie between`},
 		{"an id that is half a letter", `{"text":"a","id":"x\ud800"}`, `id must be valid UTF-8`},
 		{"an id of bytes that are no text", `{"text":"a","id":"x` + "\xff" + `"}`, `id must be valid UTF-8`},
+		{"the name of a task", `{"text":"a","user":"task: researcher (task 1)"}`, `the name of the user must not begin with \"task:\"`},
 		{"an id of Cairn's own", `{"text":"a","id":"cairn:task-1"}`, `id must not begin with \"cairn:\"`},
 		{"an id that is very long", `{"text":"a","id":"` + strings.Repeat("i", 5000) + `"}`, `"to":["` + strings.Repeat("i", maxEcho) + `…"]`},
 		{"a channel that is very long", `{"text":"a","channel":"` + strings.Repeat("c", 5000) + `"}`, `"channel":"` + strings.Repeat("c", maxEcho) + `…","to"`},
 		{"a channel that cannot be named", `{"text":"a","channel":"a\nb"}`, `the name of the channel`},
 		{"a user that cannot be named", `{"text":"a","user":"\u001b"}`, `the name of the user`},
-		{"an id that is too long", `{"text":"a","id":"` + strings.Repeat("i", 101) + `"}`, `id: the name of the message has more than 100 bytes`},
+		{"an id that is too long", `{"text":"a","id":"` + strings.Repeat("i", 101) + `"}`, `line 1: id has more than 100 bytes`},
 		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","to":[],"text":"line 1: a line of more than 4 MB`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -62,7 +62,8 @@ func (e *editor) writeReply(rows string, last bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := e.putLocked(rows)
-	if e.replying = !last; last {
+	e.replying = !last
+	if last {
 		err = errors.Join(err, e.putLocked(strings.Join(e.queued, "")))
 		e.queued = nil
 		e.sendLocked(unfinishedMsg(""))

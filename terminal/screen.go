@@ -86,7 +86,8 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 			s.input.SetWidth(m.Width)
 		}
 	case unfinishedMsg:
-		if s.unfinished = string(m); m == "" { // this may be the end of the only answer
+		s.unfinished = string(m)
+		if m == "" { // this may be the end of the only answer
 			s.since = time.Time{}
 		}
 	case queuedMsg:

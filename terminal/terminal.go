@@ -4,6 +4,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -64,7 +65,7 @@ func New(o Options) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkName("user", o.User); err != nil {
+	if err := checkUser(o.User); err != nil {
 		return nil, err
 	}
 	if o.JSON {
@@ -120,23 +121,30 @@ func (n notes) Write(p []byte) (int, error) {
 // Conversation returns the full name of the conversation with this short or full name.
 func Conversation(name string) (string, error) {
 	short := strings.TrimPrefix(name, prefix)
-	if err := checkName("channel", short); err != nil {
+	if err := checkName("the name of the channel", short); err != nil {
 		return "", err
 	}
 	return prefix + short, nil
 }
 
-// maxName limits the names of channels and users, in bytes.
+// maxName limits the names of channels and users, and ids, in bytes.
 const maxName = 100
 
 func checkName(what, name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
-		return fmt.Errorf("the name of the %s is empty", what)
+		return fmt.Errorf("%s is empty", what)
 	case len(name) > maxName:
-		return fmt.Errorf("the name of the %s has more than %d bytes", what, maxName)
+		return fmt.Errorf("%s has more than %d bytes", what, maxName)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Errorf("the name of the %s %q has characters that cannot be shown", what, name)
+		return fmt.Errorf("%s %q has characters that cannot be shown", what, name)
 	}
 	return nil
+}
+
+func checkUser(name string) error {
+	if strings.HasPrefix(name, "task:") { // as the authors of tasks' results do
+		return errors.New(`the name of the user must not begin with "task:"`)
+	}
+	return checkName("the name of the user", name)
 }

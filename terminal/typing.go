@@ -92,11 +92,11 @@ func (s *screen) searchKey(k tea.KeyPressMsg) bool {
 		found.query += k.Text
 		found.find(0)
 	default: // Enter, Tab, an arrow: accept the line, for editing or sending
-		if s.search = nil; found.at >= 0 && found.query != "" {
-			s.set(found.history.At(found.at))
-			return true
+		s.search = nil
+		if found.at < 0 || found.query == "" {
+			return false
 		}
-		return false
+		s.set(found.history.At(found.at))
 	}
 	return true
 }

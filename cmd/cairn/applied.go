@@ -18,10 +18,6 @@ type appliedLine struct {
 	After     int                      `json:"after_tokens"`
 }
 
-func appliedLineOf(s store.AppliedStep) appliedLine {
-	return appliedLine{s.All, s.Time.UTC(), s.BeforeTokens, s.AfterTokens}
-}
-
 func (l appliedLine) String() string {
 	tokens := ""
 	if l.Before > 0 {
@@ -31,7 +27,7 @@ func (l appliedLine) String() string {
 	for _, r := range l.Compacted {
 		undone := ""
 		if r.State == string(compactor.Undone) {
-			undone = ", taken back later"
+			undone = ", undone later"
 		}
 		rows = append(rows, fmt.Sprintf("#%d to #%d, %d messages (%s %d by %s, %s%s)", r.From, r.To, r.Messages, r.Kind, r.ID, r.By, r.Trigger, undone))
 	}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,10 @@ func newHealth(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health [--ready] [--health ADDRESS]",
 		Short: "Check the health of the running bot",
-		Long: `Ask the running bot over HTTP, at its health ADDRESS, whether it is alive; with --ready,
-whether it would answer a message now: its connectors are connected, the database can be written,
-and the model answered recently. Exit code 1: it is not, and standard output says why, or nothing
-answers at ADDRESS.`,
+		Long: `Ask the running bot over HTTP, at its health ADDRESS (or its [web] address), whether it is alive;
+with --ready, whether it would answer a message now: its connectors are connected, the database can be
+written, and the model answered recently. Exit code 1: it is not, and standard output says why, or
+nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
 		Args: noArgs,
@@ -49,9 +50,9 @@ func reachable(address string) string {
 }
 
 func (a *app) askHealth(ctx context.Context, ready bool) error {
-	address := a.settings.Health
+	address := cmp.Or(a.settings.Health, a.settings.Web.Listen)
 	if address == "" {
-		return usage(errors.New("no address is known: set health in the settings, or pass one with --health"))
+		return usage(errors.New("no address is known: set health, or listen under [web], or pass --health"))
 	}
 	if err := config.CheckHealth(address); err != nil {
 		return usage(err)

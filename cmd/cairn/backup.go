@@ -82,7 +82,7 @@ func (c copied) String() string {
 	}
 	text := fmt.Sprintf("%s%s, checked: %s.", done, c.File, contentsOf(c.Copied))
 	if c.Aside != "" {
-		text += "\nWhat was there before is " + c.Aside
+		text += "\nThe previous database is kept as " + c.Aside
 	}
 	return text
 }

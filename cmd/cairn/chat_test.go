@@ -117,6 +117,18 @@ nonsense
 	})
 }
 
+// The web address serves the health checks, too.
+func TestHealthAtTheWebAddress(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
+	l := p.start("chat", "--json")
+	l.say(`{"text":"/help"}`)
+	l.until(`"reply"`)
+	check.HasPrefix(t, "health", p.must("", "health"), `{"ok":true`)
+	l.end()
+}
+
 // writeServerSettings makes the bot talk to a server, in a small window.
 func writeServerSettings(p folder, server *llmtest.Server, more ...string) string {
 	return p.write("config.toml", fmt.Sprintf(`

@@ -170,7 +170,7 @@ func (d *doctor) howToRestore() string {
 		file = shellQuoted(made[0]) + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + d.app.sameFolder() + " restore " + file +
-		". What the database is now is kept beside it. What was said since the backup is read again from Discord and Slack."
+		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."
 }
 
 // backupFact returns the number of backups and the newest one.

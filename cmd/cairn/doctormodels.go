@@ -88,7 +88,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 		facts = append(facts, name+": "+sees)
 	}
 	if learnt := factWords(m.Learnt().Facts()); learnt != "" {
-		facts = append(facts, name+": learnt from its server: "+learnt)
+		facts = append(facts, name+": learned from its server: "+learnt)
 	}
 	d.report("model", err, facts...)
 	return nil
@@ -97,7 +97,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 // withTools says whether a model was asked with tools.
 func withTools(is bool) string {
 	if !is {
-		return "without tools, which it does not take"
+		return "without tools, which it does not support"
 	}
 	return "with tools"
 }
@@ -119,7 +119,7 @@ func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) str
 
 // acceptsPictures sends the model a small picture, unless it is known to refuse pictures.
 func (d *doctor) acceptsPictures(ctx context.Context, agent channel.Agent, m *located) (string, error) {
-	const blind = "takes no pictures; they are described to it in words"
+	const blind = "accepts no pictures; it gets descriptions instead"
 	if m.Learnt().Facts().RefusesImages {
 		return blind, nil
 	}
@@ -184,11 +184,11 @@ func factWords(f llm.Facts) string {
 		}
 	}
 	add(f.Window > 0, fmt.Sprintf("a limit of %d tokens", f.Window))
-	add(f.Factor > 0, fmt.Sprintf("%.2f tokens for one estimated", f.Factor))
-	add(f.RefusesTools, "takes no tools")
-	add(f.RefusesForced, "cannot be made to call a tool")
-	add(f.RefusesImages, "takes no pictures")
-	add(f.WantsReasoning, "wants earlier reasoning back")
-	add(f.Wire != "", "wants the wire "+f.Wire)
+	add(f.Factor > 0, fmt.Sprintf("%.2f tokens per estimated token", f.Factor))
+	add(f.RefusesTools, "supports no tools")
+	add(f.RefusesForced, "cannot be forced to call a tool")
+	add(f.RefusesImages, "accepts no pictures")
+	add(f.WantsReasoning, "requires earlier reasoning")
+	add(f.Wire != "", "requires the wire "+f.Wire)
 	return strings.Join(words, ", ")
 }

@@ -64,7 +64,7 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "output", r.out, "without tools, which it does not take", "takes no pictures; they are described", "in plain text: its server takes no tools", "learnt from its server: takes no tools")
+		check.Contains(t, "output", r.out, "without tools, which it does not support", "accepts no pictures; it gets descriptions", "in plain text: its server supports no tools", "learned from its server: supports no tools")
 	})
 }
 
@@ -81,7 +81,7 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 		})
 		r := doctorOf(t, []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}, "")
 		check.Equal(t, "exit code", r.code, 0)
-		check.Contains(t, "output", r.out, ", with tools; ", "wire responses", "wants the wire responses")
+		check.Contains(t, "output", r.out, ", with tools; ", "wire responses", "requires the wire responses")
 	})
 	t.Run("what the cache did", func(t *testing.T) {
 		t.Parallel()

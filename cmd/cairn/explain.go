@@ -44,7 +44,7 @@ func (e explanation) String() string {
 		b.WriteString(one.table())
 		for _, row := range one.Rows {
 			if row.Moves != "" {
-				fmt.Fprintf(&b, "\n  %s moves: %s", row.Key, row.Moves)
+				fmt.Fprintf(&b, "\n  %s affects: %s", row.Key, row.Moves)
 			}
 		}
 	}
@@ -62,19 +62,19 @@ func (e explainedAgent) table() string {
 func (a *app) explainConfig(ctx context.Context, file, name string) error {
 	a.config = file
 	if name != "" {
-		return a.withConversation(ctx, name, func(_ *store.Store, conversation *store.Conversation) error {
-			return a.explain(ctx, conversation)
+		return a.withConversation(ctx, name, func(db *store.Store, conversation *store.Conversation) error {
+			return a.explain(ctx, db, conversation)
 		})
 	}
 	if err := a.load(); err != nil {
 		return err
 	}
-	return a.explain(ctx, nil)
+	return a.explain(ctx, nil, nil)
 }
 
-// explain explains the settings of all agents, or of the one that answers in a conversation.
-func (a *app) explain(ctx context.Context, conversation *store.Conversation) error {
-	agents, _, err := a.agents(ctx, nil)
+// explain explains the settings of all agents, or of the one that answers in a conversation of db.
+func (a *app) explain(ctx context.Context, db *store.Store, conversation *store.Conversation) error {
+	agents, _, err := a.agents(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -150,41 +150,34 @@ const modelDown = 3
 func (h *health) ready(ctx context.Context) state {
 	s := state{OK: true}
 	stats := h.bot.hub.Stats()
-	stopping := ""
-	if h.ctx.Err() != nil {
-		stopping = "the bot is stopping"
-	}
-	s.add("process", stopping)
+	s.add("process", reason(h.ctx.Err() != nil, "the bot is stopping"))
 	for _, connector := range h.connectors {
-		why := ""
-		if !connector.Connected() {
-			why = "not connected"
-		}
-		s.add(connector.Name(), why)
+		s.add(connector.Name(), reason(!connector.Connected(), "not connected"))
 	}
 	s.add("database", h.databaseProblem(ctx, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written"))
-	stuck, failing := "", ""
-	if stats.Stuck > 0 {
-		stuck = counted(stats.Stuck, "conversation", "conversations") + " cannot go on; the log says why"
-	}
-	s.add("conversations", stuck)
+	s.add("conversations", reason(stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why"))
 	s.Parts = append(s.Parts, replies(stats))
 	s.OK = s.OK && stats.Refused == 0
-	if stats.Failing >= modelDown {
-		failing = fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)
-	}
-	s.add("model", failing)
+	s.add("model", reason(stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)))
 	if h.bot.upkeepFailure.On() {
 		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure of deleted text fail; the log says why"})
 	}
 	return s
 }
 
+// reason returns why a part is not OK; "" if nothing is wrong.
+func reason(wrong bool, why string) string {
+	if wrong {
+		return why
+	}
+	return ""
+}
+
 // replies reports replies that cannot be sent. A dropped one delays nothing, and is only mentioned.
 func replies(s channel.Stats) web.Part {
 	why := ""
 	if s.Refused > 0 {
-		why = counted(s.Refused, "conversation", "conversations") + " cannot send a reply; it is tried again; the log says why"
+		why = counted(s.Refused, "conversation", "conversations") + " cannot send a reply, which is retried; the log says why"
 	} else if s.Dropped > 0 {
 		why = counted(int(s.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
 	}

@@ -62,7 +62,7 @@ func TestProviderEditsApply(t *testing.T) {
 
 func TestTooSmallWindowIsReportedAtStart(t *testing.T) {
 	s := startBot(t, "[[agents]]\nid = \"a\"\ncontext_window = 2000\n[agents.compaction]\nbackground_threshold = 0.2\n")
-	s.told("background_threshold = 0.2 (400 tokens): reached before anything is said. Of a window of 2000 tokens", 1)
+	s.told("background_threshold = 0.2 (400 tokens): reached before the first message. Of a window of 2000 tokens", 1)
 	roomy := startBot(t, "")
 	time.Sleep(50 * time.Millisecond)
 	if strings.Count(roomy.log.String(), "window_too_small") > 0 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -175,14 +176,11 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 }
 
 func authorsOf(said []channel.Inbound) (names []string) {
-	seen := map[string]bool{}
 	for _, m := range said {
-		if !seen[m.Author] {
-			seen[m.Author] = true
-			names = append(names, m.Author)
-		}
+		names = append(names, m.Author)
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {

@@ -158,6 +158,6 @@ func TestConfigExplain(t *testing.T) {
 			check.Contains(t, "effect of background_threshold", s.Moves, "prepare_threshold follows: 0.45 at 0.6")
 		}
 	}
-	check.Contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold moves")
+	check.Contains(t, "the table", p.must("", "config", "check", "--explain"), "background_threshold affects")
 	check.Equal(t, "--channel alone", p.run("", "config", "check", "--channel", "x").code, exitUsage)
 }

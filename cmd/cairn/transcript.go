@@ -43,7 +43,8 @@ func (a *app) transcript(cmd *cobra.Command, name string) error {
 		steps := store.StepsOf(applied)
 		before := func(seq int64) error { // prints the compactions applied before the message with this seq
 			for len(steps) > 0 && steps[0].Next <= seq {
-				if err := a.show(out, appliedLineOf(steps[0])); err != nil {
+				s := steps[0]
+				if err := a.show(out, appliedLine{s.All, s.Time.UTC(), s.BeforeTokens, s.AfterTokens}); err != nil {
 					return err
 				}
 				steps = steps[1:]

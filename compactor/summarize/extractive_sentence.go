@@ -73,13 +73,18 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 			s.tokens = tokens.Estimate(s.text)
 			all = append(all, &s)
 		}
+		offline := m.Role == llm.RoleAssistant && llm.SaidOffline(m.Text)
 		said := withoutFences(m.Text)
 		if m.Seq == 0 {
 			said = withoutHeadings(said)
 		}
 		for _, text := range words.Sentences(said) {
 			text := trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
-			add(text, tighten(text), func(s *sentence) { s.judge(names) })
+			add(text, tighten(text), func(s *sentence) {
+				if s.judge(names); offline {
+					s.weight = 0 // only if there is nothing else
+				}
+			})
 		}
 		for _, a := range m.Attachments {
 			text := oneLine(tokens.Clip(a.Words(), maxSentence))

@@ -239,3 +239,13 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// The answers of the offline model are quotations, and words about itself.
+func TestExtractWithoutTheOfflineModel(t *testing.T) {
+	asked := []llm.Message{{Role: llm.RoleUser, Text: "[#1 2024-03-04 09:30 Ines] I repaint the wooden boat"}}
+	answer := check.Must(llm.NewOffline(0).Generate(t.Context(), llm.Request{Messages: asked}, nil))(t).Message.Text
+	messages := said("Ines: I repaint the wooden boat in May.", "Cairn: "+answer, "Paul: My uncle Aldo sells red sails in Lisbon.", "Cairn: Saved as message #3.")
+	check.Lacks(t, "the summary", Extract(messages, 200, 5, "").Text, "Cairn:", "Saved", "language model")
+	check.Len(t, "what a worker reads", ItemsOf(messages, 100), 2)
+	check.Contains(t, "the summary of nothing else", Extract(messages[3:], 200, 5, "").Text, "Saved")
+}

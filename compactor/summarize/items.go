@@ -94,7 +94,7 @@ func ItemsOfRow(c transcript.Summary, most int) []Item {
 }
 
 // labelOf returns a message as the worker reads it; ok is false for what it need not read: results
-// that repeat memories and messages, and empty answers.
+// that repeat memories and messages, and answers that are empty or of the offline model.
 func labelOf(m chat.Message) (l labelledText, ok bool) {
 	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Format(chat.TimeFormat))
 	switch m.Role {
@@ -112,7 +112,7 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
 		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*maxResult)), maxResult)}, !slices.Contains(chat.MemoryTools, m.Tool)
 	default:
-		return labelledText{"answer", at, Lean(m.Text)}, m.Text != ""
+		return labelledText{"answer", at, Lean(m.Text)}, m.Text != "" && !llm.SaidOffline(m.Text)
 	}
 }
 

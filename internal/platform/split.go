@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -129,32 +130,30 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 	return s.splitLine(text, room-closingCost(fence)), fence
 }
 
-// splitLine returns where to split a line so that the first part costs at most room: after a space
-// in the second half, else before a letter, with its accents, or an emoji, with all its parts.
+// splitLine returns where to split a line so that the first part costs at most room: in the second half
+// after a space, or after a sentence of a script without spaces; else before a letter, with its accents,
+// or an emoji, with all its parts.
 func (s Splitter) splitLine(line string, room int) int {
-	used, end, space := 0, 0, 0
+	used, end, gap := 0, 0, 0
 	for i, r := range line {
 		size := s.cost(r)
 		if used+size > room || r == '\n' {
 			break
 		}
 		used, end = used+size, i+utf8.RuneLen(r)
-		if unicode.IsSpace(r) && used > room/2 {
-			space = end
+		if (unicode.IsSpace(r) || strings.ContainsRune("。！？", r)) && used > room/2 {
+			gap = end
 		}
 	}
-	if space > 0 {
-		return space
+	if gap > 0 {
+		return gap
 	}
 	_, size := utf8.DecodeRuneInString(line[end:])
 	letter := "" // the one that the character at end belongs to, up to that character
 	for rest, state := line[:end+size], -1; rest != ""; {
 		letter, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
 	}
-	if whole := end + size - len(letter); whole > 0 {
-		return whole
-	}
-	return end
+	return cmp.Or(end+size-len(letter), end) // end if the line begins with a letter that is too long
 }
 
 const (

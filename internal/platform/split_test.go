@@ -25,6 +25,7 @@ func TestSplit(t *testing.T) {
 		"between paragraphs":                   {"A" + para + "\n\nB" + para + "\n\nC" + para, []string{"A…word", "C…word"}},
 		"else between lines":                   {"A" + para + "\nB" + para + "\nC" + para, []string{"A…word", "C…word"}},
 		"else between words":                   {"A" + strings.Repeat("word ", 500) + "Z", []string{"A…word", "w…Z"}},
+		"or between sentences":                 {strings.Repeat("一二三四五六七八九十。", 300), []string{"一…。", "一…。"}},
 		"else where it must":                   {strings.Repeat("x", 4001), []string{"x…x", "x…x", "x…x"}},
 		"a code block is opened again":         {"```go\n" + code + "```\nafter", []string{"```go…```", "```go…after"}},
 		"with its own number of marks":         {"````md\n" + strings.Repeat("```\n", 700) + "````", []string{"````md…````", "````md…````"}},

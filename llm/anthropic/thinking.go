@@ -3,7 +3,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"cairn/llm"
@@ -28,14 +27,14 @@ func refusedThinking(kind string) string { return "thinking.type " + kind }
 
 // think sets the fields for the requested effort; "" sets nothing.
 func (c *composed) think(req llm.Request, learned provider.Demands) {
-	effort, refused := req.Reasoning, learned.Refused
-	if effort == "" {
-		if learned.Thinks {
-			c.room = req.ReasoningRoom("")
-		}
+	none, refused := req.Reasoning == "none", learned.Refused
+	switch {
+	case req.Reasoning == "" && !learned.Thinks:
 		return
-	}
-	if effort == "none" && !refused[refusedThinking(disabled)] {
+	case req.Reasoning == "":
+		c.room = req.ReasoningRoom("")
+		return
+	case none && !refused[refusedThinking(disabled)]:
 		c.Thinking = &thinking{Type: disabled}
 		return
 	}
@@ -43,18 +42,14 @@ func (c *composed) think(req llm.Request, learned provider.Demands) {
 	if accepted == nil {
 		accepted = efforts
 	}
-	level := provider.Nearest(effort, accepted)
-	if level != "" {
+	if level := provider.Nearest(req.Reasoning, accepted); level != "" {
 		c.Output = &outputConfig{Effort: level}
+		c.room = req.ReasoningRoom(level)
+	} else {
+		c.room = req.ReasoningRoom(req.Reasoning)
 	}
-	if effort == "none" {
-		if c.room = req.ReasoningRoom(level); level == "" {
-			c.room = 0
-		}
-		return
-	}
-	c.room = req.ReasoningRoom(cmp.Or(level, effort))
 	switch {
+	case none: // it cannot be switched off
 	case !refused[refusedThinking(adaptive)]:
 		c.Thinking = &thinking{Type: adaptive}
 	case !refused[refusedThinking(budgeted)]:

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"cairn/llm"
@@ -207,29 +208,30 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 // call returns the call that a piece belongs to, or starts one. Some servers omit the index, some
 // the id, and some give every call the index 0.
 func (a *chatAnswer) call(piece callPiece) *growingCall {
-	begins := piece.Function.Name != ""
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		call := a.calls[i]
-		another := begins && piece.ID != "" && call.ID != "" && piece.ID != call.ID
-		switch {
-		case piece.Index != nil:
-			if call.index == *piece.Index && !another {
-				return call
-			}
-		case piece.ID != "":
-			if call.ID == piece.ID {
-				return call
-			}
-		case !begins:
-			return call
-		}
-	}
 	call := &growingCall{index: -1}
 	if piece.Index != nil {
 		call.index = *piece.Index
 	}
+	begins := piece.Function.Name != ""
+	for _, before := range slices.Backward(a.calls) {
+		switch {
+		case piece.Index != nil && before.index != *piece.Index:
+		case begins && piece.ID != "" && before.ID != "" && piece.ID != before.ID:
+		case before.precedes(piece):
+			if !begins && call.Name == "" {
+				call.Name = before.Name
+			}
+		case piece.Index != nil, piece.ID != "" && piece.ID == before.ID, piece.ID == "" && !begins:
+			return before
+		}
+	}
 	a.calls = append(a.calls, call)
 	return call
+}
+
+// precedes reports whether a piece begins another call: nothing follows a complete JSON object.
+func (c *growingCall) precedes(piece callPiece) bool {
+	return strings.HasPrefix(string(piece.Function.Arguments), "{") && json.Valid([]byte(c.Arguments.String()))
 }
 
 // Response returns the whole answer. A server that ends regularly without a finish_reason is

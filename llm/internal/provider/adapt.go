@@ -203,13 +203,13 @@ func (d *Demands) refuseEffort(s Sent, message string) {
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	named := func(effort string) bool { return slices.Contains(words, effort) }
-	others := slices.Clone(s.Efforts)
-	if d.Efforts != nil {
-		others = slices.Clone(d.Efforts)
+	accepted := d.Efforts
+	if accepted == nil {
+		accepted = s.Efforts
 	}
-	others = slices.DeleteFunc(others, func(effort string) bool { return effort == s.Effort })
-	listed := slices.DeleteFunc(slices.Clone(others), func(effort string) bool { return !named(effort) })
-	if d.Efforts = listed; len(listed) == 0 && named(s.Effort) {
+	others := slices.DeleteFunc(slices.Clone(accepted), func(effort string) bool { return effort == s.Effort })
+	d.Efforts = slices.DeleteFunc(slices.Clone(others), func(effort string) bool { return !named(effort) })
+	if len(d.Efforts) == 0 && named(s.Effort) {
 		d.Efforts = others
 	}
 }
