@@ -37,37 +37,30 @@ const (
 
 func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
 	p := paramsOf(r)
-	from, before := p.since(), p.seq("before", 0)
+	since, before := p.since(), p.seq("before", 0)
 	if p.err != nil {
 		return p.err
 	}
-	h, err := s.historyOf(r.Context(), c, from, before)
-	return answerOr(w, h, err)
-}
-
-// historyOf reads the history of a conversation after since and before the message with seq before;
-// 0: up to now.
-func (s *Server) historyOf(ctx context.Context, c *store.Conversation, since time.Time, before int64) (h historyAnswer, err error) {
-	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
+	ctx, h := r.Context(), historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	now, err := s.operator.Context(ctx, c.Name())
 	if err != nil {
-		return h, err
+		return err
 	}
 	first, err := c.Transcript().Page(ctx, 1, 1)
 	if err != nil {
-		return h, err
+		return err
 	}
 	newest, _, err := c.Transcript().Earlier(ctx, before, 1)
 	if err != nil || len(newest) == 0 {
-		return h, err
+		return answerOr(w, h, err)
 	}
 	turns, err := c.Turns().Usages(ctx, since, before, historyTurns+1)
 	if err != nil {
-		return h, err
+		return err
 	}
 	applied, _, err := s.o.Store.Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions})
 	if err != nil {
-		return h, err
+		return err
 	}
 	steps := store.StepsOf(applied)
 	h.Compactions = append(h.Compactions, steps...)
@@ -89,7 +82,7 @@ func (s *Server) historyOf(ctx context.Context, c *store.Conversation, since tim
 		window = cmp.Or(h.Used[i].Window, window)
 		h.Used[i].Window = window
 	}
-	return h, nil
+	return answer(w, http.StatusOK, h)
 }
 
 // measurements returns the usage at the answers, and before and after each compaction from the

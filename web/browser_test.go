@@ -127,6 +127,7 @@ func TestClicksInBrowser(t *testing.T) {
 	b.submits(`form[action$="/pause"] button`, "paused here")
 	b.submits(`form[action$="/resume"] button`, "answering here again")
 	r.do(200, nil, "POST", at(here, "/pause"), "") // as in another tab
+	r.say(here, "Hello")
 	b.submits(`form[action$="/resume"] button`, "answering here again")
 
 	b.open(p + "/settings")
@@ -182,6 +183,7 @@ func TestChatPaneInBrowser(t *testing.T) {
 	b.enter()
 	b.click(`#said form[action$="/resume"] button`)
 	b.sees("#note", "answering again")
+	b.until("it is not paused any more", "!document.querySelector('#said form')")
 }
 
 func TestLoginInBrowser(t *testing.T) {

@@ -68,7 +68,8 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	if !s.limits.of(r).requests.Allow() {
 		return tooMany(time.Second)
 	}
-	if host := hostName(r.Host); !s.hosts[host] && !isAddress(host) {
+	host := hostName(r.Host)
+	if _, err := netip.ParseAddr(host); err != nil && !s.hosts[host] { // DNS rebinding is impossible with an address
 		return problem(http.StatusMisdirectedRequest, "The server does not answer to the name %q. Add it to hosts under [web] if it is yours.", host)
 	}
 	if err := origin.Check(r); err != nil {
@@ -108,12 +109,6 @@ func hostName(host string) string {
 		host = name
 	}
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
-}
-
-// isAddress reports whether a host is an IP address, for which DNS rebinding is impossible.
-func isAddress(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil
 }
 
 // Rate limits of one client.

@@ -95,7 +95,7 @@ form.addEventListener("submit", async (e) => {
 
 // run runs the command of a button, which then goes away: people type on.
 function run(command) {
-  send(command, newID()).catch((error) => error.message).then(tell);
+  send(command, newID()).catch((error) => error.message).then(tell).then(read);
   box.focus();
 }
 
