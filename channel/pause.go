@@ -22,10 +22,12 @@ func (c *conversation) paused(ctx context.Context) bool {
 	return here || all
 }
 
-// PausedWords tells people who expect an answer in a conversation that the bot is paused there, and
-// how to end that; "" if it is not.
-func (h *Hub) PausedWords(ctx context.Context, conversation string) (words string) {
+// WhySilent tells people who expect answers in a conversation why the bot gives none there; "" if it
+// does.
+func (h *Hub) WhySilent(ctx context.Context, conversation string) (words string) {
 	switch here, all, _ := h.Operator().Paused(ctx, conversation); {
+	case h.respond(conversation) == RespondNever:
+		words = TextRefused
 	case all:
 		words = "I am still paused everywhere; /resume everywhere ends that."
 	case here:

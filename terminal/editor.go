@@ -78,7 +78,7 @@ func (e *editor) loop(ctx context.Context, hub *channel.Hub) error {
 	lines := make(chan entry, maxTyped)
 	screen := newScreen(kept, lines, &e.waiting, e.color)
 	screen.status = func() string { return e.status(ctx, hub) }
-	e.note(shortName(e.conversation) + ": this conversation never ends. / shows the commands, Ctrl-D leaves.")
+	e.note("Cairn · #" + shortName(e.conversation) + " · / for commands, Ctrl-D to quit")
 	ended := e.start(screen)
 	defer e.stop(ended)
 	if err := hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
@@ -223,8 +223,8 @@ func (e *editor) sayMessage(ctx context.Context, hub *channel.Hub, text string) 
 		_ = hub.Idle(ctx, e.conversation) // after an error, too: then there is nothing to stop now
 		e.waiting.CompareAndSwap(message, 0)
 	})
-	if paused := hub.PausedWords(ctx, e.conversation); paused != "" {
-		e.note(paused)
+	if why := hub.WhySilent(ctx, e.conversation); why != "" {
+		e.note(why)
 	}
 	return nil
 }

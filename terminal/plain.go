@@ -96,8 +96,8 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 	if err := deliver(ctx, hub, p.saving, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
-	if paused := hub.PausedWords(ctx, p.conversation); paused != "" {
-		p.note(paused)
+	if why := hub.WhySilent(ctx, p.conversation); why != "" {
+		p.note(why)
 	}
 	return hub.Idle(ctx, p.conversation)
 }

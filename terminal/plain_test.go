@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -47,6 +48,13 @@ func TestPlain(t *testing.T) {
 		s := talk(t, Options{}, "/pause\none\n/resume\ntwo\n", echo)
 		check.Equal(t, "the output", s.out.String(), "I am paused here until /resume. I keep listening.\nI am answering again.\nyou said two\n")
 		check.Equal(t, "the error stream", s.err.String(), "I am still paused here; /resume ends that.\n")
+	})
+	t.Run("where the bot only listens, it says so", func(t *testing.T) {
+		s := open(t, Options{In: strings.NewReader("one\n")}, echo)
+		s.hub.Renew(channel.Rules{Respond: func(string) channel.Respond { return channel.RespondNever }})
+		check.NoError(t, s.connector.Run(t.Context(), s.hub, s.log))
+		check.Equal(t, "the output", s.out.String(), "")
+		check.Equal(t, "the error stream", s.err.String(), "I do not answer here.\n")
 	})
 	t.Run("a failure is printed on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
