@@ -71,6 +71,7 @@ func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
 	}{
 		"once":               {[]llm.Response{llmtest.Say(""), llmtest.Say("fine")}, "fine"},
 		"after tool results": {[]llm.Response{lookUp, llmtest.Say(" "), llmtest.Say("fine")}, "fine"},
+		"silence":            {[]llm.Response{llmtest.Say("NO_REPLY"), llmtest.Say("fine")}, "fine"},
 		"always":             {[]llm.Response{llmtest.Say(""), llmtest.Say("")}, "gave no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {

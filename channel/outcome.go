@@ -52,6 +52,17 @@ func (r *reply) stopped(next int64) store.Outcome {
 	return r.outcome(replyID(next), r.text(), false)
 }
 
+// putOff closes a turn of people who have used up their turns for this minute, and notifies them,
+// once.
+func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
+	if !tell || turn.Optional || c.paused(ctx) {
+		return c.pass(ctx, turn)
+	}
+	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
+	return c.finish(ctx, r, r.outcome(fmt.Sprint(failedPrefix, turn.Seq), c.sayf(
+		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
+}
+
 // last adds the row that ends the turn. It carries the id under which the reply goes out.
 func (r *reply) last(m llm.Message, seq int64) {
 	row := rowOf(m, seq, r.turn.Seq)

@@ -183,17 +183,6 @@ func (c *conversation) truncate(first int64) {
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
-// putOff closes a turn of people who have used up their turns for this minute, and notifies them,
-// once.
-func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
-	if !tell || turn.Optional || c.paused(ctx) {
-		return c.pass(ctx, turn)
-	}
-	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
-	return c.finish(ctx, r, r.outcome(fmt.Sprint(failedPrefix, turn.Seq), c.sayf(
-		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
-}
-
 // recoverTurn converts a panic in a turn into an error.
 func (c *conversation) recoverTurn(r *reply, err *error) {
 	if p := recover(); p != nil {
@@ -239,6 +228,7 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		},
 	}
 	if resp, err = loop.Run(ctx); err == nil && r.empty(resp) && !c.isTask() { // a second request often gets an answer; the calls of a task are counted
+		r.current.Reset()
 		resp, err = loop.Run(ctx)
 	}
 	if err == nil && resp.FinishReason != llm.FinishFilter {

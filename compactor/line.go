@@ -21,6 +21,10 @@ type line struct {
 	short    *Shortened // of a message that is too long: how much of it is shown
 }
 
+// shortQuote is how many characters of a quote are shown where a message is too long: a whole one may
+// take more than a small window leaves for the message.
+const shortQuote = 100
+
 // Shortened describes how much the model sees of a message that is too long.
 type Shortened struct {
 	chat.Message
@@ -49,11 +53,15 @@ func lineOf(m chat.Message, sh shape) line {
 		words := chat.ShownTokens(m, l.text)
 		l.pictures = min(l.pictures, max(sh.clipTo-words, 0)/chat.PictureTokens)
 		if words > sh.clipTo {
+			m.Quote = chat.Excerpt(m.Quote, shortQuote)
+			head = chat.Header(m)
 			rest := chat.ShownTokens(m, head)
 			// Escape again: clipping may start a line where none started.
 			first, mark, last := tokens.Parts(text, max(sh.clipTo-rest-tokens.PerMessage, 0))
 			l.text = head + chat.Escape(first+mark+last)
-			l.short = &Shortened{*kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
+			if first != text {
+				l.short = &Shortened{*kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
+			}
 			words = chat.ShownTokens(m, l.text)
 		}
 		l.tokens = words + l.pictures*chat.PictureTokens

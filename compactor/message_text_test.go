@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -78,6 +79,20 @@ func TestHeaderNamesReply(t *testing.T) {
 		m.Quote = strings.Repeat("é ", 10_000)
 		if got := chat.Header(m); utf8.RuneCountInString(got) > chat.MaxQuote+50 || !strings.HasSuffix(got, "…] ") {
 			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("a long quote leaves room for the message in a small window", func(t *testing.T) {
+		m := user(20, "do exactly that")
+		m.Quote = strings.Repeat("漢", chat.MaxQuote)
+		l := lineOf(m, shape{clipTo: 500})
+		check.Contains(t, "line", l.text, "do exactly that")
+		if l.tokens > 500 || l.short != nil {
+			t.Errorf("got %d tokens, shortened: %+v", l.tokens, l.short)
+		}
+		for _, it := range summarize.ItemsOf([]chat.Message{m}, 100) {
+			if it.Tokens > 250 {
+				t.Errorf("got a part of %d tokens for the worker", it.Tokens)
+			}
 		}
 	})
 	t.Run("replies of the bot have no reply header", func(t *testing.T) {

@@ -112,7 +112,12 @@ func rootEntry(m chat.Message, most int) entry {
 	}
 	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Format(chat.TimeFormat), who)
 	text := line + chat.Escape(m.Body())
-	if rest := most - tokens.PerMessage - tokens.Estimate(line); tokens.PerMessage+tokens.Estimate(text) > most {
+	if tokens.PerMessage+tokens.Estimate(text) > most {
+		if short := chat.Excerpt(m.Quote, shortQuote); short != m.Quote && m.ReplySeq == 0 {
+			m.Quote = short
+			return rootEntry(m, most)
+		}
+		rest := most - tokens.PerMessage - tokens.Estimate(line)
 		text = line + chat.Escape(tokens.Clip(m.Body(), max(rest, 0)))
 	}
 	return entry{text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}

@@ -41,7 +41,7 @@ func (e *OptedOutError) Error() string { return e.Name + e.words }
 var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
 
 // speakerOf and aboutOf are SQL expressions for the platform IDs of the person who said memory m
-// and of the person it is about; ” if unknown.
+// and of the person it is about; empty text if unknown.
 const (
 	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
 	aboutOf   = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'), iif(m.about = m.speaker, " + speakerOf + ", ''))"

@@ -21,11 +21,11 @@ func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (map
 			if lost[word.Term] || word.Stop || len(word.Folded) < minRepeated {
 				continue
 			}
-			stands, err := store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term)
+			remains, err := store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term)
 			if err != nil {
 				return nil, err
 			}
-			if !stands {
+			if !remains {
 				lost[word.Term] = true
 			}
 		}

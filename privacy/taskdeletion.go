@@ -98,20 +98,16 @@ func deleteTasksFor(c *store.Conversation, tx *store.Tx, author string) (tasks i
 	if err != nil {
 		return 0, nil, err
 	}
-	var reports []chat.Message
+	var reports []string
 	for _, id := range ids {
 		report, err := deleteTask(c, tx, id)
 		if err != nil {
 			return 0, nil, err
 		}
-		reports = append(reports, report...)
+		for _, m := range report {
+			reports = append(reports, m.ID)
+		}
 	}
-	if len(reports) == 0 {
-		return len(ids), nil, nil
-	}
-	more, err := deleteTasksOf(c, tx, reports)
-	if err == nil {
-		seqs, err = deleteMessages(c, tx, append(reports, more...), nil)
-	}
+	seqs, err = deleteAll(c, tx, reports)
 	return len(ids), seqs, err
 }

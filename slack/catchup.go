@@ -84,11 +84,12 @@ func (s *Slack) noteDropped(payload json.RawMessage) {
 	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
 }
 
-// readDropped has the messages whose events are dropped for a minute from since on read from history.
+// readDropped has the messages whose events are dropped for a minute from since on read from history,
+// once the minute is over.
 func (s *Slack) readDropped(since time.Time) {
 	s.log.Warn("events_dropped", "since", since)
 	s.tasks.Start(func(ctx context.Context) {
-		if platform.Sleep(ctx, time.Until(since.Add(s.times.dropped))) != nil {
+		if platform.Sleep(ctx, s.times.dropped) != nil {
 			return
 		}
 		var gaps []channel.Gap

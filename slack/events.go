@@ -42,8 +42,8 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 		return
 	}
 	s.pendingAcks.take(id) // without an acknowledgement, so Slack repeats it for a while
-	if !s.overflowed.Swap(true) {
-		s.readDropped(time.Now())
+	if since := timeOf(m.Timestamp); !since.IsZero() && !s.overflowed.Swap(true) {
+		s.readDropped(since)
 	}
 }
 
@@ -180,7 +180,7 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 		return nil
 	case now.SubType == "tombstone":
 		return s.deletion(ctx, m.Channel, *now)
-	case before != nil && before.Text == now.Text && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
+	case before != nil && withForwarded(*before) == withForwarded(*now) && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
 		return nil
 	}
 	place, in, relevant := s.inbound(m.Channel, slackgo.Message{Msg: *now})

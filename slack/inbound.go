@@ -56,10 +56,8 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	s.quoteRoot(place, &in)
-	if _, ok := s.names.find(place.Channel); !ok && !place.Direct() {
-		namesKnown = false // that of the channel, for the label
-	}
-	in.Incomplete = !namesKnown || !authorKnown || slices.ContainsFunc(in.Attachments, s.lacks) || in.ReplyTo != "" && in.Quote == ""
+	_, channelKnown := s.names.find(place.Channel) // for the label
+	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.lacks) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
 

@@ -62,6 +62,15 @@ func TestOtherMessages(t *testing.T) {
 			{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
 		r.w.Emit(map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "username": "ci", "channel": general, "ts": ts, "text": "", "blocks": blocks})
 		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test\nof @ann failed\nat noon")
+
+		version := func(blocks any) map[string]any {
+			return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "text": "", "blocks": blocks}
+		}
+		r.w.Emit(map[string]any{
+			"type": "message", "subtype": "message_changed", "channel": general, "channel_type": "channel", "ts": tsOf(time.Now()),
+			"message": version(blocks.([]any)[:1]), "previous_message": version(blocks),
+		})
+		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test")
 	})
 	t.Run("a group needs a mention", func(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})

@@ -121,6 +121,7 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
 	hushed := r.w.AddChannel("hushed", ann)
+	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.stored(conversation(general), "user: before")

@@ -143,8 +143,10 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	switch c, err = Inspect(ctx, backup); {
 	case errors.Is(err, ErrNotFound):
 		return c, "", fmt.Errorf("restore: %s: %w: name a file that `cairn backup` wrote", backup, ErrNotFound)
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer):
-		return c, "", badBackup{backup, err}
+	case errors.Is(err, ErrDamaged):
+		return c, "", fmt.Errorf("restore: %s is damaged or no backup of cairn: %w; name another", backup, ErrBadBackup)
+	case errors.Is(err, ErrNewer):
+		return c, "", fmt.Errorf("restore: %w; %w", err, ErrBadBackup)
 	case err != nil:
 		return c, "", err
 	}
@@ -170,23 +172,8 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	return c, aside, nil
 }
 
-// ErrBadBackup means that a file cannot be restored. The database is unchanged.
-var ErrBadBackup = errors.New("no backup that can be restored")
-
-// badBackup is ErrDamaged or ErrNewer of a file that is not the database itself.
-type badBackup struct {
-	file string
-	err  error
-}
-
-func (b badBackup) Error() string {
-	if errors.Is(b.err, ErrNewer) {
-		return fmt.Sprintf("restore: %s; nothing was changed", b.err)
-	}
-	return fmt.Sprintf("restore: %s is damaged or no backup of cairn: nothing was changed; name another", b.file)
-}
-
-func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
+// ErrBadBackup means that a file cannot be restored. The database is as it was.
+var ErrBadBackup = errors.New("nothing was changed")
 
 // moveAside gives a database another name, and removes its log and shared memory. The log goes
 // first: SQLite would replay it into the database that replaces this one. The file keeps its old

@@ -31,13 +31,13 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 		return nil, err
 	}
 	for _, c := range all {
-		newest, err := c.newest(tx)
+		newest, err := c.outermost(tx, "DESC")
 		if err != nil {
 			return nil, err
 		}
 		after := newest
 		if newest != "" && earlier != nil {
-			first, err := c.oldestKnown(tx)
+			first, err := c.outermost(tx, "ASC")
 			if err != nil {
 				return nil, err
 			}
@@ -57,20 +57,14 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 // and to the results of tasks: a platform asked for what followed one of those refuses.
 const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 
-// newest returns the platform id of the newest delivered message, "" if there is none.
-func (c *Conversation) newest(tx *Tx) (string, error) {
+// outermost returns the platform id of the newest message, in the order DESC, or of the first, in the
+// order ASC; "" if there is none. Those in the inbox are newer.
+func (c *Conversation) outermost(tx *Tx, order string) (id string, err error) {
 	low, high := c.RowRange(1, MaxSeq)
-	return valueOrZero[string](tx, `SELECT * FROM (SELECT platform_id FROM inbox WHERE conversation = ? AND `+platformKnows+` ORDER BY id DESC LIMIT 1)
-		UNION ALL SELECT * FROM (SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND `+platformKnows+` ORDER BY id DESC LIMIT 1)
-		LIMIT 1`, c.id, low, high)
-}
-
-// oldestKnown returns the platform id of the first message.
-func (c *Conversation) oldestKnown(tx *Tx) (string, error) {
-	low, high := c.RowRange(1, MaxSeq)
-	return valueOrZero[string](tx, `SELECT * FROM (SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND `+platformKnows+` ORDER BY id LIMIT 1)
-		UNION ALL SELECT * FROM (SELECT platform_id FROM inbox WHERE conversation = ? AND `+platformKnows+` ORDER BY id LIMIT 1)
-		LIMIT 1`, low, high, c.id)
+	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
+	return valueOrZero[string](tx, `SELECT platform_id FROM (
+		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user'`+outer+`)
+		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, low, high, c.id)
 }
 
 // Gap reports whether the conversation may have missed messages, and the platform id of the message

@@ -177,6 +177,13 @@ func clean(m Inbound) (Inbound, error) {
 
 const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries, id, received_at"
 
+// Oldest returns the messages that have waited longest, in order, at most limit.
+func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
+	return View(ctx, in.c, "read waiting messages", func(tx *Tx) ([]Inbound, error) {
+		return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit)
+	})
+}
+
 // Waiting reads the rows of the inbox that the rest of the query selects.
 func (rs Rows) Waiting(rest string, args ...any) ([]Inbound, error) {
 	return Select(rs.tx, func(rows *sql.Rows, m *Inbound) error {

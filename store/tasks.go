@@ -270,18 +270,14 @@ func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
 func (rs Rows) Tasks(where string, args ...any) ([]Task, error) {
 	return Select(rs.tx, func(rows *sql.Rows, t *Task) error {
 		var above, own, sources string
-		var created int64
-		var ended sql.NullInt64
+		var created, ended int64
 		err := rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author, &above, &own, &created, &ended, &t.Messages, &t.Tokens, &sources)
 		if err != nil {
 			return err
 		}
-		t.Created = At(created)
-		if ended.Valid {
-			t.Ended = At(ended.Int64)
-		}
+		t.Created, t.Ended = At(created), atOrZero(ended)
 		return errors.Join(json.Unmarshal([]byte(above), &t.Above), json.Unmarshal([]byte(own), &t.Own), json.Unmarshal([]byte(sources), &t.Sources))
-	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
+	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, coalesce(t.ended_at, 0), c.next_seq - 1,
 			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
 			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
 		FROM tasks t JOIN conversations c ON c.id = t.id JOIN conversations p ON p.id = t.parent WHERE `+where+" ORDER BY t.number", args...)

@@ -78,7 +78,7 @@ func (e *editor) loop(ctx context.Context, hub *channel.Hub) error {
 	lines := make(chan entry, maxTyped)
 	screen := newScreen(kept, lines, &e.waiting, e.color)
 	screen.status = func() string { return e.status(ctx, hub) }
-	e.note(shortName(e.conversation) + ": this conversation never ends. / shows the commands, Ctrl-D leaves.")
+	e.note("Cairn · #" + shortName(e.conversation) + " · / for commands, Ctrl-D to quit")
 	ended := e.start(screen)
 	defer e.stop(ended)
 	if err := hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {

@@ -131,35 +131,28 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	if p.State != "" && p.State != "forgotten" && p.State != "active" {
 		return problem(http.StatusUnprocessableEntity, "state = %q: must be \"forgotten\" or \"active\".", p.State)
 	}
-	changes := 0
-	for _, given := range []bool{p.Content != nil, p.Pinned != nil, p.State != ""} {
-		if given {
-			changes++
-		}
-	}
-	if changes != 1 {
-		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
-	}
-	change := "changed"
+	memories, change := memory.In(s.o.Store), "changed"
 	switch {
-	case p.Content != nil:
-		err = memory.In(s.o.Store).Edit(r.Context(), id, *p.Content)
-	case p.Pinned != nil:
-		err = memory.In(s.o.Store).Pin(r.Context(), id, *p.Pinned)
-	case p.State == "forgotten":
-		change, err = "forgotten", memory.In(s.o.Store).Forget(r.Context(), id)
+	case p.Content != nil && p.Pinned == nil && p.State == "":
+		err = memories.Edit(r.Context(), id, *p.Content)
+	case p.Content == nil && p.Pinned != nil && p.State == "":
+		err = memories.Pin(r.Context(), id, *p.Pinned)
+	case p.Content == nil && p.Pinned == nil && p.State == "forgotten":
+		change, err = "forgotten", memories.Forget(r.Context(), id)
+	case p.Content == nil && p.Pinned == nil && p.State == "active":
+		change, err = "restored", memories.Restore(r.Context(), id)
 	default:
-		change, err = "restored", memory.In(s.o.Store).Restore(r.Context(), id)
+		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
 	}
 	if err != nil {
 		return err
 	}
-	m, err := memory.In(s.o.Store).Details(r.Context(), id)
+	m, err := memories.Details(r.Context(), id)
 	if err != nil {
 		return err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
-	return s.showMemory(w, r)
+	return answer(w, http.StatusOK, m)
 }
 
 func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {

@@ -37,7 +37,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	if !ours {
 		return problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
 	}
-	if !isChatName(chat) {
+	if !validChatName.MatchString(chat) {
 		return errName
 	}
 	var b messageNew

@@ -126,6 +126,8 @@ func TestClicksInBrowser(t *testing.T) {
 	r.idle(here)
 	b.submits(`form[action$="/pause"] button`, "paused here")
 	b.submits(`form[action$="/resume"] button`, "answering here again")
+	r.do(200, nil, "POST", at(here, "/pause"), "") // as in another tab
+	b.submits(`form[action$="/resume"] button`, "answering here again")
 
 	b.open(p + "/settings")
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
@@ -176,6 +178,10 @@ func TestChatPaneInBrowser(t *testing.T) {
 	b.until("it is stopped", "document.getElementById('stop').hidden")
 	b.open("/chat/general")
 	b.sees("#said", "think for long")
+	b.keys("#text", "/pause")
+	b.enter()
+	b.click(`#said form[action$="/resume"] button`)
+	b.sees("#note", "answering again")
 }
 
 func TestLoginInBrowser(t *testing.T) {

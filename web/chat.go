@@ -10,8 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
@@ -97,19 +95,8 @@ func (w *chatWriter) Cancel() {
 	w.events.publishReply(replyEvent{Conversation: w.conversation, State: "canceled"})
 }
 
-// maxChatName limits the part of a name after "web:", in characters.
-const maxChatName = 64
-
-// isChatName reports whether "web:" may be followed by name.
-func isChatName(name string) bool {
-	first, _ := utf8.DecodeRuneInString(name)
-	if name == "" || utf8.RuneCountInString(name) > maxChatName || strings.ContainsRune(" ._-", first) || unicode.IsMark(first) {
-		return false
-	}
-	return !strings.ContainsFunc(name, func(r rune) bool { // words of Hindi and Thai have marks
-		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) && !strings.ContainsRune(" ._-", r)
-	})
-}
+// validChatName matches what may follow "web:" in a name. Words of Hindi and Thai have marks (M).
+var validChatName = regexp.MustCompile(`^[\pL\pN][\pL\pM\pN ._-]{0,63}$`)
 
 // unknownCommand matches a line that looks like a command.
 var unknownCommand = regexp.MustCompile(`^/([a-zA-Z]+)(?:\s|$)`)
@@ -119,7 +106,7 @@ const maxMessage = 100_000
 
 func (v *visit) chatName() (string, error) {
 	name := v.PathValue("name")
-	if !isChatName(name) {
+	if !validChatName.MatchString(name) {
 		return "", errName
 	}
 	return name, nil
@@ -145,13 +132,15 @@ func chatForm(v *visit) error {
 	return v.redirectWithNote("/chat/"+url.PathEscape(name), said.Answer)
 }
 
+// owner is who uses the browser.
+var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
+
 // say runs a command, or delivers a message with settings for its turn. note is the command's
 // output.
 func (s *Server) say(ctx context.Context, conversation string, m messageNew, settings channel.Patch) (note string, err error) {
 	text := m.Text
-	who := channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 	if channel.IsCommand(text) {
-		answer, _, err := s.o.Hub.Run(ctx, conversation, who, text)
+		answer, _, err := s.o.Hub.Run(ctx, conversation, owner, text)
 		if answer.Awaited && answer.Then != nil {
 			return answer.Then(ctx), err
 		}
@@ -165,7 +154,7 @@ func (s *Server) say(ctx context.Context, conversation string, m messageNew, set
 		text = text[1:]
 	}
 	_, err = s.o.Hub.Deliver(ctx, conversation, channel.Inbound{
-		ID: m.ID, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true, Compaction: settings,
+		ID: m.ID, AuthorID: owner.ID, Author: owner.Name, Text: text, Time: time.Now(), Addressed: true, Compaction: settings,
 	})
 	return "", err
 }
@@ -177,7 +166,7 @@ func suggest(v *visit) error {
 		return err
 	}
 	q := v.URL.Query()
-	choices, err := v.s.o.Hub.Suggest(v.Context(), config.WebName+":"+name, channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}, q.Get("command"), q.Get("typed"))
+	choices, err := v.s.o.Hub.Suggest(v.Context(), config.WebName+":"+name, owner, q.Get("command"), q.Get("typed"))
 	if err != nil {
 		return err
 	}

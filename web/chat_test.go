@@ -60,6 +60,28 @@ func TestChat(t *testing.T) {
 	}
 }
 
+// What people write during an answer is taken up after it; until then only the inbox has it.
+func TestMessageDuringAnAnswerIsShown(t *testing.T) {
+	began, more := make(chan bool, 2), make(chan bool, 2)
+	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) {
+		began <- true
+		<-more
+		return said("Noted.")
+	}})
+	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"What colour is the gate?"}})
+	<-began
+	r.post("/chat/general", url.Values{"id": {"2"}, "text": {"And the <b>wall</b>?"}})
+	const waits = "waits for the answer before it"
+	_, page := r.get("/chat/general")
+	check.Contains(t, "page during the answer", page, waits, "And the &lt;b&gt;wall&lt;/b&gt;?")
+	more <- true
+	more <- true
+	r.idle("web:general")
+	_, page = r.get("/chat/general")
+	check.Contains(t, "page after it", page, "And the &lt;b&gt;wall&lt;/b&gt;?")
+	check.Lacks(t, "page after it", page, waits)
+}
+
 func TestReplyIsStreamed(t *testing.T) {
 	e := NewEvents()
 	w, _, _, _ := e.watch("")
@@ -82,8 +104,8 @@ func TestChatNames(t *testing.T) {
 		"general": true, "Zürich 2": true, "一": true, "हिंदी": true, "ทั่วไป": true, "\u0301a": false, "a.b_c-d": true, strings.Repeat("é", 64): true,
 		"": false, " a": false, ".a": false, "-a": false, "a/b": false, "a\nb": false, "a\xff": false, strings.Repeat("é", 65): false,
 	} {
-		if isChatName(name) != want {
-			t.Errorf("isChatName(%q) is %v", name, !want)
+		if validChatName.MatchString(name) != want {
+			t.Errorf("%q is valid: %v", name, !want)
 		}
 	}
 }

@@ -167,7 +167,7 @@ func TestSlowWatcherIsDropped(t *testing.T) {
 		}
 		r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: int64(n), Content: large})
 	}
-	if took := time.Since(began); took > streamWrite {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("publishing took %v", took)
 	}
 }

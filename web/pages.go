@@ -99,8 +99,12 @@ func (v *visit) show(title string, parts map[string]g.Node, content ...g.Node) e
 // frame returns the data of every page, and consumes the flash message.
 func (v *visit) frame(title string) frame {
 	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed, Flash: v.takeFlash()}
+	here, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
+	if here == "c" { // the pages of a conversation
+		here = ""
+	}
 	for _, one := range []link{{Name: "Conversations", Href: "/"}, {Name: "Chat", Href: "/chat"}, {Name: "Memories", Href: "/memories"}, {Name: "Usage", Href: "/usage"}, {Name: "Health", Href: "/health"}} {
-		one.Here = v.URL.Path == one.Href || one.Href != "/" && strings.HasPrefix(v.URL.Path, one.Href+"/") || one.Href == "/" && strings.HasPrefix(v.URL.Path, "/c/")
+		one.Here = one.Href == "/"+here
 		f.Nav = append(f.Nav, one)
 	}
 	return f

@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/store"
 )
 
 // openChat leads to the chat that the form names.
@@ -29,7 +30,15 @@ func chatPage(v *visit) error {
 	}
 	conversation := config.WebName + ":" + name
 	var said messageList
-	if err := v.get(apiOf(conversation)+"/messages", query("limit", 100), &said); err != nil && statusOf(err) != http.StatusNotFound { // a new chat has none
+	var waiting []store.Inbound
+	c, err := v.s.find(v.Request, conversation)
+	if err == nil {
+		err = v.get(apiOf(conversation)+"/messages", query("limit", 100), &said)
+	}
+	if err == nil {
+		waiting, err = c.Inbox().Oldest(v.Context(), pageSize)
+	}
+	if err != nil && statusOf(err) != http.StatusNotFound { // a new chat has none
 		return err
 	}
 	paused, err := v.pausedView(conversation)
@@ -39,11 +48,12 @@ func chatPage(v *visit) error {
 	now, _ := v.s.operator.Activity(conversation)
 	messages := g.Group{
 		saidView(conversation, said, v.s.o.Events.notices(conversation)),
+		waitingView(waiting),
 		paused,
 		approvalsView(conversation, v.s.operator.Approvals(conversation)),
 		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
 	}
-	return v.show(name, map[string]g.Node{"messages": messages}, chatView(name, conversation, now.Answering, messages))
+	return v.show(name, map[string]g.Node{"messages": messages}, chatView(name, conversation, messages))
 }
 
 // saidView shows the newest messages, and the bot's notices between them.
@@ -64,8 +74,19 @@ func saidView(conversation string, said messageList, notices []replyEvent) g.Nod
 	return view
 }
 
+// waitingView shows the messages that wait for the end of the answer before them.
+func waitingView(all []store.Inbound) g.Node {
+	return g.Map(all, func(m store.Inbound) g.Node {
+		return h.Article(
+			h.Class("message user"),
+			h.Header(h.B(h.Dir("auto"), g.Text(m.Author)), g.Text(" "), h.Span(h.Class("faint"), g.Text("waits for the answer before it"))),
+			longText("", m.Text),
+		)
+	})
+}
+
 // chatView is the chat, with a form that works without scripts.
-func chatView(name, conversation string, answering bool, messages g.Node) g.Node {
+func chatView(name, conversation string, messages g.Node) g.Node {
 	return g.Group{
 		heading(name, conversationTabs(conversation, "Chat")),
 		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"/messages?fragment=messages"), messages),
@@ -83,7 +104,7 @@ func chatView(name, conversation string, answering bool, messages g.Node) g.Node
 				h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"), h.Rows("3"), h.Required(), h.MaxLength("100000"),
 				h.Placeholder("Write to the bot. / shows the commands; Enter sends, Shift-Enter starts a new line"),
 			),
-			h.Div(h.Class("row"), button("main", "Send"), h.Button(h.Type("button"), h.ID("stop"), g.If(!answering, g.Attr("hidden")), g.Text("Stop"))),
+			h.Div(h.Class("row"), button("main", "Send"), h.Button(h.Type("button"), h.ID("stop"), g.Attr("hidden"), g.Text("Stop"))),
 			h.Ul(h.ID("choices"), h.Class("choices"), h.Role("listbox"), h.Aria("label", "Commands"), g.Attr("hidden")),
 		),
 		h.Ul(h.ID("commands"), g.Attr("hidden"), g.Map(channel.Commands, func(c channel.Command) g.Node {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 // commandForm runs the command of a button on a conversation's page.
@@ -77,7 +78,11 @@ func (v *visit) pausedView(conversation string) (g.Node, error) {
 	case all:
 		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that."), err
 	case here:
-		return warning("The bot is paused here: it saves messages, but does not answer them. /resume ends that."), err
+		return h.Div(
+			h.Class("note warn"),
+			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends that.")),
+			form(pageOf(conversation)+"/resume", button("", "Answer again")),
+		), err
 	}
 	return nil, err
 }

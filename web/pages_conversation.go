@@ -135,17 +135,13 @@ func conversationPage(v *visit) error {
 	}
 	return v.showConversation("Overview", map[string]g.Node{"live": state},
 		live(v.name(), v.URL.RequestURI(), state),
-		actionsView(v.name(), d.Silent),
+		actionsView(v.name()),
 	)
 }
 
-func actionsView(name string, silent bool) g.Node {
+func actionsView(name string) g.Node {
 	action := func(command, label string) g.Node {
 		return g.Group{form(pageOf(name)+"/"+command, button("", label)), g.Text(" ")}
-	}
-	answers := action("pause", "Pause answers")
-	if silent {
-		answers = action("resume", "Answer again")
 	}
 	return h.Section(
 		h.Class("actions"), h.Aria("label", "Actions"),
@@ -156,7 +152,7 @@ func actionsView(name string, silent bool) g.Node {
 		),
 		action("undo", "Undo the latest compaction"),
 		action("new", "New session"),
-		answers,
+		action("pause", "Pause answers"),
 	)
 }
 

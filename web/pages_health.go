@@ -19,15 +19,18 @@ func healthPage(v *visit) error {
 }
 
 func healthView(ok bool, parts []Part, incidents []incident) g.Node {
-	class := map[bool]string{true: "good", false: "bad"}
-	state := "Something is wrong."
+	state := h.P(h.Class("state bad"), g.Text("Something is wrong."))
 	if ok {
-		state = "All is well."
+		state = h.P(h.Class("state good"), g.Text("All is well."))
 	}
 	view := g.Group{
-		h.P(h.Class("state "+class[ok]), g.Text(state)),
+		state,
 		h.Ul(h.Class("parts"), g.Map(parts, func(p Part) g.Node {
-			return h.Li(h.Class(class[p.OK]), h.B(g.Text(p.Part)), g.Text(" "+cmp.Or(p.Why, "well")))
+			class := "bad"
+			if p.OK {
+				class = "good"
+			}
+			return h.Li(h.Class(class), h.B(g.Text(p.Part)), g.Text(" "+cmp.Or(p.Why, "well")))
 		})),
 		h.H2(g.Text("Incidents since the start")),
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -136,7 +137,7 @@ func memoryActions(m memory.Memory) g.Node {
 	return g.Group{
 		g.If(m.State == "active", action("edit",
 			h.Class("wide"),
-			h.Label(g.Text("Text "), h.Input(h.Name("content"), h.Value(m.Content), h.MaxLength("1000"), h.Required(), h.Dir("auto"))),
+			h.Label(g.Text("Text "), h.Textarea(h.Name("content"), h.Rows("2"), h.MaxLength("1000"), h.Required(), h.Dir("auto"), g.Text(m.Content))),
 			button("", "Change"),
 		)),
 		actions,
@@ -146,6 +147,7 @@ func memoryActions(m memory.Memory) g.Node {
 // memoryForm runs the command of a button on a memory's page.
 func memoryForm(v *visit) error {
 	yes, no, content := true, false, v.PostForm.Get("content")
+	content = strings.ReplaceAll(content, "\r\n", "\n") // as forms send line breaks
 	patches := map[string]memoryPatch{"edit": {Content: &content}, "pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
 	notes := map[string]string{"edit": "Changed.", "pin": "Pinned: it neither expires nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
 	p, known := patches[v.PathValue("command")]

@@ -137,7 +137,7 @@ func TestForms(t *testing.T) {
 		{p + "/settings", url.Values{"keep_last_n": {"-6"}}, "Nothing was changed"},
 		{p + "/settings", url.Values{"take_back": {"keep_last_n"}}, "keep_last_n is reset."},
 		{p + "/new", nil, "A new session."},
-		{memory + "/edit", url.Values{"content": {"Ada prefers black tea"}}, "Changed."},
+		{memory + "/edit", url.Values{"content": {"Ada prefers\r\nblack tea"}}, "Changed."},
 		{memory + "/edit", url.Values{"content": {" "}}, "content is empty"},
 		{memory + "/pin", nil, "Pinned"},
 		{memory + "/unpin", nil, "Unpinned"},
@@ -148,6 +148,8 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s %v: got %d, want %q in %.3000s", c.path, c.form, status, c.want, text)
 		}
 	}
+	_, page := r.get(memory)
+	check.Contains(t, "text to change", page, "Ada prefers\nblack tea</textarea>")
 	for path, want := range map[string]int{p + "/dance": 404, memory + "/dance": 404, "/memories/99/pin": 404, "/c/nobody/compact": 404} {
 		if status, text := r.post(path, nil); status != want {
 			t.Errorf("%s: %d %s", path, status, text)

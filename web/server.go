@@ -72,11 +72,11 @@ func New(o Options) *Server {
 // Name returns "web".
 func (s *Server) Name() string { return config.WebName }
 
-// Limits of a connection. A stream extends its own write deadline.
+// Limits of a connection.
 const (
 	readTimeout   = 30 * time.Second
 	answerTimeout = 30 * time.Second // for handlers that are not streams
-	writeTimeout  = time.Minute
+	writeTimeout  = time.Minute      // of a whole answer, and of each write of a stream
 	idleTimeout   = 2 * time.Minute
 	closeTimeout  = 3 * time.Second
 	maxHeader     = 32 << 10
@@ -144,8 +144,19 @@ func (s *Server) stream(pattern string, h handler) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(s.streams, cancel)()
-		return h(w, r.WithContext(ctx))
+		return h(streamWriter{w}, r.WithContext(ctx))
 	})
+}
+
+// streamWriter limits the time of each write: a simulation may take longer than writeTimeout before
+// its answer.
+type streamWriter struct{ http.ResponseWriter }
+
+func (w streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w streamWriter) Write(text []byte) (int, error) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails only within the process
+	return w.ResponseWriter.Write(text)
 }
 
 // serve registers a handler that requires no access.

@@ -17,7 +17,7 @@ import (
 )
 
 func newSetup(a *app) *cobra.Command {
-	s := &setup{app: a, discordToken: source{variable: "DISCORD_TOKEN"}, slackBot: source{variable: "SLACK_BOT_TOKEN"}, slackApp: source{variable: "SLACK_APP_TOKEN"}}
+	s := &setup{app: a, file: settingsTable{}, discordToken: source{variable: "DISCORD_TOKEN"}, slackBot: source{variable: "SLACK_BOT_TOKEN"}, slackApp: source{variable: "SLACK_APP_TOKEN"}}
 	cmd := &cobra.Command{
 		Use:   "setup [--model KIND] [--platform NAME] [--no-run]",
 		Short: "Set up a model and a platform, and start the bot",
@@ -65,7 +65,7 @@ type setup struct {
 	askKey                                     bool   // the key in the environment was wrong
 	address                                    string // of the last server tried, to offer again
 
-	file     settingsFile
+	file     settingsTable
 	secrets  []secretFile
 	replaced []string // backup names of the files that were replaced
 	hello    string   // what to write to the bot once it is running

@@ -67,7 +67,7 @@ func (s *setup) chooseModel(ctx context.Context) error {
 
 // checkedModel determines the server's address and key, and sends the model one request.
 func (s *setup) checkedModel(ctx context.Context) (err error) {
-	var at llmTable
+	var at config.LLM
 	variable := ""
 	switch s.model {
 	case "openai":
@@ -108,7 +108,7 @@ func (s *setup) checkedModel(ctx context.Context) (err error) {
 }
 
 // tryModel asks which model to use unless a flag names it, and sends it one request.
-func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err error) {
+func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err error) {
 	at.Model = s.modelName
 	agent, model, err := s.agentOf(at, key)
 	if err != nil {
@@ -142,7 +142,9 @@ func (s *setup) tryModel(ctx context.Context, at llmTable, key string) (err erro
 	if key != "" {
 		at.APIKey = s.keep("model-key", key)
 	}
-	s.file.LLM = &at
+	table := settingsTable{"base_url": at.BaseURL, "model": at.Model}
+	table.set("api_key", at.APIKey)
+	s.file["llm"] = table
 	return nil
 }
 
@@ -163,7 +165,7 @@ func (s *setup) modelAmong(ctx context.Context, offered []llm.Offered, usual str
 }
 
 // agentOf builds the agent and the model that the written settings will have.
-func (s *setup) agentOf(at llmTable, key string) (agent channel.Agent, model *located, err error) {
+func (s *setup) agentOf(at config.LLM, key string) (agent channel.Agent, model *located, err error) {
 	settings := config.Default()
 	settings.LLM.BaseURL, settings.LLM.Model, settings.LLM.APIKey = at.BaseURL, at.Model, key
 	if agent, err = newModelSet(slog.New(slog.DiscardHandler)).agent(&settings, settings.Agents[0]); err != nil {

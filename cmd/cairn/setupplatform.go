@@ -56,10 +56,12 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	if err := s.invite(ctx, token, app); err != nil {
 		return err
 	}
-	s.file.Discord = &discordTable{Token: s.keep("discord-token", token), APIBase: s.apiBase}
+	table := settingsTable{"token": s.keep("discord-token", token)}
+	table.set("api_base", s.apiBase)
 	if s.withoutContent {
-		s.file.Discord.MessageContent = new(bool)
+		table["message_content"] = false
 	}
+	s.file["discord"] = table
 	s.hello = fmt.Sprintf("In a Discord channel that it can see, write: @%s hello", app.Bot)
 	return nil
 }
@@ -170,7 +172,9 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 		return err
 	}
 	s.say("✓ The app-level token works.")
-	s.file.Slack = &slackTable{BotToken: s.keep("slack-bot-token", bot), AppToken: s.keep("slack-app-token", app), APIBase: s.apiBase}
+	table := settingsTable{"bot_token": s.keep("slack-bot-token", bot), "app_token": s.keep("slack-app-token", app)}
+	table.set("api_base", s.apiBase)
+	s.file["slack"] = table
 	s.hello = fmt.Sprintf("In a Slack channel, write: /invite @%s, and then: @%s hello", name, name)
 	return nil
 }

@@ -16,30 +16,14 @@ import (
 // secretsFolder is a folder beside the settings file.
 const secretsFolder = "secrets"
 
-// settingsFile has the settings in the written file; all others keep their defaults.
-type settingsFile struct {
-	DataDir string        `toml:"data_dir,omitempty"`
-	LLM     *llmTable     `toml:"llm,omitempty"`
-	Discord *discordTable `toml:"discord,omitempty"`
-	Slack   *slackTable   `toml:"slack,omitempty"`
-}
+// settingsTable is the content of the written file, or one of its tables. What is empty is left out,
+// and keeps its default.
+type settingsTable map[string]any
 
-type llmTable struct {
-	BaseURL string `toml:"base_url,omitempty"`
-	Model   string `toml:"model,omitempty"`
-	APIKey  string `toml:"api_key,omitempty"`
-}
-
-type discordTable struct {
-	Token          string `toml:"token"`
-	APIBase        string `toml:"api_base,omitempty"`
-	MessageContent *bool  `toml:"message_content,omitempty"` // nil: true
-}
-
-type slackTable struct {
-	BotToken string `toml:"bot_token"`
-	AppToken string `toml:"app_token"`
-	APIBase  string `toml:"api_base,omitempty"`
+func (t settingsTable) set(key, value string) {
+	if value != "" {
+		t[key] = value
+	}
 }
 
 const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
@@ -49,9 +33,11 @@ const settingsHead = "# Written by `cairn setup`. All settings and their default
 // before all are on the disk.
 func (s *setup) write(target string) (written []string, err error) {
 	if s.app.data != "" {
-		if s.file.DataDir, err = filepath.Abs(s.app.data); err != nil {
+		dir, err := filepath.Abs(s.app.data)
+		if err != nil {
 			return nil, err
 		}
+		s.file.set("data_dir", dir)
 	}
 	text := bytes.NewBufferString(settingsHead)
 	enc := toml.NewEncoder(text)

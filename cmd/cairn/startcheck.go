@@ -61,7 +61,7 @@ func (b *bot) checkModel(c modelCheck, agent channel.Agent, m *located) {
 	case err != nil:
 		b.log.Warn("model_check_failed", llm.LogAttrs(err)...)
 	case c.say != nil && m.unnamed:
-		c.say(fmt.Sprintf("%s answers, chosen from what %s offers; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
+		c.say(fmt.Sprintf("Using %s, chosen from the models at %s; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
 	}
 }
 

@@ -46,7 +46,7 @@ func TestStartCheckIsOneLineOnTerminal(t *testing.T) {
 		"which model was chosen": {
 			func(x *llmtest.Exchange) { x.Say("yes") }, "OPENAI_MODEL=",
 			func(url string) string {
-				return "test-model answers, chosen from what " + url + " offers; set model to use another (`cairn models` lists them)\r\n"
+				return "Using test-model, chosen from the models at " + url + "; set model to use another (`cairn models` lists them)\r\n"
 			},
 		},
 	} {

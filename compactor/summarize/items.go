@@ -30,6 +30,7 @@ type Item struct {
 
 const (
 	maxResult     = 300   // most tokens of a tool result that the worker reads
+	labelQuote    = 100   // most characters of a quote: each part of a message repeats it
 	MostOfMessage = 3_000 // most tokens of one part of a message or summary
 )
 
@@ -99,7 +100,7 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 	switch m.Role {
 	case llm.RoleUser:
 		at += fmt.Sprintf(" from=\"%s\" user=\"%s\"", attribute(chat.CleanName(m.Author)), attribute(m.AuthorID))
-		m.Quote = secrets.Mask(m.Quote)
+		m.Quote = chat.Excerpt(secrets.Mask(m.Quote), labelQuote)
 		if to := chat.RepliedTo(m); to != "" {
 			at += fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
 		}

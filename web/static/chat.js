@@ -44,6 +44,8 @@ function busy(answering) {
   if (!answering) writing.hidden = true;
 }
 
+const isAnswering = () => document.getElementById("answering") !== null;
+
 // read reads the messages again. It returns false if a newer read has begun meanwhile.
 let reading = 0;
 async function read() {
@@ -97,10 +99,10 @@ function run(command) {
   box.focus();
 }
 
-// The answer to a question of the bot is a command; without this script its form loads another page.
+// The buttons between the messages are commands; without this script their forms load another page.
 said.addEventListener("submit", (e) => {
   e.preventDefault();
-  run("/" + e.target.action.split("/").pop() + " " + e.target.elements.code.value);
+  run("/" + e.target.action.split("/").pop() + " " + (e.target.elements.code?.value ?? ""));
 });
 
 stop.addEventListener("click", () => run("/stop"));
@@ -197,6 +199,7 @@ watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation
     if (reply.state === "sent") read();
   },
   turn: (turn) => { busy(turn.state === "started"); read(); },
-  approval: read, reset: async () => { if (await read()) busy(document.getElementById("answering") !== null); },
+  approval: read, reset: async () => { if (await read()) busy(isAnswering()); },
 });
+busy(isAnswering());
 scrollTo(0, document.body.scrollHeight);
