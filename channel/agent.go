@@ -168,7 +168,6 @@ type Store interface {
 	OpenTasks(ctx context.Context) ([]store.Task, error)
 	privacy.Store
 	WatchCopies(f func(conversation string, seqs []int64))
-	WrittenElsewhere(ctx context.Context) (number int64, err error)
 	Held() store.Held
 	Posted(ctx context.Context, reply string) (bool, error)
 }

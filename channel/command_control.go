@@ -49,7 +49,7 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 	if err := c.hub.Operator().Resume(ctx, scope); err != nil {
 		return Answer{}, err
 	}
-	return Answer{Text: cmp.Or(c.hub.WhySilent(ctx, c.name), c.translated("I am answering again."))}, nil
+	return Answer{Text: cmp.Or(c.hub.Operator().WhySilent(ctx, c.name), c.translated("I am answering again."))}, nil
 }
 
 // scope returns the scope that a person wants to pause.

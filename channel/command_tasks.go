@@ -39,7 +39,7 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 		return Answer{}, err
 	}
 	started := c.sayf("Task %d of %s has started; I will post its result here. /tasks shows it.", t.Number, t.Agent)
-	return Answer{Text: strings.TrimSpace(started + " " + c.hub.WhySilent(ctx, c.name))}, nil
+	return Answer{Text: strings.TrimSpace(started + " " + c.hub.Operator().WhySilent(ctx, c.name))}, nil
 }
 
 // runTasks lists the tasks of a conversation, or stops one.

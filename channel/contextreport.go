@@ -177,8 +177,10 @@ func lastWords(e compactor.Event) string {
 		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
 	case compactor.EventUndone:
 		return fmt.Sprintf("undone: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
-	case compactor.EventFailed, compactor.EventNoop:
-		return fmt.Sprintf("%s: %s", e.State, e.Error)
+	case compactor.EventFailed:
+		return "failed: " + e.Error
+	case compactor.EventNoop:
+		return "nothing was done: " + e.Error
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ type service struct {
 	inWords bool           // the model refused the form of tool calls, so they are sent as text
 	filter  promptFilter
 
-	elsewhere int64 // see store.Store.WrittenElsewhere
+	elsewhere int64 // see store.Upkeep.WrittenElsewhere
 }
 
 // arrival is what the loop knows about incoming messages.

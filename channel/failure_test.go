@@ -31,9 +31,9 @@ func TestCommandFailureInWords(t *testing.T) {
 
 func TestRefusalInWords(t *testing.T) {
 	r := newRig(t, echo)
-	check.Equal(t, "a full disk", r.hub.Refusal(place, fmt.Errorf("deliver message of %s: %w", place, store.ErrFull)),
+	check.Equal(t, "a full disk", r.hub.Operator().Refusal(place, fmt.Errorf("deliver message of %s: %w", place, store.ErrFull)),
 		"My disk is full, so I cannot save anything. Ask the bot's operator to make room; then send it again.")
-	check.Equal(t, "anything else", r.hub.Refusal(place, errors.New("secret internals")), "Your message could not be saved, so it was not accepted. Send it again later.")
+	check.Equal(t, "anything else", r.hub.Operator().Refusal(place, errors.New("secret internals")), "Your message could not be saved, so it was not accepted. Send it again later.")
 }
 
 func TestProviderFailureIsReported(t *testing.T) {

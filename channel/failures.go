@@ -122,8 +122,8 @@ func (h *Hub) failure(conversation string, err error) string {
 
 // Refusal returns what to tell the author of a message that could not be stored, and is not delivered
 // again.
-func (h *Hub) Refusal(conversation string, err error) string {
-	return Translated(h.languageOf(conversation), databaseWords(err, "then send it again.", "Your message could not be saved, so it was not accepted. Send it again later."))
+func (o Operator) Refusal(conversation string, err error) string {
+	return Translated(o.hub.languageOf(conversation), databaseWords(err, "then send it again.", "Your message could not be saved, so it was not accepted. Send it again later."))
 }
 
 // databaseWords returns what people read about a failure that the bot's operator must fix, and what

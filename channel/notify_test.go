@@ -143,7 +143,7 @@ func TestHookVetoesCompaction(t *testing.T) {
 	}
 	r.waitForReplies()
 	check.Equal(t, "answer", r.run("/compact"), "No compaction was started: "+place+" keeps its 16 messages.")
-	check.Contains(t, "answer to /context", r.run("/context"), "last      noop: "+place+" keeps its 16 messages")
+	check.Contains(t, "answer to /context", r.run("/context"), "last      nothing was done: "+place+" keeps its 16 messages")
 }
 
 func TestAuthorSeesThatMessageWasShortened(t *testing.T) {

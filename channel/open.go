@@ -35,7 +35,7 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 // run it.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	s := service{rules: c.hub.rules.Load(), filter: promptFilter{withheld: make(map[string]bool)}}
-	if s.elsewhere, err = c.hub.o.Store.WrittenElsewhere(ctx); err != nil {
+	if s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx); err != nil {
 		return nil, err
 	}
 	if s.agent, err = c.hub.agentOf(ctx, c.records); err != nil {
@@ -101,7 +101,7 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 // process has changed. It is called between turns, when everything is on disk. While a summary is being written, the switch is postponed: the summary ends
 // with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
-	elsewhere, err := c.hub.o.Store.WrittenElsewhere(ctx)
+	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() && c.elsewhere == elsewhere }) {
 		return err
 	}

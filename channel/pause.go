@@ -24,16 +24,16 @@ func (c *conversation) paused(ctx context.Context) bool {
 
 // WhySilent tells people who expect answers in a conversation why the bot gives none there; "" if it
 // does.
-func (h *Hub) WhySilent(ctx context.Context, conversation string) (words string) {
-	switch here, all, _ := h.Operator().Paused(ctx, conversation); {
-	case h.respond(conversation) == RespondNever:
+func (o Operator) WhySilent(ctx context.Context, conversation string) (words string) {
+	switch here, all, _ := o.Paused(ctx, conversation); {
+	case o.hub.respond(conversation) == RespondNever:
 		words = TextRefused
 	case all:
 		words = "I am still paused everywhere; /resume everywhere ends that."
 	case here:
 		words = "I am still paused here; /resume ends that."
 	}
-	return h.spell(conversation, Translated(h.languageOf(conversation), words))
+	return o.hub.spell(conversation, Translated(o.hub.languageOf(conversation), words))
 }
 
 var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)

@@ -234,8 +234,10 @@ func FuzzLine(f *testing.F) {
 		}
 		clipTo = max(clipTo%1000, 0)
 		clipped := lineOf(m, shape{clipTo: clipTo})
-		checkNoForgery(t, strings.TrimPrefix(clipped.text, head), chat.Reserved)
-		if most := max(clipTo, chat.ShownTokens(m, head)); clipped.tokens > most {
+		m.Quote = chat.Excerpt(quote, shortQuote)
+		short := chat.Header(m)
+		checkNoForgery(t, strings.TrimPrefix(strings.TrimPrefix(clipped.text, head), short), chat.Reserved)
+		if most := max(clipTo, chat.ShownTokens(m, head), chat.ShownTokens(m, short)); clipped.tokens > most {
 			t.Errorf("clipped: got %d tokens, want at most %d", clipped.tokens, most)
 		}
 	})

@@ -43,8 +43,8 @@ func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 const maxLabel = 300
 
 // Called returns what people call the place, or else the conversation's name.
-func (c *Conversation) Called(ctx context.Context) (name string, err error) {
-	err = c.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", c.id)
+func (tr Transcript) Called(ctx context.Context) (name string, err error) {
+	err = tr.c.store.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", tr.c.id)
 	return name, err
 }
 

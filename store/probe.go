@@ -64,6 +64,13 @@ func (u Upkeep) Writable(ctx context.Context) error {
 	return nil
 }
 
+// WrittenElsewhere returns a number that changes when another process writes to the database, as
+// `cairn memories purge` does: what this one has read may have changed. Other causes are rare.
+func (u Upkeep) WrittenElsewhere(ctx context.Context) (number int64, err error) {
+	err = u.store.write.QueryRowContext(ctx, "PRAGMA data_version").Scan(&number) // of the only connection that writes here
+	return number, explain(err)
+}
+
 // Vitals are numbers about a store, for monitoring.
 type Vitals struct {
 	Inbox, Outbox             int            // messages not taken up yet; pieces of replies not sent yet

@@ -197,13 +197,6 @@ func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
 	t.changed = append(t.changed, copies{conversation, seqs})
 }
 
-// WrittenElsewhere returns a number that changes when another process writes to the database, as
-// `cairn memories purge` does: what this one has read may have changed. Other causes are rare.
-func (s *Store) WrittenElsewhere(ctx context.Context) (number int64, err error) {
-	err = s.write.QueryRowContext(ctx, "PRAGMA data_version").Scan(&number) // of the only connection that writes here
-	return number, explain(err)
-}
-
 // Conversation returns the conversation with that name, or ErrNotFound.
 func (t *Tx) Conversation(name string) (*Conversation, error) {
 	id, err := Value[int64](t, "SELECT id FROM conversations WHERE name = ?", name)

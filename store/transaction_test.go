@@ -104,7 +104,7 @@ func TestTransactionsAreAtomic(t *testing.T) {
 func TestWrittenElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
-	number := func() int64 { return check.Must(s.WrittenElsewhere(ctx))(t) }
+	number := func() int64 { return check.Must(s.Upkeep().WrittenElsewhere(ctx))(t) }
 	before := number()
 	storetest.Deliver(t, storetest.Find(t, s, "terminal:general"), storetest.Said(1, "hello"))
 	shell := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)

@@ -223,7 +223,7 @@ func (e *editor) sayMessage(ctx context.Context, hub *channel.Hub, text string) 
 		_ = hub.Idle(ctx, e.conversation) // after an error, too: then there is nothing to stop now
 		e.waiting.CompareAndSwap(message, 0)
 	})
-	if why := hub.WhySilent(ctx, e.conversation); why != "" {
+	if why := hub.Operator().WhySilent(ctx, e.conversation); why != "" {
 		e.note(why)
 	}
 	return nil

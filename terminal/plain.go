@@ -96,7 +96,7 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
 	if err := deliver(ctx, hub, p.saving, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
-	if why := hub.WhySilent(ctx, p.conversation); why != "" {
+	if why := hub.Operator().WhySilent(ctx, p.conversation); why != "" {
 		p.note(why)
 	}
 	return hub.Idle(ctx, p.conversation)

@@ -31,7 +31,7 @@ func deliver(ctx context.Context, hub *channel.Hub, saving *platform.Incident, c
 		return err
 	}
 	saving.Begin(err)
-	return sentence(hub.Refusal(conversation, err))
+	return sentence(hub.Operator().Refusal(conversation, err))
 }
 
 // command runs a command. The error is a sentence for the person, or the context's error if the run is

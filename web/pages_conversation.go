@@ -83,7 +83,7 @@ func (v *visit) showConversation(tab string, parts map[string]g.Node, content ..
 	if err != nil {
 		return err
 	}
-	called, err := c.Called(v.Context())
+	called, err := c.Transcript().Called(v.Context())
 	if err != nil {
 		return err
 	}
