@@ -26,7 +26,9 @@ func TestQuestionEndsWhenThePersonLeaves(t *testing.T) {
 	k.shows(t, "please add\r", "[y/n]")
 	k.typed(t, "\x04")
 	check.NoError(t, k.end(t))
-	check.Contains(t, "screen", strings.ReplaceAll(k.screen.String(), "\n", " "), "there is no one to ask here")
+	k.screen.until(t, "the refusal", func(screen string) bool {
+		return strings.Contains(strings.ReplaceAll(screen, "\n", " "), "there is no one to ask here")
+	})
 }
 
 func TestQuestionEndsWithItsTurn(t *testing.T) {
