@@ -33,7 +33,7 @@ type Fault struct {
 // How many requests a turn sends: each call is tried four times, and the turn twice.
 const (
 	tryOnce  = 1 // permanent, or the server asked to wait
-	tryTwice = 2 // no retry within a call, or half of the answer was shown
+	tryTwice = 2 // no retry within a call, half of the answer was shown, or there was none
 	tryAll   = 8 // possibly temporary
 )
 
@@ -274,9 +274,9 @@ func misuses() []Fault {
 func words() []Fault {
 	say := func(text string) func(*Exchange, int) bool { return always(func(x *Exchange) { x.Say(text) }) }
 	return []Fault{
-		{Name: "an empty answer", Most: tryOnce, Do: say("")},
-		{Name: "white space", Most: tryOnce, Do: say(" \n\t\n ")},
-		{Name: "reasoning alone", Most: tryOnce, Do: always(func(x *Exchange) {
+		{Name: "an empty answer", Most: tryTwice, Do: say("")},
+		{Name: "white space", Most: tryTwice, Do: say(" \n\t\n ")},
+		{Name: "reasoning alone", Most: tryTwice, Do: always(func(x *Exchange) {
 			x.Chunk(`{"choices":[{"index":0,"delta":{"reasoning":"%s"},"finish_reason":"stop"}]}`, Half)
 			x.Done()
 		})},
