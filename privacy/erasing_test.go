@@ -77,6 +77,21 @@ func TestErasing(t *testing.T) {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 	})
+	t.Run("replies quote nothing of theirs any more, even if the bot never read it", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		quoting := func(n int, quote string) store.Inbound {
+			m := saidBy(n, "b", "Bob", "I disagree")
+			m.ReplyTo, m.Quote = fmt.Sprint("before-", n), quote
+			return m
+		}
+		theirs := "Ann: \"the " + storetest.Secret + "\""
+		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "hello"), quoting(2, theirs), quoting(3, "Anna: \"tea\""))
+		storetest.DeliverOnly(t, c, quoting(4, theirs))
+		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
+		eraseAll(t, c, "a")
+		storetest.WantNoSecret(t, c)
+		check.Equal(t, "quote of somebody else", check.Must(c.Transcript().Message(ctx, 3))(t).Quote, "Anna: \"tea\"")
+	})
 	t.Run("memories first said by or about the person are deleted, whoever else supports them", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"), saidBy(3, "b", "Bob", "z"))

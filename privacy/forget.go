@@ -173,6 +173,15 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 	return e, err
 }
 
+// quotedOf selects the ids of messages that the bot never read, and that replies quote under a name
+// of the person, the only thing known about their author. Another person of that name loses such a
+// quote too.
+const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages INDEXED BY messages_author
+		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
+	replies (id, quote) AS (SELECT reply_to, quote FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+		UNION ALL SELECT reply_to, quote FROM inbox WHERE conversation = ?1 AND quote <> '')
+	SELECT DISTINCT id FROM replies JOIN names ON substr(quote, 1, length(start)) = start`
+
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool, err error) {
 	low, high := c.RowRange(1, before-1)
@@ -181,7 +190,11 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	if err != nil {
 		return false, err
 	}
-	if e.Seqs, err = deleteAll(c, tx, ids); err != nil {
+	quoted, err := store.Column[string](tx, quotedOf, c.ID(), author, low, high)
+	if err != nil {
+		return false, err
+	}
+	if e.Seqs, err = deleteAll(c, tx, append(ids, quoted...)); err != nil {
 		return false, err
 	}
 	tasks, reports, err := deleteTasksFor(c, tx, author)
