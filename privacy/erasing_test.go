@@ -92,6 +92,22 @@ func TestErasing(t *testing.T) {
 		storetest.WantNoSecret(t, c)
 		check.Equal(t, "quote of somebody else", check.Must(c.Transcript().Message(ctx, 3))(t).Quote, "Anna: \"tea\"")
 	})
+	t.Run("a reply that still quotes what the bot has read deletes nothing of others, nor of later", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "hello"), saidBy(2, "b", "Ann", "tea"))
+		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
+		storetest.Deliver(t, c, saidBy(3, "a", "Ann", "hello again"))
+		storetest.DeliverOnly(t, c, saidBy(4, "b", "Ann", "I wait"))
+		for n := 5; n <= 7; n++ {
+			m := saidBy(n, "c", "Carl", "I agree")
+			m.ReplyTo, m.Quote = fmt.Sprint("m", n-3), "Ann: \"well\""
+			storetest.DeliverOnly(t, c, m)
+		}
+		check.Equal(t, "messages deleted", eraseAll(t, c, "a").Messages, 1)
+		storetest.Deliver(t, c)
+		page := check.Must(c.Transcript().Page(ctx, 1, 9))(t)
+		check.EqualAll(t, "left", storetest.Seqs(page), []int64{2, 3, 4, 5, 6, 7})
+	})
 	t.Run("memories first said by or about the person are deleted, whoever else supports them", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"), saidBy(3, "b", "Bob", "z"))

@@ -180,13 +180,20 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
 	replies (id, quote) AS (SELECT reply_to, quote FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
 		UNION ALL SELECT reply_to, quote FROM inbox WHERE conversation = ?1 AND quote <> '')
-	SELECT DISTINCT id FROM replies JOIN names ON substr(quote, 1, length(start)) = start`
+	SELECT DISTINCT id FROM replies r JOIN names ON substr(quote, 1, length(start)) = start
+		WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = r.id AND role = 'user')
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND platform_id = r.id)`
 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool, err error) {
-	low, high := c.RowRange(1, before-1)
+	low, last := c.RowRange(1, before-1)
+	high, err := store.Value[int64](tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`, author, low, last, erasedAtOnce-1, last)
+	if err != nil {
+		return false, err
+	}
 	ids, err := store.Column[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
-		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT ?`, author, low, high, erasedAtOnce)
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, author, low, high)
 	if err != nil {
 		return false, err
 	}
@@ -205,7 +212,7 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	e.Messages = len(ids) + tasks
 	_, err = tx.Exec(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
-	return len(ids) == erasedAtOnce, err
+	return high < last, err
 }
 
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool, err error) {
