@@ -142,3 +142,24 @@ func TestClockChangeAfterSummary(t *testing.T) {
 		})
 	}
 }
+
+func TestErasureAfterClockChange(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := storetest.OpenStore(t, dir)
+			c := storetest.Find(t, s, "terminal:general")
+			storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
+			var rewritten []int // the version of the schema, which VACUUM raises
+			for n := 1; n <= 2; n++ {
+				storetest.Remove(t, c, n)
+				if n == 1 {
+					storetest.Run(t, s, "UPDATE unscrubbed SET id = max(id - ?, 1)", jump.Milliseconds())
+				}
+				check.NoError(t, s.Upkeep().EraseFiles(ctx, store.Backups{}))
+				rewritten = append(rewritten, storetest.Number(t, s, "PRAGMA schema_version"))
+			}
+			check.Equal(t, "rewritten for the second deletion", rewritten[1] > rewritten[0], true)
+		})
+	}
+}

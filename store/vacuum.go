@@ -131,6 +131,9 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 		return fmt.Errorf("remove backups that hold deleted text: %w", err)
 	}
 	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
+	if err == nil {
+		s.rewritten = 0 // if the clock is set back, the next one has a smaller id
+	}
 	return explain(err)
 }
 
