@@ -56,11 +56,10 @@ func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *st
 	err = ps.store.View(ctx, func(tx *store.Tx) error {
 		in, err = tx.Conversations(which, args...)
 		for _, c := range in {
+			h, err := count(c, tx)
 			if err != nil {
 				return err
 			}
-			var h Holding
-			h, err = count(c, tx)
 			held = append(held, h)
 		}
 		return err

@@ -21,12 +21,7 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 	if err == nil {
 		err = tr.c.store.Update(ctx, func(tx *Tx) error {
 			if changed, err = tr.c.editWaiting(tx, m); err == nil && !changed {
-				var was, is chat.Message
-				was, is, changed, err = tr.c.editTakenUp(tx, m)
-				seq = is.Seq
-				if err == nil && changed && also != nil {
-					err = also(tx, was, is)
-				}
+				seq, changed, err = tr.c.editTakenUp(tx, m, also)
 			}
 			if err == nil && changed { // the files still have the old text; platforms also report edits that change nothing
 				err = noteErasure(tx)
@@ -57,19 +52,20 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
 	return edited, err
 }
 
-func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (was, is chat.Message, edited bool, err error) {
-	seq, err := valueOrZero[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, edited bool, err error) {
+	seq, err = valueOrZero[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, c.id, m.ID, m.Time.UnixMilli())
 	if err != nil || seq == 0 {
-		return was, is, false, err
+		return 0, false, err
 	}
-	if was, err = c.In(tx).Message(seq); err != nil {
-		return was, is, false, err
+	was, err := c.In(tx).Message(seq)
+	if err != nil {
+		return 0, false, err
 	}
-	is = was
+	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
-		return was, is, false, nil
+		return seq, false, nil
 	}
 	version, err := c.In(tx).NextVersion()
 	if err == nil {
@@ -78,7 +74,10 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound) (was, is chat.Message, edi
 	if err == nil {
 		err = c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
 	}
-	return was, is, err == nil, err
+	if err == nil && also != nil {
+		err = also(tx, was, is)
+	}
+	return seq, err == nil, err
 }
 
 // NextVersion increments the version of the conversation and returns it.
