@@ -69,7 +69,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 // empty: none waits.
 func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
 	err = h.c.View(ctx, "look what was read back", func(tx *Tx) error {
-		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND addressed ORDER BY id LIMIT 1), '')
+		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
 			FROM conversations c WHERE id = ?`, h.c.id).Scan(&done, &first)
 	})
 	return done, first, err

@@ -32,6 +32,15 @@ func TestReadBack(t *testing.T) {
 		check.Must(c.Past().Backfill(ctx, nil, nil))(t)
 		want(true, "m6")
 	})
+	t.Run("if it failed, it is due again at the next message of a thread that the bot follows", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.DeliverOnly(t, c, inThread(6, true))
+		storetest.Deliver(t, c)
+		storetest.DeliverOnly(t, c, inThread(7, false))
+		if done, first, err := c.Past().ReadBack(ctx); done || first != "m7" || err != nil {
+			t.Errorf("%v, %q, %v", done, first, err)
+		}
+	})
 	t.Run("earlier messages are placed before the question, unanswered", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, storetest.Said(2, "overheard long ago"))
