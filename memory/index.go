@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,10 +153,6 @@ func (x messageIndex) Around(term string, seqs []int64) ([]search.Posting, error
 
 // Messages reads messages, except those that are empty or repeat what is found elsewhere.
 func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error) {
-	earliest := int64(math.MinInt64)
-	if !x.since.IsZero() {
-		earliest = x.since.UnixMilli()
-	}
 	err = store.Each(x.tx, func(rows *sql.Rows) error {
 		var m search.Message
 		var role llm.Role
@@ -182,7 +177,7 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error)
 	}, `SELECT m.seq, role, author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
-		WHERE deleted_at IS NULL AND said_at >= ?`, jsonList(seqs), x.c.Row(0), earliest)
+		WHERE deleted_at IS NULL AND said_at >= ?`, jsonList(seqs), x.c.Row(0), x.since.UnixMilli())
 	return found, err
 }
 

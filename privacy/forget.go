@@ -164,10 +164,9 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		low, high := pr.c.RowRange(1, store.MaxSeq)
 		_, err = tx.Exec(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
 			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID(), low, high)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = tx.Exec("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
 		}
-		_, err = tx.Exec("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
 		return err
 	})
 	return e, err

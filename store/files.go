@@ -93,9 +93,9 @@ func (in Inbox) TryPast(ctx context.Context) (int, error) {
 	})
 }
 
-// Complete replaces author, text, attachments and quote of a waiting message by those of m, and
-// marks it complete; it also stores m's label, if there is one. was is the message as returned by Incomplete: if it was edited or deleted
-// since, nothing changes, and an edited one will be returned by Incomplete again.
+// Complete replaces author, text, attachments and quote of a waiting message by those of m, marks it
+// complete, and stores the label that m has, if any. was is the message as returned by Incomplete: if
+// it was edited or deleted since, nothing changes, and Incomplete returns an edited one again.
 func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m, err := clean(m)

@@ -44,15 +44,13 @@ type Place struct {
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		var p Place
-		var last sql.NullInt64
+		var last int64
 		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
-		if last.Valid {
-			p.Last = At(last.Int64)
-		}
+		p.Last = atOrZero(last)
 		page = append(page, p)
 		return err
-	}, `SELECT name, label, next_seq, version, (SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
-		ORDER BY m.id DESC LIMIT 1) AS last, count(*) OVER () FROM conversations c
+	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
+		ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
 		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
 	if err == nil && len(page) == 0 && offset > 0 { // beyond the end no row has the total
 		_, total, err = s.Places(ctx, words, 1, 0)

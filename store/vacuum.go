@@ -130,10 +130,8 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	if err := s.renewBackups(ctx, b); err != nil {
 		return fmt.Errorf("remove backups that hold deleted text: %w", err)
 	}
+	s.rewritten = 0 // the next deletion has a smaller id if the clock is set back
 	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
-	if err == nil {
-		s.rewritten = 0 // if the clock is set back, the next one has a smaller id
-	}
 	return explain(err)
 }
 
