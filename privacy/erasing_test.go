@@ -77,6 +77,36 @@ func TestErasing(t *testing.T) {
 			t.Errorf("delivered again: %+v, %v", r, err)
 		}
 	})
+	t.Run("memories first said by or about the person are deleted, whoever else supports them", func(t *testing.T) {
+		c := storetest.NewConversation(t)
+		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"), saidBy(3, "b", "Bob", "z"))
+		saidByAnn := rememberAbout(t, c, "the launch is on Friday", "", 1, 2)
+		aboutAnn := rememberAbout(t, c, "Ann likes tea", "Ann", 2)
+		onlyAnn := rememberAbout(t, c, "the boat is blue", "", 1) // which goes with the message
+		confirmed := rememberAbout(t, c, "the office moves", "", 2)
+		rememberAbout(t, c, "the office moves", "", 1)
+		m := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
+		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Holding{c.Name(), 1, 4}))
+		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
+		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
+		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
+		for _, id := range []int64{saidByAnn, aboutAnn, onlyAnn, m.ID} {
+			if _, err := memory.In(c.Store()).Details(ctx, id); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("memory %d: %v", id, err)
+			}
+		}
+		if m, err := memory.In(c.Store()).Details(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if m, err := memory.In(c.Store()).Details(ctx, later); err != nil {
+			t.Errorf("%+v, %v", m, err)
+		}
+		check.Equal(t, "rows with the name", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
+		check.Equal(t, "words left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
+	})
+}
+
+func TestErasingQuotes(t *testing.T) {
 	t.Run("replies quote nothing of theirs any more, even if the bot never read it", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		quoting := func(n int, quote string) store.Inbound {
@@ -107,33 +137,6 @@ func TestErasing(t *testing.T) {
 		storetest.Deliver(t, c)
 		page := check.Must(c.Transcript().Page(ctx, 1, 9))(t)
 		check.EqualAll(t, "left", storetest.Seqs(page), []int64{2, 3, 4, 5, 6, 7})
-	})
-	t.Run("memories first said by or about the person are deleted, whoever else supports them", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.Deliver(t, c, saidBy(1, "a", "Ann", "x"), saidBy(2, "b", "Bob", "y"), saidBy(3, "b", "Bob", "z"))
-		saidByAnn := rememberAbout(t, c, "the launch is on Friday", "", 1, 2)
-		aboutAnn := rememberAbout(t, c, "Ann likes tea", "Ann", 2)
-		onlyAnn := rememberAbout(t, c, "the boat is blue", "", 1) // which goes with the message
-		confirmed := rememberAbout(t, c, "the office moves", "", 2)
-		rememberAbout(t, c, "the office moves", "", 1)
-		m := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"}))(t)
-		check.Equal(t, "answer", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), (privacy.Holding{c.Name(), 1, 4}))
-		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
-		later := rememberAbout(t, c, "Ann likes coffee", "Ann", 3)
-		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
-		for _, id := range []int64{saidByAnn, aboutAnn, onlyAnn, m.ID} {
-			if _, err := memory.In(c.Store()).Details(ctx, id); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("memory %d: %v", id, err)
-			}
-		}
-		if m, err := memory.In(c.Store()).Details(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
-			t.Errorf("%+v, %v", m, err)
-		}
-		if m, err := memory.In(c.Store()).Details(ctx, later); err != nil {
-			t.Errorf("%+v, %v", m, err)
-		}
-		check.Equal(t, "rows with the name", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later), 0)
-		check.Equal(t, "words left", storetest.Number(t, c.Store(), "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"), 0)
 	})
 }
 
