@@ -71,11 +71,16 @@ var nested = regexp.MustCompile(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){20}
 // maxMarks limits the marks of emphasis and links in a paragraph.
 const maxMarks = 1000
 
-// tangled reports whether a text would take the parser long: its time grows with the square of the
-// number of blocks within blocks, and of the marks in a paragraph.
+// tangled reports whether a text would take the renderer long: its work grows with the square of the
+// number of blocks within blocks, of the marks in a paragraph, and of the cells that a table leaves out.
 func tangled(text string) bool {
 	for part := range strings.SplitSeq(text, "\n\n") {
-		if strings.Count(part, "*")+strings.Count(part, "_")+strings.Count(part, "[") > maxMarks {
+		columns := 0
+		for line := range strings.Lines(part) {
+			columns = max(columns, strings.Count(line, "|"))
+		}
+		cells := columns * strings.Count(part, "\n")
+		if strings.Count(part, "*")+strings.Count(part, "_")+strings.Count(part, "[") > maxMarks || cells > maxMarks+2*len(part) {
 			return true
 		}
 	}

@@ -47,3 +47,12 @@ func TestMarkdownIsRenderedFast(t *testing.T) {
 		}
 	}
 }
+
+// The renderer fills every row of a table with cells up to the number of columns.
+func TestMarkdownOfASmallTableIsSmall(t *testing.T) {
+	text := strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("|\n", 1000)
+	if page := rendered(t, chat.Record{Role: "assistant", Text: text}); len(page) > 10*len(text) {
+		t.Errorf("%d bytes of a text of %d", len(page), len(text))
+	}
+	check.Contains(t, "page", rendered(t, chat.Record{Role: "assistant", Text: "|a|b|c|\n|-|-|-|\n" + strings.Repeat("|1|2|3|\n", 500)}), "<table>")
+}
