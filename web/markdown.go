@@ -22,7 +22,8 @@ import (
 // Priorities of goldmark's parsers of HTML.
 const htmlBlock, htmlInline = 900, 400
 
-// markdown renders what models write. It does not know HTML, so that tags are shown as text.
+// markdown renders what models write. HTML stays text, and so do links by reference, which can repeat a
+// long address many times.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	without := func(all []util.PrioritizedValue, priority int) []util.PrioritizedValue {
 		return slices.DeleteFunc(all, func(v util.PrioritizedValue) bool { return v.Priority == priority })
@@ -31,7 +32,6 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 		goldmark.WithParser(parser.NewParser(
 			parser.WithBlockParsers(without(parser.DefaultBlockParsers(), htmlBlock)...),
 			parser.WithInlineParsers(without(parser.DefaultInlineParsers(), htmlInline)...),
-			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 		)),
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough),
 		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(tame{}, 1))),
