@@ -36,7 +36,7 @@ api_key = "plain"
 api_base = "https://plain@example.org/a"
 [hooks]
 on_reply = "https://example.org/plain?key=plain"
-after_compaction = ["curl", "https://example.org?key=plain"]
+after_compaction = ["curl", "https://example.org?to=ada@example.com&key=plain"]
 on_memory = "https://example.org"
 secret = "plain"
 [[tools]]
@@ -55,6 +55,22 @@ allow = ["a", "<b> & c"]
   tools.1.allow = ["a","<b> & c"]
   tools.1.id = "calc"
   tools.1.url = "https://example.org/[masked]"`)
+}
+
+// An address need not be valid, and an "@" may stand in its path or query.
+func TestShownAddress(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://example.org/v1":                         "https://example.org/v1",
+		"https://ada:plain@example.org/v1":               "https://example.org/v1",
+		"ada:plain@example.org/v1":                       "example.org/v1",
+		"https://ada:pl/ain@example.org/v1":              "https://example.org/v1",
+		"https://ada:pl?ain@example.org/v1":              "https://example.org/v1",
+		"https://example.org/v1?as=ada@example.com&k=pl": "https://example.org/v1",
+		"https://example.org/v1#ada@example.com&k=pl":    "https://example.org/v1",
+		"https://ada:p@example.org/v1?as=b@c.org&k=pl":   "https://example.org/v1",
+	} {
+		check.Equal(t, address, ShownAddress(address), want)
+	}
 }
 
 // A password stands before the "@" of an address, or a token does, without a name.

@@ -196,11 +196,19 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// unshown matches what may be secret in an address: user, query and fragment.
-var unshown = regexp.MustCompile(`(?s)^(\w+://)?.*@|[?#].*`)
+// What may be secret in an address.
+var (
+	addressUser  = regexp.MustCompile(`(?s)^(\w+://)?.*@`)
+	addressQuery = regexp.MustCompile(`(?s)[?#].*`)
+)
 
 // ShownAddress returns an address, which need not be valid, without parts that may be secret.
-func ShownAddress(address string) string { return unshown.ReplaceAllString(address, "$1") }
+func ShownAddress(address string) string {
+	if _, err := url.Parse(address); err == nil { // else "?" may be in the password
+		address = addressQuery.ReplaceAllString(address, "")
+	}
+	return addressQuery.ReplaceAllString(addressUser.ReplaceAllString(address, "$1"), "")
+}
 
 // UsedServer is a server in the settings or the environment, with the users of its models.
 type UsedServer struct {

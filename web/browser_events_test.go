@@ -107,3 +107,17 @@ func TestAnswerThatEndsInAHiddenTabInBrowser(t *testing.T) {
 	more <- true
 	b.until("it is not busy any more", "document.getElementById('stop').hidden")
 }
+
+// A screen reader reads out what is added to the page, which should be what is new.
+func TestOnlyWhatIsNewIsAddedToALongChatInBrowser(t *testing.T) {
+	r := newRig(t, rigOptions{window: 100_000})
+	r.talk("web:general", 60)
+	b := newBrowser(t, r.url)
+	b.open("/chat/general")
+	b.sees("#connection", "live")
+	b.until("additions are counted", "(window.added = 0, new MutationObserver((all) => all.forEach((m) => window.added += m.addedNodes.length)).observe(document.getElementById('said'), { childList: true }), true)")
+	b.keys("#text", "Are the tulips red?")
+	b.enter()
+	b.sees("#said article:nth-last-child(2)", "Are the tulips red?")
+	b.until("few elements were added", "window.added < 20")
+}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -83,20 +84,22 @@ func TestMessageDuringAnAnswerIsShown(t *testing.T) {
 }
 
 func TestReplyIsStreamed(t *testing.T) {
-	e := NewEvents()
-	w, _, _, _ := e.watch("")
-	reply := NewChat(e).Reply("web:general", nil)
-	reply.Show("one")
-	reply.Show("one two") // too soon
-	time.Sleep(showInterval)
-	reply.Show("one two three")
-	must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
-	for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
-		got := <-w.events
-		check.Equal(t, "event kind", got.Kind, kindReply)
-		check.Contains(t, "event data", string(got.Data), want)
-	}
-	e.unwatch(w)
+	synctest.Test(t, func(t *testing.T) {
+		e := NewEvents()
+		w, _, _, _ := e.watch("")
+		reply := NewChat(e).Reply("web:general", nil)
+		reply.Show("one")
+		reply.Show("one two") // too soon
+		time.Sleep(showInterval)
+		reply.Show("one two three")
+		must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
+		for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
+			got := <-w.events
+			check.Equal(t, "event kind", got.Kind, kindReply)
+			check.Contains(t, "event data", string(got.Data), want)
+		}
+		e.unwatch(w)
+	})
 }
 
 func TestChatNames(t *testing.T) {

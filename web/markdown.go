@@ -22,7 +22,8 @@ import (
 // Priorities of goldmark's parsers of HTML.
 const htmlBlock, htmlInline = 900, 400
 
-// markdown renders what models write. It does not know HTML, so that tags are shown as text.
+// markdown renders what models write. HTML stays text, and so do links by reference, which can repeat a
+// long address many times.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	without := func(all []util.PrioritizedValue, priority int) []util.PrioritizedValue {
 		return slices.DeleteFunc(all, func(v util.PrioritizedValue) bool { return v.Priority == priority })
@@ -31,7 +32,6 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 		goldmark.WithParser(parser.NewParser(
 			parser.WithBlockParsers(without(parser.DefaultBlockParsers(), htmlBlock)...),
 			parser.WithInlineParsers(without(parser.DefaultInlineParsers(), htmlInline)...),
-			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 		)),
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough),
 		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(tame{}, 1))),
@@ -71,11 +71,16 @@ var nested = regexp.MustCompile(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){20}
 // maxMarks limits the marks of emphasis and links in a paragraph.
 const maxMarks = 1000
 
-// tangled reports whether a text would take the parser long: its time grows with the square of the
-// number of blocks within blocks, and of the marks in a paragraph.
+// tangled reports whether a text would take the renderer long: its work grows with the square of the
+// number of blocks within blocks, of the marks in a paragraph, and of the cells that a table leaves out.
 func tangled(text string) bool {
 	for part := range strings.SplitSeq(text, "\n\n") {
-		if strings.Count(part, "*")+strings.Count(part, "_")+strings.Count(part, "[") > maxMarks {
+		columns := 0
+		for line := range strings.Lines(part) {
+			columns = max(columns, strings.Count(line, "|"))
+		}
+		cells := columns * strings.Count(part, "\n")
+		if strings.Count(part, "*")+strings.Count(part, "_")+strings.Count(part, "[") > maxMarks || cells > maxMarks+2*len(part) {
 			return true
 		}
 	}

@@ -47,3 +47,17 @@ func TestMarkdownIsRenderedFast(t *testing.T) {
 		}
 	}
 }
+
+// A row of a table has a cell for each column, and a link has the whole address that it refers to.
+func TestMarkdownOfASmallTextIsSmall(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("|\n", 1000),
+		"[a]: /" + strings.Repeat("x", 3000) + "\n\n" + strings.Repeat("[a]", 900),
+	} {
+		if page := rendered(t, chat.Record{Role: "assistant", Text: text}); len(page) > 10*len(text) {
+			t.Errorf("%d bytes of a text of %d", len(page), len(text))
+		}
+	}
+	check.Contains(t, "page", rendered(t, chat.Record{Role: "assistant", Text: "|a|b|c|\n|-|-|-|\n" + strings.Repeat("|1|2|3|\n", 500)}), "<table>")
+	check.Contains(t, "a reference", rendered(t, chat.Record{Role: "assistant", Text: "See [1].\n\n[1]: https://example.com"}), "See [1].", "[1]: https://example.com")
+}

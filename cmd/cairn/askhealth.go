@@ -71,7 +71,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("nothing answers at %s: %w; is the bot running with --health?", address, err)
+		return fmt.Errorf("nothing answers at %s: %w; is the bot running with --health or --web?", address, err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))

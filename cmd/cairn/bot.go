@@ -4,7 +4,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -145,15 +147,15 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 	}
 }
 
-// attachWeb has the web server, if it is enabled, listen, and connects it to the hub: it receives
-// the events, and its conversations can be opened.
-func (b *bot) attachWeb(o *channel.Options) error {
+// attachWeb opens the port of the web server, if it is enabled, and connects it to the hub: it
+// receives the events, and its conversations can be opened. Requests wait until the server runs.
+func (b *bot) attachWeb(o *channel.Options) (err error) {
 	web := b.app.webSide
 	if web == nil {
 		return nil
 	}
-	if err := web.listen(b.app.settings.Web.Listen); err != nil {
-		return err
+	if web.listener, err = net.Listen("tcp", b.app.settings.Web.Listen); err != nil {
+		return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
 	}
 	o.Connectors = append(o.Connectors, web.chat)
 	o.Observer = observe.All{o.Observer, web.events}

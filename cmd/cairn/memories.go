@@ -87,7 +87,7 @@ func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
 	}
 	since, err := memory.Ago(text, time.Now())
 	if err != nil {
-		return since, wrongUse(cmd, fmt.Errorf("--since %w", err))
+		return since, wrongUse(cmd, fmt.Errorf("--since: %w", err))
 	}
 	return since, nil
 }
@@ -103,7 +103,7 @@ func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, 
 	}
 	if s.until != "" {
 		if f.Until, err = memory.Until(s.until, time.Now()); err != nil {
-			return wrongUse(cmd, fmt.Errorf("--until %w", err))
+			return wrongUse(cmd, fmt.Errorf("--until: %w", err))
 		}
 	}
 	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {

@@ -150,7 +150,6 @@ func TestSettingsFileCreatedLater(t *testing.T) {
 	check.Equal(t, "keep_first", s.settings().Agents[0].Compaction.KeepFirst, 0)
 }
 
-// Each setting either applies while the bot runs or is marked as one that needs a restart.
 func TestRevertedMistakeIsConfirmed(t *testing.T) {
 	const good = "[defaults.compaction]\nkeep_last_n = 5\n"
 	s := startBot(t, good)
@@ -190,6 +189,7 @@ func TestEditOfALinkedFileApplies(t *testing.T) {
 	edit("beside.toml", 8)
 }
 
+// Each setting either applies while the bot runs or is marked as one that needs a restart.
 func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 	live := map[string]bool{}
 	for _, key := range []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories", "language"} {

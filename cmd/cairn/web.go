@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	_ "net/http/pprof" // registers /debug/pprof/ in http.DefaultServeMux
@@ -43,14 +42,6 @@ func (a *app) openWeb() (*webSide, error) {
 	events := web.NewEvents()
 	a.webSide = &webSide{token: token, events: events, chat: web.NewChat(events)}
 	return a.webSide, nil
-}
-
-// listen opens the port; requests wait until the server runs.
-func (w *webSide) listen(address string) (err error) {
-	if w.listener, err = net.Listen("tcp", address); err != nil {
-		return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
-	}
-	return nil
 }
 
 // close stops listening; it is for a server that was never started.

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// levels are the kinds of marks with a form of their own, in the order of the legend.
-var levels = []string{"background", "aggressive", "emergency"}
-
-// shapes are the forms of the levels and of all others, relative to their place.
+// shapes are the forms of marks, relative to their place, by rank.
 var shapes = []string{"l5 9h-10z", "l5 5l-5 5l-5 -5z", "m-4.500 0h9v9h-9z", "m-4 5a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"}
 
-// rank returns the place of a kind in levels; all others have the next one.
-func rank(kind string) int { return (slices.Index(levels, kind) + len(shapes)) % len(shapes) }
+// rank returns the place of a kind in the legend: the levels in their order, then all others.
+func rank(kind string) int {
+	return slices.Index([]string{"background", "aggressive", "emergency", kind}, kind)
+}
 
 func (d *drawing) mark(m Mark, x, y float64) {
 	d.printf(`<path class="chart-mark chart-mark-%s" d="M%s %s%s">`, text(m.Kind), num(x), num(y-4), shapes[rank(m.Kind)])

@@ -27,16 +27,11 @@ function follow(show) {
   if (atEnd) scrollTo(0, document.body.scrollHeight);
 }
 
-// merge replaces the messages that differ, so that a screen reader reads out only what is new.
+// merge replaces the elements that differ, so that a screen reader reads out only what is new.
 function merge(fresh) {
-  let old = said.firstElementChild;
-  const drop = () => { const gone = old; old = old.nextElementSibling; gone.remove(); };
-  while (old && !old.isEqualNode(fresh[0])) drop();
-  for (const one of fresh) {
-    if (old?.isEqualNode(one)) old = old.nextElementSibling;
-    else said.insertBefore(one, old);
-  }
-  while (old) drop();
+  for (const old of [...said.children]) if (!fresh.some((one) => one.isEqualNode(old))) old.remove();
+  fresh.forEach((one, i) => { if (!said.children[i]?.isEqualNode(one)) said.insertBefore(one, said.children[i]); });
+  while (said.children.length > fresh.length) said.lastElementChild.remove();
 }
 
 function busy(answering) {
