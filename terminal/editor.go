@@ -215,14 +215,14 @@ func (e *editor) sayMessage(ctx context.Context, hub *channel.Hub, text string) 
 	e.sent++
 	message := e.sent
 	e.wait(message)
-	if err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, text)); err != nil {
-		e.waiting.Store(0)
-		return e.report(ctx, err)
-	}
-	e.background.Go(func() {
-		_ = hub.Idle(ctx, e.conversation) // after an error, too: then there is nothing to stop now
+	err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, text))
+	e.background.Go(func() { // after an error, too: an earlier message may still be answered
+		_ = hub.Idle(ctx, e.conversation) // after an error of its own there is nothing to stop now
 		e.waiting.CompareAndSwap(message, 0)
 	})
+	if err != nil {
+		return e.report(ctx, err)
+	}
 	if why := hub.Operator().WhySilent(ctx, e.conversation); why != "" {
 		e.note(why)
 	}
