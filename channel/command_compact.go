@@ -69,7 +69,7 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 	if began.State == compactor.EventScheduled {
 		return c.notStarted(e.Error)
 	}
-	return c.sayf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
+	return c.sayf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, c.translated(e.Error))
 }
 
 func (c *conversation) notStarted(reason string) string {
@@ -222,7 +222,7 @@ func (c *conversation) recapWords(r compactor.Recap) string {
 		text = c.sayf("Nothing was said in words.")
 	}
 	if r.By == compactor.ByExtractive {
-		text += "\n\n" + c.sayf("(Made without a model, because %s: this is a shortened extract of the messages.)", cmp.Or(r.Why, c.translated("there is none here")))
+		text += "\n\n" + c.sayf("(Made without a model, because %s: this is a shortened extract of the messages.)", c.translated(cmp.Or(r.Why, "there is none here")))
 	}
 	if r.Hidden > 0 {
 		text += "\n\n" + c.sayf("(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)

@@ -94,8 +94,12 @@ func (all *incidents) count() int {
 // causeOf returns the root cause of an error in its own words, without the conversation names that
 // its wrappers add.
 func causeOf(err error) string {
-	for below := err; below != nil; below = errors.Unwrap(err) {
-		err = below
+	below := errors.Unwrap(err)
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the cause comes last
+		below = joined.Unwrap()[len(joined.Unwrap())-1]
+	}
+	if below != nil {
+		return causeOf(below)
 	}
 	return err.Error()
 }

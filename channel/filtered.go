@@ -2,6 +2,7 @@ package channel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,6 +42,9 @@ func (t *talk) accept() {
 	if t.tried > 0 {
 		t.log.Info("messages_withheld", "messages", t.tried, "model", t.agent.Model.Name())
 	}
+	maps.DeleteFunc(t.filter.withheld, func(text string, _ bool) bool { // it has left the prompt
+		return !slices.ContainsFunc(t.sent, func(m llm.Message) bool { return m.Text == text })
+	})
 	t.filter.revision, t.filter.accepted = t.revision, len(t.sent)+1
 	t.suspects, t.tried = nil, 0
 }

@@ -91,6 +91,15 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	}
 }
 
+func TestRecapGivesItsReasonInTheLanguageOfTheConversation(t *testing.T) {
+	r := newRig(t, echo)
+	r.withWorker(summarizeRequest)
+	r.agent.Language = "de"
+	r.sendNotes(5)
+	r.run("/pause")
+	check.Contains(t, "the recap", r.finished(r.runAs(ada, place, "/recap")), "der Grund: gerade darf hier kein Modell gefragt werden.")
+}
+
 func TestRememberReportsMaskedSecret(t *testing.T) {
 	r := newRig(t, echo)
 	check.Contains(t, "answer", r.run("/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"), "memory 1", "I store no secrets")

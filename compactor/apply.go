@@ -51,7 +51,7 @@ func (c *Compactor) ended(ctx context.Context, rows []Compaction, before int) (d
 		e.Set = set
 		e.BeforeTokens, e.AfterTokens = before, after
 		if row.State == Stale {
-			e.State, e.Error = EventNoop, "its messages have changed or been summarized another way since"
+			e.State, e.Error = EventNoop, reasonStale
 		} else if err := c.o.Records.Measured(ctx, row.ID, before, after); err != nil {
 			c.o.Log.Warn("save_compaction_numbers_failed", "error", err)
 		}

@@ -101,9 +101,6 @@ type Compactor struct {
 	reports    reports
 }
 
-// ErrSpent means that no model may be called for now, because it would cost too much, say.
-var ErrSpent = errors.New("no model may be called here for now")
-
 // policy returns the policy in force, for the current window.
 func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }
 

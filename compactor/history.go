@@ -124,7 +124,7 @@ func (h *History) Asked(turn int64) (asked []chat.Message) {
 
 // Shortened returns the addressed messages of a turn that are too long for the view.
 func (h *History) Shortened(turn int64) (found []Shortened) {
-	for _, l := range h.lines {
+	for _, l := range h.lines[h.indexOf(turn):] {
 		if l.short != nil && l.Turn == turn && l.Addressed {
 			found = append(found, *l.short)
 		}

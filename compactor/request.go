@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,7 +24,11 @@ const (
 	reasonSpared  = "the last compaction was undone; its messages stay as they are until the aggressive level or /compact"
 	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
 	reasonBackoff = "the last attempt failed; the next one comes a little later"
+	reasonStale   = "its messages have changed or been summarized another way since"
 )
+
+// ErrSpent means that no model may be called for now, because it would cost too much, say.
+var ErrSpent = errors.New("no model may be called here for now")
 
 // Requested is a requested compaction. Neither of its functions may block.
 type Requested struct {

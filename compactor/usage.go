@@ -200,32 +200,22 @@ type Status struct {
 // StatusReader returns a function that returns the current Status. That may be called in any
 // goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
-	_, ready := c.summarizer(c.policy(), c.h.view, c.o.Now())
-	known := &struct { // in one piece: a reader is made after each step of the loop
-		view
-		retries
-		last, failed     Event
-		prepared         []Compaction
-		running          *Event
-		scheduled, waits bool
-		undoLifted       bool
-	}{
-		view: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed, prepared: c.prepared,
-		scheduled: c.queued != nil, waits: c.busy == nil && !ready, undoLifted: c.undoLifted,
-	}
-	known.vetoes = maps.Clone(known.vetoes)
+	s, retries, undoLifted := c.h.view, c.retries, c.undoLifted
+	retries.vetoes = maps.Clone(retries.vetoes)
+	_, ready := c.summarizer(c.policy(), s, c.o.Now())
+	waits := c.busy == nil && !ready
+	known := Status{Last: c.reports.last, Failed: c.reports.failed, Prepared: c.prepared, Scheduled: c.queued != nil}
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
-		known.running = &event
+		known.Running = &event
 	}
 	return func() Status {
-		g, now := c.measure(known.view), c.o.Now()
-		g.Last, g.Failed, g.Prepared, g.Running, g.Scheduled = known.last, known.failed, known.prepared, known.running, known.scheduled
-		g.BackingOff = known.waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
-		if g.Paused = known.why(now); !g.Policy.Enabled {
+		g, now := c.measure(s, known), c.o.Now()
+		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
+		if g.Paused = retries.why(now); !g.Policy.Enabled {
 			g.Paused = reasonOff
 		}
-		if head := known.head; g.Paused == "" && head.Spared.To >= head.Start && !known.undoLifted {
+		if g.Paused == "" && s.head.Spared.To >= s.head.Start && !undoLifted {
 			g.Paused = reasonSpared
 		}
 		return g
@@ -242,8 +232,8 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 	return prompt + Reserve(c.o.MaxOutput, c.o.Window()), head, prompt - share(frame) - head
 }
 
-// measure returns the costs of a view as a Status.
-func (c *Compactor) measure(s view) (g Status) {
+// measure adds the costs of a view to a Status.
+func (c *Compactor) measure(s view, g Status) Status {
 	window := c.o.Window()
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }

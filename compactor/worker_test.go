@@ -163,6 +163,7 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 		"a string":                  {call(`"Zoë took notes 1 to 9."`), text},
 		"a list":                    {call(`{"summary": ["Zoë took notes 1 to 9.", "She takes more notes."]}`), text + "\nShe takes more notes."},
 		"headings":                  {call(`{"summary": {"Facts": "Zoë took notes 1 to 9.", "Decisions": ["She takes more notes."]}}`), "## Decisions\nShe takes more notes.\n## Facts\n" + text},
+		"numbers":                   {call(`{"summary": {"Facts": "Zoë took notes 1 to 9.", "Last": 12, "Left": null}}`), "## Facts\n" + text + "\n## Last\n12\n## Left"},
 		"a text with thoughts":      {call(`{"summary": "<think>Who is Zoë?</think>Zoë took notes 1 to 9."}`), text},
 		"with the end of thoughts":  {call(`{"summary": "Who is Zoë?</think>\nZoë took notes 1 to 9."}`), text},
 		"words in brackets, not it": {llmtest.Say("[1 to 9] " + text), "[1 to 9] " + text},

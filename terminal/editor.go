@@ -214,15 +214,18 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 func (e *editor) sayMessage(ctx context.Context, hub *channel.Hub, text string) error {
 	e.sent++
 	message := e.sent
-	e.wait(message)
-	if err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, text)); err != nil {
-		e.waiting.Store(0)
-		return e.report(ctx, err)
-	}
-	e.background.Go(func() {
-		_ = hub.Idle(ctx, e.conversation) // after an error, too: then there is nothing to stop now
+	e.waiting.Store(message)
+	e.mu.Lock()
+	e.sendLocked(waitMsg{}) // the screen shows for how long
+	e.mu.Unlock()
+	err := deliver(ctx, hub, e.saving, e.conversation, inbound(e.who, text))
+	e.background.Go(func() { // after an error, too: an earlier message may still be answered
+		_ = hub.Idle(ctx, e.conversation) // after an error of its own there is nothing to stop now
 		e.waiting.CompareAndSwap(message, 0)
 	})
+	if err != nil {
+		return e.report(ctx, err)
+	}
 	if why := hub.Operator().WhySilent(ctx, e.conversation); why != "" {
 		e.note(why)
 	}
@@ -254,11 +257,3 @@ func (e *editor) note(text string) { _ = e.write(e.dimmed(text)) }
 func (e *editor) Attended(string) bool { return !e.left.Load() }
 
 func (e *editor) reply(string, []string) channel.Writer { return &stream{editor: e} }
-
-// wait has the screen show for how long the person waits for an answer to a message.
-func (e *editor) wait(message int64) {
-	e.waiting.Store(message)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.sendLocked(waitMsg{})
-}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
@@ -142,6 +143,25 @@ func TestEditorCommands(t *testing.T) {
 			return strings.Contains(screen, "here I am") && !strings.Contains(screen, "window")
 		})
 	})
+}
+
+// A message that is not saved leaves an earlier one waiting, which Ctrl-C stops.
+func TestCtrlCStopsAfterUnsavedMessage(t *testing.T) {
+	model := scripted(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	k := sit(t, Options{}, model)
+	k.typed(t, "hello\r")
+	for len(model.Requests()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	k.hub.Renew(channel.Rules{Access: map[string]channel.Access{"terminal": {Allow: []string{"Bo"}}}})
+	k.shows(t, "and this\r", "was not accepted. Send it again later.")
+	k.hub.Renew(channel.Rules{})
+	k.shows(t, "\x03", "Stopped.")
+	k.typed(t, "\x03")
+	check.NoError(t, k.end(t))
 }
 
 func TestEditorKeys(t *testing.T) {

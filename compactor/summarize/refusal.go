@@ -61,34 +61,35 @@ func TextOf(written string) string {
 		return stripped
 	}
 	for _, text := range []string{written, stripped} { // thoughts may be inside of the JSON, or before it
-		var value any
-		if json.Unmarshal([]byte(codeBlock().ReplaceAllString(text, "$1")), &value) == nil {
-			return StripThoughts(textIn(value))
+		if text := codeBlock().ReplaceAllString(text, "$1"); json.Valid([]byte(text)) {
+			return StripThoughts(textIn(json.RawMessage(text)))
 		}
 	}
 	return stripped
 }
 
 // textIn returns the text in a JSON value; the keys of an object with several are headings.
-func textIn(value any) string {
+func textIn(value json.RawMessage) string {
+	var text string
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(value, &text) == nil:
+		return text
+	case json.Unmarshal(value, &list) != nil && json.Unmarshal(value, &object) != nil:
+		return string(value) // a number, true, or false
+	case object["summary"] != nil:
+		return textIn(object["summary"])
+	}
 	var parts []string
-	switch v := value.(type) {
-	case string:
-		return v
-	case []any:
-		for _, item := range v {
-			parts = append(parts, textIn(item))
+	for _, item := range list {
+		parts = append(parts, textIn(item))
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if len(object) > 1 {
+			parts = append(parts, "## "+key)
 		}
-	case map[string]any:
-		if summary, found := v["summary"]; found {
-			return textIn(summary)
-		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if len(v) > 1 {
-				parts = append(parts, "## "+key)
-			}
-			parts = append(parts, textIn(v[key]))
-		}
+		parts = append(parts, textIn(object[key]))
 	}
 	return strings.Join(parts, "\n")
 }
