@@ -229,11 +229,10 @@ func (a *chatAnswer) call(piece callPiece) *growingCall {
 	return call
 }
 
-// precedes reports whether a piece begins another call: nothing follows a complete JSON object. Where an
-// object may begin in another, what is before it ends with no brace.
+// precedes reports whether a piece begins another call: nothing follows a complete JSON object.
 func (c *growingCall) precedes(piece callPiece) bool {
 	before := strings.TrimSpace(c.Arguments.String())
-	return strings.HasPrefix(string(piece.Function.Arguments), "{") && strings.HasSuffix(before, "}") && json.Valid([]byte(before))
+	return strings.HasPrefix(string(piece.Function.Arguments), "{") && strings.HasSuffix(before, "}") && json.Valid([]byte(before)) // rarely called
 }
 
 // Response returns the whole answer. A server that ends regularly without a finish_reason is
