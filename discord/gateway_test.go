@@ -85,7 +85,7 @@ func TestAConnectionWithoutAcknowledgementsIsResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}).start()
 	r.StopAcks()
-	resumed := func() bool { all := r.Connections(); return len(all) == 2 && all[1].Resume }
+	resumed := func() bool { all := r.Connections(); return len(all) > 1 && all[1].Resume }
 	for n := 0; n < 100 && !resumed(); n++ {
 		r.Dispatch("TYPING_START", map[string]any{}) // it is not silent
 		time.Sleep(50 * time.Millisecond)

@@ -90,6 +90,7 @@ func TestAPostOfAForumBeginsWithItsTitle(t *testing.T) {
 	d.state.add(channelData{ID: "30", GuildID: "9", ParentID: "21", Type: int(discordgo.ChannelTypeGuildPublicThread), Name: "Exit code 137"})
 	for fields, want := range map[string]string{
 		`"id":"30","channel_id":"30","content":"<@1> any idea?"`: "[post: Exit code 137]\nany idea?",
+		`"id":"30","channel_id":"30","content":"<@1> /compact"`:  "/compact", // still a command
 		`"id":"31","channel_id":"30","content":"<@1> still?"`:    "still?",
 		`"id":"30","channel_id":"20","content":"not its post"`:   "not its post",
 	} {

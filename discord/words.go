@@ -21,13 +21,11 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 // ids, then in brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds
 // count.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
-	var parts []string
-	if m.ID == m.ChannelID { // the first message of a post has the post's id
-		if post, _ := d.state.place(m.ID); post.Name != "" {
-			parts = append(parts, "[post: "+post.Name+"]")
-		}
+	said := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)
+	parts := []string{said}
+	if post, _ := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
+		parts = []string{"[post: " + post.Name + "]", said}
 	}
-	parts = append(parts, d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me))
 	for _, s := range m.Snapshots { // they do not say whether a program wrote them
 		parts = append(parts, "[forwarded] "+d.textOf(s.Message, guild, me, true))
 	}
@@ -78,16 +76,16 @@ var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
 func (d *Discord) stripMentions(text, guild string, me user) string {
 	text = strings.TrimSpace(text)
 	rest, role := text, false
-	for m := leadingMention.FindStringSubmatch(rest); m != nil && m[0] != rest; m = leadingMention.FindStringSubmatch(rest) {
-		role = role || m[1] == "&"
-		if m[2] != me.ID && (m[1] != "&" || !d.state.guild(guild).hasRole(m[2:])) {
-			break
+	for {
+		m := leadingMention.FindStringSubmatch(rest)
+		if m == nil || m[0] == rest || m[2] != me.ID && (m[1] != "&" || !d.state.guild(guild).hasRole(m[2:])) {
+			return text
 		}
+		role = role || m[1] == "&"
 		if rest = rest[len(m[0]):]; !role || channel.IsCommand(rest) {
 			text = rest
 		}
 	}
-	return text
 }
 
 func mentions(text, id string) bool {

@@ -48,8 +48,8 @@ func (p *webhookAnswerer) replace(ctx context.Context, c command, a channel.Answ
 	return p.answer(ctx, c, a)
 }
 
-// respond posts to the response_url, which Slack accepts only a few times. A message may have
-// arrived although the request failed, so the next attempt replaces it.
+// respond posts to the response_url, which Slack accepts only a few times. A message may have arrived
+// although the request failed, so the next attempt replaces it, unless that would be the pressed one.
 func (p *webhookAnswerer) respond(ctx context.Context, m *slackgo.WebhookMessage) error {
 	m.ResponseType = slackgo.ResponseTypeEphemeral
 	if p.public {
@@ -57,7 +57,7 @@ func (p *webhookAnswerer) respond(ctx context.Context, m *slackgo.WebhookMessage
 	}
 	return p.s.retry(ctx, func() error {
 		err := platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
-		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveTakenEffect(err)
+		m.ReplaceOriginal = m.ReplaceOriginal || !p.replaces && mayHaveTakenEffect(err)
 		return err
 	})
 }

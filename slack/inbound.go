@@ -152,15 +152,15 @@ func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 	return m.User, false
 }
 
-// withForwarded returns the text of a message, followed by the texts of the messages it forwards. Some
-// apps post blocks without a text.
+// withForwarded returns the text of a message, followed by the texts of the messages it forwards, and of
+// what an app attached to its own; previews of links do not count. Some apps post blocks without a text.
 func withForwarded(m slackgo.Msg) string {
 	text := m.Text
 	if text == "" {
 		text = blocksText(m.Blocks)
 	}
 	for _, a := range m.Attachments {
-		if forwarded := cmp.Or(a.Text, a.Fallback); (a.FromURL == "" || a.IsShare) && forwarded != "" && !strings.Contains(text, forwarded) {
+		if forwarded := cmp.Or(a.Text, a.Fallback); (a.IsShare || a.FromURL == "" && m.BotID != "") && forwarded != "" && !strings.Contains(text, forwarded) {
 			if a.AuthorName != "" {
 				forwarded = a.AuthorName + ": " + forwarded
 			}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -71,6 +72,17 @@ func TestOtherMessages(t *testing.T) {
 			"message": version(blocks.([]any)[:1]), "previous_message": version(blocks),
 		})
 		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test")
+	})
+	t.Run("an app's preview of a link is no edit", func(t *testing.T) {
+		version := map[string]any{"type": "message", "user": ann, "ts": r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "see X-1"}), "text": "see X-1"}
+		preview := maps.Clone(version)
+		preview["attachments"] = []any{map[string]any{"is_app_unfurl": true, "app_unfurl_url": "https://issues.test/X-1", "bot_id": bot, "text": "the door is blue"}}
+		r.w.Emit(map[string]any{
+			"type": "message", "subtype": "message_changed", "channel": general, "channel_type": "channel", "ts": tsOf(time.Now()),
+			"message": preview, "previous_message": version,
+		})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "next"})
+		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green", "user: Deploy & test", "user: see X-1", "user: next")
 	})
 	t.Run("a group needs a mention", func(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})

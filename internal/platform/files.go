@@ -112,12 +112,13 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 func decodeText(data []byte) string {
 	text := strings.ToValidUTF8(string(data), "")
 	if invalid, valid := len(data)-len(text), len(text)-utf8.RuneCountInString(text); invalid > valid { // otherwise it is UTF-8, perhaps with flaws or cut off
-		if guess, err := chardet.NewTextDetector().DetectBest(data); err == nil {
-			name := strings.Replace(guess.Charset, "GB-", "GB", 1) // as the Web's standard calls it
-			if decoder, _ := charset.Lookup(name); decoder != nil {
-				decoded, _ := decoder.NewDecoder().Bytes(data) // what is invalid becomes U+FFFD
-				text = string(decoded)
-			}
+		name := "windows-1252"
+		if guess, err := chardet.NewTextDetector().DetectBest(data); err == nil && guess.Confidence > 10 { // 10: there are too few letters to tell
+			name = strings.Replace(guess.Charset, "GB-", "GB", 1) // as the Web's standard calls it
+		}
+		if decoder, _ := charset.Lookup(name); decoder != nil {
+			decoded, _ := decoder.NewDecoder().Bytes(data) // what is invalid becomes U+FFFD
+			text = string(decoded)
 		}
 	}
 	return strings.TrimPrefix(text, "\ufeff")

@@ -76,7 +76,7 @@ func TestTextFilesAreReadInTheEncodingsOfWindows(t *testing.T) {
 	}{
 		"UTF-8": {unicode.UTF8, german}, "UTF-8 with a byte order mark": {unicode.UTF8BOM, german},
 		"PowerShell's UTF-16": {unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), german}, "big-endian UTF-16": {unicode.UTF16(unicode.BigEndian, unicode.UseBOM), russian},
-		"Western Europe": {charmap.Windows1252, german}, "Russian": {charmap.Windows1251, russian}, "Japanese": {japanesetext.ShiftJIS, japanese},
+		"Western Europe": {charmap.Windows1252, german}, "a few words of it": {charmap.Windows1252, "Malmö, Göteborg, Örebro"}, "a word": {charmap.Windows1252, "Größe"}, "Russian": {charmap.Windows1251, russian}, "Japanese": {japanesetext.ShiftJIS, japanese},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := check.Must(c.encoding.NewEncoder().Bytes([]byte(c.text)))(t)

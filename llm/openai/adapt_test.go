@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"cairn/internal/check"
@@ -244,4 +245,34 @@ func TestNameOfTheLimitChangesBothWays(t *testing.T) {
 	for _, known = range []string{"max_completion_tokens", "max_tokens", "max_tokens", "max_completion_tokens"} {
 		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), llm.Request{Messages: hello.Messages, MaxTokens: 100}, nil)))
 	}
+}
+
+// Each of two requests at once is refused under the old name; both learn the same.
+func TestNameOfTheLimitIsLearnedByTwoAtOnce(t *testing.T) {
+	var refused atomic.Int32
+	both := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		check.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		if body["max_completion_tokens"] == nil {
+			if refused.Add(1) == 2 {
+				close(both)
+			}
+			<-both
+			http.Error(w, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`, http.StatusBadRequest)
+			return
+		}
+		fmt.Fprint(w, chunk("ok")+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1", Model: "m", MaxRetries: -1}))(t)
+	failed := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := model.Generate(t.Context(), llm.Request{Messages: hello.Messages, MaxTokens: 100}, nil)
+			failed <- err
+		}()
+	}
+	check.NoError(t, <-failed)
+	check.NoError(t, <-failed)
 }

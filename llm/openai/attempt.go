@@ -76,7 +76,7 @@ func (a *attempt) renameLimit(refused *llm.Error) bool {
 		return false
 	}
 	a.renamed = true
-	a.Demand(func(d *provider.Demands) { d.NewLimit = !d.NewLimit })
+	a.Demand(func(d *provider.Demands) { d.NewLimit = !a.sent.NewLimit }) // another attempt may have learned the same
 	a.Options.Log.Info("limit_renamed", "model", a.model, "error", refused)
 	return true
 }

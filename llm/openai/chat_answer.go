@@ -231,7 +231,8 @@ func (a *chatAnswer) call(piece callPiece) *growingCall {
 
 // precedes reports whether a piece begins another call: nothing follows a complete JSON object.
 func (c *growingCall) precedes(piece callPiece) bool {
-	return strings.HasPrefix(string(piece.Function.Arguments), "{") && json.Valid([]byte(c.Arguments.String()))
+	before := strings.TrimSpace(c.Arguments.String())
+	return strings.HasPrefix(string(piece.Function.Arguments), "{") && strings.HasSuffix(before, "}") && json.Valid([]byte(before)) // rarely called
 }
 
 // Response returns the whole answer. A server that ends regularly without a finish_reason is

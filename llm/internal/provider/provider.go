@@ -68,12 +68,12 @@ func New(o Options, d Defaults) (*Client, error) {
 	for _, end := range []string{"/chat/completions", "/responses", "/messages", d.Cut} { // of a whole address
 		o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), end), "/")
 	}
+	if strings.ContainsAny(given, "?#") { // paths are appended; it may be a key, so it is not shown
+		return nil, fmt.Errorf("base_url: want an address like %s, without %q or %q and more", d.Example, "?", "#")
+	}
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("base_url %q: %w", given, err)
-	}
-	if strings.ContainsAny(given, "?#") { // paths are appended; it may be a key, so it is not shown
-		return nil, fmt.Errorf("base_url: want an address like %s, without %q or %q and more", d.Example, "?", "#")
 	}
 	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("base_url %q: want an address like %s", given, d.Example)
