@@ -86,7 +86,7 @@ const gcPercent = 30
 // settled is the age at which a bot has loaded what it continues after a start. Until then its heap
 // grows from nothing, and gcPercent would have it collected again and again: a start after a kill
 // took 30 % longer.
-const settled = 3 * time.Second
+const settled = 2 * time.Second
 
 // openHub starts the hub with what the database knows about models, the tool servers and the hooks.
 func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {
