@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -110,7 +111,7 @@ func count(rows []compactor.Compaction) (n, messages int) {
 	return n, messages
 }
 
-func summaries(n int) string { return counted(n, "summary", "summaries") }
+func summaries(n int) string { return chat.Counted(n, "summary", "summaries") }
 
 // runNew requests a new session. The session starts after the messages that are waiting or being
 // answered, since they came first. The command does not wait for it.

@@ -76,8 +76,6 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 
 func nothingOf(where string) string { return fmt.Sprintf("I have nothing of yours %s.", where) }
 
-var counted = chat.Counted
-
 // erasure is a running erasure. What it deleted is set before done is closed.
 type erasure struct {
 	done    chan struct{}
@@ -201,7 +199,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	}
 	kept := ""
 	if traces.Memories > 0 {
-		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", c.translated(counted(traces.Memories, "memory", "memories")))
+		kept = c.sayf(" What I remember of you here (%s) stays until /forget me.", c.translated(chat.Counted(traces.Memories, "memory", "memories")))
 	}
 	return Answer{Text: c.translated(first) + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
 }

@@ -77,7 +77,7 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 		return Answer{Text: noMemories(f)}, nil
 	}
 	if len(found) == 0 {
-		return Answer{Text: fmt.Sprintf("There is no page:%d of %s.", f.Offset/memoriesShown+1, counted(total, "memory", "memories"))}, nil
+		return Answer{Text: fmt.Sprintf("There is no page:%d of %s.", f.Offset/memoriesShown+1, chat.Counted(total, "memory", "memories"))}, nil
 	}
 	var answer Answer
 	if total > len(found) {
@@ -241,10 +241,10 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	}
 	var found []string
 	if len(memories) > 0 {
-		found = append(found, c.translated(counted(len(memories), "memory", "memories")))
+		found = append(found, c.translated(chat.Counted(len(memories), "memory", "memories")))
 	}
 	if len(messages) > 0 {
-		found = append(found, c.translated(counted(len(messages), "message", "messages")))
+		found = append(found, c.translated(chat.Counted(len(messages), "message", "messages")))
 	}
 	answer := Answer{Text: c.sayf("%s, best first:", strings.Join(found, ", "))}
 	for _, m := range memories {

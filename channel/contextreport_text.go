@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"cairn/chat"
 )
 
 // barWidth is the width of the bar in characters: its line fits a narrow terminal, and a phone.
@@ -33,7 +35,7 @@ func (c Context) String() string {
 	line("next", c.Next)
 	inPart := ""
 	if c.InPart > 0 {
-		inPart = ", " + counted(c.InPart, "message", "messages") + " shown in part"
+		inPart = ", " + chat.Counted(c.InPart, "message", "messages") + " shown in part"
 	}
 	line("messages", fmt.Sprintf("%d in total, %d of them verbatim%s", c.Messages, c.Verbatim, inPart))
 	line("running", cmp.Or(c.Running, "nothing"))

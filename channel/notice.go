@@ -97,7 +97,7 @@ const (
 
 // notify posts a notice: it is marked as not being the assistant's words, and its id keeps it from
 // being posted twice. During a turn it is about the messages that the turn answers: where answers
-// stand in threads, it stands there too.
+// are posted in threads, it is posted there too.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
 	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
 	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {

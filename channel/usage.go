@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -145,7 +146,7 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 
 // String describes the expense in words.
 func (e Expense) String() string {
-	return fmt.Sprintf("%s, %d tokens in (%d cached, %d written), %d out: %s", counted(int(e.Requests), "request", "requests"), e.Input, e.Cached, e.Written, e.Output, prices.Money(e.Cost))
+	return fmt.Sprintf("%s, %d tokens in (%d cached, %d written), %d out: %s", chat.Counted(int(e.Requests), "request", "requests"), e.Input, e.Cached, e.Written, e.Output, prices.Money(e.Cost))
 }
 
 // Spending is a conversation's model usage and its cost.

@@ -43,7 +43,7 @@ func (c *Compactor) gaveUp(row Compaction) bool {
 }
 
 // retryDeclinedAt returns the time before which row is not retried. A row that was declined in the
-// future is retried at once: the clock was wrong then.
+// future is retried immediately: the clock was wrong then.
 func (c *Compactor) retryDeclinedAt(row Compaction, now time.Time) time.Time {
 	later := c.declineCount(row) - c.policy().FailureLimit
 	if later < 0 || row.Declined.At.After(now) {

@@ -26,7 +26,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 	of := func(share float64) int { return int(math.Round(share * float64(window))) }
 	all := []Meaning{
 		{"context_window", fmt.Sprint(window), window, "prompt and reply together", "every level below that is a share of it"},
-		{"emergency_threshold", "", of(p.EmergencyThreshold), fmt.Sprintf("from here on, the oldest %.0f %% of the messages are removed at once, without a model", 100*p.EmergencyFraction), ""},
+		{"emergency_threshold", "", of(p.EmergencyThreshold), fmt.Sprintf("from here on, the oldest %.0f %% of the messages are removed immediately, without a model", 100*p.EmergencyFraction), ""},
 		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.AggressiveFraction), ""},
 		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.BackgroundFraction), p.movesOfBackground()},
 		{"prepare_threshold", "", of(p.Prepare()), "from here on, summaries are prepared", ""},

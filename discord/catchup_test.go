@@ -95,7 +95,7 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	check.Equal(t, "it read the history of a channel in which nothing was said", len(r.Requests("GET /channels/"+quiet+"/messages")), looked)
 }
 
-// Whoever removes the bot does not want it to read on.
+// People who remove the bot do not want it to read on.
 func TestWhatWasSaidWhileTheBotWasNoMemberIsNotRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()

@@ -67,7 +67,7 @@ func TestThoughtWithoutItsOpeningTag(t *testing.T) {
 	}
 }
 
-// A model that has only reasoned, up to the limit, gets room at once, in whatever form it reasons.
+// A model that has only reasoned, up to the limit, gets room immediately, in whatever form it reasons.
 // Some servers show nothing of it.
 func TestAnswerOfReasoningAloneIsRepeatedWithRoom(t *testing.T) {
 	for name, reason := range map[string]func(*llmtest.Exchange){

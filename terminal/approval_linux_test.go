@@ -20,7 +20,7 @@ func TestApprovalByYes(t *testing.T) {
 	k.screen.wait(t, "Hello.")
 }
 
-// Whoever leaves need not wait until the question times out.
+// A person who leaves need not wait until the question times out.
 func TestQuestionEndsWhenThePersonLeaves(t *testing.T) {
 	k := monochrome(t, scripted(channeltest.Add))
 	k.shows(t, "please add\r", "[y/n]")

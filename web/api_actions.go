@@ -20,7 +20,7 @@ func (s *Server) actionRoutes() []route {
 	jobs := map[int]any{200: jobAnswer{}, 202: jobAnswer{}, 409: nil}
 	return []route{
 		{
-			method: "POST", path: one + "/compact", summary: "Summarize older messages: 202 with the job, 200 with what was applied at once or why there is nothing to do, 409 if one runs", handle: s.in(s.compact),
+			method: "POST", path: one + "/compact", summary: "Summarize older messages: 202 with the job, 200 with what was applied immediately or why there is nothing to do, 409 if one runs", handle: s.in(s.compact),
 			body: compactBody{}, answers: jobs,
 		},
 		{method: "POST", path: one + "/undo", summary: "Undo what was applied last; memories stay", handle: s.in(s.undo), answers: map[int]any{200: jobAnswer{}, 409: nil}},

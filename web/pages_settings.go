@@ -29,7 +29,7 @@ type settingControl struct {
 func (k settingControl) Changed() bool { return k.Control != "" && k.Typed != k.Now }
 
 // settingControls returns the settings of the conversation, with the values typed into the form. A
-// value that the form still shows as it was loaded is not typed: it may have changed meanwhile.
+// value that the form still shows as it was loaded is not typed: it may have changed since.
 func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored []string, err error) {
 	var a settingsAnswer
 	shown, _ := url.ParseQuery(typed.Get("shown")) // an invalid value counts as none

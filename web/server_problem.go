@@ -50,7 +50,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &large):
-		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes: send less at once.", large.Limit)
+		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes: send less.", large.Limit)
 	case errors.Is(err, store.ErrNotFound):
 		return problem(http.StatusNotFound, "There is nothing with that name or number.")
 	case errors.Is(err, channel.ErrClosed):

@@ -41,7 +41,7 @@ function busy(answering) {
 
 const isAnswering = () => document.getElementById("answering") !== null;
 
-// read reads the messages again. It returns false if a newer read has begun meanwhile.
+// read reads the messages again. It returns false if a newer read has started.
 let reading = 0;
 async function read() {
   const mine = ++reading;
