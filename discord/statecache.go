@@ -50,7 +50,8 @@ type guild struct {
 // setRole adds or replaces a role; a role without a name is deleted.
 func (g *guild) setRole(r roleData) {
 	g.Roles = maps.Clone(g.Roles)
-	if g.Roles[r.ID] = r; r.Name == "" {
+	g.Roles[r.ID] = r
+	if r.Name == "" {
 		delete(g.Roles, r.ID)
 	}
 }

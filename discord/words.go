@@ -82,7 +82,8 @@ func (d *Discord) stripMentions(text, guild string, me user) string {
 			return text
 		}
 		role = role || m[1] == "&"
-		if rest = rest[len(m[0]):]; !role || channel.IsCommand(rest) {
+		rest = rest[len(m[0]):]
+		if !role || channel.IsCommand(rest) {
 			text = rest
 		}
 	}

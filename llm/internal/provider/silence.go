@@ -27,7 +27,8 @@ type silence struct {
 func watchSilence(ctx context.Context, idle time.Duration, alive func()) (context.Context, *silence) {
 	watched, cancel := context.WithCancelCause(ctx)
 	s := &silence{ctx: watched, cancel: cancel, idle: idle, alive: alive}
-	if s.timer = time.AfterFunc(idle, func() { cancel(llm.ErrSilent) }); alive != nil {
+	s.timer = time.AfterFunc(idle, func() { cancel(llm.ErrSilent) })
+	if alive != nil {
 		s.timer.Stop()
 	}
 	return watched, s
