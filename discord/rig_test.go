@@ -19,6 +19,7 @@ import (
 	"cairn/compactor"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -114,6 +115,7 @@ func (r *rig) start() *rig {
 func (r *rig) open() {
 	r.t.Helper()
 	var err error
+	storetest.CopyEmpty(r.t, r.dir)
 	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}

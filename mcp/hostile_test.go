@@ -17,6 +17,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -141,7 +142,9 @@ func newSuite(t *testing.T, server Server) *suite {
 	check.NoError(t, host.Tried(ctx, []string{"evil"}))
 	s.host = host
 	var err error
-	if s.store, err = store.Open(ctx, store.Options{Dir: t.TempDir(), Log: log}); err != nil {
+	dir := t.TempDir()
+	storetest.CopyEmpty(t, dir)
+	if s.store, err = store.Open(ctx, store.Options{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	agent := channel.Agent{

@@ -21,6 +21,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
@@ -117,6 +118,7 @@ func (r *rig) begin() {
 func (r *rig) launch() {
 	r.t.Helper()
 	var err error
+	storetest.CopyEmpty(r.t, r.dir)
 	if r.store, err = store.Open(context.Background(), store.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}

@@ -30,18 +30,17 @@ func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
 	}
-	return u.store.backup(ctx, path, backupFolder, os.Link) // unlike a rename, it does not replace a file
+	return u.store.backup(ctx, path, os.Link) // unlike a rename, it does not replace a file
 }
 
-// backupFolder is the prefix of the temporary folder in which SQLite writes a backup.
+// backupFolder is the prefix of the temporary folder in which SQLite writes a copy.
 const backupFolder = ".cairn-backup-"
 
-// backup makes the copy in a temporary folder beside path, where place puts it; folder is the prefix
-// of the folder's name.
-func (s *Store) backup(ctx context.Context, path, folder string, place func(from, to string) error) (c Copied, err error) {
+// backup makes the copy in a temporary folder beside path, where place puts it.
+func (s *Store) backup(ctx context.Context, path string, place func(from, to string) error) (c Copied, err error) {
 	// SQLite creates the file itself, readable for everyone, so it does that in a folder that no
 	// one else can enter.
-	dir, err := os.MkdirTemp(filepath.Dir(path), folder)
+	dir, err := os.MkdirTemp(filepath.Dir(path), backupFolder)
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
@@ -63,8 +62,8 @@ func (s *Store) backup(ctx context.Context, path, folder string, place func(from
 }
 
 // removeParts removes the temporary folders of processes that were killed while making a copy.
-func (s *Store) removeParts(dir, folder string) {
-	left, _ := filepath.Glob(filepath.Join(dir, folder+"*"))
+func (s *Store) removeParts(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, backupFolder+"*"))
 	for _, part := range left {
 		if err := os.RemoveAll(part); err != nil {
 			s.log.Warn("remove_unfinished_copy_failed", "error", err)
@@ -75,7 +74,7 @@ func (s *Store) removeParts(dir, folder string) {
 // copyTo makes SQLite copy the database to a new file. It reads one snapshot on its own connection,
 // because those of the pool may not write at all.
 func (s *Store) copyTo(ctx context.Context, path string) error {
-	db := open(s.path, "_busy_timeout=5000"+s.whereUnchanging())
+	db := open(s.path, "_busy_timeout=5000")
 	_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
 	return errors.Join(err, db.Close())
 }
@@ -190,25 +189,15 @@ func moveAside(ctx context.Context, path string) (aside string, err error) {
 		_ = db.Close()
 	}
 	aside = path + time.Now().UTC().Format(".before-20060102T150405.000")
-	for _, part := range []string{"-wal", "-shm", ""} {
-		move := os.Rename
-		if part == "" {
-			move = linkOrRename
-		}
-		if err := move(path+part, aside+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, part := range []string{"-wal", "-shm"} {
+		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 	}
-	return aside, nil
-}
-
-// linkOrRename links the file, or renames it on file systems without hard links.
-func linkOrRename(from, to string) error {
-	err := os.Link(from, to)
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
-		return err
+	if err := os.Link(path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
-	return os.Rename(from, to)
+	return aside, nil
 }
 
 // copyFile copies to a new file that only its owner may read, and syncs it to disk.

@@ -42,14 +42,3 @@ func busyBot(dir string) {
 		}
 	}
 }
-
-// readConcurrently prints the names of the conversations in a folder, or an error.
-func readConcurrently(dir string) {
-	s, err := store.Open(ctx, store.Options{Dir: dir, Shared: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer s.Close()
-	fmt.Println(storetest.AllNames(s))
-}

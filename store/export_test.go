@@ -22,7 +22,7 @@ const (
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas
 	SessionsShown  = sessionsShown
-	UpgradeFolder  = upgradeFolder
+	CopyFolder     = backupFolder
 	WriterPragmas  = writerPragmas
 )
 

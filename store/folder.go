@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,23 +16,13 @@ import (
 
 const lockName = "cairn.lock"
 
-// prepare takes the lock, and creates what is missing of folder and file. It leaves a folder with a
-// database that is not ours unchanged.
+// prepare takes the lock, and creates what is missing of folder and file.
 func prepare(ctx context.Context, dir, path string) (*lock, error) {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("make data folder: %w", err)
-		}
-	case err != nil:
-		return nil, fmt.Errorf("data folder: %w", err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("data folder %s is a file: name a folder", dir)
-	default:
-		if err := adopt(ctx, dir, path, info.Mode()); err != nil {
-			return nil, err
-		}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data folder: %w", err)
+	}
+	if err := lost(path); err != nil {
+		return nil, unopened(dir, err)
 	}
 	l, err := takeLock(filepath.Join(dir, lockName))
 	if err != nil {
@@ -93,31 +81,6 @@ func lost(path string) error {
 	return fmt.Errorf("%w: the file is empty: bring it back, or delete it: %s", ErrDamaged, remedy)
 }
 
-// adopt prepares a folder that existed before. If it holds only our files, others lose access to
-// it; otherwise, or if it is meant to be shared like /tmp, its permissions stay.
-func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
-	if err := lost(path); err != nil {
-		return unopened(dir, err)
-	}
-	if file, err := os.Stat(path); err == nil && file.Mode().IsRegular() {
-		if err := checkOwner(ctx, path); err != nil {
-			return unopened(dir, err)
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	ours := err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !strings.HasPrefix(e.Name(), "cairn.") && e.Name() != BackupsName && e.Name() != "history" // the terminal's
-	})
-	if !ours || mode&fs.ModeSticky != 0 || mode.Perm()&0o077 == 0 {
-		return nil
-	}
-	err = os.Chmod(dir, mode&^0o077)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // another user's folder keeps its permissions
-		return fmt.Errorf("close data folder to others: %w", err)
-	}
-	return nil
-}
-
 // openPrivate opens or creates a file that only its owner may read, whatever the umask. If the
 // process runs as root, the file belongs to the owner of the folder: the bot must be able to open
 // what a shell command created.
@@ -169,11 +132,4 @@ func Writable(dir string) error {
 		return err
 	}
 	return checkRoom(dir, info.Size())
-}
-
-// unchanging reports whether the file contains all data, and is where this process cannot write,
-// such as on a read-only mount.
-func unchanging(path string) bool {
-	_, err := os.Stat(path + "-wal")
-	return errors.Is(err, fs.ErrNotExist) && unix.Access(filepath.Dir(path), unix.W_OK) != nil
 }

@@ -15,8 +15,7 @@ import (
 	"cairn/store"
 )
 
-// TestMain runs the test binary as a separate bot where a test needs one to kill, and as a
-// read-only process where a test needs one.
+// TestMain runs the test binary as a separate bot where a test needs one to kill.
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
 	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
@@ -28,10 +27,6 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("CAIRN_TEST_HOLD"); dir != "" {
 		from, _ := strconv.Atoi(os.Getenv("CAIRN_TEST_FROM"))
 		holdAgainAndAgain(dir, from)
-	}
-	if dir := os.Getenv("CAIRN_TEST_LOOK"); dir != "" {
-		readConcurrently(dir)
-		return
 	}
 	storetest.Main(m)
 }
@@ -54,4 +49,15 @@ func reopen(t *testing.T, c *store.Conversation) *store.Conversation {
 	t.Helper()
 	check.NoError(t, c.Store().Close())
 	return storetest.Find(t, storetest.OpenStore(t, filepath.Dir(c.Store().Path())), c.Name())
+}
+
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	check.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	text := check.Must(os.ReadFile(path))(t)
+	return string(text)
 }

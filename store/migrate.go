@@ -52,8 +52,8 @@ func (s *Store) upgrade(ctx context.Context) error {
 	}
 	if old > 0 && old < len(migrations) {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
-		s.removeParts(filepath.Dir(s.path), upgradeFolder)
-		_, err := s.backup(ctx, copied, upgradeFolder, os.Rename)
+		s.removeParts(filepath.Dir(s.path))
+		_, err := s.backup(ctx, copied, os.Rename)
 		var unread sqlite3.Error
 		switch {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
@@ -70,10 +70,6 @@ func (s *Store) upgrade(ctx context.Context) error {
 	}
 	return err
 }
-
-// upgradeFolder is the prefix of the temporary folder of an upgrade's copy. Only the holder of the
-// lock upgrades.
-const upgradeFolder = "cairn.upgrading-"
 
 // migrate brings the file up to date, or creates the schema in a new one, in one transaction.
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
@@ -103,16 +99,6 @@ func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 		return err
 	})
 	return from, to, err
-}
-
-// checkOwner rejects a file that another program or a newer cairn wrote, and leaves it unchanged.
-func checkOwner(ctx context.Context, path string) error {
-	db := open(path, readerPragmas)
-	err := observe(ctx, db, func(tx *Tx) error {
-		_, err := versionOf(tx)
-		return err
-	})
-	return errors.Join(err, db.Close())
 }
 
 // checkVersion rejects a file whose version is not ours, and leaves it unchanged.

@@ -28,8 +28,7 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, &learnt); err != nil {
 				return err
 			}
-			// A fact learned in the future was learned while the clock was wrong.
-			if age := time.Since(At(learnt)); age > factTTL || age < -24*time.Hour {
+			if time.Since(At(learnt)).Abs() > factTTL { // one from the future was learned while the clock was wrong
 				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
 			}
 			known[name] = f

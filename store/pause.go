@@ -2,45 +2,22 @@
 
 package store
 
-import (
-	"context"
-)
+import "context"
 
 // Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is
 // the name of the user who asked for it.
 func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
-	return ps.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
+	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
 }
 
 // Resume ends a pause. Other pauses stay.
 func (ps Pauses) Resume(ctx context.Context, scope string) error {
-	return ps.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
+	return ps.store.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
 }
 
-func (ps Pauses) set(ctx context.Context, tried, query string, args ...any) error {
-	err := ps.store.set(ctx, tried, query, args...)
-	ps.store.pauses.Store(&pauses{}) // even after an error: it is not known then what is on disk
-	return err
-}
-
-// List returns the scopes of all pauses. Every turn calls it. Only this process changes pauses,
-// so List rereads them only after a change. The caller must not write to the result.
+// List returns the scopes of all pauses.
 func (ps Pauses) List(ctx context.Context) ([]string, error) {
-	read := ps.store.pauses.Load()
-	if read != nil && read.done {
-		return read.scopes, nil
-	}
-	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
-	if err == nil {
-		ps.store.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed in the meantime
-	}
-	return scopes, err
-}
-
-// pauses caches the scopes read last; every change replaces it with one that is not done.
-type pauses struct {
-	scopes []string
-	done   bool
+	return ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
 }
 
 // Follow records whether the bot answers in this thread even when no one addresses it. The bot

@@ -29,8 +29,6 @@ func (s *Store) identify() error {
 func (s *Store) inPlace() error {
 	now, err := os.Stat(s.path)
 	switch {
-	case s.file == nil: // the store is being opened
-		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("look at the database: %w", err)
 	case err != nil || !os.SameFile(now, s.file):

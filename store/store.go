@@ -49,7 +49,6 @@ type Store struct {
 	write    *sql.DB     // one connection: writers wait for each other here, not in SQLite
 	read     *sql.DB     // a pool that cannot write
 	Sharing  atomic.Bool // whether conversations recall each other's memories
-	pauses   atomic.Pointer[pauses]
 	held     held
 	arrivals arrivals
 
@@ -59,10 +58,9 @@ type Store struct {
 }
 
 // Open opens the store in the folder o.Dir. It creates missing folders and files, readable only
-// by their owner, and brings an older file up to date; a folder that holds something else keeps
-// its permissions, but the files in it are made private. Errors: ErrInUse when another bot runs
-// on the folder, ErrNewer when a newer cairn wrote the file, ErrDamaged when the file is
-// unreadable, ErrNotFound when a Shared store does not exist.
+// by their owner, makes the files that exist private, and brings an older file up to date. Errors:
+// ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote the file,
+// ErrDamaged when the file is unreadable, ErrNotFound when a Shared store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{shared: o.Shared, log: o.Log}
 	if s.log == nil {
@@ -87,28 +85,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// whereUnchanging returns the pragma for a connection to a file that nobody can write: without it
-// SQLite would try to create files beside it.
-func (s *Store) whereUnchanging() string {
-	if s.shared && unchanging(s.path) {
-		return "&immutable=1"
-	}
-	return ""
-}
-
 func unopened(dir string, err error) error {
 	return fmt.Errorf("open data folder %s: %w", dir, explain(err))
 }
 
 func (s *Store) connect(ctx context.Context, path string) error {
 	if !s.shared { // VACUUM's temporary file, where checkRoom looks; SQLite reads this when it is first used
-		if file, err := filepath.EvalSymlinks(path); err == nil {
-			_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(file))
-		}
+		_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(path))
 	}
 	s.write = open(path, writerPragmas)
 	s.write.SetMaxOpenConns(1)
-	s.read = open(path, readerPragmas+s.whereUnchanging())
+	s.read = open(path, readerPragmas)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	ready := s.upgrade

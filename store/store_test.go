@@ -65,12 +65,12 @@ func TestReopenWritesNothing(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	t.Run("open errors are plain", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
-		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()
-		write := func(path, text string) {
-			check.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		}
-		write(file, "")
-		write(filepath.Join(broken, store.DatabaseName), strings.Repeat("no database ", 1000))
+		broken, folder, newer, foreign := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+		write(t, filepath.Dir(file), "file", "")
+		write(t, broken, store.DatabaseName, strings.Repeat("no database ", 1000))
+		write(t, foreign, store.DatabaseName, "")
+		runScripts(t, foreign, "PRAGMA journal_mode = DELETE; CREATE TABLE stones (x); PRAGMA user_version = 1")
+		theirs := read(t, store.File(foreign))
 		check.NoError(t, os.Mkdir(filepath.Join(folder, store.DatabaseName), 0o700))
 		s := storetest.OpenStore(t, newer)
 		check.Must(s.Writing().Exec("PRAGMA user_version = 99"))(t)
@@ -80,8 +80,7 @@ func TestOpenErrors(t *testing.T) {
 			is   error
 			text string
 		}{
-			{store.Options{Dir: file}, nil, "is a file: name a folder"},
-			{store.Options{Dir: filepath.Join(file, "data")}, nil, "not a directory"},
+			{store.Options{Dir: file}, nil, "not a directory"},
 			{store.Options{Dir: broken}, nil, "is damaged or no database of cairn"},
 			{store.Options{Dir: broken, Shared: true}, nil, "is damaged or no database of cairn"},
 			{store.Options{Dir: folder}, nil, "is a directory"},
@@ -89,6 +88,8 @@ func TestOpenErrors(t *testing.T) {
 			{store.Options{Dir: newer, Shared: true}, store.ErrNewer, "update cairn"},
 			{store.Options{Dir: t.TempDir(), Shared: true}, store.ErrNotFound, "talk to the bot first"},
 			{store.Options{Dir: folder, Shared: true}, nil, "is a folder"},
+			{store.Options{Dir: foreign}, nil, "is another program's database: choose another data folder"},
+			{store.Options{Dir: foreign, Shared: true}, nil, "is another program's database"},
 		} {
 			s, err := store.Open(ctx, test.o)
 			if err == nil {
@@ -100,9 +101,8 @@ func TestOpenErrors(t *testing.T) {
 				t.Errorf("%+v: %v, want %q", test.o, err, test.text)
 			}
 		}
-		if _, err := os.Stat(filepath.Join(broken, store.DatabaseName)); err != nil {
-			t.Error("the damaged file is missing")
-		}
+		check.NoError(t, check.ErrorOf(os.Stat(store.File(broken))))
+		check.Equal(t, "another program's file is unchanged", read(t, store.File(foreign)) == theirs, true)
 		reopened, err := store.Open(ctx, store.Options{Dir: newer})
 		if !errors.Is(err, store.ErrNewer) {
 			t.Errorf("a refused folder stays locked, or opens: %v, %v", reopened, err)

@@ -111,9 +111,9 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			t.Run("the copy can be restored", func(t *testing.T) {
 				restore(t, dir, copied)
 				check.Equal(t, "answer", check.Must(store.Inspect(ctx, store.File(dir)))(t).Version, version)
-				write(t, dir, store.UpgradeFolder+"1", "left by one that was killed")
+				write(t, dir, store.CopyFolder+"1", "left by one that was killed")
 				storetest.OpenStore(t, dir).Close() // with the copy of the first upgrade still there
-				check.Equal(t, "left", len(check.Must(filepath.Glob(filepath.Join(dir, store.UpgradeFolder+"*")))(t)), 0)
+				check.Equal(t, "left", len(check.Must(filepath.Glob(filepath.Join(dir, store.CopyFolder+"*")))(t)), 0)
 			})
 			t.Run("later messages are kept too", func(t *testing.T) {
 				restore(t, dir, copied)

@@ -118,9 +118,9 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("make a backup: %w", err)
 	}
-	s.removeParts(b.Dir, backupFolder)
+	s.removeParts(b.Dir)
 	file := b.file(now)
-	if _, err := s.Upkeep().Backup(ctx, file); err != nil && !errors.Is(err, fs.ErrExist) {
+	if _, err := s.backup(ctx, file, os.Rename); err != nil { // it replaces one of the same second
 		return err
 	}
 	s.log.Debug("backup_made", "file", file)
@@ -149,15 +149,6 @@ func (s *Store) renewBackups(ctx context.Context, b Backups) error {
 	if b.Every == 0 {
 		return b.remove(now, 0)
 	}
-	before, err := b.List(now)
-	if err != nil {
-		return err
-	}
-	for slices.Contains(before, b.file(now)) { // the new backup needs another name
-		now = now.Add(time.Second)
-	}
-	if err := s.backUp(ctx, b, now); err != nil {
-		return err
-	}
-	return b.remove(now, 1)
+	b.Keep = 1
+	return s.backUp(ctx, b, now)
 }

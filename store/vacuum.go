@@ -111,7 +111,7 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 // EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup
 // and removes the older ones. Writers wait during the rewrite, except deliveries, see Held. If
 // the process is killed, the old state or the new one remains. Errors: ErrNoRoom; ErrInUse when
-// another program reads the database for too long. After an error the deletion stays recorded;
+// another program reads an older state of the database. After an error the deletion stays recorded;
 // another attempt rewrites the database only if that had failed, or for newer deletions.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	s, newest := u.store, int64(0)
@@ -150,29 +150,19 @@ func (u Upkeep) Vacuum(ctx context.Context) error {
 }
 
 // emptyLog moves the write-ahead log into the database and truncates it. A reader of an older
-// state blocks that; emptyLog tries for a minute, without making writers wait.
+// state blocks that, for which writers wait only briefly: the next attempt comes in minutes.
 func (s *Store) emptyLog(ctx context.Context) error {
-	db := open(s.path, "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL")
+	db := open(s.path, "_journal_mode=WAL&_busy_timeout=500&_synchronous=FULL")
 	defer db.Close()
-	for range 60 {
-		blocked, frames, moved := 0, 0, 0
-		err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&blocked, &frames, &moved)
-		if err == nil {
-			err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &frames, &moved)
-		}
-		if busy(err) {
-			blocked, err = 1, nil
-		}
-		if err != nil || blocked == 0 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Second):
-		}
+	blocked, frames, moved := 0, 0, 0
+	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&blocked, &frames, &moved) // no writer waits for it
+	if err == nil {
+		err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &frames, &moved)
 	}
-	return fmt.Errorf("%w: another program reads it", ErrInUse)
+	if busy(err) || err == nil && blocked != 0 {
+		return fmt.Errorf("%w: another program reads it", ErrInUse)
+	}
+	return err
 }
 
 func busy(err error) bool {
@@ -183,15 +173,11 @@ func busy(err error) bool {
 // checkRoom returns ErrNoRoom if the disk has less free space than VACUUM needs: it writes the
 // database to a temporary file and from there to the log, both beside the database.
 func (s *Store) checkRoom() error {
-	file, err := filepath.EvalSymlinks(s.path)
+	info, err := os.Stat(s.path)
 	if err != nil {
 		return fmt.Errorf("look at the database: %w", err)
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return fmt.Errorf("look at the database: %w", err)
-	}
-	return checkRoom(filepath.Dir(file), info.Size()*21/10)
+	return checkRoom(filepath.Dir(s.path), info.Size()*21/10)
 }
 
 // checkRoom returns ErrNoRoom if the disk of a folder has fewer than need bytes free.

@@ -82,16 +82,6 @@ func TestErasureFromTheFiles(t *testing.T) {
 		check.Equal(t, "found", len(storetest.Recalled(t, c, "kangaroo")), 1)
 		wantSound(t, s)
 	})
-	t.Run("a linked database is rewritten at its target", func(t *testing.T) {
-		dir, elsewhere := t.TempDir(), t.TempDir()
-		storetest.CopyEmpty(t, elsewhere)
-		check.NoError(t, os.Symlink(store.File(elsewhere), store.File(dir)))
-		s := storetest.OpenStore(t, dir)
-		c, marked := scattered(t, s, 1, 600)
-		storetest.Remove(t, c, marked...)
-		check.NoError(t, s.Upkeep().EraseFiles(ctx, store.Backups{}))
-		storetest.WantNoBytes(t, elsewhere, "xylophon")
-	})
 	t.Run("a shell's deletion is noted for a running bot", func(t *testing.T) {
 		dir := t.TempDir()
 		bot := storetest.OpenStore(t, dir)

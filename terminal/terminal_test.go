@@ -15,6 +15,7 @@ import (
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -88,7 +89,9 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 	if s.connector, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	if s.store, err = store.Open(t.Context(), store.Options{Dir: t.TempDir()}); err != nil {
+	dir := t.TempDir()
+	storetest.CopyEmpty(t, dir)
+	if s.store, err = store.Open(t.Context(), store.Options{Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	agent := channel.Agent{

@@ -19,6 +19,7 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -72,7 +73,9 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	}}
 	log := slog.New(r.events.Incidents(slog.DiscardHandler))
 	var err error
-	if r.store, err = store.Open(t.Context(), store.Options{Dir: t.TempDir(), Log: log}); err != nil {
+	dir := t.TempDir()
+	storetest.CopyEmpty(t, dir)
+	if r.store, err = store.Open(t.Context(), store.Options{Dir: dir, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	if o.model == nil {

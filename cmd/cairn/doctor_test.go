@@ -93,7 +93,7 @@ func TestDoctorFindsDamage(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
 		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "every page can be read") || !strings.Contains(string(out), "WRONG  data      data is not writable for the user who runs this: ") || !strings.Contains(string(out), "1 thing is wrong") {
+		if err == nil || !strings.Contains(string(out), "every page can be read") || !strings.Contains(string(out), "cannot be used: check who may read and write it") || !strings.Contains(string(out), "1 thing is wrong") {
 			t.Errorf("%v, %s", err, out)
 		}
 	})
