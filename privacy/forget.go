@@ -112,10 +112,7 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("forget a person: %w", err)
-	}
-	return waiting, nil
+	return waiting, store.Fail("forget a person", err)
 }
 
 // Erasures returns what is still to be erased.
@@ -125,10 +122,7 @@ func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 			"SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("look for what is to be forgotten: %w", err)
-	}
-	return due, nil
+	return due, store.Fail("look for what is to be forgotten", err)
 }
 
 // EraseSome deletes the next of a person's messages and memories, as Delete does, in one short

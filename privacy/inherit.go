@@ -39,7 +39,7 @@ func deleteInThread(c *store.Conversation, tx *store.Tx, id string) error {
 }
 
 // emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
-// them, into placeholders. refillInherited restores text.
+// them, into placeholders.
 func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) error {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
 	empty := func(where string, from, to int64) error {

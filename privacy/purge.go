@@ -4,7 +4,6 @@ package privacy
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"cairn/chat"
@@ -64,10 +63,7 @@ func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *st
 		}
 		return err
 	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("count what is stored: %w", err)
-	}
-	return in, held, nil
+	return in, held, store.Fail("count what is stored", err)
 }
 
 // Purge deletes everything of the conversation, in one transaction: all messages, whoever wrote

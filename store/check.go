@@ -24,7 +24,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 		if err := verify(tx); err != nil {
 			return err
 		}
-		for _, look := range []func(*Tx) ([]Finding, error){inconsistent, unfound, broken} {
+		for _, look := range []func(*Tx) ([]Finding, error){inconsistent, broken} {
 			more, err := look(tx)
 			if found = append(found, more...); err != nil {
 				return err
@@ -32,10 +32,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("check the database: %w", err)
-	}
-	return found, nil
+	return found, Fail("check the database", err)
 }
 
 // inconsistent returns what the queries of invariants find.
@@ -66,29 +63,6 @@ func broken(tx *Tx) (found []Finding, err error) {
 		}
 	}
 	return found, nil
-}
-
-// unfound returns memories that the search index does not find by all of their words.
-func unfound(tx *Tx) (found []Finding, err error) {
-	err = eachMemory(tx, func(id int64, conversation, content, about string) error {
-		counts, _ := indexedMemory(content, about)
-		missing := 0
-		for term := range counts {
-			there, err := Exists(tx, `SELECT 1 FROM memory_terms t JOIN memories m ON m.id = t.memory AND m.conversation = t.conversation
-				WHERE t.term = ? AND m.id = ?`, term, id)
-			if err != nil {
-				return err
-			}
-			if !there {
-				missing++
-			}
-		}
-		if missing > 0 {
-			found = append(found, Finding{conversation, fmt.Sprintf("memory %d is not found by %d of its words", id, missing)})
-		}
-		return nil
-	})
-	return found, err
 }
 
 // missing finds the conversations whose seqs have gaps, or end before the rows built from them. A

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -62,10 +63,7 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 	}
 	err = Changed(rs.tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
 		WHERE id = ? AND state = 'running'`, sources, row.Text, row.Tokens, row.Model, Now(), row.ID)
-	if err != nil {
-		return false, fmt.Errorf("make it prepared: %w", err)
-	}
-	return false, nil
+	return false, Fail("make it prepared", err)
 }
 
 // outdated reports whether something that a row's job read has changed: its span (then the row is
@@ -92,4 +90,22 @@ func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages
 func (cs Compactions) Measured(ctx context.Context, row int64, before, after int) error {
 	return cs.c.change(ctx, fmt.Sprintf("note the effect of compaction %d", row),
 		"UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
+}
+
+// Declined records that a model declined to summarize what a row covers.
+func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
+	return cs.c.change(ctx, fmt.Sprintf("note a refusal of compaction %d", row),
+		"UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
+}
+
+// ClearDeclined forgets what models declined, so that it is attempted again.
+func (cs Compactions) ClearDeclined(ctx context.Context) error {
+	return cs.c.set(ctx, "forget what was declined", "UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
+}
+
+// Span returns the messages from..to without deleted ones, oldest first.
+func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
+	return View(ctx, cs.c, "read messages", func(tx *Tx) ([]chat.Message, error) {
+		return cs.c.In(tx).Messages(from, to, "ORDER BY id")
+	})
 }

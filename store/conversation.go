@@ -76,10 +76,7 @@ func (s *Store) Known(ctx context.Context) ([]string, error) {
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	names, err := selectAlone(ctx, s, scanOne[string], query)
-	if err != nil {
-		return nil, fmt.Errorf("list conversations: %w", err)
-	}
-	return names, nil
+	return names, Fail("list conversations", err)
 }
 
 // View runs do in a read transaction. An error says what was tried.

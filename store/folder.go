@@ -3,6 +3,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,14 +108,10 @@ func checkExists(path string) error {
 	if err := lost(path); err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w: there is no data yet; talk to the bot first, or name another folder", path, ErrNotFound)
-	case err != nil:
+	} else if err != nil {
 		return fmt.Errorf("open database: %w", err)
-	case info.IsDir():
-		return fmt.Errorf("open database: %s is a folder", path)
 	}
 	return nil
 }
@@ -132,4 +129,41 @@ func Writable(dir string) error {
 		return err
 	}
 	return checkRoom(dir, info.Size())
+}
+
+// lock is a locked file, which holds the process ID. The lock belongs to the open file, so it
+// vanishes with the process however that ends; the process ID alone keeps no one out.
+type lock struct{ file *os.File }
+
+func takeLock(path string) (*lock, error) {
+	file, err := openPrivate(path)
+	if err != nil {
+		return nil, fmt.Errorf("lock data folder: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer file.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		holder := make([]byte, 20)
+		n, _ := file.ReadAt(holder, 0)                   // naming the holder is a courtesy
+		pid, _, _ := bytes.Cut(holder[:n], []byte("\n")) // older versions wrote more lines
+		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, pid, path)
+	}
+	l := &lock{file}
+	err = file.Truncate(0)
+	if err == nil {
+		_, err = fmt.Fprintln(file, os.Getpid())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), l.release())
+	}
+	return l, nil
+}
+
+// release leaves the file in place: removing it would free the name for a second lock while
+// another process holds the first. A child process that is just starting briefly has the file
+// open too, so closing alone would leave it locked.
+func (l *lock) release() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

@@ -2,10 +2,7 @@
 
 package store
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Away records that every conversation of a connector may miss messages after the newest delivered
 // one, and returns all conversations of the connector that have a gap. A gap that is already open
@@ -19,10 +16,7 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 		gaps, err = s.away(tx, connector, earlier)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("note that %s was away: %w", connector, err)
-	}
-	return gaps, nil
+	return gaps, Fail("note that "+connector+" was away", err)
 }
 
 func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {

@@ -70,27 +70,19 @@ func (hd Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), er
 		return false, hd.store.held.gate.RUnlock, nil
 	}
 	defer hd.store.held.gate.RUnlock()
-	var row bytes.Buffer
-	if err = d.check(); err == nil {
-		err = gob.NewEncoder(&row).Encode(d)
+	for _, m := range d.Messages {
+		if _, err := clean(m); err != nil { // the inbox would refuse it later, when the sender can no longer be notified
+			return false, func() {}, err
+		}
 	}
-	if err == nil {
+	var row bytes.Buffer
+	if err = gob.NewEncoder(&row).Encode(d); err == nil {
 		_, err = hd.store.held.db.ExecContext(ctx, "INSERT INTO held (delivery) VALUES (?)", row.Bytes())
 	}
 	if err != nil {
 		return false, func() {}, fmt.Errorf("hold a delivery: %w", explain(err))
 	}
 	return true, func() {}, nil
-}
-
-// check refuses what the inbox would refuse later, when the sender can no longer be notified.
-func (d *Delivery) check() error {
-	for _, m := range d.Messages {
-		if _, err := clean(m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Deliver applies the held deliveries, including those of a killed process, and removes the file.
@@ -139,9 +131,6 @@ func (s *Store) drain(ctx context.Context) error {
 		err := s.held.db.QueryRowContext(ctx, "SELECT id, delivery FROM held ORDER BY id LIMIT 1").Scan(&id, &row)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
-		}
-		if err == nil && s.held.apply == nil {
-			err = errors.New("Watch has set nothing that applies it")
 		}
 		if err != nil {
 			return err

@@ -1,4 +1,5 @@
-// History: the newest messages, the list of conversations, and the usage of the window at each turn.
+// History: pages of messages, what a compaction covers, what is known of the newest messages, and the
+// usage of the window at each turn.
 
 package store
 
@@ -6,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,34 +30,6 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 	}
 	slices.Reverse(page)
 	return page, more, err
-}
-
-// Place is a conversation in a list.
-type Place struct {
-	Channel string    // its name
-	Label   string    // what people call it; "": unknown
-	Last    time.Time // when the newest message was sent; zero: none
-	Next    int64     // the seq that the next message gets
-	Version int64     // raised by every change of its head
-}
-
-// Places returns a page of the conversations in use whose name or label contains some words, newest
-// message first, and how many there are. Its cost does not grow with their messages.
-func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
-	err = s.query(ctx, func(rows *sql.Rows) error {
-		var p Place
-		var last int64
-		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
-		p.Last = atOrZero(last)
-		page = append(page, p)
-		return err
-	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
-		ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
-		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
-	if err == nil && len(page) == 0 && offset > 0 { // beyond the end no row has the total
-		_, total, err = s.Places(ctx, words, 1, 0)
-	}
-	return page, total, err
 }
 
 // TurnUsage is the usage of the window at the last request of a turn.
@@ -98,4 +72,70 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 	}
 	slices.Reverse(all)
 	return all, nil
+}
+
+// Expansion is what a compaction covers.
+type Expansion struct {
+	Row      transcript.Summary
+	Children []transcript.Summary // of a rollup, oldest first
+	Messages []chat.Message       // of any other, oldest first
+	Next     int64                // seq of the next message, if there are more; 0: none
+}
+
+// Expand returns what a compaction of this conversation covers: the children of a rollup, or at
+// most limit messages from seq from on, without deleted ones. ErrNotFound: the view does not
+// contain a row with this id, directly or through a rollup.
+func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
+	err = tr.c.View(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) error {
+		if e.Row, err = tr.c.In(tx).Compaction(id); err != nil {
+			return err
+		}
+		if e.Row.State != transcript.Applied && e.Row.State != transcript.RolledUp {
+			return ErrNotFound
+		}
+		if e.Row.IsRollup() {
+			e.Children, err = tr.c.In(tx).Compactions(childrenOf, id)
+			return err
+		}
+		e.Messages, e.Next, err = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
+		return err
+	})
+	return e, err
+}
+
+// Page reads the messages from one seq to another, at least one and at most limit, without deleted
+// ones. next is the seq of the following one; 0: none.
+func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64, err error) {
+	limit = max(limit, 1)
+	page, err = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
+	if len(page) > limit {
+		page, next = page[:limit], page[limit].Seq
+	}
+	return page, next, err
+}
+
+// Known is a message as it was stored.
+type Known struct {
+	ID     string
+	Edited time.Time // by the platform's clock; zero: no edit is known
+}
+
+// reviewRows limits how far back Recent looks, in rows of the transcript.
+const reviewRows = 500
+
+// Recent returns at most limit of the newest messages of people, in no particular order: those
+// sent since a time and stored before another. Deleted ones are left out.
+func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
+	low, high := tr.c.RowRange(1, MaxSeq)
+	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
+		var edited int64
+		err := rows.Scan(&m.ID, &edited)
+		m.Edited = atOrZero(edited)
+		return err
+	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
+			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
+			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
+				(SELECT * FROM messages WHERE id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
+		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), tr.c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
+	return recent, tr.c.Fail("look for recent messages", err)
 }

@@ -146,15 +146,3 @@ func (rs Rows) TouchThreads(where string, args ...any) error {
 		append([]any{rs.c.id}, args...)...)
 	return err
 }
-
-// refillInherited gives the copies that emptyInherited emptied the text of a repair of the same
-// span. Copies of rows that were rolled up since then stay placeholders.
-func (c *Conversation) refillInherited(tx *Tx, row transcript.Summary) error {
-	const emptied = "from_seq = ? AND to_seq = ? AND kind = 'placeholder'"
-	if err := c.In(tx).TouchThreads(emptied, row.From, row.To); err != nil {
-		return err
-	}
-	_, err := tx.Exec("UPDATE inherited SET kind = ?, text = ?, messages = ?, tokens = ? WHERE parent = ? AND "+emptied,
-		row.Kind, row.Text, row.Messages, row.InheritedCost(), c.id, row.From, row.To)
-	return err
-}

@@ -194,19 +194,3 @@ func TestDeletionsReachThreads(t *testing.T) {
 		check.Equal(t, "kind of the inherited row", in.Stack[0].Kind, transcript.Placeholder)
 	})
 }
-
-func TestRepairReachesThreads(t *testing.T) {
-	s := storetest.OpenStore(t, t.TempDir())
-	above := channelOf(t, s)
-	c := thread(t, s, "m8")
-	storetest.Remove(t, above, 5)
-	before := storetest.Load(t, c).Head.Version
-	storetest.ApplyRows(t, above, repairRow(t, above, transcript.Leaf, transcript.OnRepair, 4, 6, "Bicycles were bought again.").ID())
-	head := storetest.Load(t, c).Head
-	if row := head.Inherited.Stack[1]; row.Kind != transcript.Leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != row.InheritedCost() {
-		t.Errorf("got thread %+v", row)
-	}
-	if head.Version <= before {
-		t.Error("the thread did not notice the change")
-	}
-}

@@ -1,11 +1,10 @@
-// Listing: which conversations exist.
+// Listing: which conversations exist, and what people call them.
 
 package store
 
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -33,10 +32,7 @@ func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
 		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
-	if err != nil {
-		return nil, fmt.Errorf("list conversations: %w", err)
-	}
-	return all, nil
+	return all, Fail("list conversations", err)
 }
 
 // maxLabel is the longest name kept for a place, in bytes.
@@ -56,4 +52,32 @@ func (c *Conversation) relabel(tx *Tx, label string) error {
 	}
 	_, err := tx.Exec("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
 	return err
+}
+
+// Place is a conversation in a list.
+type Place struct {
+	Channel string    // its name
+	Label   string    // what people call it; "": unknown
+	Last    time.Time // when the newest message was sent; zero: none
+	Next    int64     // the seq that the next message gets
+	Version int64     // raised by every change of its head
+}
+
+// Places returns a page of the conversations in use whose name or label contains some words, newest
+// message first, and how many there are. Its cost does not grow with their messages.
+func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
+	err = s.query(ctx, func(rows *sql.Rows) error {
+		var p Place
+		var last int64
+		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, &last, &total)
+		p.Last = atOrZero(last)
+		page = append(page, p)
+		return err
+	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
+		ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
+		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
+	if err == nil && len(page) == 0 && offset > 0 { // beyond the end no row has the total
+		_, total, err = s.Places(ctx, words, 1, 0)
+	}
+	return page, total, err
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"cairn/llm"
@@ -35,10 +34,7 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			return nil
 		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at FROM models")
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read what is known of models: %w", err)
-	}
-	return known, nil
+	return known, Fail("read what is known of models", err)
 }
 
 // Keep stores what is now known about a model.

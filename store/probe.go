@@ -43,10 +43,7 @@ func (u Upkeep) Readable(ctx context.Context) error {
 		_, err := versionOf(tx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("read the database: %w", err)
-	}
-	return nil
+	return Fail("read the database", err)
 }
 
 // Writable returns nil if the database can be written: it rewrites the version number, durably on
@@ -56,10 +53,7 @@ func (u Upkeep) Writable(ctx context.Context) error {
 		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("write the database: %w", err)
-	}
-	return nil
+	return Fail("write the database", err)
 }
 
 // WrittenElsewhere returns a number that changes when another process writes to the database, as
@@ -103,10 +97,7 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	if err == nil {
 		err = u.store.measureFiles(&v)
 	}
-	if err != nil {
-		return Vitals{}, fmt.Errorf("measure the database: %w", err)
-	}
-	return v, nil
+	return v, Fail("measure the database", err)
 }
 
 func (s *Store) measureFiles(v *Vitals) error {

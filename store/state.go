@@ -91,11 +91,6 @@ func (c *Conversation) writeApplied(tx *Tx, row transcript.Summary, version int6
 	if err != nil {
 		return err
 	}
-	if row.Trigger == transcript.OnRepair && row.Text != "" {
-		if err := c.refillInherited(tx, row); err != nil {
-			return fmt.Errorf("repair what threads inherited: %w", err)
-		}
-	}
 	return Changed(tx, `UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
 		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, Now(), version, row.ID)
 }

@@ -171,6 +171,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// Fail wraps an error with what was tried; nil stays nil.
+func Fail(tried string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", tried, err)
+}
+
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
@@ -198,10 +206,7 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 		_, err := tx.Exec(query, args...)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", tried, err)
-	}
-	return nil
+	return Fail(tried, err)
 }
 
 // View runs f on one consistent snapshot of the database.

@@ -87,7 +87,7 @@ func TestOpenErrors(t *testing.T) {
 			{store.Options{Dir: newer}, store.ErrNewer, "update cairn"},
 			{store.Options{Dir: newer, Shared: true}, store.ErrNewer, "update cairn"},
 			{store.Options{Dir: t.TempDir(), Shared: true}, store.ErrNotFound, "talk to the bot first"},
-			{store.Options{Dir: folder, Shared: true}, nil, "is a folder"},
+			{store.Options{Dir: folder, Shared: true}, nil, "is a directory"},
 			{store.Options{Dir: foreign}, nil, "is another program's database: choose another data folder"},
 			{store.Options{Dir: foreign, Shared: true}, nil, "is another program's database"},
 		} {

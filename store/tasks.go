@@ -261,10 +261,7 @@ func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
 		found, err = (&Conversation{store: s}).In(tx).Tasks("t.state = 'open'")
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("look for open tasks: %w", err)
-	}
-	return found, nil
+	return found, Fail("look for open tasks", err)
 }
 
 func (rs Rows) Tasks(where string, args ...any) ([]Task, error) {

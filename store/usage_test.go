@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/store"
-	"cairn/transcript"
 )
 
 func usageRow(day, kind, model string, n int64) store.Usage {
@@ -89,84 +87,4 @@ func TestDaysFollowTimeZone(t *testing.T) {
 		time.Local = there
 		check.Equal(t, zone, store.Day(time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)), want)
 	}
-}
-
-// TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
-func TestSaved(t *testing.T) {
-	prepare := func(t *testing.T) (c *store.Conversation, answer func(n int), shown func(kind transcript.Kind, from, to int64, children ...int64) int64) {
-		c = storetest.Imported(t, 10)
-		storetest.Run(t, c.Store(), "UPDATE messages SET tokens = 100")
-		seq := int64(11)
-		answer = func(n int) {
-			for range n {
-				turn := storetest.Deliver(t, c, storetest.Asking(int(seq), fmt.Sprint("question ", seq)))[0].Turn
-				reply := chat.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: storetest.Day, Tokens: 1}
-				check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Messages: []chat.Message{reply}}))
-				seq = turn + 2
-			}
-		}
-		shown = func(kind transcript.Kind, from, to int64, children ...int64) int64 {
-			id := storetest.StoreSummary(t, c, kind, transcript.Worker, from, to, children...)
-			storetest.Run(t, c.Store(), "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
-			storetest.ApplyRows(t, c, id)
-			return id
-		}
-		return c, answer, shown
-	}
-	saved := func(t *testing.T, c *store.Conversation, want int64) {
-		t.Helper()
-		check.Equal(t, "saved", check.Must(c.Turns().Saved(ctx, 1000))(t), want)
-	}
-	t.Run("no saving without summaries", func(t *testing.T) {
-		c, answer, _ := prepare(t)
-		answer(3)
-		saved(t, c, 0)
-	})
-	t.Run("each request after an applied summary saves", func(t *testing.T) {
-		c, answer, shown := prepare(t)
-		answer(2)
-		shown(transcript.Leaf, 1, 5)
-		saved(t, c, 0)
-		answer(3)
-		saved(t, c, 3*(500-30))
-	})
-	t.Run("a rollup saves its messages, from then on", func(t *testing.T) {
-		c, answer, shown := prepare(t)
-		one, two := shown(transcript.Leaf, 1, 5), shown(transcript.Leaf, 6, 8)
-		answer(2)
-		saved(t, c, 2*(500-30)+2*(300-30))
-		shown(transcript.Rollup, 1, 8, one, two)
-		answer(1)
-		saved(t, c, 2*(500-30)+2*(300-30)+(800-30))
-	})
-	t.Run("requests would have shown a part of a long message", func(t *testing.T) {
-		c, answer, shown := prepare(t)
-		storetest.Run(t, c.Store(), "UPDATE messages SET tokens = 90000 WHERE id & 0xFFFF = 2")
-		shown(transcript.Leaf, 1, 5)
-		answer(1)
-		saved(t, c, 4*100+1000-30)
-	})
-	t.Run("a new session saves nothing", func(t *testing.T) {
-		c, answer, shown := prepare(t)
-		shown(transcript.Leaf, 1, 5)
-		answer(1)
-		startSession(t, c)
-		answer(4)
-		saved(t, c, 500-30)
-	})
-	t.Run("a summary larger than its messages saves nothing", func(t *testing.T) {
-		c, answer, shown := prepare(t)
-		storetest.Run(t, c.Store(), "UPDATE messages SET tokens = 1")
-		shown(transcript.Leaf, 1, 5)
-		answer(2)
-		saved(t, c, 0)
-	})
-	t.Run("undone summaries do not count", func(t *testing.T) {
-		c, answer, shown := prepare(t)
-		shown(transcript.Leaf, 1, 5)
-		answer(2)
-		undo(t, c)
-		answer(2)
-		saved(t, c, 0)
-	})
 }

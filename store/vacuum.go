@@ -71,10 +71,7 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 		}
 		return nil
 	})
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("look for deleted text in the files: %w", err)
-	}
-	return when, due, nil
+	return when, due, Fail("look for deleted text in the files", err)
 }
 
 // traffic counts the messages stored since a time, by hour of the day in UTC; of each conversation

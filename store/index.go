@@ -1,12 +1,45 @@
-// Reindexing: rebuilding the tables that are derived from others.
+// The search index: the words of memories, and rebuilding all that is derived from other tables.
 
 package store
 
 import (
+	"database/sql"
 	"errors"
+	"fmt"
 
 	"cairn/chat"
+	"cairn/words"
 )
+
+func IndexMemory(tx *Tx, id int64, content, about string) error {
+	counts, length := indexedMemory(content, about)
+	for term, tf := range counts {
+		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
+		if err != nil {
+			return fmt.Errorf("index memory %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func UnindexMemory(tx *Tx, conversation, id int64, content, about string) error {
+	counts, _ := indexedMemory(content, about)
+	for term := range counts {
+		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, conversation, id); err != nil {
+			return fmt.Errorf("take memory %d out of the index: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its
+// language.
+func indexedMemory(content, about string) (counts map[string]int, length int) {
+	return CountTerms(MemoryTerms(content, about), words.Stems(content)...)
+}
+
+// MemoryTerms returns the words of a memory.
+func MemoryTerms(content, about string) []string { return words.Content(content + " " + about) }
 
 // derived lists the tables derived from others: the search index, and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
@@ -41,7 +74,20 @@ func derive(tx *Tx) error {
 			return err
 		}
 	}
-	return eachMemory(tx, func(id int64, _, content, about string) error { return IndexMemory(tx, id, content, about) })
+	type memory struct {
+		id             int64
+		content, about string
+	}
+	all, err := Select(tx, func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }, "SELECT id, content, about FROM memories")
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if err := IndexMemory(tx, m.id, m.content, m.about); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // indexAll indexes every message of a conversation, page by page.

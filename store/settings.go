@@ -1,0 +1,167 @@
+// Settings: what people set for one conversation, which takes precedence over the settings file; which
+// tools they allow; where the bot is paused, and which threads it follows.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+)
+
+// Override is one value that a user set.
+type Override struct {
+	Key, Value string
+	By         string // the name of the user who set it
+	Above      bool   // it is set for the channel of this thread, not for the thread itself
+}
+
+// Set returns the overrides in effect for the conversation, by key: those set for it and, in a
+// thread, those set for its channel and not for the thread.
+func (h Settings) Set(ctx context.Context) ([]Override, error) {
+	return View(ctx, h.c, "read the settings", h.c.overrides)
+}
+
+// OverrideAll sets values, and removes those that are nil: all of them or none. It calls allow inside
+// the transaction with everything that would then be in effect; if allow returns an error,
+// OverrideAll returns it unchanged and changes nothing. allow must be quick.
+func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(map[string]string) error) error {
+	var refused error
+	err := h.c.store.Update(ctx, func(tx *Tx) error {
+		for key, value := range values {
+			var err error
+			if value == nil {
+				_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
+			} else {
+				err = h.c.setOverride(tx, key, *value, by)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		set, err := h.c.overrides(tx)
+		if err != nil {
+			return err
+		}
+		refused = allow(PatchOf(set)) // an error, which rolls back
+		return refused
+	})
+	if refused != nil {
+		return refused
+	}
+	return h.c.Fail("change the settings", err)
+}
+
+func (c *Conversation) setOverride(tx *Tx, key, value, by string) error {
+	_, err := tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, value, by, Now())
+	return err
+}
+
+// PatchOf returns overrides as a layer of a policy.
+func PatchOf(set []Override) map[string]string {
+	patch := make(map[string]string, len(set))
+	for _, o := range set {
+		patch[o.Key] = o.Value
+	}
+	return patch
+}
+
+// overrides returns those of the policy; other keys start with a table's name.
+func (c *Conversation) overrides(tx *Tx) ([]Override, error) {
+	return c.overridesIn(tx, "")
+}
+
+// overridesIn returns those whose key starts with a table's name.
+func (c *Conversation) overridesIn(tx *Tx, table string) ([]Override, error) {
+	channel, _ := c.HangsOn()
+	return Select(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
+		`SELECT key, value, made_by, conversation <> ?1 FROM overrides
+		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
+			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
+		AND substr(key, 1, instr(key, '.')) = ?3
+		ORDER BY key`, c.id, channel, table)
+}
+
+// ToolRules are what users decided about tools in a conversation. A thread follows the decisions
+// of its channel until it has one of its own.
+type ToolRules struct {
+	Added    []string // ids of servers
+	Approved []string // tools that need approval once, and got it
+}
+
+// The keys of the rules, in the table of the settings.
+const (
+	toolKeys    = "tools."
+	addedKey    = toolKeys + "added"
+	approvedKey = toolKeys + "approved"
+)
+
+// Tools returns what users decided about tools.
+func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
+	return View(ctx, h.c, "read which tools it has", h.c.tools)
+}
+
+func (c *Conversation) tools(tx *Tx) (rules ToolRules, err error) {
+	set, err := c.overridesIn(tx, toolKeys)
+	for _, o := range set {
+		switch o.Key {
+		case addedKey:
+			rules.Added = strings.Fields(o.Value)
+		case approvedKey:
+			rules.Approved = strings.Fields(o.Value)
+		}
+	}
+	return rules, err
+}
+
+// SetTools replaces those decisions of users that change; by is the name of the user who did.
+func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
+	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) error {
+		was, err := h.c.tools(tx)
+		set := func(key string, was, values []string) {
+			if err == nil && !slices.Equal(was, values) {
+				err = h.c.setOverride(tx, key, strings.Join(values, " "), by)
+			}
+		}
+		set(addedKey, was.Added, rules.Added)
+		set(approvedKey, was.Approved, rules.Approved)
+		return err
+	})
+}
+
+// Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is
+// the name of the user who asked for it.
+func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
+	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
+}
+
+// Resume ends a pause. Other pauses stay.
+func (ps Pauses) Resume(ctx context.Context, scope string) error {
+	return ps.store.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
+}
+
+// List returns the scopes of all pauses.
+func (ps Pauses) List(ctx context.Context) ([]string, error) {
+	return ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+}
+
+// Follow records whether the bot answers in this thread even when no one addresses it. The bot
+// starts to follow a thread when someone addresses it there.
+func (h Settings) Follow(ctx context.Context, on bool) error {
+	return h.c.Update(ctx, "follow", func(tx *Tx) error { return h.c.follow(tx, on) })
+}
+
+// Following reports whether the bot follows this thread.
+func (h Settings) Following(ctx context.Context) (bool, error) {
+	return View(ctx, h.c, "look whether it is followed", h.c.following)
+}
+
+func (c *Conversation) follow(tx *Tx, on bool) error {
+	_, err := tx.Exec("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
+	return err
+}
+
+func (c *Conversation) following(tx *Tx) (bool, error) {
+	return Value[bool](tx, "SELECT following FROM conversations WHERE id = ?", c.id)
+}
