@@ -47,8 +47,7 @@ func use(t *testing.T, dir string) (err error) {
 // For any changed bits, and a file that ends anywhere: the store only returns errors, reports the
 // damage if the file does not open, and creates no new one.
 func TestBitFlips(t *testing.T) {
-	dir, _ := stocked(t, 20)
-	whole := check.Must(os.ReadFile(store.File(dir)))(t)
+	whole := []byte(read(t, store.File(stocked(t))))
 	torn, log := left(t)
 	base := check.Must(os.ReadFile(store.File(torn)))(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -92,55 +91,4 @@ func TestBitFlips(t *testing.T) {
 		t.Errorf("got only %d noticed, %d otherwise", refused, broke)
 	}
 	t.Logf("%d were told to be damaged, %d broke otherwise", refused, broke)
-}
-
-// A log beside another database than its own, for example after somebody copied a backup over
-// cairn.db, is replayed into it: SQLite cannot notice. The result is whole, or is reported as
-// damaged.
-func TestForeignWriteAheadLog(t *testing.T) {
-	killed, log := left(t)
-	for name, of := range map[string]func() string{
-		"an older state of the same": func() string { return read(t, store.File(killed)) },
-		"another one": func() string {
-			dir, _ := stocked(t, 20)
-			return read(t, store.File(dir))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, dir, store.DatabaseName, of())
-			write(t, dir, store.DatabaseName+"-wal", string(log))
-			err := use(t, dir)
-			if _, inspected := store.Inspect(ctx, store.File(dir)); err == nil && inspected != nil || err != nil && !errors.Is(err, store.ErrDamaged) {
-				t.Errorf("used with %v, but the doctor reports %v", err, inspected)
-			}
-		})
-	}
-}
-
-// A copy of a running bot's folder opens whole, or is reported as damaged.
-func TestFolderCopiedFromRunningBot(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	c := storetest.Find(t, s, "terminal:general")
-	for i := range 8 {
-		storetest.Deliver(t, c, storetest.Said(i+1, "message"))
-		copied := t.TempDir()
-		for _, name := range []string{store.DatabaseName, store.DatabaseName + "-wal", store.LockName} { // one after the other, as cp does
-			write(t, copied, name, read(t, dir+"/"+name))
-			storetest.Deliver(t, c, storetest.Said(100*(i+1), "meanwhile"))
-		}
-		other, err := store.Open(ctx, store.Options{Dir: copied})
-		if errors.Is(err, store.ErrDamaged) {
-			continue
-		}
-		check.NoError(t, err)
-		if _, err := other.Upkeep().Check(ctx); err != nil && !errors.Is(err, store.ErrDamaged) {
-			t.Error(err)
-		}
-		if n := storetest.Number(t, other, "SELECT count(*) FROM messages"); n < i {
-			t.Errorf("%d of %d messages are in the copy", n, i)
-		}
-		other.Close()
-	}
 }

@@ -2,44 +2,43 @@ package store_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
-	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
 
-// stocked returns a folder with a closed database that contains something of each kind.
-func stocked(t *testing.T, messages int) (dir, was string) {
+// stockedFile is a closed database that contains something of each kind, made once.
+var stockedFile []byte
+
+// stocked returns a folder with such a database.
+func stocked(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	for _, name := range []string{"terminal:general", "terminal:garden"} {
-		c := storetest.Find(t, s, name)
-		var all []store.Inbound
-		for i := range messages {
-			all = append(all, storetest.Said(i+1, fmt.Sprintf("message %d about tea, the garden and route %d", i, i*7)))
+	if stockedFile == nil {
+		s := storetest.OpenStore(t, dir)
+		for _, name := range []string{"terminal:general", "terminal:garden"} {
+			c := storetest.Find(t, s, name)
+			var all []store.Inbound
+			for i := range 20 {
+				all = append(all, storetest.Said(i+1, fmt.Sprintf("message %d about tea, the garden and route %d", i, i*7)))
+			}
+			storetest.Deliver(t, c, all...)
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
+			storetest.Keep(t, c, "Ann", "The garden is open on route 7.")
 		}
-		storetest.Deliver(t, c, all...)
-		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
-		if _, _, err := storetest.Remember(memory.Of(c), ctx, summarize.MemoryDraft{Content: "The garden is open on route 7.", Kind: "fact"}, "Ann"); err != nil {
-			t.Fatal(err)
-		}
+		storetest.Run(t, s, `INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (1, 2, 'Ann', 10)`)
+		check.NoError(t, s.Close())
+		stockedFile = check.Must(os.ReadFile(store.File(dir)))(t)
 	}
-	storetest.Run(t, s, `INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (1, 2, 'Ann', 10)`)
-	storetest.Run(t, s, `UPDATE sqlite_sequence SET seq = 77 WHERE name = 'memories'`)
-	was = storetest.Dump(t, s)
-	s.Close()
-	return dir, was
+	write(t, dir, store.DatabaseName, string(stockedFile))
+	return dir
 }
 
 // rootOf returns the position of the first page of a table or index, and the page size.
@@ -51,44 +50,6 @@ func rootOf(t *testing.T, dir, name string) (at, size int64) {
 		t.Fatal(name, err)
 	}
 	return at, size
-}
-
-// leaves returns the positions of a table's leaf pages, in order.
-func leaves(t *testing.T, dir, table string) (file []byte, places []int) {
-	t.Helper()
-	root, size := rootOf(t, dir, table)
-	file = check.Must(os.ReadFile(store.File(dir)))(t)
-	var under func(at int)
-	under = func(at int) {
-		if file[at] == 13 { // a leaf; an inner page has kind 5, and its newest child in the header
-			places = append(places, at)
-			return
-		}
-		child := func(from int) int { return (int(binary.BigEndian.Uint32(file[from:])) - 1) * int(size) }
-		for i := range int(binary.BigEndian.Uint16(file[at+3:])) {
-			under(child(at + int(binary.BigEndian.Uint16(file[at+12+2*i:]))))
-		}
-		under(child(at + 8))
-	}
-	under(int(root))
-	return file, places
-}
-
-// shorten removes rows from a leaf: the last n, or the first -n.
-func shorten(t *testing.T, dir, table string, leaf func(all []int) int, n int) {
-	t.Helper()
-	file, all := leaves(t, dir, table)
-	at := leaf(all)
-	cells := int(binary.BigEndian.Uint16(file[at+3:]))
-	if n < 0 {
-		n = -n
-		copy(file[at+8:], file[at+8+2*n:at+8+2*cells])
-	}
-	if cells < n {
-		t.Fatalf("a leaf of %s has %d rows", table, cells)
-	}
-	binary.BigEndian.PutUint16(file[at+3:], uint16(cells-n))
-	write(t, dir, store.DatabaseName, string(file))
 }
 
 // wantDamaged fails unless the doctor notices the damage: integrity_check alone does not notice
@@ -120,7 +81,7 @@ func TestOverwrittenPagesAreDetected(t *testing.T) {
 		"messages", "pins",
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, _ := stocked(t, 12)
+			dir := stocked(t)
 			at, size := rootOf(t, dir, name)
 			overwrite(t, store.File(dir), at, bytes.Repeat([]byte{0xee}, int(size)))
 			wantDamaged(t, dir)
@@ -129,52 +90,17 @@ func TestOverwrittenPagesAreDetected(t *testing.T) {
 }
 
 func TestLostRowsAreDetected(t *testing.T) {
-	first := func(all []int) int { return all[0] }
-	last := func(all []int) int { return all[len(all)-1] }
-	for _, test := range []struct {
-		lost, table string
-		leaf        func(all []int) int
-		rows        int
-	}{
-		{"messages between others", "messages", first, 2},
-		{"the first messages", "messages", first, -3},
-		{"the newest messages", "messages", last, 1},
-		{"a memory", "memories", last, 1},
-		{"a conversation", "conversations", last, 1},
+	for lost, script := range map[string]string{
+		"messages between others":            "DELETE FROM messages WHERE conversation = 1 AND seq IN (3, 4)",
+		"the first messages":                 "DELETE FROM messages WHERE conversation = 1 AND seq <= 3",
+		"the newest message":                 "DELETE FROM messages WHERE conversation = 1 AND seq = 20",
+		"the newest message, and its number": "DELETE FROM messages WHERE conversation = 1 AND seq = 20; UPDATE conversations SET next_seq = 20 WHERE id = 1",
+		"a memory":                           "DELETE FROM memories WHERE id = 1",
+		"a conversation":                     "DELETE FROM conversations WHERE id = 2",
 	} {
-		t.Run(test.lost, func(t *testing.T) {
-			dir, _ := stocked(t, 60)
-			shorten(t, dir, test.table, test.leaf, test.rows)
-			wantDamaged(t, dir)
-		})
-	}
-	t.Run("the newest messages and their sequence numbers are lost", func(t *testing.T) {
-		dir, _ := stocked(t, 60)
-		shorten(t, dir, "messages", last, 1)
-		db := store.OpenFile(store.File(dir), store.WriterPragmas)
-		defer db.Close()
-		check.Must(db.Exec("UPDATE conversations SET next_seq = next_seq - 1 WHERE name = 'terminal:garden'"))(t)
-		wantDamaged(t, dir)
-	})
-	for _, which := range []string{"leaf", "root"} {
-		t.Run("a "+which+" that is older than the rest", func(t *testing.T) {
-			dir, _ := stocked(t, 60)
-			before, places := leaves(t, dir, "messages")
-			at := last(places)
-			if which == "root" {
-				root, _ := rootOf(t, dir, "messages")
-				at = int(root)
-			}
-			s := storetest.OpenStore(t, dir)
-			for i := range 100 {
-				storetest.Deliver(t, storetest.Find(t, s, "terminal:garden"), storetest.Said(1000+i, fmt.Sprintf("and the rose %d is open", i)))
-			}
-			s.Close()
-			now := check.Must(os.ReadFile(store.File(dir)))(t)
-			if slices.Equal(now[at:at+4096], before[at:at+4096]) {
-				t.Fatal("the file is unchanged")
-			}
-			overwrite(t, store.File(dir), int64(at), before[at:at+4096])
+		t.Run(lost, func(t *testing.T) {
+			dir := stocked(t)
+			runScripts(t, dir, "PRAGMA foreign_keys = OFF; "+script)
 			wantDamaged(t, dir)
 		})
 	}

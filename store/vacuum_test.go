@@ -57,8 +57,8 @@ func TestErasureFromTheFiles(t *testing.T) {
 	t.Run("no file contains deleted text, including split pages, WITHOUT ROWID tables and backups", func(t *testing.T) {
 		dir := t.TempDir()
 		s := storetest.OpenStore(t, dir)
-		c, marked := scattered(t, s, 1, 900)
-		secrets := scatteredMemories(t, c, 2, 400)
+		c, marked := scattered(t, s, 1, 600)
+		secrets := scatteredMemories(t, c, 2, 200)
 		check.NoError(t, s.Upkeep().Run(ctx, backups(dir), storetest.Day))
 		storetest.Remove(t, c, marked...)
 		for _, id := range secrets {
@@ -75,7 +75,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		if err != nil || len(made) != 1 {
 			t.Fatal(made, err)
 		}
-		if holds, err := store.Inspect(ctx, made[0]); err != nil || holds.Messages < 900 {
+		if holds, err := store.Inspect(ctx, made[0]); err != nil || holds.Messages < 600 {
 			t.Errorf("the fresh backup: %+v, %v", holds, err)
 		}
 		storetest.Deliver(t, c, storetest.Said(5000, "kangaroo"))
@@ -145,12 +145,12 @@ func TestKillDuringRewrite(t *testing.T) {
 	storetest.Remove(t, c, marked...)
 	was := storetest.Dump(t, s)
 	s.Close()
-	for i := range 8 {
+	for i := range 4 {
 		bot, out := startBot(t, "CAIRN_TEST_ERASE="+dir)
 		if _, err := out.Read(make([]byte, 1)); err != nil { // it starts
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(i*7) * time.Millisecond)
+		time.Sleep(time.Duration(i*14) * time.Millisecond)
 		check.NoError(t, bot.Process.Kill())
 		_ = bot.Wait() // it was killed
 		s := storetest.OpenStore(t, dir)
