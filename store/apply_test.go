@@ -26,16 +26,6 @@ var applyCases = []struct {
 	want  string
 	state transcript.Status // of the last row
 }{
-	{"a leaf trims the placeholders at both of its ends", func(t *testing.T, c *store.Conversation) []int64 {
-		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 8)
-		storetest.Hide(t, c, 1, 4)
-		storetest.Hide(t, c, 7, 10)
-		return []int64{id}
-	}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", transcript.Applied},
-	{"what is left of an extractive summary goes behind a placeholder", func(t *testing.T, c *store.Conversation) []int64 {
-		appliedSummary(transcript.Extractive, 1, 6)(t, c)
-		return []int64{storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 3, 9)}
-	}, "placeholder emergency 1-2, leaf worker 3-9", transcript.Applied},
 	{"a stale leaf takes no placeholder with it", func(t *testing.T, c *store.Conversation) []int64 {
 		id := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 9)
 		storetest.Hide(t, c, 1, 3)
@@ -58,15 +48,6 @@ var applyCases = []struct {
 		storetest.Edit(t, c, 6, "other words")
 		return []int64{id}
 	}, "leaf worker 1-5", transcript.Applied},
-	{"a rollup folds what is left of a placeholder that was split", func(t *testing.T, c *store.Conversation) []int64 {
-		placeholder := storetest.Hide(t, c, 1, 6).Stack[0].ID
-		b := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 6)
-		return []int64{b, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, placeholder, b)}
-	}, "rollup worker 1-6", transcript.Applied},
-	{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *store.Conversation) []int64 {
-		a, b := appliedSummary(transcript.Worker, 1, 3)(t, c), appliedSummary(transcript.Worker, 4, 7)(t, c)
-		return []int64{storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, a, b)}
-	}, "leaf worker 1-3, leaf worker 4-7", transcript.Stale},
 	{"a row that is not prepared is not applied", func(t *testing.T, c *store.Conversation) []int64 {
 		return []int64{storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5).ID()}
 	}, "", transcript.Running},
@@ -122,18 +103,6 @@ func TestRepairedRollupKeepsPlaceAndChildren(t *testing.T) {
 	if children, err = j.Children(ctx, old); err != nil || len(children) != 0 {
 		t.Errorf("the replaced row: got %+v, %v", children, err)
 	}
-}
-
-func TestPlaceholdersLeftByACompaction(t *testing.T) {
-	c := storetest.Imported(t, 10)
-	storetest.Hide(t, c, 1, 10)
-	storetest.Remove(t, c, 9)
-	head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 7))
-	left := head.Stack[1]
-	if left.Messages != 2 || !left.FromTime.Equal(storetest.Said(8, "").Time) || !left.ToTime.Equal(storetest.Said(10, "").Time) {
-		t.Errorf("got placeholder %+v", left)
-	}
-	check.Equal(t, "tokens", left.Tokens, left.Cost())
 }
 
 // A deleted message leaves nothing behind, but the rows beside it stay neighbors.

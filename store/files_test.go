@@ -48,16 +48,6 @@ func TestIncomplete(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 	})
-	t.Run("the oldest come first, fifty at a time", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		for n := range 60 {
-			storetest.DeliverOnly(t, c, incomplete(n+1, "x"))
-		}
-		found, err := c.Inbox().Incomplete(ctx)
-		if err != nil || len(found) != 50 || found[0].ID != "m1" || found[49].ID != "m50" {
-			t.Errorf("%d found, %v", len(found), err)
-		}
-	})
 	t.Run("an edit during completion wins, and is completed itself", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.DeliverOnly(t, c, incomplete(1, "first <@1>"))
@@ -220,14 +210,6 @@ func TestPicturesAndEdits(t *testing.T) {
 			}
 		}
 	})
-	t.Run("numbers are never reused", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.Deliver(t, c, withPicture(1, "a"))
-		storetest.Remove(t, c, 1)
-		if taken := storetest.Deliver(t, c, withPicture(2, "b")); taken[0].Attachments[0].File != 2 {
-			t.Errorf("%+v", taken[0].Attachments)
-		}
-	})
 	t.Run("a new address of the same file is no edit", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		storetest.Deliver(t, c, withPicture(1, "data"))
@@ -240,4 +222,32 @@ func TestPicturesAndEdits(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAttemptsSurviveRestart(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	c := storetest.Find(t, s, "terminal:general")
+	storetest.DeliverOnly(t, c, incomplete(1, "a"), incomplete(2, "b"))
+	tries := func(want ...int) []store.Inbound {
+		t.Helper()
+		found, err := c.Inbox().Incomplete(ctx)
+		if err != nil || len(found) != len(want) {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		for i, m := range found {
+			check.Equal(t, fmt.Sprintf("attempts of %s", m.ID), m.Tries, want[i])
+		}
+		return found
+	}
+	check.NoError(t, c.Inbox().Try(ctx, tries(0, 0)[:1]))
+	check.Equal(t, "n", check.Must(c.Inbox().TryPast(ctx))(t), 0)
+	c = reopen(t, c)
+	check.NoError(t, c.Inbox().Try(ctx, tries(1, 0)))
+	check.Equal(t, "n", check.Must(c.Inbox().TryPast(ctx))(t), 1)
+	storetest.DeliverOnly(t, c, incomplete(1, "a")) // a redelivery is nothing new
+	tries(2, 1)
+	edited := incomplete(1, "c")
+	edited.Time = storetest.Day.Add(time.Hour)
+	edit(t, c, edited)
+	tries(0, 1)
 }

@@ -19,24 +19,6 @@ import (
 )
 
 func TestDeliver(t *testing.T) {
-	t.Run("messages are identified by id, not by text", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		for n := range 40 {
-			if r, err := c.Inbox().Deliver(ctx, storetest.Said(n, "ok")); err != nil || !r.Fresh {
-				t.Fatalf("%+v, %v", r, err)
-			}
-		}
-		if r, err := c.Inbox().Deliver(ctx, storetest.Said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
-			t.Errorf("redelivery while waiting: %+v, %v", r, err)
-		}
-		check.Equal(t, "dequeued", len(storetest.Deliver(t, c)), 40)
-		if r, err := c.Inbox().Deliver(ctx, storetest.Said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
-			t.Errorf("redelivery after dequeue: %+v, %v", r, err)
-		}
-		if taken := storetest.Deliver(t, c); taken != nil {
-			t.Errorf("dequeued again: %v", taken)
-		}
-	})
 	t.Run("a message without an id is rejected with all beside it, on every way in", func(t *testing.T) {
 		batch := []store.Inbound{storetest.Said(1, "a"), {Text: "no id"}}
 		for way, in := range map[string]func(c *store.Conversation) error{
@@ -136,7 +118,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 				taken = append(taken, storetest.Deliver(t, c)...)
 				continue
 			}
-			m := storetest.Said(rapid.IntRange(1, n).Draw(rt, "message"), "text")
+			m := storetest.Said(rapid.IntRange(1, n).Draw(rt, "message"), rapid.SampledFrom([]string{"text", "another"}).Draw(rt, "text"))
 			strength := rapid.IntRange(0, 2).Draw(rt, "strength")
 			m.Addressed, m.Optional = strength > 0, strength == 1
 			was, arrived := strongest[m.ID]
@@ -249,4 +231,29 @@ func TestImport(t *testing.T) {
 		check.Equal(t, "seq", taken[0].Seq, 4)
 		check.Error(t, check.ErrorOf(c.Past().Import(ctx, past)), store.ErrLive)
 	})
+}
+
+// Due work of a conversation is reported for it alone, and only until it is done.
+func TestDue(t *testing.T) {
+	c := storetest.NewConversation(t)
+	other := storetest.Find(t, c.Store(), "terminal:other")
+	want := func(what string, is store.Due) {
+		t.Helper()
+		check.Equal(t, what, check.Must(c.Inbox().Due(ctx))(t), is)
+	}
+	want("at the start", store.Due{})
+	for n, in := range []*store.Conversation{other, c, c, other} {
+		m := storetest.Said(n+1, "hello")
+		m.Incomplete = n == 2 || n == 3
+		check.Must(in.Inbox().Deliver(ctx, m))(t)
+	}
+	want("with two messages, one of them incomplete", store.Due{Waiting: 2, Last: 3, Incomplete: true})
+	check.NoError(t, c.Past().SetGap(ctx, "m1"))
+	if _, _, err := c.Compactions().WantSession(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want("with a gap and a wanted session too", store.Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
+	check.NoError(t, c.Past().CloseGap(ctx, "m1"))
+	storetest.Deliver(t, c)
+	want("with the first taken up", store.Due{Waiting: 1, Last: 3, Incomplete: true, Session: true})
 }

@@ -51,9 +51,9 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
   wire = excluded.wire, wants_reasoning = excluded.wants_reasoning, refuses_forced = excluded.refuses_forced,
   updated_at = CASE WHEN (window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced)
     = (excluded.window, excluded.refuses_tools, excluded.refuses_images, excluded.wire, excluded.wants_reasoning, excluded.refuses_forced)
-    AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
+    AND abs(updated_at - excluded.updated_at) < ? THEN updated_at ELSE excluded.updated_at END`,
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
-		Now(), Now()-factTTL.Milliseconds())
+		Now(), factTTL.Milliseconds())
 }
 
 // keepCount stores the last count.

@@ -42,6 +42,8 @@ func TestModels(t *testing.T) {
 		check.Equal(t, "after four days", models()["m@here"], learnt)
 		age(4 * 24 * time.Hour)
 		check.Equal(t, "after eight days", models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}))
+		age(-365 * 24 * time.Hour) // they were learned while the clock was wrong
+		check.Equal(t, "of next year", models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}))
 	})
 	t.Run("facts learned again are kept for another week", func(t *testing.T) {
 		keep("m@here", learnt)

@@ -11,9 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"cairn/chat"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -149,26 +152,25 @@ func leaveStore(t *testing.T, dir string) {
 	check.NoError(t, s.Close())
 }
 
+// A killed bot leaves no lock and no half turn, and loses nothing it acknowledged.
 func TestLock(t *testing.T) {
-	t.Run("a killed bot leaves no lock and no half turn, and loses nothing it acknowledged", func(t *testing.T) {
-		dir := t.TempDir()
-		acknowledged := 0
-		for range 3 {
-			acknowledged = max(acknowledged, killBusyBot(t, dir))
+	dir := t.TempDir()
+	acknowledged := 0
+	for range 3 {
+		acknowledged = max(acknowledged, killBusyBot(t, dir))
+	}
+	s := storetest.OpenStore(t, dir)
+	c := storetest.Find(t, s, "terminal:general")
+	for n := 1; n <= acknowledged; n++ {
+		id := fmt.Sprintf("m%d", n)
+		here := storetest.Number(t, s, "SELECT (SELECT count(*) FROM inbox WHERE platform_id = ?1) + (SELECT count(*) FROM messages WHERE platform_id = ?1 AND role = 'user')", id)
+		if here != 1 {
+			t.Fatalf("message %s: got %d copies", id, here)
 		}
-		s := storetest.OpenStore(t, dir)
-		c := storetest.Find(t, s, "terminal:general")
-		for n := 1; n <= acknowledged; n++ {
-			id := fmt.Sprintf("m%d", n)
-			here := storetest.Number(t, s, "SELECT (SELECT count(*) FROM inbox WHERE platform_id = ?1) + (SELECT count(*) FROM messages WHERE platform_id = ?1 AND role = 'user')", id)
-			if here != 1 {
-				t.Fatalf("message %s: got %d copies", id, here)
-			}
-		}
-		check.Equal(t, "answered turns without an answer", storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`), 0)
-		check.Equal(t, "answers missing in the outbox", storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`), 0)
-		check.Equal(t, "messages, the next seq follows", storetest.Number(t, s, "SELECT count(*) FROM messages"), int(storetest.Load(t, c).Next-1))
-	})
+	}
+	check.Equal(t, "answered turns without an answer", storetest.Number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`), 0)
+	check.Equal(t, "answers missing in the outbox", storetest.Number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`), 0)
+	check.Equal(t, "messages, the next seq follows", storetest.Number(t, s, "SELECT count(*) FROM messages"), int(storetest.Load(t, c).Next-1))
 }
 
 // killBusyBot runs a bot on dir, kills it in the middle of its work, and returns the last message
@@ -188,4 +190,36 @@ func killBusyBot(t *testing.T, dir string) (acknowledged int) {
 	}
 	bot.Wait() // reports that it was killed
 	return acknowledged
+}
+
+// busyBot dequeues and answers messages until it is killed, and prints the number of each that it
+// may acknowledge.
+func busyBot(dir string) {
+	check := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	s, err := store.Open(ctx, store.Options{Dir: dir})
+	check(err)
+	c, err := s.Conversation(ctx, "terminal:general")
+	check(err)
+	for n := 1; ; n++ {
+		receipt, err := c.Inbox().Deliver(ctx, storetest.Asking(n, fmt.Sprintf("message number %d", n)))
+		check(err)
+		fmt.Println(n)
+		if receipt.Seq > 0 {
+			continue // from an earlier process
+		}
+		taken, err := c.Inbox().Dequeue(ctx, store.All, 100, time.Time{})
+		check(err)
+		if turn, ok, err := c.Turns().Unanswered(ctx); err != nil || ok && len(taken) > 0 {
+			check(err)
+			check(c.Turns().Finish(ctx, store.Outcome{
+				Turn: turn.Seq, Reply: fmt.Sprintf("r%d", turn.Seq), To: turn.To, Pieces: []string{"yes"},
+				Messages: []chat.Message{{Seq: taken[len(taken)-1].Seq + 1, Turn: turn.Seq, Role: llm.RoleAssistant, Text: "yes", Time: storetest.Day}},
+			}))
+		}
+	}
 }

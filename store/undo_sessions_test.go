@@ -39,26 +39,6 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 		wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
 		check.Equal(t, "then", latest(t, c).Why, store.BeforeTheStart)
 	})
-	t.Run("with a leaf that took the place of a placeholder", func(t *testing.T) {
-		c, early := begin(t)
-		storetest.Hide(t, c, 10, 16)
-		before := storetest.Load(t, c)
-		fold, late := storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 10, 14)
-		storetest.ApplyRows(t, c, late, fold)
-		undo(t, c)
-		if after := storetest.Load(t, c); !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) || !reflect.DeepEqual(after.Messages, before.Messages) {
-			t.Errorf("before\n%+v\nafter\n%+v", before, after)
-		}
-		wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
-	})
-	t.Run("and an edit of what stands in the earlier session does no harm", func(t *testing.T) {
-		c, early := begin(t)
-		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 9, early...), storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 10, 14))
-		storetest.Edit(t, c, 3, "other words")
-		if head := undo(t, c); len(head.Stack) != 0 {
-			t.Errorf("got stack %s", storetest.Shape(head.Stack))
-		}
-	})
 	t.Run("one compaction after the other", func(t *testing.T) {
 		c, early := begin(t)
 		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 10, 12))

@@ -173,42 +173,6 @@ func TestMemoriesSurviveUndo(t *testing.T) {
 	}
 }
 
-func TestUndoHold(t *testing.T) {
-	spared := func(t *testing.T, c *store.Conversation, from, to int64) {
-		t.Helper()
-		head := storetest.Load(t, c).Head
-		check.Equal(t, "spared", head.Spared.From, from)
-		check.Equal(t, "end of the undo hold", head.Spared.To, to)
-	}
-	by := func(t *testing.T, c *store.Conversation, trigger transcript.Trigger, from, to int64) {
-		t.Helper()
-		storetest.ApplyRows(t, c, repairRow(t, c, transcript.Leaf, trigger, from, to, "x").ID())
-	}
-	c := storetest.Imported(t, 20)
-	spared(t, c, 0, 0)
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 4, 9))
-	undo(t, c)
-	spared(t, c, 4, 9)
-	undo(t, c)
-	spared(t, c, 1, 9)
-	by(t, c, transcript.OnAggressive, 1, 3)
-	spared(t, c, 0, 0)
-	undo(t, c)
-	spared(t, c, 1, 3)
-	storetest.Hide(t, c, 1, 3)
-	spared(t, c, 0, 0)
-	by(t, c, transcript.OnRepair, 1, 3)
-	undo(t, c) // the placeholder is back: it is also left alone
-	spared(t, c, 1, 3)
-	by(t, c, transcript.OnManual, 4, 6)
-	spared(t, c, 0, 0)
-	a := storetest.Load(t, c).Head.Stack
-	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Rollup, transcript.Worker, 1, 6, transcript.IDs(a)...))
-	undo(t, c) // what undoing a rollup brings back may be repaired and rolled up again
-	spared(t, c, 0, 0)
-}
-
 func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
 	c := storetest.Imported(t, 10)
 	storetest.ApplyAndClear(t, c, 4, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 3))
@@ -217,4 +181,33 @@ func TestUndoLeavesWhatWasClearedSince(t *testing.T) {
 	check.Must(c.Past().Import(ctx, []store.Inbound{storetest.Said(11, "and then?")}))(t)
 	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.Clear(11), nil })
 	check.Equal(t, "cleared after the undo of the first one", undo(t, c).ClearedTo, 11)
+}
+
+// A job running during an undo of the summary over its messages would hide them again.
+func TestUndoEndsRunningRows(t *testing.T) {
+	c := storetest.Imported(t, 12)
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5))
+	over, failing, beside := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 5), storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 3, 5), storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 6, 8)
+	undo(t, c)
+	check.NoError(t, check.ErrorOf(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7})))
+	check.NoError(t, failing.Fail(ctx, "too slow"))
+	check.NoError(t, check.ErrorOf(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7})))
+	_, rows := storetest.ApplyRows(t, c, over.ID(), failing.ID(), beside.ID())
+	for i, want := range []transcript.Status{transcript.Stale, transcript.Failed, transcript.Prepared} {
+		if rows[i].State != want || want == transcript.Stale && rows[i].Text != "" {
+			t.Errorf("row %d: got %s, want %s: %+v", i, rows[i].State, want, rows[i])
+		}
+	}
+}
+
+// A text that repeated something deleted elsewhere is gone: its row comes back as a placeholder.
+func TestUndoRestoresBlankRowAsPlaceholder(t *testing.T) {
+	c := storetest.Imported(t, 12)
+	old := storetest.StoreSummary(t, c, transcript.Leaf, transcript.Extractive, 1, 5)
+	storetest.ApplyRows(t, c, old)
+	storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 5))
+	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
+	head := undo(t, c)
+	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
+	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
 }

@@ -3,11 +3,14 @@ package store_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/check"
 	"cairn/internal/storetest"
+	"cairn/privacy"
 	"cairn/store"
 	"cairn/transcript"
 )
@@ -84,5 +87,70 @@ func TestCompactionsAreListedByPlace(t *testing.T) {
 	before, total, err := c.Store().Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Before: 9})
 	if err != nil || total != 1 || before[0].ID != a || before[0].Next != 9 {
 		t.Errorf("got compactions before message 9 %+v, %v", before, err)
+	}
+}
+
+func TestListingShowsPlaceNames(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	c := check.Must(s.Conversation(ctx, "discord:9/20"))(t)
+	name := func() string {
+		t.Helper()
+		all, err := s.Listing(ctx)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		return all[0].Name
+	}
+	for _, step := range []struct{ id, label, want string }{
+		{"1", "", ""},
+		{"2", "#general · Cozy Corner", "#general · Cozy Corner"},
+		{"3", "", "#general · Cozy Corner"},
+		{"4", "#plaza · Cozy Corner", "#plaza · Cozy Corner"},
+		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
+	} {
+		check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}))(t)
+		check.Equal(t, fmt.Sprintf("name after message %s", step.id), name(), step.want)
+	}
+	check.NoError(t, privacy.Of(c).Purge(ctx))
+	check.Len(t, "conversations after the only one was deleted", check.Must(s.Listing(ctx))(t), 0)
+	if page, total, err := s.Places(ctx, "", 10, 0); err != nil || len(page)+total > 0 {
+		t.Errorf("places after the only one was deleted: %+v, %d, %v", page, total, err)
+	}
+	check.Must(c.Inbox().Deliver(ctx, store.Inbound{ID: "6", AuthorID: "1", Author: "Ada", Text: "hello"}))(t)
+	check.Equal(t, "name of a deleted conversation", name(), "")
+}
+
+func TestRecent(t *testing.T) {
+	c := storetest.NewConversation(t)
+	storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"), storetest.Said(3, "c"))
+	storetest.DeliverOnly(t, c, storetest.Said(5, "waits"))
+	edit := storetest.Said(2, "b, corrected")
+	edit.Time = edit.Time.Add(time.Minute)
+	if _, _, err := c.Transcript().Edit(ctx, edit, nil); err != nil {
+		t.Fatal(err)
+	}
+	check.Must(privacy.Of(c).Delete(ctx, []string{"m3"}))(t)
+	for name, test := range map[string]struct {
+		since, before time.Time
+		limit         int
+		want          string
+	}{
+		"what waits and what was taken up, and when it was edited": {storetest.Day, time.Now().Add(time.Hour), 10, "[m1 m2 edited m5]"},
+		"the newest":                {storetest.Day, time.Now().Add(time.Hour), 2, "[m2 edited m5]"},
+		"since a time":              {storetest.Said(5, "").Time, time.Now().Add(time.Hour), 10, "[m5]"},
+		"what was stored by a time": {storetest.Day, time.Now().Add(-time.Hour), 10, "[]"},
+	} {
+		recent, err := c.Transcript().Recent(ctx, test.since, test.before, test.limit)
+		got := []string{}
+		for _, m := range recent {
+			text := m.ID
+			if m.Edited.Equal(edit.Time) {
+				text += " edited"
+			}
+			got = append(got, text)
+		}
+		slices.Sort(got)
+		check.NoError(t, err)
+		check.Equal(t, name+": fmt.Sprint(got)", fmt.Sprint(got), test.want)
 	}
 }
