@@ -124,7 +124,8 @@ func importMemory(tx *store.Tx, e Exported, taken map[int64]bool, n *ImportResul
 	if _, err := addSources(c, tx, id, sources); err != nil {
 		return 0, false, err
 	}
-	return id, true, store.IndexMemory(tx, id, e.Content, e.About)
+	store.IndexMemory(tx, id, e.Content, e.About)
+	return id, true, nil
 }
 
 // rowOf returns the row of a memory of the file: one with the same time and words, in any state, or

@@ -62,12 +62,8 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		if err := store.Changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id); err != nil {
 			return err
 		}
-		if err := store.UnindexMemory(tx, c.ID(), id, m.Content, m.About); err != nil {
-			return err
-		}
-		if err := store.IndexMemory(tx, id, d.Content, m.About); err != nil {
-			return err
-		}
+		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
+		store.IndexMemory(tx, id, d.Content, m.About)
 		return forgetCopiesOf(tx, c, id, true)
 	})
 }
@@ -182,9 +178,7 @@ func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory
 }
 
 func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) error {
-	if err := store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About); err != nil {
-		return err
-	}
+	store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About)
 	for _, table := range []string{"memory_people", "memory_sources"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE memory = ?", m.ID); err != nil {
 			return err

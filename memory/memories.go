@@ -147,7 +147,8 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64, err e
 	if _, err := addSources(c, tx, id, d.sources); err != nil {
 		return 0, err
 	}
-	return id, store.IndexMemory(tx, id, d.Content, d.About)
+	store.IndexMemory(tx, id, d.Content, d.About)
+	return id, nil
 }
 
 // confirmMemory notes that someone said a known fact again. Reading the same messages again does not

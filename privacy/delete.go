@@ -86,7 +86,8 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	if err := c.In(tx).Revise(seqs, repeating, version, without); err != nil {
 		return nil, err
 	}
-	return append(seqs, copies...), emptyInherited(c, tx, seqs, deleted, repeating)
+	emptyInherited(c, tx, seqs, deleted, repeating)
+	return append(seqs, copies...), nil
 }
 
 // deleteUnread deletes a waiting message, and the copies and quotes of it in threads.
@@ -94,9 +95,7 @@ func deleteUnread(c *store.Conversation, tx *store.Tx, id string) error {
 	if err := c.In(tx).DeleteWaiting(id); err != nil {
 		return err
 	}
-	if err := deleteInherited(c, tx, id); err != nil {
-		return err
-	}
+	deleteInherited(c, tx, id)
 	return deleteInThread(c, tx, id)
 }
 
@@ -124,9 +123,7 @@ func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting 
 // makeTombstone turns a message into a tombstone, and returns the memories that are deleted with
 // it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64, err error) {
-	if err := c.In(tx).Unindex(m); err != nil {
-		return nil, err
-	}
+	c.In(tx).Unindex(m)
 	if _, err := c.In(tx).StoreFiles(m.ID, nil); err != nil {
 		return nil, err
 	}
@@ -136,16 +133,11 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 	if err != nil {
 		return nil, fmt.Errorf("delete message %d: %w", m.Seq, err)
 	}
-	if memories, err = memory.ForgetFrom(c, tx, m.Seq, nil); err != nil {
-		return nil, err
-	}
-	if _, err := tx.Exec("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.ID(), m.Seq); err != nil {
-		return nil, err
-	}
+	tx.Do("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.ID(), m.Seq)
 	low, high = c.RowRange(m.Turn, m.Turn)
 	turnLow, turnHigh := c.RowRange(m.Turn, store.MaxSeq)
-	_, err = tx.Exec(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0
+	tx.Do(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0
 		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND addressed AND deleted_at IS NULL)`,
 		store.TurnClosed, low, high, turnLow, turnHigh, m.Turn)
-	return memories, err
+	return memory.ForgetFrom(c, tx, m.Seq, nil)
 }

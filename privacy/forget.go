@@ -101,14 +101,9 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 				}
 			}
 			waiting += len(said)
-			_, err = tx.Exec(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
+			tx.Do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
 				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, author, store.Now(), c.ID())
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Exec("UPDATE conversations SET read_back = 1 WHERE id = ?", c.ID()); err != nil {
-				return err
-			}
+			tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ?", c.ID())
 		}
 		return nil
 	})
@@ -156,12 +151,10 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		}
 		e.Done = true
 		low, high := pr.c.RowRange(1, store.MaxSeq)
-		_, err = tx.Exec(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
+		tx.Do(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
 			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID(), low, high)
-		if err == nil {
-			_, err = tx.Exec("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
-		}
-		return err
+		tx.Do("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
+		return nil
 	})
 	return e, err
 }
@@ -203,9 +196,9 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	}
 	e.Seqs = append(e.Seqs, reports...)
 	e.Messages = len(ids) + tasks
-	_, err = tx.Exec(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
+	tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
-	return high < last, err
+	return high < last, nil
 }
 
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool, err error) {
@@ -228,8 +221,8 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 	if len(theirs) == erasedAtOnce {
 		return true, nil
 	}
-	_, err = tx.Exec("DELETE FROM memory_people WHERE author_id = ?2 AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)", c.ID(), author, upto)
-	return false, err
+	tx.Do("DELETE FROM memory_people WHERE author_id = ?2 AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)", c.ID(), author, upto)
+	return false, nil
 }
 
 // Find returns the people with that id, or that name in any case, who have spoken in the conversations of

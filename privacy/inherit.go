@@ -3,26 +3,17 @@
 package privacy
 
 import (
-	"fmt"
-
 	"cairn/store"
 	"cairn/transcript"
 )
 
 // deleteInherited removes a message from the threads below it, and quotes of it from threads below
 // an answer to it.
-func deleteInherited(c *store.Conversation, tx *store.Tx, id string) error {
-	if err := c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id); err != nil {
-		return err
-	}
-	if err := c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id); err != nil {
-		return err
-	}
-	_, err := tx.Exec("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
-	if err == nil {
-		_, err = tx.Exec("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
-	}
-	return err
+func deleteInherited(c *store.Conversation, tx *store.Tx, id string) {
+	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
+	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
+	tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
+	tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
 }
 
 // deleteInThread removes quotes of a message from the threads of the channel.
@@ -40,29 +31,19 @@ func deleteInThread(c *store.Conversation, tx *store.Tx, id string) error {
 
 // emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
 // them, into placeholders.
-func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) error {
+func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
-	empty := func(where string, from, to int64) error {
-		if err := c.In(tx).TouchThreads(where, from, to); err != nil {
-			return err
-		}
-		_, err := tx.Exec("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.ID(), from, to)
-		return err
+	empty := func(where string, from, to int64) {
+		c.In(tx).TouchThreads(where, from, to)
+		tx.Do("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.ID(), from, to)
 	}
 	for _, seq := range seqs {
-		if err := empty(over, seq, seq); err != nil {
-			return fmt.Errorf("empty what threads inherited: %w", err)
-		}
+		empty(over, seq, seq)
 	}
 	for _, row := range repeating {
-		if err := empty("from_seq = ? AND to_seq = ? AND kind <> ''", row.From, row.To); err != nil {
-			return fmt.Errorf("empty what threads inherited: %w", err)
-		}
+		empty("from_seq = ? AND to_seq = ? AND kind <> ''", row.From, row.To)
 	}
 	for _, seq := range deleted {
-		if _, err := tx.Exec("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+over, c.ID(), seq, seq); err != nil {
-			return err
-		}
+		tx.Do("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+over, c.ID(), seq, seq)
 	}
-	return nil
 }

@@ -110,9 +110,7 @@ func purge(c *store.Conversation, tx *store.Tx) error {
 		`UPDATE conversations SET version = version + 1, cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
 			read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`)
 	for _, statement := range statements {
-		if _, err := tx.Exec(statement, c.ID(), low, high); err != nil {
-			return err
-		}
+		tx.Do(statement, c.ID(), low, high)
 	}
 	return nil
 }
@@ -125,9 +123,7 @@ var purged = []string{
 // purgeFromThreads removes quotes of the conversation's messages from its threads, and makes
 // those reread what they inherited.
 func purgeFromThreads(c *store.Conversation, tx *store.Tx) error {
-	if err := c.In(tx).TouchThreads("true"); err != nil {
-		return err
-	}
+	c.In(tx).TouchThreads("true")
 	threads, err := tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name())
 	if err != nil {
 		return err

@@ -83,12 +83,10 @@ func purgeTasks(c *store.Conversation, tx *store.Tx) error {
 			return err
 		}
 	}
-	_, err = tx.Exec(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}', state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
+	tx.Do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}', state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
 		WHERE id = ?`, store.Now(), c.ID())
-	if err == nil {
-		_, err = tx.Exec("DELETE FROM task_sources WHERE task = ?", c.ID())
-	}
-	return err
+	tx.Do("DELETE FROM task_sources WHERE task = ?", c.ID())
+	return nil
 }
 
 // deleteTasksFor deletes the tasks that a person, by platform ID, asked for. It returns how many

@@ -30,8 +30,8 @@ func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error
 		if err != nil || len(added) == 0 {
 			return nil, err
 		}
-		_, err = tx.Exec("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
-		return added, err
+		tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
+		return added, nil
 	})
 }
 
@@ -92,8 +92,8 @@ func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Messag
 			return nil, err
 		}
 		added, err := h.c.writePast(tx, said)
-		if err == nil && len(added) > 0 {
-			_, err = tx.Exec("UPDATE conversations SET origin = 'live' WHERE id = ?", h.c.id)
+		if len(added) > 0 {
+			tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ?", h.c.id)
 		}
 		return added, err
 	})

@@ -46,29 +46,20 @@ func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return false, err
 	}
-	if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
-		return false, err
-	}
-	return true, c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
+	tx.Do("DELETE FROM quotes WHERE message = ?", row)
+	c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
+	return true, nil
 }
 
 // addQuotes stores what a row's context or tool result quotes.
-func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) error {
-	quote := func(kind string, source int64) error {
-		_, err := tx.Exec("INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kind, source, row)
-		return err
-	}
+func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) {
+	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 	for _, seq := range messages {
-		if err := quote("message", c.Row(seq)); err != nil {
-			return err
-		}
+		tx.Do(quote, "message", c.Row(seq), row)
 	}
 	for _, id := range memories {
-		if err := quote("memory", id); err != nil {
-			return err
-		}
+		tx.Do(quote, "memory", id, row)
 	}
-	return nil
 }
 
 func Exists(tx *Tx, query string, args ...any) (bool, error) {
@@ -108,9 +99,7 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64, err e
 		}
 	}
 	for name, seqs := range elsewhere {
-		if _, err := rs.tx.Exec("UPDATE conversations SET version = version + 1 WHERE name = ?", name); err != nil {
-			return nil, err
-		}
+		rs.tx.Do("UPDATE conversations SET version = version + 1 WHERE name = ?", name)
 		rs.tx.CopiesChanged(name, seqs...)
 	}
 	return seqs, nil
@@ -125,9 +114,7 @@ func (q quote) remove(tx *Tx) error {
 		return q.at.In(tx).Replace(m, WithoutCopies(m))
 	}
 	row := q.at.Row(q.seq)
-	if _, err := tx.Exec("UPDATE messages SET context = '' WHERE id = ?", row); err != nil {
-		return err
-	}
-	_, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row)
-	return err
+	tx.Do("UPDATE messages SET context = '' WHERE id = ?", row)
+	tx.Do("DELETE FROM quotes WHERE message = ?", row)
+	return nil
 }

@@ -34,8 +34,8 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 		return nil, fmt.Errorf("%q cannot name a conversation: 1 to %d bytes of valid UTF-8 can", name, MaxName)
 	}
 	err = s.Update(ctx, func(tx *Tx) error {
-		_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
-		return err
+		tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create conversation %s: %w", name, err)

@@ -50,12 +50,8 @@ func WithoutCopies(m chat.Message) chat.Message {
 func (rs Rows) Replace(was, m chat.Message) error {
 	row := rs.c.Row(m.Seq)
 	if m.Role == llm.RoleTool {
-		if err := rs.Unindex(was); err != nil {
-			return err
-		}
-		if _, err := rs.tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
-			return err
-		}
+		rs.Unindex(was)
+		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
 		return Changed(rs.tx, "UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
 	}
 	calls, err := toJSON(m.Calls)

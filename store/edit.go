@@ -4,7 +4,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"cairn/chat"
@@ -24,7 +23,7 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 				seq, changed, err = tr.c.editTakenUp(tx, m, also)
 			}
 			if err == nil && changed { // the files still have the old text; platforms also report edits that change nothing
-				err = noteErasure(tx)
+				noteErasure(tx)
 			}
 			return err
 		})
@@ -47,9 +46,9 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = tx.Exec("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ?, tries = iif(?, 0, tries) WHERE conversation = ? AND platform_id = ?",
+	tx.Do("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ?, tries = iif(?, 0, tries) WHERE conversation = ? AND platform_id = ?",
 		m.Text, stored, incomplete, m.Time.UnixMilli(), edited, c.id, m.ID)
-	return edited, err
+	return edited, nil
 }
 
 func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, edited bool, err error) {
@@ -91,9 +90,7 @@ func (rs Rows) Rewrite(was, is chat.Message, version int64) error {
 	if err != nil {
 		return err
 	}
-	if err := rs.Unindex(was); err != nil {
-		return err
-	}
+	rs.Unindex(was)
 	err = Changed(rs.tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
 		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
 	if err != nil {
@@ -103,14 +100,11 @@ func (rs Rows) Rewrite(was, is chat.Message, version int64) error {
 }
 
 // Unindex removes a message from the search index.
-func (rs Rows) Unindex(m chat.Message) error {
+func (rs Rows) Unindex(m chat.Message) {
 	counts, _ := indexed(m)
 	for term := range counts {
-		if _, err := rs.tx.Exec("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", rs.c.id, term, m.Seq); err != nil {
-			return fmt.Errorf("take message %d out of the index: %w", m.Seq, err)
-		}
+		rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", rs.c.id, term, m.Seq)
 	}
-	return nil
 }
 
 // carryOver returns the attachments after an edit, with those that were already in the message

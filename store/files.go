@@ -47,7 +47,7 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat
 	}
 	list, err := json.Marshal(kept)
 	if err == nil {
-		_, err = rs.tx.Exec("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, string(list))
+		rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, string(list))
 	}
 	return attachments, err
 }
@@ -77,9 +77,7 @@ func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) error {
 		for _, m := range all {
-			if _, err := tx.Exec("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID); err != nil {
-				return err
-			}
+			tx.Do("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID)
 		}
 		return nil
 	})
@@ -112,9 +110,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 			if err != nil {
 				return err
 			}
-			if err := in.c.relabel(tx, m.Label); err != nil {
-				return err
-			}
+			in.c.relabel(tx, m.Label)
 			return Changed(tx, `UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
 		})

@@ -105,20 +105,17 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 		if fresh, err = h.c.deliverPast(tx, said); err != nil {
 			return 0, err
 		}
-		_, err = tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
+		tx.Do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
-		return fresh, err
+		return fresh, nil
 	})
 }
 
 // deliverPast delivers messages of a platform's history, and sorts the inbox.
 func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int, err error) {
 	for _, m := range said {
-		_, err := tx.Exec(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
+		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
 			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, c.id, m.AuthorID, m.Time.UnixMilli())
-		if err != nil {
-			return 0, err
-		}
 		r, err := c.deliver(tx, m)
 		if err != nil {
 			return 0, err
@@ -127,26 +124,21 @@ func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int, err error
 			fresh++
 		}
 	}
-	return fresh, c.reorder(tx) // even if none is new, because platforms repeat messages in any order
+	c.reorder(tx) // even if none is new, because platforms repeat messages in any order
+	return fresh, nil
 }
 
 // reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those
 // with the same time are ordered by their platform ids, which increase on Discord and Slack.
-func (c *Conversation) reorder(tx *Tx) error {
+func (c *Conversation) reorder(tx *Tx) {
 	// The rows move to negative ids first, because a new id may still be in use.
-	_, err := tx.Exec(`UPDATE inbox SET id = -place.id
+	tx.Do(`UPDATE inbox SET id = -place.id
 		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM inbox WHERE conversation = ?1) AS place
 		JOIN (SELECT id AS old, row_number() OVER (ORDER BY said_at, length(platform_id), platform_id) AS n
 			FROM inbox WHERE conversation = ?1) USING (n)
 		WHERE inbox.id = old AND old <> place.id`, c.id)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.Exec("UPDATE inbox SET id = -id WHERE id < 0"); err != nil {
-		return err
-	}
+	tx.Do("UPDATE inbox SET id = -id WHERE id < 0")
 	// Messages from before a requested session stay before it.
-	_, err = tx.Exec(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
+	tx.Do(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
-	return err
 }

@@ -40,13 +40,11 @@ type TurnUsage struct {
 }
 
 // keepSent stores the usage of the window when the turn was answered.
-func (c *Conversation) keepSent(tx *Tx, o Outcome) error {
+func (c *Conversation) keepSent(tx *Tx, o Outcome) {
 	if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
-		_, err := tx.Exec("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
-		return err
 	}
-	return nil
 }
 
 // Usages returns the usage of the window at the turns answered since a time and before the message

@@ -48,12 +48,8 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 	if m, err = clean(m); err != nil {
 		return r, err
 	}
-	if err := c.saveAudience(tx, m.Audience); err != nil {
-		return r, err
-	}
-	if err := c.relabel(tx, m.Label); err != nil {
-		return r, err
-	}
+	c.saveAudience(tx, m.Audience)
+	c.relabel(tx, m.Label)
 	is, err := c.delivery(tx, m.ID)
 	if err != nil || is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}, err
@@ -75,16 +71,16 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 		wasAsked, followed := is.addressed && !is.optional, is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
 		if asked || !followed {
-			_, err = tx.Exec("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
+			tx.Do("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
 				r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
 		}
-		if err == nil && len(m.Attachments) > 0 {
+		if len(m.Attachments) > 0 {
 			err = c.addFiles(tx, m)
 		}
 		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
 	}
-	if err == nil && m.Thread && asked {
-		err = c.follow(tx, true)
+	if m.Thread && asked {
+		c.follow(tx, true)
 	}
 	return r, err
 }
@@ -142,10 +138,10 @@ func (c *Conversation) insertInbox(tx *Tx, m Inbound) error {
 		}
 	}
 	c.store.arrivals.note(waitingMessage{c.id, m.ID})
-	_, err := tx.Exec(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
+	tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
-	return err
+	return nil
 }
 
 // maxAuthorBytes limits the name or ID of a person, in bytes. Those of all platforms are shorter;
@@ -208,17 +204,13 @@ func (m Inbound) message() chat.Message {
 
 // DeleteWaiting removes a message from the inbox, and quotes of it.
 func (rs Rows) DeleteWaiting(id string) error {
-	if _, err := rs.tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id); err != nil {
-		return err
-	}
+	rs.tx.Do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id)
 	err := Changed(rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ?", rs.c.id, id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	rs.c.store.arrivals.forget(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
-	if err == nil {
-		_, err = rs.tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
-	}
+	rs.tx.Do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
 	if err == nil {
 		_, err = rs.StoreFiles(id, nil)
 	}
@@ -238,13 +230,12 @@ const (
 )
 
 // saveAudience stores what a connector reports about a conversation's audience.
-func (c *Conversation) saveAudience(tx *Tx, who Audience) error {
+func (c *Conversation) saveAudience(tx *Tx, who Audience) {
 	if who == unknownPlace {
-		return nil
+		return
 	}
 	if who == Members {
 		who = ""
 	}
-	_, err := tx.Exec("UPDATE conversations SET audience = ?1 WHERE id = ?2 AND audience <> ?1", who, c.id)
-	return err
+	tx.Do("UPDATE conversations SET audience = ?1 WHERE id = ?2 AND audience <> ?1", who, c.id)
 }

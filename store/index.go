@@ -5,31 +5,23 @@ package store
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"cairn/chat"
 	"cairn/words"
 )
 
-func IndexMemory(tx *Tx, id int64, content, about string) error {
+func IndexMemory(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
 	for term, tf := range counts {
-		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
-		if err != nil {
-			return fmt.Errorf("index memory %d: %w", id, err)
-		}
+		tx.Do("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
 	}
-	return nil
 }
 
-func UnindexMemory(tx *Tx, conversation, id int64, content, about string) error {
+func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
 	for term := range counts {
-		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, conversation, id); err != nil {
-			return fmt.Errorf("take memory %d out of the index: %w", id, err)
-		}
+		tx.Do("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, conversation, id)
 	}
-	return nil
 }
 
 // indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its
@@ -49,16 +41,14 @@ var derived = []string{"message_terms", "memory_terms", "members"}
 // provider requires it in that form.
 func reindex(tx *Tx) error {
 	reasoned, err := Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''")
-	if err == nil && reasoned {
-		err = noteErasure(tx)
-	}
 	if err != nil {
 		return err
 	}
+	if reasoned {
+		noteErasure(tx)
+	}
 	for _, table := range derived {
-		if _, err := tx.Exec("DELETE FROM " + table); err != nil {
-			return err
-		}
+		tx.Do("DELETE FROM " + table)
 	}
 	return derive(tx)
 }
@@ -79,15 +69,10 @@ func derive(tx *Tx) error {
 		content, about string
 	}
 	all, err := Select(tx, func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }, "SELECT id, content, about FROM memories")
-	if err != nil {
-		return err
-	}
 	for _, m := range all {
-		if err := IndexMemory(tx, m.id, m.content, m.about); err != nil {
-			return err
-		}
+		IndexMemory(tx, m.id, m.content, m.about)
 	}
-	return nil
+	return err
 }
 
 // indexAll indexes every message of a conversation, page by page.

@@ -35,9 +35,7 @@ func (c *Conversation) inherit(tx *Tx) error {
 	if above.id, err = valueOrZero[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); err != nil || above.id == 0 {
 		return err
 	}
-	if _, err := tx.Exec("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id); err != nil {
-		return err
-	}
+	tx.Do("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id)
 	head, err := above.head(tx)
 	if err != nil {
 		return err
@@ -74,11 +72,11 @@ func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row 
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
+	tx.Do(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
 		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
 		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, attachments, tokens)
-	return err
+	return nil
 }
 
 // answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may
@@ -141,8 +139,7 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance, err error
 }
 
 // TouchThreads increments the version of the threads whose copies match the condition.
-func (rs Rows) TouchThreads(where string, args ...any) error {
-	_, err := rs.tx.Exec("UPDATE conversations SET version = version + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+func (rs Rows) TouchThreads(where string, args ...any) {
+	rs.tx.Do("UPDATE conversations SET version = version + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
 		append([]any{rs.c.id}, args...)...)
-	return err
 }

@@ -45,13 +45,10 @@ func (tr Transcript) Called(ctx context.Context) (name string, err error) {
 }
 
 // relabel stores what people call the place, if that is known and has changed.
-func (c *Conversation) relabel(tx *Tx, label string) error {
-	label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], "")
-	if label == "" {
-		return nil
+func (c *Conversation) relabel(tx *Tx, label string) {
+	if label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], ""); label != "" {
+		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
 	}
-	_, err := tx.Exec("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
-	return err
 }
 
 // Place is a conversation in a list.

@@ -57,10 +57,9 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 }
 
 // keepCount stores the last count.
-func (c *Conversation) keepCount(tx *Tx, count transcript.Count) error {
-	_, err := tx.Exec("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
+func (c *Conversation) keepCount(tx *Tx, count transcript.Count) {
+	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
-	return err
 }
 
 // count returns the last count, if the head it belongs to is still the current one.

@@ -30,11 +30,8 @@ func (c *Conversation) post(tx *Tx, o Outcome) error {
 		return err
 	}
 	for part, text := range o.Pieces {
-		_, err := tx.Exec(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+		tx.Do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), to, text, o.Failure, Now())
-		if err != nil {
-			return fmt.Errorf("post part %d of reply %s: %w", part, o.Reply, err)
-		}
 	}
 	return nil
 }

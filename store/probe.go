@@ -50,8 +50,8 @@ func (u Upkeep) Readable(ctx context.Context) error {
 // disk.
 func (u Upkeep) Writable(ctx context.Context) error {
 	err := u.store.Update(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
-		return err
+		tx.Do(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		return nil
 	})
 	return Fail("write the database", err)
 }

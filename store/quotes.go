@@ -67,19 +67,17 @@ func fillQuotes(tx *Tx) error {
 			return err
 		}
 		for _, m := range found {
-			if err := c.keepQuotes(tx, m); err != nil {
-				return err
-			}
+			c.keepQuotes(tx, m)
 		}
 	}
-	_, err = tx.Exec("DROP INDEX messages_copies")
-	return err
+	tx.Do("DROP INDEX messages_copies")
+	return nil
 }
 
 // keepQuotes stores what a tool result quotes.
-func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) error {
+func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
 	messages, memories := quotedBy(m)
-	return c.addQuotes(tx, c.Row(m.Seq), messages, memories)
+	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
 }
 
 // quotesGone reports whether something that a tool result quotes was deleted. A result that cannot

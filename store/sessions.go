@@ -32,9 +32,9 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 		}
 		later = waiting || last > 0
 		if wanted = last > before || said && !known; wanted {
-			_, err = tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
+			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
 		}
-		return err
+		return nil
 	})
 	return wanted, later, err
 }
@@ -50,12 +50,14 @@ func (cs Compactions) SessionDue(ctx context.Context) (bool, error) {
 
 // DropSession forgets the oldest request for a session: it would leave nothing behind.
 func (cs Compactions) DropSession(ctx context.Context) error {
-	return cs.c.Update(ctx, "forget a request for a session", cs.c.dropSession)
+	return cs.c.Update(ctx, "forget a request for a session", func(tx *Tx) error {
+		cs.c.dropSession(tx)
+		return nil
+	})
 }
 
-func (c *Conversation) dropSession(tx *Tx) error {
-	_, err := tx.Exec("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
-	return err
+func (c *Conversation) dropSession(tx *Tx) {
+	tx.Do("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
 }
 
 // earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the

@@ -30,14 +30,10 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 	var refused error
 	err := h.c.store.Update(ctx, func(tx *Tx) error {
 		for key, value := range values {
-			var err error
 			if value == nil {
-				_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
+				tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
 			} else {
-				err = h.c.setOverride(tx, key, *value, by)
-			}
-			if err != nil {
-				return err
+				h.c.setOverride(tx, key, *value, by)
 			}
 		}
 		set, err := h.c.overrides(tx)
@@ -53,9 +49,8 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 	return h.c.Fail("change the settings", err)
 }
 
-func (c *Conversation) setOverride(tx *Tx, key, value, by string) error {
-	_, err := tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, value, by, Now())
-	return err
+func (c *Conversation) setOverride(tx *Tx, key, value, by string) {
+	tx.Do("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, value, by, Now())
 }
 
 // PatchOf returns overrides as a layer of a policy.
@@ -121,7 +116,7 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) erro
 		was, err := h.c.tools(tx)
 		set := func(key string, was, values []string) {
 			if err == nil && !slices.Equal(was, values) {
-				err = h.c.setOverride(tx, key, strings.Join(values, " "), by)
+				h.c.setOverride(tx, key, strings.Join(values, " "), by)
 			}
 		}
 		set(addedKey, was.Added, rules.Added)
@@ -149,7 +144,10 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 // Follow records whether the bot answers in this thread even when no one addresses it. The bot
 // starts to follow a thread when someone addresses it there.
 func (h Settings) Follow(ctx context.Context, on bool) error {
-	return h.c.Update(ctx, "follow", func(tx *Tx) error { return h.c.follow(tx, on) })
+	return h.c.Update(ctx, "follow", func(tx *Tx) error {
+		h.c.follow(tx, on)
+		return nil
+	})
 }
 
 // Following reports whether the bot follows this thread.
@@ -157,9 +155,8 @@ func (h Settings) Following(ctx context.Context) (bool, error) {
 	return View(ctx, h.c, "look whether it is followed", h.c.following)
 }
 
-func (c *Conversation) follow(tx *Tx, on bool) error {
-	_, err := tx.Exec("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
-	return err
+func (c *Conversation) follow(tx *Tx, on bool) {
+	tx.Do("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
 }
 
 func (c *Conversation) following(tx *Tx) (bool, error) {

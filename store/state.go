@@ -4,7 +4,6 @@ package store
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"cairn/transcript"
@@ -22,22 +21,14 @@ func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Chan
 		}
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
-		_, err := tx.Exec(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
+		tx.Do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
 			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
 			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
-		if err == nil {
-			err = c.dropSession(tx) // the request is fulfilled
-		}
-		if err != nil {
-			return transcript.Head{}, err
-		}
+		c.dropSession(tx) // the request is fulfilled
 	}
 	if m := change.Marks; m.HeadVersion != s.HeadVersion {
-		_, err := tx.Exec("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
+		tx.Do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
 			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, c.id)
-		if err != nil {
-			return transcript.Head{}, err
-		}
 	}
 	return c.head(tx)
 }
@@ -78,9 +69,7 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 		return nil
 	}
 	for _, child := range row.Children {
-		if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", row.ID, child, c.id); err != nil {
-			return err
-		}
+		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", row.ID, child, c.id)
 	}
 	return nil
 }
@@ -117,12 +106,9 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 		if err != nil {
 			return err
 		}
-		_, err = rs.tx.Exec(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
+		rs.tx.Do(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
 			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
 			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, sources, row.Tokens, row.Model, version, row.ID, row.Declined.Times)
-		if err != nil {
-			return fmt.Errorf("revise summary %d: %w", row.ID, err)
-		}
 	}
 	return nil
 }

@@ -202,11 +202,10 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
 
 // set runs a statement; that may change nothing.
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
-	err := s.Update(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(query, args...)
-		return err
-	})
-	return Fail(tried, err)
+	return Fail(tried, s.Update(ctx, func(tx *Tx) error {
+		tx.Do(query, args...)
+		return nil
+	}))
 }
 
 // View runs f on one consistent snapshot of the database.

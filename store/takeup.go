@@ -85,12 +85,8 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 			return nil, err
 		}
 	}
-	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last); err != nil {
-		return nil, err
-	}
-	if _, err := tx.Exec("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", c.id); err != nil {
-		return nil, err
-	}
+	tx.Do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last)
+	tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", c.id)
 	return taken, p.finish()
 }
 

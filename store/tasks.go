@@ -110,16 +110,11 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 				return err
 			}
 		}
-		_, err = tx.Exec(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
+		tx.Do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
 			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, string(above), string(own), Now())
-		if err != nil {
-			return err
-		}
 		for _, seq := range n.Sources {
-			if _, err := tx.Exec("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id); err != nil {
-				return err
-			}
+			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}
 		if _, err := child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name)); err != nil {
 			return err
@@ -159,9 +154,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 			return err
 		}
 		ended = true
-		if err := ts.c.endBelow(tx, state); err != nil {
-			return err
-		}
+		ts.c.endBelow(tx, state)
 		parent, err := tx.Conversation(t.Parent)
 		if err != nil {
 			return err
@@ -193,12 +186,10 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 		open, err := ts.c.In(tx).Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
 		for i := range open {
 			child, err := tx.Conversation(open[i].Conversation)
-			if err == nil {
-				err = child.endBelow(tx, TaskStopped)
-			}
 			if err != nil {
 				return nil, err
 			}
+			child.endBelow(tx, TaskStopped)
 			open[i].State = TaskStopped
 		}
 		return open, err
@@ -206,10 +197,9 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 }
 
 // endBelow silently ends the conversation's task and all below it.
-func (c *Conversation) endBelow(tx *Tx, state TaskState) error {
-	_, err := tx.Exec(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
+func (c *Conversation) endBelow(tx *Tx, state TaskState) {
+	tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
 		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, c.id, state, TaskStopped, Now())
-	return err
 }
 
 // Self returns the task that this conversation is, or ErrNotFound.

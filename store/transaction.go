@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -17,6 +18,7 @@ type Tx struct {
 	conn    *sql.Conn
 	store   *Store
 	changed []copies // see CopiesChanged
+	err     error    // of the first statement of Do that failed
 }
 
 // transact runs f in a transaction that may write, and so takes its lock at the start: it never
@@ -47,8 +49,8 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error)
 			tx.undo()
 		}
 	}()
-	if err := f(tx); err != nil {
-		return err
+	if err := f(tx); err != nil || tx.err != nil {
+		return cmp.Or(tx.err, err)
 	}
 	if _, err := tx.Exec("COMMIT"); err != nil {
 		return err
@@ -74,16 +76,33 @@ func (t *Tx) undo() {
 
 // queryContext returns the context of a query: one that never ends, because with one that can end,
 // the driver starts a goroutine for each query and checks it for each row. If the transaction's own
-// context has ended, it returns that, so that the query fails.
+// context has ended, or a statement has failed, it returns one that has ended, so that the query fails.
 func (t *Tx) queryContext() context.Context {
+	if t.err != nil {
+		return ended
+	}
 	if t.ctx.Err() != nil {
 		return t.ctx
 	}
 	return context.Background()
 }
 
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// Do runs a statement whose result nobody needs. If it fails, so does everything after it, and the
+// transaction ends with its error.
+func (t *Tx) Do(query string, args ...any) {
+	if _, err := t.Exec(query, args...); err != nil {
+		t.err = cmp.Or(t.err, err)
+	}
+}
+
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
-	if err := t.ctx.Err(); err != nil {
+	if err := cmp.Or(t.err, t.ctx.Err()); err != nil {
 		return nil, err
 	}
 	return t.conn.ExecContext(context.Background(), query, args...)

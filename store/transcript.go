@@ -158,9 +158,7 @@ func (p *appender) write(m chat.Message, turn any) error {
 
 // index adds a message to the search index: its terms, and its author as a member.
 func (rs Rows) index(m chat.Message) error {
-	if err := rs.addMember(m.Author); err != nil {
-		return err
-	}
+	rs.addMember(m.Author)
 	counts, length := indexed(m)
 	if len(counts) == 0 {
 		return nil
@@ -171,10 +169,7 @@ func (rs Rows) index(m chat.Message) error {
 	}
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
-	_, err = rs.tx.Exec("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, string(terms))
-	if err != nil {
-		return fmt.Errorf("index message %d: %w", m.Seq, err)
-	}
+	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, string(terms))
 	return nil
 }
 
@@ -239,12 +234,8 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 }
 
 // addMember records the author of a message.
-func (rs Rows) addMember(author string) error {
+func (rs Rows) addMember(author string) {
 	for _, term := range words.Content(author) {
-		_, err := rs.tx.Exec("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, author)
-		if err != nil {
-			return fmt.Errorf("note member %s: %w", author, err)
-		}
+		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, author)
 	}
-	return nil
 }

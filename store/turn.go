@@ -107,12 +107,8 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, e
 		if contextStored, err = turns.c.keepContext(tx, o.Context, o.Version); err != nil {
 			return err
 		}
-		if err := turns.c.keepSent(tx, o); err != nil {
-			return err
-		}
-		if err := turns.c.addUsage(tx, o.Usage); err != nil {
-			return err
-		}
+		turns.c.keepSent(tx, o)
+		turns.c.addUsage(tx, o.Usage)
 		return turns.c.post(tx, o)
 	})
 	if err != nil {
@@ -123,8 +119,9 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, e
 
 // append writes the messages of a turn, and the provider's last count.
 func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) error {
-	if err := c.keepCount(tx, count); err != nil || len(messages) == 0 {
-		return err
+	c.keepCount(tx, count)
+	if len(messages) == 0 {
+		return nil
 	}
 	messages, err := c.withoutDeletedCopies(tx, turn, messages)
 	if err != nil {
@@ -138,9 +135,7 @@ func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count
 		if err := p.write(m, nil); err != nil {
 			return err
 		}
-		if err := c.keepQuotes(tx, m); err != nil {
-			return err
-		}
+		c.keepQuotes(tx, m)
 	}
 	return p.finish()
 }

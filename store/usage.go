@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"cairn/llm"
@@ -51,21 +50,20 @@ func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
 // AddUsage adds to the usage of the conversation's models.
 func (turns Turns) AddUsage(ctx context.Context, all []Usage) error {
-	return turns.c.Update(ctx, "write usage", func(tx *Tx) error { return turns.c.addUsage(tx, all) })
+	return turns.c.Update(ctx, "write usage", func(tx *Tx) error {
+		turns.c.addUsage(tx, all)
+		return nil
+	})
 }
 
-func (c *Conversation) addUsage(tx *Tx, all []Usage) error {
+func (c *Conversation) addUsage(tx *Tx, all []Usage) {
 	for _, u := range all {
-		_, err := tx.Exec(`INSERT INTO usage (conversation, day, kind, model, requests, input, cached, written, output)
+		tx.Do(`INSERT INTO usage (conversation, day, kind, model, requests, input, cached, written, output)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
 			cached = cached + excluded.cached, written = written + excluded.written, output = output + excluded.output`,
 			c.id, u.Day, u.Kind, u.Model, u.Requests, u.Input, u.Cached, u.Written, u.Output)
-		if err != nil {
-			return fmt.Errorf("usage of %s: %w", u.Model, err)
-		}
 	}
-	return nil
 }
 
 const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u.cached, u.written, u.output

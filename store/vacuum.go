@@ -40,15 +40,15 @@ func (s *Store) Erase(ctx context.Context, f func(tx *Tx) error) error {
 		if err := tx.QueryRow("SELECT total_changes()").Scan(&after); err != nil || before == after {
 			return err
 		}
-		return noteErasure(tx)
+		noteErasure(tx)
+		return nil
 	})
 }
 
 // noteErasure records a deletion: its number is the time in milliseconds, or the next free one.
 // Files of earlier versions have small numbers there, which are due immediately.
-func noteErasure(tx *Tx) error {
-	_, err := tx.Exec("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
-	return err
+func noteErasure(tx *Tx) {
+	tx.Do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
 }
 
 // EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged

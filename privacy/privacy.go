@@ -1,0 +1,65 @@
+// Package privacy deletes: messages with every copy of their text, what was remembered of words that
+// an edit removed, what is stored about a person, and whole conversations. It is the one place that
+// knows every copy.
+package privacy
+
+import (
+	"context"
+
+	"cairn/store"
+)
+
+// Conversation deletes text of a conversation.
+type Conversation struct{ c *store.Conversation }
+
+// Of returns the handle that deletes text of a conversation.
+func Of(c *store.Conversation) Conversation { return Conversation{c} }
+
+// Everyone reaches the people of all conversations, and their pending erasures.
+type Everyone struct{ store Store }
+
+// Store is the part of the database that Everyone needs.
+type Store interface {
+	Conversation(ctx context.Context, name string) (*store.Conversation, error)
+	View(ctx context.Context, f func(*store.Tx) error) error
+	Erase(ctx context.Context, f func(*store.Tx) error) error
+}
+
+// In returns the people of all conversations of a store.
+func In(s Store) Everyone { return Everyone{s} }
+
+// Apply stores a held delivery, see store.Held.Watch.
+func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
+	c, err := ps.store.Conversation(ctx, d.Conversation)
+	if err == nil && len(d.Messages) > 0 {
+		_, err = c.Inbox().DeliverAll(ctx, d.Messages)
+	}
+	if err == nil && d.Edited != nil {
+		_, _, err = Of(c).Edit(ctx, *d.Edited)
+	}
+	if err == nil && len(d.Deleted) > 0 {
+		_, err = Of(c).Delete(ctx, d.Deleted)
+	}
+	return err
+}
+
+// OptOut keeps a person of this conversation's connector, by platform ID, out of all memories
+// from now on, or, with out = false, no longer; changed is false if that was so already. Existing
+// memories stay.
+func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
+	err = pr.c.Update(ctx, "keep a person out of memories", func(tx *store.Tx) error {
+		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{pr.c.Connector(), author}
+		if out {
+			query = "INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+			args = append(args, name, store.Now())
+		}
+		result, err := tx.Exec(query, args...)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		changed = n > 0
+		return err
+	})
+	return changed, err
+}
