@@ -24,45 +24,26 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 		if err := verify(tx); err != nil {
 			return err
 		}
-		for _, look := range []func(*Tx) ([]Finding, error){inconsistent, broken} {
-			more, err := look(tx)
-			if found = append(found, more...); err != nil {
+		for _, query := range invariants {
+			more, err := Select(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)
+			if err != nil {
+				return fmt.Errorf("%.40s…: %w", query, err)
+			}
+			found = append(found, more...)
+		}
+		all, err := tx.Conversations("ORDER BY id")
+		for _, c := range all {
+			state, err := c.In(tx).Load()
+			if err != nil {
 				return err
 			}
+			if wrong := state.State().Check(); wrong != nil {
+				found = append(found, Finding{c.name, wrong.Error()})
+			}
 		}
-		return nil
+		return err
 	})
 	return found, Fail("check the database", err)
-}
-
-// inconsistent returns what the queries of invariants find.
-func inconsistent(tx *Tx) (found []Finding, err error) {
-	for _, query := range invariants {
-		more, err := Select(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)
-		if err != nil {
-			return nil, fmt.Errorf("check (%.40s…): %w", query, err)
-		}
-		found = append(found, more...)
-	}
-	return found, nil
-}
-
-// broken returns the conversations whose head breaks an invariant.
-func broken(tx *Tx) (found []Finding, err error) {
-	all, err := tx.Conversations("ORDER BY id")
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		state, err := c.In(tx).Load()
-		if err != nil {
-			return nil, err
-		}
-		if wrong := state.State().Check(); wrong != nil {
-			found = append(found, Finding{Conversation: c.name, What: wrong.Error()})
-		}
-	}
-	return found, nil
 }
 
 // missing finds the conversations whose seqs have gaps, or end before the rows built from them. A

@@ -57,12 +57,8 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 	if stale, err = rs.c.outdated(rs.tx, row, rows, messages); err != nil || stale {
 		return stale, errors.Join(err, rs.c.makeStale(rs.tx, row.ID))
 	}
-	sources, err := toJSON(row.Sources)
-	if err != nil {
-		return false, err
-	}
 	err = Changed(rs.tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
-		WHERE id = ? AND state = 'running'`, sources, row.Text, row.Tokens, row.Model, Now(), row.ID)
+		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)
 	return false, Fail("make it prepared", err)
 }
 

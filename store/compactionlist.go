@@ -7,8 +7,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/transcript"
@@ -85,29 +85,13 @@ func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
 // Compactions returns the compactions selected by f, ordered by Time, oldest first, and their
 // number without Limit. ErrNotFound: there is no such conversation.
 func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
-	const when = "coalesce(k.applied_at, k.created_at)"
-	conditions, args := []string{"true"}, []any{}
-	add := func(condition string, values ...any) {
-		conditions, args = append(conditions, condition), append(args, values...)
-	}
+	first, last := int64(0), int64(math.MaxInt64) // conversations
 	if f.Conversation != "" {
 		c, err := s.Find(ctx, f.Conversation)
 		if err != nil {
 			return nil, 0, err
 		}
-		add("k.conversation = ?", c.id)
-	}
-	if f.State != "" {
-		add("k.state = ?", f.State)
-	}
-	if f.Applied {
-		add("k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair')")
-	}
-	if f.Before > 0 {
-		add("k.next_seq <= ?", f.Before)
-	}
-	if !f.Since.IsZero() {
-		add(when+" >= ?", f.Since.UnixMilli())
+		first, last = c.id, c.id
 	}
 	if f.Limit <= 0 {
 		f.Limit = -1 // SQLite's value for no limit
@@ -122,10 +106,12 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		found = append(found, l)
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
-		k.tokens, `+when+` AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error,
+		k.tokens, coalesce(k.applied_at, k.created_at) AS moment, k.ended_at - k.created_at, k.made_by, k.model, k.focus, k.error,
 		coalesce(k.version, 0), coalesce(k.next_seq, 0), count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
-		WHERE `+strings.Join(conditions, " AND ")+` ORDER BY moment DESC, k.id DESC LIMIT ?`, append(args, f.Limit)...)
+		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5
+		AND (NOT ?6 OR k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair'))
+		ORDER BY moment DESC, k.id DESC LIMIT ?7`, first, last, f.State, f.Before, max(f.Since.UnixMilli(), 0), f.Applied, f.Limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list compactions: %w", err)
 	}

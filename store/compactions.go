@@ -80,10 +80,6 @@ func (c *Conversation) activeIn(tx *Tx, s transcript.Span) ([]transcript.Summary
 // insert writes a new row and returns it with its id, as it would be read from the database. A row
 // inserted as applied gets the given version.
 func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (transcript.Summary, error) {
-	children, err := toJSON(row.Children)
-	if err != nil {
-		return row, err
-	}
 	var appliedAt, appliedWith any
 	var triedAt int64
 	if row.Declined.Times > 0 {
@@ -93,11 +89,11 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) (tr
 		appliedAt, appliedWith = Now(), version
 	}
 	var id int64
-	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
+	err := tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
 		messages, children, tokens, model, focus, policy_hash, created_at, applied_at, version, owed, tries, tried_at, tried_with, next_seq)
 		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
+		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
 		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
 	if err != nil {
 		return row, err

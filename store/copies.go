@@ -54,11 +54,7 @@ func (rs Rows) Replace(was, m chat.Message) error {
 		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
 		return Changed(rs.tx, "UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
 	}
-	calls, err := toJSON(m.Calls)
-	if err != nil {
-		return err
-	}
-	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", calls, string(m.Native), m.Tokens, row)
+	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", toJSON(m.Calls), string(m.Native), m.Tokens, row)
 }
 
 // mayCopy reports whether WithoutCopies may change a message.

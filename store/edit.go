@@ -91,12 +91,10 @@ func (rs Rows) Rewrite(was, is chat.Message, version int64) error {
 		return err
 	}
 	rs.Unindex(was)
-	err = Changed(rs.tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
+	rs.tx.Do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
 		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
-	if err != nil {
-		return err
-	}
-	return rs.index(is)
+	rs.index(is)
+	return nil
 }
 
 // Unindex removes a message from the search index.

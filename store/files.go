@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,20 +44,14 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat
 		}
 		kept = append(kept, a.File)
 	}
-	list, err := json.Marshal(kept)
-	if err == nil {
-		rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, string(list))
-	}
-	return attachments, err
+	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, encode(kept))
+	return attachments, nil
 }
 
 // keepFiles is StoreFiles with the attachments in their stored form.
 func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) (string, error) {
 	attachments, err := c.In(tx).StoreFiles(message, attachments)
-	if err != nil {
-		return "", err
-	}
-	return toJSON(attachments)
+	return toJSON(attachments), err
 }
 
 // incompleteAtOnce limits how many incomplete messages one call returns.
@@ -120,10 +113,5 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 
 // sameContent reports whether two versions of a message have the same content.
 func sameContent(text1, text2 string, attachments1, attachments2 []chat.Attachment) bool {
-	if text1 != text2 {
-		return false
-	}
-	json1, err1 := toJSON(attachments1)
-	json2, err2 := toJSON(attachments2)
-	return err1 == nil && err2 == nil && json1 == json2
+	return text1 == text2 && toJSON(attachments1) == toJSON(attachments2)
 }

@@ -4,7 +4,6 @@ package store
 
 import (
 	"database/sql"
-	"errors"
 
 	"cairn/chat"
 	"cairn/words"
@@ -75,7 +74,7 @@ func derive(tx *Tx) error {
 	return err
 }
 
-// indexAll indexes every message of a conversation, page by page.
+// indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.
 func (rs Rows) indexAll() error {
 	const page = 1000
 	for from := int64(1); ; {
@@ -84,17 +83,11 @@ func (rs Rows) indexAll() error {
 			return err
 		}
 		for _, m := range messages {
-			if err := errors.Join(rs.index(m), rs.dropReasoning(m)); err != nil {
-				return err
+			rs.index(m)
+			if len(m.Native) > 0 {
+				rs.tx.Do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), rs.c.Row(m.Seq))
 			}
 		}
 		from = messages[len(messages)-1].Seq + 1
 	}
-}
-
-func (rs Rows) dropReasoning(m chat.Message) error {
-	if len(m.Native) == 0 {
-		return nil
-	}
-	return Changed(rs.tx, "UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), rs.c.Row(m.Seq))
 }

@@ -41,9 +41,7 @@ func (c *Conversation) inherit(tx *Tx) error {
 		return err
 	}
 	for i, row := range head.Stack {
-		if err := c.addInherited(tx, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text}); err != nil {
-			return err
-		}
+		c.addInherited(tx, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text})
 	}
 	m, found, err := above.saidAs(tx, root)
 	if err != nil || !found {
@@ -63,20 +61,16 @@ func (c *Conversation) inherit(tx *Tx) error {
 	for i := range m.Attachments {
 		m.Attachments[i].File = 0 // described in words
 	}
-	return c.addInherited(tx, above, 0, transcript.Summary{Span: transcript.Span{From: m.Seq, To: m.Seq}, FromTime: m.Time, ToTime: m.Time, Messages: 1}, 0, m)
+	c.addInherited(tx, above, 0, transcript.Summary{Span: transcript.Span{From: m.Seq, To: m.Seq}, FromTime: m.Time, ToTime: m.Time, Messages: 1}, 0, m)
+	return nil
 }
 
 // addInherited writes a summary, with its text in m, or the message m that the thread hangs on.
-func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row transcript.Summary, tokens int, m chat.Message) error {
-	attachments, err := toJSON(m.Attachments)
-	if err != nil {
-		return err
-	}
+func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row transcript.Summary, tokens int, m chat.Message) {
 	tx.Do(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
 		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
-		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, attachments, tokens)
-	return nil
+		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens)
 }
 
 // answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may

@@ -16,24 +16,20 @@ func (out Outbox) Post(ctx context.Context, o Outcome) error {
 		if err != nil || posted {
 			return err
 		}
-		return out.c.post(tx, o)
+		out.c.post(tx, o)
+		return nil
 	})
 }
 
 // post queues the pieces of a reply.
-func (c *Conversation) post(tx *Tx, o Outcome) error {
+func (c *Conversation) post(tx *Tx, o Outcome) {
 	if o.Reply == "" {
-		return nil
-	}
-	to, err := toJSON(o.To)
-	if err != nil {
-		return err
+		return
 	}
 	for part, text := range o.Pieces {
 		tx.Do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), to, text, o.Failure, Now())
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, Now())
 	}
-	return nil
 }
 
 // Unsent returns the pieces that still have to be sent, in sending order.

@@ -76,12 +76,8 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 
 // writeApplied records when, and over what, a prepared row was applied.
 func (c *Conversation) writeApplied(tx *Tx, row transcript.Summary, version int64) error {
-	children, err := toJSON(row.Children)
-	if err != nil {
-		return err
-	}
 	return Changed(tx, `UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
-		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, Now(), version, row.ID)
+		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
 }
 
 // Revise writes what an edit or a deletion, which incremented the version, does to the summaries
@@ -102,13 +98,9 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 	}
 	for _, was := range over {
 		row := to(was)
-		sources, err := toJSON(row.Sources)
-		if err != nil {
-			return err
-		}
 		rs.tx.Do(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
 			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
-			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, sources, row.Tokens, row.Model, version, row.ID, row.Declined.Times)
+			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times)
 	}
 	return nil
 }

@@ -79,14 +79,6 @@ func (c *Conversation) IsTask() bool { return strings.HasPrefix(c.name, TaskConn
 
 // Begin begins a task: when it returns, the task's conversation has its first message.
 func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
-	above, err := json.Marshal(n.Above)
-	if err != nil {
-		return t, ts.c.Fail("begin a task", err)
-	}
-	own, err := json.Marshal(n.Own)
-	if err != nil {
-		return t, ts.c.Fail("begin a task", err)
-	}
 	root, _ := RootOf(ts.c.name)
 	err = ts.c.Update(ctx, "begin a task", func(tx *Tx) error {
 		var rootID, number int64
@@ -112,7 +104,7 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 		}
 		tx.Do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
-			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, string(above), string(own), Now())
+			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, encode(n.Above), encode(n.Own), Now())
 		for _, seq := range n.Sources {
 			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}

@@ -31,6 +31,12 @@ var transactions = map[string]struct {
 		_, err := tx.Exec("INSERT INTO nowhere VALUES (1)")
 		return err
 	}, "no such table"},
+	"whose statement without result fails": {func(tx *store.Tx, _ context.CancelFunc) error {
+		tx.Do("INSERT OR ROLLBACK INTO conversations (name, created_at) VALUES ('x', 0)")
+		tx.Do("INSERT INTO conversations (name, created_at) VALUES ('late', 0)")
+		var n int
+		return tx.QueryRow("SELECT 1").Scan(&n)
+	}, "UNIQUE"},
 	"that is no longer wanted": {func(_ *store.Tx, end context.CancelFunc) error {
 		end()
 		return nil

@@ -74,12 +74,20 @@ func scanMessage(rows *sql.Rows, m *chat.Message, more ...any) error {
 }
 
 // toJSON encodes a list; an empty one becomes empty text.
-func toJSON[T any](list []T) (string, error) {
+func toJSON[T any](list []T) string {
 	if len(list) == 0 {
-		return "", nil
+		return ""
 	}
-	text, err := json.Marshal(list)
-	return string(text), err
+	return encode(list)
+}
+
+// encode encodes numbers, texts, and lists, maps and structs of them, which cannot fail.
+func encode(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 func FromJSON[T any](text string, list *[]T) error {
@@ -132,45 +140,32 @@ func (p *appender) write(m chat.Message, turn any) error {
 	if m.Seq < p.next || m.Seq > MaxSeq {
 		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
 	}
-	attachments, err := toJSON(m.Attachments)
-	if err != nil {
-		return err
-	}
-	calls, err := toJSON(m.Calls)
-	if err != nil {
-		return err
-	}
 	attempts := 0
 	if turn == waiting {
 		attempts = 1
 	}
-	_, err = p.tx.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+	p.tx.Do(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		p.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.ReplySeq, m.Quote,
-		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, attempts, m.Tokens, m.Deprived)
-	if err != nil {
-		return fmt.Errorf("write message %d: %w", m.Seq, err)
-	}
+		p.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
+		toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, attempts, m.Tokens, m.Deprived)
 	p.next = m.Seq + 1
-	return p.c.In(p.tx).index(m)
+	p.c.In(p.tx).index(m)
+	return nil
 }
 
 // index adds a message to the search index: its terms, and its author as a member.
-func (rs Rows) index(m chat.Message) error {
-	rs.addMember(m.Author)
+func (rs Rows) index(m chat.Message) {
+	for _, term := range words.Content(m.Author) {
+		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
+	}
 	counts, length := indexed(m)
 	if len(counts) == 0 {
-		return nil
-	}
-	terms, err := json.Marshal(counts)
-	if err != nil {
-		return err
+		return
 	}
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
-	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, string(terms))
-	return nil
+	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, encode(counts))
 }
 
 // finish ends the appender: the conversation's next seq is where it stopped.
@@ -231,11 +226,4 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 		counts[term]++
 	}
 	return counts, len(terms)
-}
-
-// addMember records the author of a message.
-func (rs Rows) addMember(author string) {
-	for _, term := range words.Content(author) {
-		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, author)
-	}
 }

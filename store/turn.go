@@ -109,7 +109,8 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, e
 		}
 		turns.c.keepSent(tx, o)
 		turns.c.addUsage(tx, o.Usage)
-		return turns.c.post(tx, o)
+		turns.c.post(tx, o)
+		return nil
 	})
 	if err != nil {
 		return false, turns.c.Fail(fmt.Sprintf("finish turn %d", o.Turn), err)
