@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"testing"
@@ -125,23 +124,5 @@ func TestWhatNoEditChanges(t *testing.T) {
 		if _, _, err := c.Transcript().Edit(ctx, store.Inbound{Text: "x"}, nil); err == nil {
 			t.Error("no error for a message without an id")
 		}
-	})
-	t.Run("an edit starts no turn and ends none", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.Deliver(t, c, storetest.Asking(1, "what tmie is it?"))
-		now := editedLater(1, "what time is it?", 1)
-		edit(t, c, now)
-		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || turn.Seq != 1 || turn.Attempts != 1 || err != nil {
-			t.Errorf("%+v, %v, %v", turn, ok, err)
-		}
-	})
-	t.Run("a missing message is not found", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.Deliver(t, c, storetest.Said(1, "a"), storetest.Said(2, "b"))
-		storetest.Remove(t, c, 1)
-		for _, seq := range []int64{0, 1, 3, -5} {
-			check.Error(t, check.ErrorOf(c.Transcript().Message(ctx, seq)), store.ErrNotFound)
-		}
-		check.Error(t, check.ErrorOf(storetest.Find(t, c.Store(), "terminal:other").Transcript().Message(context.Background(), 2)), store.ErrNotFound)
 	})
 }

@@ -116,15 +116,6 @@ func setGap(t *testing.T, c *store.Conversation, after string) {
 }
 
 func TestGap(t *testing.T) {
-	t.Run("a gap is opened once, and closed", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		wantGap(t, c, "", false)
-		setGap(t, c, "m1")
-		setGap(t, c, "m2")
-		wantGap(t, c, "m1", true)
-		check.NoError(t, c.Past().CloseGap(ctx, "m1"))
-		wantGap(t, c, "", false)
-	})
 	t.Run("a gap is filled page by page, and resumes after a crash", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
 		c := storetest.Find(t, s, "slack:1/2")
@@ -142,15 +133,6 @@ func TestGap(t *testing.T) {
 			ids = append(ids, m.ID)
 		}
 		check.EqualAll(t, "dequeued as", ids, []string{"m2", "m3", "m4", "m5", "m6", "m7"})
-	})
-	t.Run("a missed addressed message waits for an answer", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		setGap(t, c, "m1")
-		fillGap(t, c, "m2", true, storetest.Asking(2, "there?"))
-		storetest.Deliver(t, c)
-		if turn, ok, err := c.Turns().Unanswered(ctx); !ok || err != nil || !slices.Equal(turn.To, []string{"m2"}) {
-			t.Errorf("%+v, %v, %v", turn, ok, err)
-		}
 	})
 	t.Run("a deleted message does not come back", func(t *testing.T) {
 		c := storetest.NewConversation(t)

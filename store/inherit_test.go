@@ -98,22 +98,6 @@ func TestThreadParentMessage(t *testing.T) {
 			t.Errorf("got inherited %+v", in)
 		}
 	})
-	t.Run("nothing from an empty channel", func(t *testing.T) {
-		for _, name := range []string{"discord:1/7/8", "discord:1/8", "terminal:8"} {
-			c := storetest.Find(t, s, name)
-			storetest.Deliver(t, c, storetest.Said(1, "hello"))
-			if in := storetest.Load(t, c).Head.Inherited; in.Root != nil || len(in.Stack) > 0 {
-				t.Errorf("%s inherited %+v", name, in)
-			}
-		}
-	})
-	t.Run("the first backfilled message may be the parent", func(t *testing.T) {
-		c := storetest.Find(t, s, general+"/m7")
-		check.Must(c.Past().Backfill(ctx, []store.Inbound{storetest.Said(1, "before the bot came")}, nil))(t)
-		if in := storetest.Load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
-			t.Errorf("got inherited %+v", in)
-		}
-	})
 	t.Run("sessions before /new are not inherited", func(t *testing.T) {
 		startSession(t, above)
 		if in := storetest.Load(t, thread(t, s, "m9")).Head.Inherited; in.Root == nil || len(in.Stack) != 0 {

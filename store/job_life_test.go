@@ -72,12 +72,4 @@ func TestJobLifecycle(t *testing.T) {
 		check.Equal(t, "measured", storetest.Number(t, c.Store(), "SELECT before_tokens - after_tokens FROM compactions"), 40)
 		check.Error(t, storetest.Find(t, c.Store(), "terminal:other").Compactions().Measured(ctx, j.ID(), 1, 1), store.ErrNotFound)
 	})
-	t.Run("a job reads its span in pages, without deleted messages", func(t *testing.T) {
-		c := storetest.Imported(t, 9)
-		storetest.Remove(t, c, 4)
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 9)
-		page, err := j.Messages(ctx, 3, 8, 3)
-		check.NoError(t, err)
-		check.EqualAll(t, "seqs", storetest.Seqs(page), []int64{3, 5, 6})
-	})
 }

@@ -53,28 +53,21 @@ func TestDrop(t *testing.T) {
 }
 
 func TestPauses(t *testing.T) {
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	want := func(scopes ...string) {
-		t.Helper()
-		check.EqualAll(t, "result", check.Must(s.Pauses().List(ctx))(t), scopes)
+	p := storetest.NewConversation(t).Store().Pauses()
+	for _, step := range []struct {
+		do   func() error
+		want []string
+	}{
+		{func() error { return p.Pause(ctx, "slack:1/2", "Ann") }, []string{"slack:1/2"}},
+		{func() error { return p.Pause(ctx, "", "Bob") }, []string{"", "slack:1/2"}},
+		{func() error { return p.Pause(ctx, "", "Ann") }, []string{"", "slack:1/2"}},
+		{func() error { return p.Resume(ctx, "") }, []string{"slack:1/2"}},
+		{func() error { return p.Resume(ctx, "slack:9/9") }, []string{"slack:1/2"}},
+		{func() error { return p.Resume(ctx, "slack:1/2") }, nil},
+	} {
+		check.NoError(t, step.do())
+		check.EqualAll(t, "pauses", check.Must(p.List(ctx))(t), step.want)
 	}
-	check := func(err error) {
-		t.Helper()
-		check.NoError(t, err)
-	}
-	want()
-	check(s.Pauses().Pause(ctx, "slack:1/2", "Ann"))
-	check(s.Pauses().Pause(ctx, "", "Bob"))
-	check(s.Pauses().Pause(ctx, "", "Ann")) // again
-	check(s.Close())
-	s = storetest.OpenStore(t, dir)
-	want("", "slack:1/2")
-	check(s.Pauses().Resume(ctx, ""))
-	check(s.Pauses().Resume(ctx, "slack:9/9"))
-	want("slack:1/2")
-	check(s.Pauses().Resume(ctx, "slack:1/2"))
-	want()
 }
 
 func TestRefusalsAreCounted(t *testing.T) {

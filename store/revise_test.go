@@ -86,25 +86,6 @@ func TestRunningRowsOverChangedMessage(t *testing.T) {
 			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann bought bicycles."})
 		})
 	}
-	t.Run("a job started after the change reads the new text, and is applied", func(t *testing.T) {
-		c := tellRows(t)
-		storetest.Remove(t, c, 5)
-		head, _ := storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 6))
-		check.Equal(t, "stack", storetest.Shape(head.Stack), "leaf worker 1-6")
-		check.Equal(t, "messages of the first row", head.Stack[0].Messages, 5)
-	})
-	t.Run("a fold planned before the change reads the new text", func(t *testing.T) {
-		c := tellRows(t)
-		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 1, 5, "The "+storetest.Secret+"."+long), summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 6, 9, "Bicycles."))
-		planned := transcript.IDs(storetest.Load(t, c).Head.Stack)
-		storetest.Remove(t, c, 5)
-		job := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, planned...)
-		children, err := job.Children(ctx, job.ID())
-		check.NoError(t, err)
-		check.Equal(t, "text", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-9")
-		storetest.WantNoSecret(t, c)
-		checkCoverage(t, c)
-	})
 }
 
 func TestSummariesOverDeletedMessage(t *testing.T) {
@@ -163,23 +144,6 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 }
 
 func TestRowsWithoutDeletedMessage(t *testing.T) {
-	t.Run("a placeholder holds one message less", func(t *testing.T) {
-		c := tellRows(t)
-		storetest.Hide(t, c, 1, 9)
-		storetest.Remove(t, c, 5, 9)
-		if row := storetest.Load(t, c).Head.Stack[0]; row.Kind != transcript.Placeholder || row.Messages != 7 || row.Text != "" || row.Tokens != row.Cost() {
-			t.Errorf("got row %+v", row)
-		}
-	})
-	t.Run("a placeholder without messages ends", func(t *testing.T) {
-		c := tellRows(t)
-		storetest.Hide(t, c, 1, 3)
-		storetest.ApplyRows(t, c, summarizeSpan(t, c, transcript.Leaf, transcript.Worker, 4, 5, "The "+storetest.Secret+"."))
-		storetest.Remove(t, c, 4, 5)
-		check.Equal(t, "stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-3")
-		storetest.WantNoSecret(t, c)
-		checkCoverage(t, c)
-	})
 	t.Run("a row in any state loses its text", func(t *testing.T) {
 		c := tellRows(t)
 		for _, state := range []string{"replaced", "undone", "failed", "stale"} {

@@ -70,24 +70,6 @@ func TestNewSession(t *testing.T) {
 		check.EqualAll(t, "verbatim", storetest.Seqs(storetest.Load(t, c).Messages), []int64{10})
 		checkCoverage(t, c)
 	})
-	t.Run("no session starts twice in a row, or in an empty conversation", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		if _, started := startSession(t, c); started {
-			t.Error("an empty conversation started a session")
-		}
-		storetest.Deliver(t, c, storetest.Said(1, "hello"))
-		startSession(t, c)
-		before := storetest.Dump(t, c.Store())
-		if head, started := startSession(t, c); started || head.Start != 2 || storetest.Dump(t, c.Store()) != before {
-			t.Errorf("got two sessions: %+v", head)
-		}
-		storetest.Deliver(t, c, storetest.Said(2, "hello"))
-		storetest.Remove(t, c, 2)
-		if _, started := startSession(t, c); started {
-			t.Error("got a session of deleted messages")
-		}
-		checkCoverage(t, c)
-	})
 	t.Run("any failed statement changes nothing", func(t *testing.T) {
 		for _, at := range []string{
 			"DELETE ON wanted_sessions", "UPDATE OF version ON conversations", "UPDATE OF session_start ON conversations",

@@ -3,7 +3,6 @@ package store_test
 import (
 	"reflect"
 	"testing"
-	"time"
 
 	"cairn/chat"
 	"cairn/internal/check"
@@ -76,15 +75,5 @@ func TestUsageIsStoredWithReply(t *testing.T) {
 	check.Error(t, c.Turns().Finish(ctx, answer), store.ErrNotFound)
 	if got, err := c.Turns().Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
 		t.Errorf("got %+v, %v", got, err)
-	}
-}
-
-func TestDaysFollowTimeZone(t *testing.T) {
-	before := time.Local
-	defer func() { time.Local = before }()
-	for zone, want := range map[string]string{"UTC": "2026-03-28", "Asia/Tokyo": "2026-03-29", "America/New_York": "2026-03-28"} {
-		there := check.Must(time.LoadLocation(zone))(t)
-		time.Local = there
-		check.Equal(t, zone, store.Day(time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)), want)
 	}
 }
