@@ -107,38 +107,44 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 }
 
 func TestContextsNotStored(t *testing.T) {
-	t.Run("a context that quotes a memory that was purged is not stored", func(t *testing.T) {
-		c, kept := withContext(t)
-		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
-		made := transcript.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}
-		check.Equal(t, "stored", answerUnder(t, c, 5, made, storetest.Load(t, c).Head.Version), false)
-	})
-	t.Run("a context of an older head is not stored", func(t *testing.T) {
-		c, _ := withContext(t)
-		was := storetest.Load(t, c).Head.Version
-		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
-		storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
-		check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, was), false)
-		wantNoContext(t, c)
-	})
-	t.Run("a context that quotes a message deleted during the turn is not stored", func(t *testing.T) {
-		c, kept := withContext(t)
-		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
-		storetest.Remove(t, c, 1)
-		now := storetest.Load(t, c).Head.Version
-		check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "you play the theremin", Messages: []int64{1}}, now), false)
-		wantNoContext(t, c)
-		storetest.Deliver(t, c, storetest.Asking(7, "and you?"))
-		check.Equal(t, "stored", answerUnder(t, c, 7, transcript.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now), false)
-		wantNoContext(t, c)
-	})
-	t.Run("a context that quotes a memory forgotten during the turn is not stored", func(t *testing.T) {
-		c, kept := withContext(t)
-		storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
-		check.NoError(t, memory.Of(c).Forget(ctx, kept.ID))
-		check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, storetest.Load(t, c).Head.Version), false)
-		wantNoContext(t, c)
-	})
+	for claim, test := range map[string]struct {
+		meanwhile func(t *testing.T, c *store.Conversation, memory int64)
+		quoted    func(memory int64) transcript.Context
+		now       bool // under the head that there is then
+	}{
+		"quotes a memory that was purged": {
+			func(*testing.T, *store.Conversation, int64) {},
+			func(id int64) transcript.Context { return transcript.Context{Memories: []int64{id + 1}} }, true,
+		},
+		"is of an older head": {func(t *testing.T, c *store.Conversation, _ int64) {
+			storetest.ApplyRows(t, c, storetest.StoreSummary(t, c, transcript.Leaf, transcript.Worker, 1, 2))
+		}, func(int64) transcript.Context { return transcript.Context{} }, false},
+		"quotes a message deleted during the turn": {
+			func(t *testing.T, c *store.Conversation, _ int64) { storetest.Remove(t, c, 1) },
+			func(int64) transcript.Context { return transcript.Context{Messages: []int64{1}} }, true,
+		},
+		"quotes a memory of a message deleted during the turn": {
+			func(t *testing.T, c *store.Conversation, _ int64) { storetest.Remove(t, c, 1) },
+			func(id int64) transcript.Context { return transcript.Context{Memories: []int64{id}} }, true,
+		},
+		"quotes a memory forgotten during the turn": {
+			func(t *testing.T, c *store.Conversation, id int64) { check.NoError(t, memory.Of(c).Forget(ctx, id)) },
+			func(id int64) transcript.Context { return transcript.Context{Memories: []int64{id}} }, true,
+		},
+	} {
+		t.Run("a context that "+claim, func(t *testing.T) {
+			c, kept := withContext(t)
+			version := storetest.Load(t, c).Head.Version
+			storetest.Deliver(t, c, storetest.Asking(5, "and you?"))
+			test.meanwhile(t, c, kept.ID)
+			if test.now {
+				version = storetest.Load(t, c).Head.Version
+			}
+			made := test.quoted(kept.ID)
+			made.Text = "you play the theremin"
+			check.Equal(t, "stored", answerUnder(t, c, 5, made, version), false)
+		})
+	}
 	t.Run("a purged memory quoted in its own conversation is reported", func(t *testing.T) {
 		c, kept := withContext(t)
 		told := map[string][]int64{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -147,48 +148,42 @@ func TestGap(t *testing.T) {
 	})
 }
 
-func TestOverlappingAndFailedGaps(t *testing.T) {
-	t.Run("a gap during the fill is read too", func(t *testing.T) {
-		s := storetest.OpenStore(t, t.TempDir())
-		c := storetest.Find(t, s, "slack:1/2")
-		setGap(t, c, "m1")
-		// The last page was read, and before it is stored the bot disconnects again.
-		if got := away(t, s, "slack"); !reflect.DeepEqual(got, []store.Gap{{"slack:1/2", "m1"}}) {
-			t.Errorf("got %v", got)
-		}
-		fillGap(t, c, "m2", true, storetest.Said(2, "b"))
-		wantGap(t, c, "m2", true)
-		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
-		wantGap(t, c, "", false)
-	})
-	t.Run("a message missed during the fill is read too", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		setGap(t, c, "m1")
-		setGap(t, c, "m2") // which the last page, read before, lacks
-		fillGap(t, c, "m2", true, storetest.Said(2, "b"))
-		wantGap(t, c, "m2", true)
-		fillGap(t, c, "m3", true, storetest.Said(3, "c"))
-		wantGap(t, c, "", false)
-	})
-	t.Run("the earlier of two gaps wins: the disk failed to store a message", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		storetest.Deliver(t, c, numbered(10, "ten"))
-		away(t, c.Store(), "terminal")
-		setGap(t, c, "5")
-		wantGap(t, c, "5", true)
-	})
-	t.Run("a gap opened while an unknown one is closed stays open", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		away(t, c.Store(), "terminal") // nothing is known: ""
-		setGap(t, c, "5")
-		check.NoError(t, c.Past().CloseGap(ctx, ""))
-		wantGap(t, c, "5", true)
-	})
-	t.Run("a gap closed meanwhile is not reopened", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		fillGap(t, c, "m2", false, storetest.Said(2, "b"))
-		wantGap(t, c, "", false)
-	})
+// TestOverlappingGaps: a step is "away", "set AFTER", "close AFTER", "page LAST" or "last LAST" of the pages.
+func TestOverlappingGaps(t *testing.T) {
+	for _, test := range []struct {
+		claim string
+		steps []string
+		after string // "": it is closed
+	}{
+		{"a gap is opened once", []string{"set m1", "set m2"}, "m1"},
+		{"and closed", []string{"set m1", "close m1"}, ""},
+		{"a gap during the fill is read too", []string{"set m1", "away", "last m2"}, "m2"},
+		{"and then closed", []string{"set m1", "away", "last m2", "last m3"}, ""},
+		{"a message missed during the fill is read too", []string{"set m1", "set m2", "last m2"}, "m2"}, // which the last page, read before, lacks
+		{"the earlier of two gaps wins: the disk failed to store a message", []string{"say 10", "away", "set 5"}, "5"},
+		{"a gap opened while an unknown one is closed stays open", []string{"away", "set 5", "close"}, "5"},
+		{"a gap closed meanwhile is not reopened", []string{"page m2"}, ""},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := storetest.NewConversation(t)
+			for n, step := range test.steps {
+				do, id, _ := strings.Cut(step, " ")
+				switch do {
+				case "say":
+					storetest.Deliver(t, c, numbered(10, "ten"))
+				case "away":
+					away(t, c.Store(), "terminal")
+				case "set":
+					setGap(t, c, id)
+				case "close":
+					check.NoError(t, c.Past().CloseGap(ctx, id))
+				default:
+					fillGap(t, c, id, do == "last", storetest.Said(n+1, "missed"))
+				}
+			}
+			wantGap(t, c, test.after, test.after != "")
+		})
+	}
 }
 
 // However live messages and history pages mix, the inbox ends up in the order of the messages, and

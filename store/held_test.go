@@ -81,41 +81,25 @@ func TestHeldDeliveries(t *testing.T) {
 	check.Equal(t, "stored pictures", storetest.Number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"), 1)
 }
 
-// heldBy returns a store that found an earlier process's deliveries.
-func heldBy(t *testing.T, deliveries ...store.Delivery) *store.Store {
-	t.Helper()
-	dir := t.TempDir()
-	s := storetest.OpenStore(t, dir)
-	check.NoError(t, s.Rewriting(ctx))
-	for _, d := range deliveries {
-		hold(t, s, d)
-	}
-	s.Close()
-	return storetest.OpenStore(t, dir)
-}
-
 // TestHeldDeliveriesAreAppliedOnce: the start and the upkeep may both find the file.
 func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
-	const name = "terminal:new"
-	var held []store.Delivery
+	s := storetest.OpenStore(t, t.TempDir())
+	check.NoError(t, s.Rewriting(ctx))
 	var want []string
 	for i := range 20 {
-		m := storetest.Said(i, fmt.Sprint("message ", i))
-		held, want = append(held, sent(name, m)), append(want, m.Text)
+		want = append(want, fmt.Sprint("message ", i))
+		hold(t, s, sent("terminal:new", storetest.Said(i, want[i])))
 	}
-	s := heldBy(t, held...)
 	var all sync.WaitGroup
 	for range 4 {
-		all.Go(func() {
-			check.Error(t, s.Held().Deliver(ctx), nil)
-		})
+		all.Go(func() { check.Error(t, s.Held().Deliver(ctx), nil) })
 	}
 	all.Wait()
-	check.EqualAll(t, "dequeued", texts(storetest.Deliver(t, storetest.Find(t, s, name))), want)
+	check.EqualAll(t, "dequeued", texts(storetest.Deliver(t, storetest.Find(t, s, "terminal:new"))), want)
 }
 
 func TestUnreadableHeldDeliveryStays(t *testing.T) {
-	s := heldBy(t)
+	s := storetest.OpenStore(t, t.TempDir())
 	check.NoError(t, s.Rewriting(ctx))
 	check.Must(s.HeldRows().Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
 	for range 2 {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -15,104 +16,51 @@ func inThread(n int, addressed bool) store.Inbound {
 	return m
 }
 
-func receive(t *testing.T, c *store.Conversation, m store.Inbound) store.Receipt {
-	t.Helper()
-	r := check.Must(c.Inbox().Deliver(ctx, m))(t)
-	return r
-}
-
-func wantFollowing(t *testing.T, c *store.Conversation, want bool) {
-	t.Helper()
-	check.Equal(t, "following", check.Must(c.Settings().Following(ctx))(t), want)
-}
-
+// TestThreads: a step is a delivery ("say" or "ask" in the thread, "hm" where the bot considers every message,
+// "outside" a question outside of threads), "stop", or "take" what waits.
 func TestThreads(t *testing.T) {
-	t.Run("after a mention in a thread, all its messages are addressed", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		if r := receive(t, c, inThread(1, false)); r.Addressed {
-			t.Error("following before a mention")
-		}
-		wantFollowing(t, c, false)
-		receive(t, c, inThread(2, true))
-		wantFollowing(t, c, true)
-		for n, m := range []store.Inbound{inThread(3, false), inThread(4, false)} {
-			m.Addressed, m.Optional = n == 1, n == 1 // also where the bot considers every message
-			if r := receive(t, c, m); !r.Addressed || !r.Fresh {
-				t.Errorf("%+v", r)
+	type step struct {
+		do        string
+		n         int
+		addressed bool // what the delivery, or the last message taken up, says
+	}
+	for _, test := range []struct {
+		claim     string
+		steps     []step
+		following bool
+	}{
+		{"after a mention in a thread, all its messages are addressed", []step{{"say", 1, false}, {"ask", 2, true}, {"say", 3, true}, {"hm", 4, true}, {"take", 4, true}}, true},
+		{"optional messages, or ones outside threads, start no following", []step{{"hm", 1, true}, {"outside", 2, true}, {"say", 3, false}}, false},
+		{"after /stop only a new mention starts following again", []step{{"ask", 1, true}, {"stop", 0, false}, {"ask", 1, true}, {"take", 1, true}, {"ask", 1, true}, {"say", 2, false}}, false},
+		{"a new mention after /stop starts following again", []step{{"ask", 1, true}, {"stop", 0, false}, {"ask", 2, true}, {"say", 3, true}}, true},
+		{"what waits since before /stop is answered only if it addresses the bot", []step{{"ask", 1, true}, {"say", 2, true}, {"say", 2, true}, {"stop", 0, false}, {"take", 2, false}}, false},
+		{"a mention delivered after the plain message starts following", []step{{"say", 1, false}, {"ask", 1, true}}, true},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := storetest.NewConversation(t)
+			for i, s := range test.steps {
+				m := inThread(s.n, s.do != "say")
+				m.Optional, m.Thread = s.do == "hm", s.do != "outside"
+				addressed := s.addressed
+				switch s.do {
+				case "stop":
+					check.NoError(t, c.Settings().Follow(ctx, false))
+				case "take":
+					taken := storetest.Deliver(t, c)
+					addressed = taken[len(taken)-1].Addressed && !taken[len(taken)-1].Optional
+				default:
+					addressed = check.Must(c.Inbox().Deliver(ctx, m))(t).Addressed
+				}
+				check.Equal(t, fmt.Sprintf("step %d, %s: addressed", i+1, s.do), addressed, s.addressed)
 			}
-		}
-		var addressed []string
-		for _, m := range storetest.Deliver(t, c) {
-			if m.Addressed && !m.Optional {
-				addressed = append(addressed, m.ID)
-			}
-		}
-		check.EqualAll(t, "addressed", addressed, []string{"m2", "m3", "m4"})
-	})
-	t.Run("optional messages, or ones outside threads, start no following", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		m := inThread(1, true)
-		m.Optional = true
-		receive(t, c, m)
-		m = inThread(2, true)
-		m.Thread = false
-		receive(t, c, m)
-		wantFollowing(t, c, false)
-	})
+			check.Equal(t, "following", check.Must(c.Settings().Following(ctx))(t), test.following)
+			check.Equal(t, "following elsewhere", check.Must(storetest.Find(t, c.Store(), "terminal:other").Settings().Following(ctx))(t), false)
+		})
+	}
 	t.Run("outside of threads nothing is addressed by itself", func(t *testing.T) {
 		c := storetest.NewConversation(t)
 		check.NoError(t, c.Settings().Follow(ctx, true))
-		if r := receive(t, c, storetest.Said(1, "hello")); r.Addressed {
-			t.Errorf("%+v", r)
-		}
-	})
-}
-
-func TestThreadFollowing(t *testing.T) {
-	t.Run("after /stop only a new mention starts following again", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		receive(t, c, inThread(1, true))
-		check.NoError(t, c.Settings().Follow(ctx, false))
-		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
-			t.Errorf("redelivery while it waits: %+v", r)
-		}
-		storetest.Deliver(t, c)
-		if r := receive(t, c, inThread(1, true)); r.Seq != 1 || !r.Addressed {
-			t.Errorf("redelivery afterwards: %+v", r)
-		}
-		wantFollowing(t, c, false)
-		if r := receive(t, c, inThread(2, false)); r.Addressed {
-			t.Errorf("%+v", r)
-		}
-		receive(t, c, inThread(3, true))
-		wantFollowing(t, c, true)
-	})
-	t.Run("what waits since before /stop is answered only if it addresses the bot", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		receive(t, c, inThread(1, true))
-		for range 2 { // the platform repeats it
-			if r := receive(t, c, inThread(2, false)); !r.Addressed {
-				t.Errorf("before /stop: %+v", r)
-			}
-		}
-		check.NoError(t, c.Settings().Follow(ctx, false))
-		taken := storetest.Deliver(t, c)
-		if !taken[0].Addressed || taken[1].Addressed || taken[1].Optional {
-			t.Errorf("taken up: %+v", taken)
-		}
-	})
-	t.Run("a mention delivered after the plain message starts following", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		receive(t, c, inThread(1, false))
-		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
-			t.Errorf("%+v", r)
-		}
-		wantFollowing(t, c, true)
-	})
-	t.Run("following is per thread", func(t *testing.T) {
-		c := storetest.NewConversation(t)
-		receive(t, c, inThread(1, true))
-		wantFollowing(t, storetest.Find(t, c.Store(), "terminal:other"), false)
+		check.Equal(t, "addressed", check.Must(c.Inbox().Deliver(ctx, storetest.Said(1, "hello")))(t).Addressed, false)
 	})
 }
 
