@@ -3,7 +3,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -55,9 +54,9 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		if err := checkContent(&d); err != nil {
 			return &ContentError{err}
 		}
-		same, err := store.Exists(tx, "SELECT 1 FROM memories WHERE conversation = ? AND folded = ? AND state = 'active' AND id <> ?", c.ID(), d.folded, id)
-		if err != nil || same {
-			return cmp.Or(err, ErrSaid)
+		same := store.Exists(tx, "SELECT 1 FROM memories WHERE conversation = ? AND folded = ? AND state = 'active' AND id <> ?", c.ID(), d.folded, id)
+		if same {
+			return ErrSaid
 		}
 		if err := store.Changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id); err != nil {
 			return err
@@ -135,8 +134,8 @@ func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool)
 		return err
 	}
 	tx.CopiesChanged(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
-	_, err = c.In(tx).NextVersion()
-	return err
+	c.In(tx).NextVersion()
+	return nil
 }
 
 // relinkChain links what a memory superseded to the one that superseded it; if there is none, what it

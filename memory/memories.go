@@ -122,10 +122,9 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved, err error) {
 		return s, err
 	}
 	for _, from := range d.sources {
-		known, err := store.Exists(tx, "SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?", s.ID, c.Row(from.seq))
-		if err != nil || !known {
+		if !store.Exists(tx, "SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?", s.ID, c.Row(from.seq)) {
 			s.Fresh = true
-			return s, err
+			return s, nil
 		}
 	}
 	s.Unwanted = true

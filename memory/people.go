@@ -157,7 +157,7 @@ func optedOut(c *store.Conversation, tx *store.Tx, author string) (bool, error) 
 	if author == "" {
 		return false, nil
 	}
-	return store.Exists(tx, "SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?", c.Connector(), author)
+	return store.Exists(tx, "SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?", c.Connector(), author), nil
 }
 
 // recheck checks a draft again in the transaction that saves it: since the first check its sources

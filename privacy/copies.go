@@ -17,11 +17,7 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 	found, first := make(map[int64]chat.Message), int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
-		last, err := c.In(tx).LastOf(m.Turn)
-		if err != nil {
-			return nil, err
-		}
-		own, err := c.In(tx).Messages(m.Turn, last, "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))")
+		own, err := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))")
 		if err != nil {
 			return nil, err
 		}

@@ -45,10 +45,7 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64,
 
 // deleteMessages deletes messages, and quotes of them in others.
 func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Message) (seqs []int64, err error) {
-	version, err := c.In(tx).NextVersion()
-	if err != nil {
-		return nil, err
-	}
+	version := c.In(tx).NextVersion()
 	for _, m := range quoting {
 		is := m
 		is.Quote = ""

@@ -173,11 +173,8 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool, err error) {
 	low, last := c.RowRange(1, before-1)
-	high, err := store.Value[int64](tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
+	high := store.Get[int64](tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`, author, low, last, erasedAtOnce-1, last)
-	if err != nil {
-		return false, err
-	}
 	ids, err := store.Column[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, author, low, high)
 	if err != nil {

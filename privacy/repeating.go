@@ -14,31 +14,27 @@ import (
 
 // lostTerms returns the terms of deleted messages that no remaining message contains. The messages are
 // out of the index already.
-func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (map[string]bool, error) {
+func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[string]bool {
 	lost := make(map[string]bool)
 	for _, m := range deleted {
 		for _, word := range words.Cut(textOf(m)) {
 			if lost[word.Term] || word.Stop || len(word.Folded) < minRepeated {
 				continue
 			}
-			remains, err := store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term)
-			if err != nil {
-				return nil, err
-			}
-			if !remains {
+			if !store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term) {
 				lost[word.Term] = true
 			}
 		}
 	}
-	return lost, nil
+	return lost
 }
 
 // repeating returns the summaries around deleted messages that contain a word which no message
 // contains any more: they repeat deleted text.
 func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) ([]transcript.Summary, error) {
-	lost, err := lostTerms(c, tx, deleted)
-	if err != nil || len(lost) == 0 {
-		return nil, err
+	lost := lostTerms(c, tx, deleted)
+	if len(lost) == 0 {
+		return nil, nil
 	}
 	first, last := deleted[0].Seq, deleted[0].Seq
 	for _, m := range deleted {

@@ -40,11 +40,7 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 			continue
 		}
 		if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-			is, err := Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id)
-			if err != nil {
-				return err
-			}
-			if !is {
+			if !Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id) {
 				return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
 			}
 		}

@@ -101,10 +101,7 @@ func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Messag
 
 // writePast writes those messages that are not known, each a turn of its own.
 func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, err error) {
-	p, err := c.newAppender(tx)
-	if err != nil {
-		return nil, err
-	}
+	p := c.newAppender(tx)
 	for _, in := range past {
 		in, err := clean(in)
 		if err != nil {
@@ -120,9 +117,7 @@ func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, 
 		if m.Attachments, err = c.In(tx).StoreFiles(in.ID, in.Attachments); err != nil {
 			return nil, err
 		}
-		if err := c.resolve(tx, &m, nil); err != nil {
-			return nil, err
-		}
+		c.resolve(tx, &m, nil)
 		if m.Seq == 1 {
 			if err := c.inherit(tx); err != nil {
 				return nil, err

@@ -4,7 +4,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,13 +16,10 @@ import (
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
 	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) (transcript.Summary, error) {
-		there, err := Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
+		there := Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
 			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From)
-		if err == nil && !there {
-			err = fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound)
-		}
-		if err != nil {
-			return row, err
+		if !there {
+			return row, fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound)
 		}
 		return cs.c.insert(tx, row, 0)
 	})
@@ -54,8 +50,8 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // and messages. stale: some of that was edited, deleted or undone since the row was inserted; then
 // the row is stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool, err error) {
-	if stale, err = rs.c.outdated(rs.tx, row, rows, messages); err != nil || stale {
-		return stale, errors.Join(err, rs.c.makeStale(rs.tx, row.ID))
+	if rs.c.outdated(rs.tx, row, rows, messages) {
+		return true, rs.c.makeStale(rs.tx, row.ID)
 	}
 	err = Changed(rs.tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
 		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)
@@ -65,21 +61,13 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 // outdated reports whether something that a row's job read has changed: its span (then the row is
 // already stale), something else that was deleted since, or a row that has left the view. The
 // summary may repeat it.
-func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) (outdated bool, err error) {
-	outdated, err = Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID)
-	if err != nil || outdated {
-		return outdated, err
+func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) bool {
+	left := func(id int64, placeholder bool) bool {
+		return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
 	}
-	if outdated, err = c.sourcesGone(tx, messages, nil, ""); err != nil || outdated {
-		return outdated, err
-	}
-	for i, id := range slices.Concat(beside, row.Children) {
-		err = tx.QueryRow("SELECT state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder' FROM compactions WHERE id = ?", i < len(beside), id).Scan(&outdated)
-		if err != nil || outdated {
-			return outdated, err
-		}
-	}
-	return false, nil
+	return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || c.sourcesGone(tx, messages, nil, "") ||
+		slices.ContainsFunc(beside, func(id int64) bool { return left(id, true) }) ||
+		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) })
 }
 
 // Measured stores the tokens used before and after a row was applied.

@@ -137,10 +137,7 @@ func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []c
 // first reads the first messages of the session that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
 func (c *Conversation) first(tx *Tx) ([]chat.Message, error) {
-	start, err := Value[int64](tx, "SELECT session_start FROM conversations WHERE id = ?", c.id)
-	if err != nil {
-		return nil, err
-	}
+	start := Get[int64](tx, "SELECT session_start FROM conversations WHERE id = ?", c.id)
 	first, err := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
 	if err != nil || len(first) == 0 {
 		return first, err
@@ -173,9 +170,7 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 	if state.Head, err = rs.c.head(rs.tx); err != nil {
 		return state, err
 	}
-	if state.Next, err = Value[int64](rs.tx, "SELECT next_seq FROM conversations WHERE id = ?", rs.c.id); err != nil {
-		return state, err
-	}
+	state.Next = Get[int64](rs.tx, "SELECT next_seq FROM conversations WHERE id = ?", rs.c.id)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
 		verbatim, err := rs.Messages(gap.From, gap.To, "ORDER BY id")
 		if err != nil {
@@ -195,18 +190,15 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 	if state.Contexts, err = rs.c.contexts(rs.tx); err != nil {
 		return state, err
 	}
-	if state.Open, err = rs.c.open(rs.tx); err != nil {
-		return state, err
-	}
-	state.Addressed, err = rs.c.addressedSince(rs.tx)
-	return state, err
+	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
+	return state, nil
 }
 
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied.
 // Folds and repairs do not count: they cover what was summarized before.
-func (c *Conversation) addressedSince(tx *Tx) (bool, error) {
+func (c *Conversation) addressedSince(tx *Tx) bool {
 	low, high := c.RowRange(1, MaxSeq)
-	return Value[bool](tx, `SELECT coalesce((SELECT seq FROM messages INDEXED BY messages_addressed
+	return Get[bool](tx, `SELECT coalesce((SELECT seq FROM messages INDEXED BY messages_addressed
 			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
 		>= coalesce((SELECT next_seq FROM compactions s INDEXED BY compactions_to
 			WHERE conversation = ?3 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'

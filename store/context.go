@@ -35,8 +35,8 @@ func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64
 		return false, nil
 	}
 	row := c.Row(ctx.Seq)
-	if gone, err := c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten"); err != nil || gone {
-		return false, err
+	if c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten") {
+		return false, nil
 	}
 	result, err := tx.Exec(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 		AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
@@ -60,10 +60,6 @@ func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) 
 	for _, id := range memories {
 		tx.Do(quote, "memory", id, row)
 	}
-}
-
-func Exists(tx *Tx, query string, args ...any) (bool, error) {
-	return Value[bool](tx, "SELECT EXISTS ("+query+")", args...)
 }
 
 // quote is a message of a conversation which, or whose context, quotes something.

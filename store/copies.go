@@ -24,9 +24,9 @@ func argumentsMayRepeat(tool string) bool { return tool != "context" }
 func resultMayRepeat(tool string) bool { return tool != "context" && tool != "memory_save" }
 
 // LastOf returns the seq of a turn's last message. Its messages are neighbours.
-func (rs Rows) LastOf(turn int64) (int64, error) {
+func (rs Rows) LastOf(turn int64) int64 {
 	low, high := rs.c.RowRange(turn, MaxSeq)
-	return Value[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
+	return Get[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
 
 // WithoutCopies returns a message of a model or tool without its copies of other texts.
@@ -63,32 +63,18 @@ func mayCopy(m chat.Message) bool {
 }
 
 // withoutDeletedCopies returns an answer that is about to be stored, without what was deleted during its turn.
-func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Message) ([]chat.Message, error) {
+func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Message) []chat.Message {
 	if !slices.ContainsFunc(answer, mayCopy) { // as most are
-		return answer, nil
+		return answer
 	}
-	last, err := c.In(tx).LastOf(turn)
-	if err != nil {
-		return nil, err
-	}
-	low, high := c.RowRange(turn, last)
-	near, err := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
+	low, high := c.RowRange(turn, c.In(tx).LastOf(turn))
+	near := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
-	if err != nil {
-		return nil, err
-	}
 	answer = slices.Clone(answer)
 	for i, m := range answer {
-		blank := near && (m.Role == llm.RoleAssistant || resultMayRepeat(m.Tool))
-		if !blank {
-			blank, err = c.quotesGone(tx, m)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if blank {
+		if near && (m.Role == llm.RoleAssistant || resultMayRepeat(m.Tool)) || c.quotesGone(tx, m) {
 			answer[i] = WithoutCopies(m)
 		}
 	}
-	return answer, nil
+	return answer
 }

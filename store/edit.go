@@ -52,10 +52,10 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
 }
 
 func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, edited bool, err error) {
-	seq, err = valueOrZero[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+	seq = Get[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, c.id, m.ID, m.Time.UnixMilli())
-	if err != nil || seq == 0 {
-		return 0, false, err
+	if seq == 0 {
+		return 0, false, nil
 	}
 	was, err := c.In(tx).Message(seq)
 	if err != nil {
@@ -66,11 +66,8 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is 
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
 		return seq, false, nil
 	}
-	version, err := c.In(tx).NextVersion()
-	if err == nil {
-		err = c.In(tx).Rewrite(was, is, version)
-	}
-	if err == nil {
+	version := c.In(tx).NextVersion()
+	if err = c.In(tx).Rewrite(was, is, version); err == nil {
 		err = c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
 	}
 	if err == nil && also != nil {
@@ -80,8 +77,8 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is 
 }
 
 // NextVersion increments the version of the conversation and returns it.
-func (rs Rows) NextVersion() (int64, error) {
-	return Value[int64](rs.tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id)
+func (rs Rows) NextVersion() int64 {
+	return Get[int64](rs.tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id)
 }
 
 // Rewrite gives a message a new text, attachments and quote, and reindexes it.

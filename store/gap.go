@@ -25,24 +25,12 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 		return nil, err
 	}
 	for _, c := range all {
-		newest, err := c.outermost(tx, "DESC")
-		if err != nil {
-			return nil, err
+		after := c.outermost(tx, "DESC")
+		if after != "" && earlier != nil {
+			after = earlier(after, c.outermost(tx, "ASC"))
 		}
-		after := newest
-		if newest != "" && earlier != nil {
-			first, err := c.outermost(tx, "ASC")
-			if err != nil {
-				return nil, err
-			}
-			after = earlier(newest, first)
-		}
-		gap := Gap{Conversation: c.name}
-		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id).Scan(&gap.After)
-		if err != nil {
-			return nil, err
-		}
-		gaps = append(gaps, gap)
+		after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
+		gaps = append(gaps, Gap{c.name, after})
 	}
 	return gaps, nil
 }
@@ -53,10 +41,10 @@ const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 
 // outermost returns the platform id of the newest message, in the order DESC, or of the first, in the
 // order ASC; "" if there is none. Those in the inbox are newer.
-func (c *Conversation) outermost(tx *Tx, order string) (id string, err error) {
+func (c *Conversation) outermost(tx *Tx, order string) (id string) {
 	low, high := c.RowRange(1, MaxSeq)
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
-	return valueOrZero[string](tx, `SELECT platform_id FROM (
+	return Get[string](tx, `SELECT platform_id FROM (
 		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user'`+outer+`)
 		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, low, high, c.id)
 }

@@ -59,9 +59,7 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 	case !is.waits:
 		r.Fresh = true
 		if m.Thread && !asked {
-			if r.Addressed, err = c.following(tx); err != nil {
-				return r, err
-			} else if r.Addressed {
+			if r.Addressed = c.following(tx); r.Addressed {
 				m.Addressed, m.Optional = false, true
 			}
 		}

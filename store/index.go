@@ -39,11 +39,7 @@ var derived = []string{"message_terms", "memory_terms", "members"}
 // differently, and removes the reasoning that it stored, and counted, of turns that have ended: no
 // provider requires it in that form.
 func reindex(tx *Tx) error {
-	reasoned, err := Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''")
-	if err != nil {
-		return err
-	}
-	if reasoned {
+	if Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''") {
 		noteErasure(tx)
 	}
 	for _, table := range derived {

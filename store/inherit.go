@@ -31,9 +31,8 @@ func (c *Conversation) HangsOn() (channel, message string) {
 func (c *Conversation) inherit(tx *Tx) error {
 	name, root := c.HangsOn()
 	above := &Conversation{store: c.store, name: name}
-	var err error
-	if above.id, err = valueOrZero[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); err != nil || above.id == 0 {
-		return err
+	if above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); above.id == 0 {
+		return nil
 	}
 	tx.Do("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id)
 	head, err := above.head(tx)
@@ -47,11 +46,7 @@ func (c *Conversation) inherit(tx *Tx) error {
 	if err != nil || !found {
 		return err
 	}
-	answer, err := above.answerTo(tx, m)
-	if err != nil {
-		return err
-	}
-	if answer != "" {
+	if answer := above.answerTo(tx, m); answer != "" {
 		m.Text += "\n\nYou answered: " + answer
 	}
 	m.ID = root
@@ -75,12 +70,12 @@ func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row 
 
 // answerTo returns the bot's answer to a message; empty: no answer yet. In Slack the answer may
 // be in the thread and belong to the channel.
-func (c *Conversation) answerTo(tx *Tx, m chat.Message) (text string, err error) {
+func (c *Conversation) answerTo(tx *Tx, m chat.Message) (text string) {
 	if m.Role != llm.RoleUser || m.Seq == 0 {
-		return "", nil
+		return ""
 	}
 	low, high := c.RowRange(m.Seq, MaxSeq)
-	return valueOrZero[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+	return Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
 		ORDER BY id LIMIT 1`, low, high, m.Turn)
 }
 
@@ -90,11 +85,7 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool, er
 	if id == "" {
 		return m, false, nil
 	}
-	seq, err := c.placeOf(tx, id)
-	if err != nil {
-		return m, false, err
-	}
-	if seq != 0 {
+	if seq := c.placeOf(tx, id); seq != 0 {
 		m, err = c.In(tx).Message(seq)
 		return m, err == nil, err
 	}

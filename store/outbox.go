@@ -12,11 +12,9 @@ import (
 // twice; replies are deduped by ID.
 func (out Outbox) Post(ctx context.Context, o Outcome) error {
 	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) error {
-		posted, err := Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply)
-		if err != nil || posted {
-			return err
+		if !Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
+			out.c.post(tx, o)
 		}
-		out.c.post(tx, o)
 		return nil
 	})
 }

@@ -28,8 +28,8 @@ func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool,
 			return err
 		}
 		fresh = true
-		_, err = tr.c.In(tx).NextVersion()
-		return err
+		tr.c.In(tx).NextVersion()
+		return nil
 	})
 	return fresh, err
 }
@@ -40,8 +40,8 @@ func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 		if err := Changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq); err != nil {
 			return err
 		}
-		_, err := tr.c.In(tx).NextVersion()
-		return err
+		tr.c.In(tx).NextVersion()
+		return nil
 	})
 }
 

@@ -82,27 +82,17 @@ func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
 
 // quotesGone reports whether something that a tool result quotes was deleted. A result that cannot
 // be parsed may quote it.
-func (c *Conversation) quotesGone(tx *Tx, m chat.Message) (gone bool, err error) {
+func (c *Conversation) quotesGone(tx *Tx, m chat.Message) bool {
 	messages, memories := quotedBy(m)
-	if slices.Contains(messages, unknown) {
-		return true, nil
-	}
-	return c.sourcesGone(tx, messages, memories, "")
+	return slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, memories, "")
 }
 
 // sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that
 // state.
-func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) (gone bool, err error) {
-	for _, seq := range messages {
-		if gone, err = Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq)); err != nil || gone {
-			return gone, err
-		}
-	}
-	for _, id := range memories {
-		there, err := Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
-		if err != nil || !there {
-			return err == nil, err
-		}
-	}
-	return false, nil
+func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) bool {
+	return slices.ContainsFunc(messages, func(seq int64) bool {
+		return Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq))
+	}) || slices.ContainsFunc(memories, func(id int64) bool {
+		return !Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+	})
 }

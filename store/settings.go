@@ -152,13 +152,13 @@ func (h Settings) Follow(ctx context.Context, on bool) error {
 
 // Following reports whether the bot follows this thread.
 func (h Settings) Following(ctx context.Context) (bool, error) {
-	return View(ctx, h.c, "look whether it is followed", h.c.following)
+	return View(ctx, h.c, "look whether it is followed", func(tx *Tx) (bool, error) { return h.c.following(tx), nil })
 }
 
 func (c *Conversation) follow(tx *Tx, on bool) {
 	tx.Do("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
 }
 
-func (c *Conversation) following(tx *Tx) (bool, error) {
-	return Value[bool](tx, "SELECT following FROM conversations WHERE id = ?", c.id)
+func (c *Conversation) following(tx *Tx) bool {
+	return Get[bool](tx, "SELECT following FROM conversations WHERE id = ?", c.id)
 }

@@ -57,10 +57,7 @@ func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.
 }
 
 func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) ([]chat.Message, error) {
-	p, err := c.newAppender(tx)
-	if err != nil {
-		return nil, err
-	}
+	p := c.newAppender(tx)
 	taken, last, err := c.oldest(tx, p.next, upTo, budget, since)
 	if err != nil || len(taken) == 0 {
 		return nil, err
@@ -109,16 +106,11 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		m := in.message()
 		m.Seq = next
 		if m.Optional && !m.Addressed {
-			if m.Addressed, err = c.following(tx); err != nil {
-				return nil, 0, err
-			}
-			m.Optional = false
+			m.Addressed, m.Optional = c.following(tx), false
 		}
 		m.Addressed = m.Addressed && c.store.arrivals.since(waitingMessage{c.id, m.ID}, in.received, since)
 		m.Optional = m.Optional && m.Addressed
-		if err := c.resolve(tx, &m, places); err != nil {
-			return nil, 0, err
-		}
+		c.resolve(tx, &m, places)
 		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
 			break
 		}
@@ -131,31 +123,21 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 
 // resolve finds the message of the conversation that m replies to, one already in the transcript
 // or one being taken up now, and counts m's tokens.
-func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64) (err error) {
+func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64) {
 	if m.ReplyTo != "" {
-		m.ReplySeq = places[m.ReplyTo]
-		if m.ReplySeq == 0 {
-			if m.ReplySeq, err = c.placeOf(tx, m.ReplyTo); err != nil {
-				return err
-			}
+		if m.ReplySeq = places[m.ReplyTo]; m.ReplySeq == 0 {
+			m.ReplySeq = c.placeOf(tx, m.ReplyTo)
 		}
 	}
-	drop := m.ReplySeq != 0 // the number says it
-	if m.Quote != "" && !drop {
-		if drop, err = c.wasDeleted(tx, m.ReplyTo); err != nil {
-			return err
-		}
-	}
-	if drop {
+	if m.ReplySeq != 0 || m.Quote != "" && c.wasDeleted(tx, m.ReplyTo) { // a seq says it
 		m.Quote = ""
 	}
 	m.Tokens = chat.TokensOf(*m)
-	return nil
 }
 
 // wasDeleted reports whether the message with the platform ID was deleted, here or in the channel of
 // this thread. Its platform may still have it, and quotes it in replies.
-func (c *Conversation) wasDeleted(tx *Tx, id string) (bool, error) {
+func (c *Conversation) wasDeleted(tx *Tx, id string) bool {
 	above, _ := c.HangsOn()
 	return Exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
 		EXISTS (SELECT 1 FROM gone WHERE conversation = c.id AND platform_id = ?3)
@@ -164,8 +146,8 @@ func (c *Conversation) wasDeleted(tx *Tx, id string) (bool, error) {
 
 // placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under
 // it; 0 if there is none, or none any more.
-func (c *Conversation) placeOf(tx *Tx, id string) (seq int64, err error) {
-	return valueOrZero[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
+func (c *Conversation) placeOf(tx *Tx, id string) (seq int64) {
+	return Get[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
 		UNION ALL SELECT seq FROM messages INDEXED BY messages_replies
 			WHERE conversation = ?1 AND role = 'assistant' AND platform_id <> ''
 			AND platform_id = (SELECT reply FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')

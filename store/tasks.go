@@ -92,15 +92,12 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
 			return ErrTooManyTasks
 		}
 		child := &Conversation{store: ts.c.store}
-		for child.id == 0 { // memories imported from a task elsewhere may have taken the name
+		for child.id == 0 && tx.err == nil { // memories imported from a task elsewhere may have taken the name
 			number++
 			if child.name = fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number); len(child.name) > MaxName {
 				return errors.New("the name of the conversation is too long")
 			}
-			child.id, err = valueOrZero[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
-			if err != nil {
-				return err
-			}
+			child.id = Get[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
 		}
 		tx.Do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
@@ -127,12 +124,12 @@ func taskMessage(author, text, id, from string) Inbound {
 // message waits in its inbox already, such as the result of a task below it.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.Update(ctx, "continue a task", func(tx *Tx) error {
-		next, err := valueOrZero[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
+		next := Get[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
 			AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)`, ts.c.id)
-		if err != nil || next == 0 {
-			return err
+		if next == 0 {
+			return nil
 		}
-		_, err = ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
+		_, err := ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
 		return err
 	})
 }
@@ -153,9 +150,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 		}
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
-			if result.ReplyTo, err = parent.askedBefore(tx, t.Began); err != nil {
-				return err
-			}
+			result.ReplyTo = parent.askedBefore(tx, t.Began)
 		}
 		_, err = parent.deliver(tx, result)
 		return err
@@ -165,9 +160,9 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 
 // askedBefore returns the platform's ID of the newest message up to a place that asked the bot; for a
 // task's result, the one that asked for the task.
-func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string, err error) {
+func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string) {
 	low, high := c.RowRange(1, seq)
-	return valueOrZero[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
+	return Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
 		WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID)
 }
 

@@ -18,7 +18,7 @@ type Tx struct {
 	conn    *sql.Conn
 	store   *Store
 	changed []copies // see CopiesChanged
-	err     error    // of the first statement of Do that failed
+	err     error    // of the first statement of Do or Get that failed
 }
 
 // transact runs f in a transaction that may write, and so takes its lock at the start: it never
@@ -157,13 +157,19 @@ func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
 	return value, err
 }
 
-// valueOrZero is Value, but returns the zero value if there is no row.
-func valueOrZero[T any](tx *Tx, query string, args ...any) (value T, err error) {
-	value, err = Value[T](tx, query, args...)
-	if errors.Is(err, ErrNotFound) {
-		err = nil
+// Get returns the one column of the first row of a query, or the zero value if there is none. If it
+// fails, so does everything after it, see Do.
+func Get[T any](tx *Tx, query string, args ...any) T {
+	value, err := Value[T](tx, query, args...)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		tx.err = cmp.Or(tx.err, err)
 	}
-	return value, err
+	return value
+}
+
+// Exists reports whether a query has rows, see Get.
+func Exists(tx *Tx, query string, args ...any) bool {
+	return Get[bool](tx, "SELECT EXISTS ("+query+")", args...)
 }
 
 // First returns the first of the rows that were found, or ErrNotFound.

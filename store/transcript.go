@@ -129,9 +129,9 @@ type appender struct {
 	next  int64 // the seq of the next one
 }
 
-func (c *Conversation) newAppender(tx *Tx) (*appender, error) {
-	next, err := Value[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.id)
-	return &appender{c: c, tx: tx, first: next, next: next}, err
+func (c *Conversation) newAppender(tx *Tx) *appender {
+	next := Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.id)
+	return &appender{c: c, tx: tx, first: next, next: next}
 }
 
 // write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if

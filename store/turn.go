@@ -15,9 +15,8 @@ import (
 // Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
 	err = turns.c.View(ctx, "find unanswered turn", func(tx *Tx) error {
-		turn.Seq, err = turns.c.open(tx)
-		if err != nil || turn.Seq == 0 {
-			return err
+		if turn.Seq = turns.c.open(tx); turn.Seq == 0 {
+			return nil
 		}
 		ok = true
 		var since int64
@@ -64,9 +63,9 @@ func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, er
 }
 
 // open returns the seq of the oldest waiting turn, 0 if none is waiting.
-func (c *Conversation) open(tx *Tx) (seq int64, err error) {
+func (c *Conversation) open(tx *Tx) (seq int64) {
 	low, high := c.RowRange(1, MaxSeq)
-	return valueOrZero[int64](tx, `SELECT seq FROM messages INDEXED BY messages_waiting
+	return Get[int64](tx, `SELECT seq FROM messages INDEXED BY messages_waiting
 		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high)
 }
 
@@ -124,10 +123,7 @@ func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count
 	if len(messages) == 0 {
 		return nil
 	}
-	messages, err := c.withoutDeletedCopies(tx, turn, messages)
-	if err != nil {
-		return err
-	}
+	messages = c.withoutDeletedCopies(tx, turn, messages)
 	p := &appender{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {

@@ -40,12 +40,11 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	var applied int64
 	err = tx.QueryRow(latestApplied, c.id, start).Scan(&applied, &l.ClearedTo)
 	if errors.Is(err, sql.ErrNoRows) {
-		before, err := Exists(tx, latestApplied, c.id, 1)
 		l.Why = transcript.ErrNothingApplied.Error()
-		if before {
+		if Exists(tx, latestApplied, c.id, 1) {
 			l.Why = beforeTheStart
 		}
-		return l, err
+		return l, nil
 	}
 	if err != nil {
 		return l, err
@@ -56,9 +55,7 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	if l.Ended, err = c.In(tx).Compactions(endedWith, applied, start); err != nil {
 		return l, err
 	}
-	if l.Changed, err = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended)); err != nil {
-		return l, err
-	}
+	l.Changed = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended))
 	l.Freed, err = c.freed(tx, l.Rows, l.Ended)
 	return l, err
 }
@@ -86,13 +83,9 @@ func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages
 }
 
 // changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.
-func (c *Conversation) changedSince(tx *Tx, applied int64, rows []transcript.Summary) (touched bool, err error) {
-	for _, row := range rows {
+func (c *Conversation) changedSince(tx *Tx, applied int64, rows []transcript.Summary) bool {
+	return slices.ContainsFunc(rows, func(row transcript.Summary) bool {
 		low, high := c.RowRange(row.From, row.To)
-		touched, err = Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
-		if err != nil || touched {
-			return touched, err
-		}
-	}
-	return false, nil
+		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+	})
 }

@@ -66,8 +66,8 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 		return age >= b.Every || age < 0, nil
 	}
 	err = u.store.View(ctx, func(tx *Tx) error {
-		due, err = Exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox")
-		return err
+		due = Exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox")
+		return nil
 	})
 	return due, err
 }

@@ -89,8 +89,8 @@ func scanUsage(rows *sql.Rows, u *Usage) error {
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
-		posted, err = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply)
-		return err
+		posted = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply)
+		return nil
 	})
 	return posted, Fail("look for reply "+reply, err)
 }
