@@ -170,10 +170,7 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 			outside = append(outside, seq)
 			continue
 		}
-		named, err := c.In(tx).Messages(seq, seq, "")
-		if err != nil {
-			return nil, "", err
-		}
+		named := c.In(tx).Messages(seq, seq, "")
 		if len(named) == 0 {
 			return nil, "", fmt.Errorf("there is no message %d", seq)
 		}

@@ -41,11 +41,8 @@ func (j *job) ID() int64 { return j.row.ID }
 // Messages returns at most limit messages of [from, to], oldest first, without deleted ones.
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
 	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) ([]chat.Message, error) {
-		found, err := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
-		if err == nil {
-			err = markUnremembered(j.conversation, tx, found)
-		}
-		return found, err
+		found := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
+		return found, markUnremembered(j.conversation, tx, found)
 	})
 }
 

@@ -239,11 +239,7 @@ func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message, err er
 		return m, nil, err
 	}
 	for _, seq := range m.Sources {
-		said, err := c.In(tx).Messages(seq, seq, "")
-		if err != nil {
-			return m, nil, err
-		}
-		from = append(from, said...)
+		from = append(from, c.In(tx).Messages(seq, seq, "")...)
 	}
 	return m, from, nil
 }

@@ -17,14 +17,8 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 	found, first := make(map[int64]chat.Message), int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
-		own, err := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))")
-		if err != nil {
-			return nil, err
-		}
-		quoting, err := c.In(tx).Messages(1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0))
-		if err != nil {
-			return nil, err
-		}
+		own := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND (role = 'tool' AND tool NOT IN ('context', 'memory_save') OR role = 'assistant' AND (calls <> '' OR native <> ''))")
+		quoting := c.In(tx).Messages(1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0))
 		for _, m := range append(own, quoting...) {
 			found[m.Seq] = m
 		}

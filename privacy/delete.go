@@ -75,10 +75,7 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	copies = append(copies, found...)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	repeating, err := repeating(c, tx, bare)
-	if err != nil {
-		return nil, err
-	}
+	repeating := repeating(c, tx, bare)
 	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
 	if err := c.In(tx).Revise(seqs, repeating, version, without); err != nil {
 		return nil, err
@@ -103,18 +100,15 @@ func affected(c *store.Conversation, tx *store.Tx, ids []string) (bare, quoting 
 		if err := deleteUnread(c, tx, id); err != nil {
 			return nil, nil, err
 		}
-		said, err := c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
-		if err != nil {
-			return nil, nil, err
-		}
-		bare = append(bare, said...)
-		quotes, err := c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
-		if err != nil {
-			return nil, nil, err
-		}
-		quoting = append(quoting, quotes...)
+		bare = append(bare, said(c, tx, id)...)
+		quoting = append(quoting, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
 	}
 	return bare, quoting, nil
+}
+
+// said returns the message of a person with a platform ID, if there is one.
+func said(c *store.Conversation, tx *store.Tx, id string) []chat.Message {
+	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
 }
 
 // makeTombstone turns a message into a tombstone, and returns the memories that are deleted with

@@ -91,16 +91,12 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 			if author == "" {
 				return ErrNobody
 			}
-			said, err := c.In(tx).Waiting("AND author_id = ?", author)
-			if err != nil {
-				return err
-			}
-			for _, m := range said {
+			for _, m := range c.In(tx).Waiting("AND author_id = ?", author) {
 				if err := deleteUnread(c, tx, m.ID); err != nil {
 					return err
 				}
+				waiting++
 			}
-			waiting += len(said)
 			tx.Do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
 				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, author, store.Now(), c.ID())
 			tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ?", c.ID())

@@ -18,15 +18,15 @@ func deleteInherited(c *store.Conversation, tx *store.Tx, id string) {
 
 // deleteInThread removes quotes of a message from the threads of the channel.
 func deleteInThread(c *store.Conversation, tx *store.Tx, id string) error {
-	quoting, err := tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+	quoting := tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
 		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
 		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id)
 	for _, thread := range quoting {
-		if err == nil {
-			_, err = deleteAll(thread, tx, []string{id})
+		if _, err := deleteAll(thread, tx, []string{id}); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated

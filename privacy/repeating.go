@@ -31,17 +31,17 @@ func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[
 
 // repeating returns the summaries around deleted messages that contain a word which no message
 // contains any more: they repeat deleted text.
-func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) ([]transcript.Summary, error) {
+func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) []transcript.Summary {
 	lost := lostTerms(c, tx, deleted)
 	if len(lost) == 0 {
-		return nil, nil
+		return nil
 	}
 	first, last := deleted[0].Seq, deleted[0].Seq
 	for _, m := range deleted {
 		first, last = min(first, m.Seq), max(last, m.Seq)
 	}
-	rows, err := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
-	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) }), err
+	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
+	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) })
 }
 
 // reachOfWords is how many messages away a summary is still checked: what one summary repeats,

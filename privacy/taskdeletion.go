@@ -52,7 +52,7 @@ func deleteTask(c *store.Conversation, tx *store.Tx, id int64) (report []chat.Me
 	if err := c.In(tx).DeleteWaiting(name); err != nil {
 		return nil, err
 	}
-	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), name)
+	return said(c, tx, name), nil
 }
 
 // purgeTask deletes everything in a task's conversation, and stops its turn.

@@ -31,8 +31,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 			}
 			found = append(found, more...)
 		}
-		all, err := tx.Conversations("ORDER BY id")
-		for _, c := range all {
+		for _, c := range tx.Conversations("ORDER BY id") {
 			state, err := c.In(tx).Load()
 			if err != nil {
 				return err
@@ -41,7 +40,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 				found = append(found, Finding{c.name, wrong.Error()})
 			}
 		}
-		return err
+		return nil
 	})
 	return found, Fail("check the database", err)
 }

@@ -34,7 +34,7 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
 func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
 	return View(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) ([]transcript.Summary, error) {
-		return cs.c.In(tx).Compactions(childrenOf, rollup)
+		return cs.c.In(tx).Compactions(childrenOf, rollup), nil
 	})
 }
 
@@ -90,6 +90,6 @@ func (cs Compactions) ClearDeclined(ctx context.Context) error {
 // Span returns the messages from..to without deleted ones, oldest first.
 func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
 	return View(ctx, cs.c, "read messages", func(tx *Tx) ([]chat.Message, error) {
-		return cs.c.In(tx).Messages(from, to, "ORDER BY id")
+		return cs.c.In(tx).Messages(from, to, "ORDER BY id"), nil
 	})
 }

@@ -18,8 +18,8 @@ const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, t
 	messages, children, sources, text, tokens, model, focus, policy_hash, error, owed, tries, tried_at, tried_with`
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
-func (rs Rows) Compactions(rest string, args ...any) ([]transcript.Summary, error) {
-	return Select(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
+func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
+	return list(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
 		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
@@ -61,7 +61,7 @@ func asPlaceholder(row transcript.Summary) transcript.Summary {
 }
 
 func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
-	row, err := First(rs.Compactions("AND id = ?", id))
+	row, err := First(rs.Compactions("AND id = ?", id), nil)
 	if errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("compaction %d: %w", id, err)
 	}
@@ -73,7 +73,7 @@ func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
 // activeIn reads the applied rows of a session, ordered by the start of their spans.
-func (c *Conversation) activeIn(tx *Tx, s transcript.Span) ([]transcript.Summary, error) {
+func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary {
 	return c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
@@ -108,27 +108,17 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head, err error) {
 	if err != nil {
 		return head, err
 	}
-	if head.Pins, err = c.pins(tx); err != nil {
-		return head, err
-	}
-	if head.Stack, err = c.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}); err != nil {
-		return head, err
-	}
-	if head.Earlier, err = c.earlier(tx); err != nil {
-		return head, err
-	}
-	head.Inherited, err = c.inheritance(tx)
-	return head, err
+	head.Pins, head.Inherited = c.pins(tx), c.inheritance(tx)
+	head.Stack, head.Earlier = c.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}), c.earlier(tx)
+	return head, nil
 }
 
 // Head returns the head as last committed, and the current first messages of the session, from the
 // same snapshot.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
 	err = cs.c.View(ctx, "read the head", func(tx *Tx) error {
-		if head, err = cs.c.head(tx); err != nil {
-			return err
-		}
-		first, err = cs.c.first(tx)
+		head, err = cs.c.head(tx)
+		first = cs.c.first(tx)
 		return err
 	})
 	return head, first, err
@@ -136,20 +126,20 @@ func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []c
 
 // first reads the first messages of the session that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
-func (c *Conversation) first(tx *Tx) ([]chat.Message, error) {
+func (c *Conversation) first(tx *Tx) []chat.Message {
 	start := Get[int64](tx, "SELECT session_start FROM conversations WHERE id = ?", c.id)
-	first, err := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
-	if err != nil || len(first) == 0 {
-		return first, err
+	first := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
+	if len(first) == 0 {
+		return first
 	}
-	replies, err := c.In(tx).Messages(start, MaxSeq, `AND id IN (
+	replies := c.In(tx).Messages(start, MaxSeq, `AND id IN (
 		SELECT (SELECT id FROM messages r WHERE r.id > f.id AND r.role = 'assistant' AND r.text <> '' AND r.calls = ''
 				AND r.id < coalesce((SELECT n.id FROM messages n WHERE n.id > f.id AND n.turn <> f.turn ORDER BY n.id LIMIT 1), ?) ORDER BY r.id LIMIT 1)
 			FROM messages f INDEXED BY messages_addressed WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
 		c.Row(MaxSeq), c.Row(first[0].Seq), c.Row(first[len(first)-1].Seq))
 	first = append(first, replies...)
 	slices.SortFunc(first, func(a, b chat.Message) int { return cmp.Compare(a.Seq, b.Seq) })
-	return first, err
+	return first
 }
 
 // Load returns the snapshot from which the view is rebuilt. It reads only the messages that no
@@ -172,25 +162,13 @@ func (rs Rows) Load() (state transcript.Snapshot, err error) {
 	}
 	state.Next = Get[int64](rs.tx, "SELECT next_seq FROM conversations WHERE id = ?", rs.c.id)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
-		verbatim, err := rs.Messages(gap.From, gap.To, "ORDER BY id")
-		if err != nil {
-			return state, err
-		}
-		state.Messages = append(state.Messages, verbatim...)
+		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
-	if state.First, err = rs.c.first(rs.tx); err != nil {
-		return state, err
-	}
-	if state.Prepared, err = rs.Compactions("AND state = 'prepared' ORDER BY id"); err != nil {
-		return state, err
-	}
+	state.First, state.Prepared = rs.c.first(rs.tx), rs.Compactions("AND state = 'prepared' ORDER BY id")
 	if state.Count, err = rs.c.count(rs.tx); err != nil {
 		return state, err
 	}
-	if state.Contexts, err = rs.c.contexts(rs.tx); err != nil {
-		return state, err
-	}
-	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
+	state.Contexts, state.Open, state.Addressed = rs.c.contexts(rs.tx), rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
 	return state, nil
 }
 

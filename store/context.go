@@ -13,9 +13,9 @@ import (
 )
 
 // contexts returns the contexts that are still shown, by seq.
-func (c *Conversation) contexts(tx *Tx) ([]transcript.Context, error) {
+func (c *Conversation) contexts(tx *Tx) []transcript.Context {
 	low, high := c.RowRange(1, MaxSeq)
-	return Select(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
+	return list(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
 		var messages, memories string
 		if err := rows.Scan(&ctx.Seq, &ctx.Text, &messages, &memories); err != nil {
 			return err

@@ -32,9 +32,9 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 }
 
 func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
-	was, err := c.In(tx).Waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
-	if err != nil || len(was) == 0 {
-		return false, err
+	was := c.In(tx).Waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
+	if len(was) == 0 {
+		return false, nil
 	}
 	attachments := carryOver(was[0].Attachments, m.Attachments)
 	edited = !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)

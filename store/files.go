@@ -61,7 +61,7 @@ const incompleteAtOnce = 50
 // 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) ([]Inbound, error) {
-		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
+		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce), nil
 	})
 }
 
@@ -92,9 +92,9 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m, err := clean(m)
 	if err == nil {
 		err = in.c.store.Update(ctx, func(tx *Tx) error {
-			now, err := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
-			if err != nil || len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
-				return err
+			now := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
+			if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
+				return nil
 			}
 			if now[0].Quote != was.Quote {
 				m.Quote = now[0].Quote // the quoted text may have been deleted since

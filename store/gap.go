@@ -13,18 +13,14 @@ import "context"
 // message; nil: messages are delivered in order.
 func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.Update(ctx, func(tx *Tx) error {
-		gaps, err = s.away(tx, connector, earlier)
-		return err
+		gaps = s.away(tx, connector, earlier)
+		return nil
 	})
 	return gaps, Fail("note that "+connector+" was away", err)
 }
 
-func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
-	all, err := tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") // ; comes right after :
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
+func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string) string) (gaps []Gap) {
+	for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
 		after := c.outermost(tx, "DESC")
 		if after != "" && earlier != nil {
 			after = earlier(after, c.outermost(tx, "ASC"))
@@ -32,7 +28,7 @@ func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string
 		after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
 		gaps = append(gaps, Gap{c.name, after})
 	}
-	return gaps, nil
+	return gaps
 }
 
 // platformKnows holds for ids that the platform itself counts up. Others belong to imported messages

@@ -64,7 +64,7 @@ type Models struct{ store *Store }
 func (s *Store) Models() Models { return Models{s} }
 
 // Rows are a conversation's rows inside a transaction, for packages whose rules decide what is
-// written.
+// written. If they cannot be read or written, the transaction ends with the error, see Tx.Do.
 type Rows struct {
 	c  *Conversation
 	tx *Tx

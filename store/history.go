@@ -22,8 +22,8 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 		before = MaxSeq
 	}
 	err = tr.c.View(ctx, "read transcript", func(tx *Tx) error {
-		page, err = tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
-		return err
+		page = tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+		return nil
 	})
 	if more = len(page) > limit; more {
 		page = page[:limit]
@@ -92,8 +92,8 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e E
 			return ErrNotFound
 		}
 		if e.Row.IsRollup() {
-			e.Children, err = tr.c.In(tx).Compactions(childrenOf, id)
-			return err
+			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
+			return nil
 		}
 		e.Messages, e.Next, err = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
 		return err
@@ -105,7 +105,7 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e E
 // ones. next is the seq of the following one; 0: none.
 func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64, err error) {
 	limit = max(limit, 1)
-	page, err = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
+	page = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit].Seq
 	}

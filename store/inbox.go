@@ -86,9 +86,9 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 // addFiles adds the files of a redelivery to a waiting message that came without any: Slack
 // delivers a mention twice, and perhaps only one delivery has the files.
 func (c *Conversation) addFiles(tx *Tx, m Inbound) error {
-	was, err := c.In(tx).Waiting("AND platform_id = ?", m.ID)
-	if err != nil || len(was) == 0 || len(was[0].Attachments) > 0 {
-		return err
+	was := c.In(tx).Waiting("AND platform_id = ?", m.ID)
+	if len(was) == 0 || len(was[0].Attachments) > 0 {
+		return nil
 	}
 	attachments, err := c.keepFiles(tx, m.ID, m.Attachments)
 	if err != nil {
@@ -174,13 +174,13 @@ const inboxColumns = "platform_id, author_id, author, text, attachments, reply_t
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
 	return View(ctx, in.c, "read waiting messages", func(tx *Tx) ([]Inbound, error) {
-		return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit)
+		return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit), nil
 	})
 }
 
 // Waiting reads the rows of the inbox that the rest of the query selects.
-func (rs Rows) Waiting(rest string, args ...any) ([]Inbound, error) {
-	return Select(rs.tx, func(rows *sql.Rows, m *Inbound) error {
+func (rs Rows) Waiting(rest string, args ...any) []Inbound {
+	return list(rs.tx, func(rows *sql.Rows, m *Inbound) error {
 		var saidAt int64
 		var attachments string
 		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)

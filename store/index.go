@@ -55,9 +55,7 @@ func derive(tx *Tx) error {
 		return err
 	}
 	for _, id := range conversations {
-		if err := (&Conversation{id: id}).In(tx).indexAll(); err != nil {
-			return err
-		}
+		(&Conversation{id: id}).In(tx).indexAll()
 	}
 	type memory struct {
 		id             int64
@@ -71,12 +69,12 @@ func derive(tx *Tx) error {
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.
-func (rs Rows) indexAll() error {
+func (rs Rows) indexAll() {
 	const page = 1000
 	for from := int64(1); ; {
-		messages, err := rs.Messages(from, MaxSeq, "ORDER BY id LIMIT ?", page)
-		if err != nil || len(messages) == 0 {
-			return err
+		messages := rs.Messages(from, MaxSeq, "ORDER BY id LIMIT ?", page)
+		if len(messages) == 0 {
+			return
 		}
 		for _, m := range messages {
 			rs.index(m)

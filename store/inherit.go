@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
 	"strings"
 
@@ -89,16 +90,16 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool, er
 		m, err = c.In(tx).Message(seq)
 		return m, err == nil, err
 	}
-	waits, err := c.In(tx).Waiting("AND platform_id = ?", id)
-	if err != nil || len(waits) == 0 {
-		return m, false, err
+	waits := c.In(tx).Waiting("AND platform_id = ?", id)
+	if len(waits) == 0 {
+		return m, false, nil
 	}
 	return waits[0].message(), true, nil
 }
 
 // inheritance reads what a thread has inherited from its channel.
-func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance, err error) {
-	err = Each(tx, func(rows *sql.Rows) error {
+func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
+	err := Each(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary
 		var m chat.Message
 		var fromAt, toAt int64
@@ -120,7 +121,8 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance, err error
 		return nil
 	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens
 		FROM inherited WHERE conversation = ? ORDER BY place`, c.id)
-	return in, err
+	tx.err = cmp.Or(tx.err, err)
+	return in
 }
 
 // TouchThreads increments the version of the threads whose copies match the condition.

@@ -48,31 +48,27 @@ func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 // Newest returns the newest message from a person. ErrNotFound: there is none.
 func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 	return View(ctx, tr.c, "read the newest message", func(tx *Tx) (chat.Message, error) {
-		return First(tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
+		return First(tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"), nil)
 	})
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
-func (c *Conversation) pins(tx *Tx) ([]transcript.Pin, error) {
-	pins, err := Select(tx, func(rows *sql.Rows, p *transcript.Pin) error {
+func (c *Conversation) pins(tx *Tx) []transcript.Pin {
+	pins := list(tx, func(rows *sql.Rows, p *transcript.Pin) error {
 		var madeAt int64
 		err := rows.Scan(&p.Seq, &p.By, &madeAt, &p.Earlier)
 		p.At = At(madeAt)
 		return err
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
-	if err != nil || len(pins) == 0 {
-		return nil, err
+	if len(pins) == 0 {
+		return nil
 	}
-	pinned, err := c.In(tx).Messages(1, MaxSeq, ofPins, c.id)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range pinned {
+	for _, m := range c.In(tx).Messages(1, MaxSeq, ofPins, c.id) {
 		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
 		pins[i].Message = m
 	}
-	return pins, nil
+	return pins
 }
 
 // ofPins selects the pinned messages. A pin is deleted with its message.

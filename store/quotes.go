@@ -57,15 +57,8 @@ var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 
 // fillQuotes stores the quotes of tool results that are older than the table of quotes.
 func fillQuotes(tx *Tx) error {
-	all, err := tx.Conversations("ORDER BY id")
-	if err != nil {
-		return err
-	}
-	for _, c := range all {
-		found, err := c.In(tx).MessagesOf("messages INDEXED BY messages_copies", 1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
-		if err != nil {
-			return err
-		}
+	for _, c := range tx.Conversations("ORDER BY id") {
+		found := c.In(tx).MessagesOf("messages INDEXED BY messages_copies", 1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
 		for _, m := range found {
 			c.keepQuotes(tx, m)
 		}

@@ -42,9 +42,9 @@ const long = " Much more was said about bicycles, about Turin and about the weat
 
 func rowsOf(t *testing.T, c *store.Conversation, state transcript.Status) (found []transcript.Summary) {
 	t.Helper()
-	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) (err error) {
-		found, err = c.In(tx).Compactions("AND state = ? ORDER BY to_seq, id", state)
-		return err
+	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) error {
+		found = c.In(tx).Compactions("AND state = ? ORDER BY to_seq, id", state)
+		return nil
 	}))
 	return found
 }

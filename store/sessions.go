@@ -62,35 +62,27 @@ func (c *Conversation) dropSession(tx *Tx) {
 
 // earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
 // newest that need work. So the amount read does not grow with the number of sessions.
-func (c *Conversation) earlier(tx *Tx) ([]transcript.Session, error) {
-	sessions, err := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
-	if err == nil && len(sessions) == sessionsShown {
-		var older []transcript.Session
-		older, err = c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", sessions[len(sessions)-1].From, sessionsHeld)
-		sessions = append(sessions, older...)
-	}
-	if err != nil {
-		return nil, err
+func (c *Conversation) earlier(tx *Tx) []transcript.Session {
+	sessions := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
+	if len(sessions) == sessionsShown {
+		sessions = append(sessions, c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", sessions[len(sessions)-1].From, sessionsHeld)...)
 	}
 	slices.Reverse(sessions)
 	newest := sessions[max(len(sessions)-sessionsShown, 0):]
 	for i, s := range sessions[:len(sessions)-len(newest)] {
-		if sessions[i].Rows, err = c.activeIn(tx, transcript.Span{From: s.From, To: s.To}); err != nil {
-			return nil, err
-		}
+		sessions[i].Rows = c.activeIn(tx, transcript.Span{From: s.From, To: s.To})
 	}
 	if len(newest) == 0 {
-		return nil, nil
+		return nil
 	}
-	rows, err := c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To})
-	for _, row := range rows {
+	for _, row := range c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To}) {
 		i := slices.IndexFunc(newest, func(s transcript.Session) bool { return row.From <= s.To })
 		newest[i].Rows = append(newest[i].Rows, row)
 	}
-	return sessions, err
+	return sessions
 }
 
-func (c *Conversation) sessions(tx *Tx, rest string, args ...any) ([]transcript.Session, error) {
-	return Select(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
+func (c *Conversation) sessions(tx *Tx, rest string, args ...any) []transcript.Session {
+	return list(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
 		"SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
 }

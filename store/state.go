@@ -88,11 +88,7 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 		over[row.ID] = row
 	}
 	for _, seq := range seqs {
-		rows, err := rs.Compactions("AND from_seq <= ? AND to_seq >= ?", seq, seq)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
+		for _, row := range rs.Compactions("AND from_seq <= ? AND to_seq >= ?", seq, seq) {
 			over[row.ID] = row
 		}
 	}

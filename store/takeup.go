@@ -58,9 +58,9 @@ func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.
 
 func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) ([]chat.Message, error) {
 	p := c.newAppender(tx)
-	taken, last, err := c.oldest(tx, p.next, upTo, budget, since)
-	if err != nil || len(taken) == 0 {
-		return nil, err
+	taken, last := c.oldest(tx, p.next, upTo, budget, since)
+	if len(taken) == 0 {
+		return nil, nil
 	}
 	if p.next == 1 {
 		if err := c.inherit(tx); err != nil {
@@ -92,12 +92,9 @@ const maxTaken = 1000
 
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,
 // and returns the last one's row too.
-func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64, err error) {
-	waiting, err := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
+func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
+	waiting := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
 		ORDER BY id LIMIT ?3`, upTo, maxTaken)
-	if err != nil {
-		return nil, 0, err
-	}
 	places := make(map[string]int64) // of those found so far
 	for _, in := range waiting {
 		if in.Incomplete {
@@ -118,7 +115,7 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		places[m.ID] = m.Seq
 		next++
 	}
-	return found, last, nil
+	return found, last
 }
 
 // resolve finds the message of the conversation that m replies to, one already in the transcript

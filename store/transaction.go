@@ -18,7 +18,7 @@ type Tx struct {
 	conn    *sql.Conn
 	store   *Store
 	changed []copies // see CopiesChanged
-	err     error    // of the first statement of Do or Get that failed
+	err     error    // the first that Do, Get or list met
 }
 
 // transact runs f in a transaction that may write, and so takes its lock at the start: it never
@@ -96,9 +96,8 @@ var ended = func() context.Context {
 // Do runs a statement whose result nobody needs. If it fails, so does everything after it, and the
 // transaction ends with its error.
 func (t *Tx) Do(query string, args ...any) {
-	if _, err := t.Exec(query, args...); err != nil {
-		t.err = cmp.Or(t.err, err)
-	}
+	_, err := t.Exec(query, args...)
+	t.err = cmp.Or(t.err, err)
 }
 
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
@@ -129,6 +128,13 @@ func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) error {
 func Select[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
 	err = Each(tx, appendTo(&all, scan), query, args...)
 	return all, err
+}
+
+// list is Select; if it fails, so does everything after it, see Do.
+func list[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
+	all, err := Select(tx, scan, query, args...)
+	tx.err = cmp.Or(tx.err, err)
+	return all
 }
 
 // appendTo returns a function that scans a row and appends it.
@@ -229,8 +235,8 @@ func (t *Tx) Conversation(name string) (*Conversation, error) {
 }
 
 // Conversations returns the conversations that the rest of the query selects.
-func (t *Tx) Conversations(rest string, args ...any) ([]*Conversation, error) {
-	return Select(t, func(rows *sql.Rows, c **Conversation) error {
+func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
+	return list(t, func(rows *sql.Rows, c **Conversation) error {
 		*c = &Conversation{store: t.store}
 		return rows.Scan(&(*c).id, &(*c).name)
 	}, "SELECT id, name FROM conversations c "+rest, args...)

@@ -38,14 +38,14 @@ const messageColumns = `seq, turn, role, platform_id, author_id, author, text, a
 
 // Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues
 // the WHERE clause.
-func (rs Rows) Messages(from, to int64, rest string, args ...any) ([]chat.Message, error) {
+func (rs Rows) Messages(from, to int64, rest string, args ...any) []chat.Message {
 	return rs.MessagesOf("messages", from, to, rest, args...)
 }
 
 // MessagesOf is Messages with another table, or an index to use.
-func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) ([]chat.Message, error) {
+func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) []chat.Message {
 	low, high := rs.c.RowRange(from, to)
-	return Select(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+	return list(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
 		"SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
@@ -101,7 +101,7 @@ func FromJSON[T any](text string, list *[]T) error {
 // next page begins after the last one's seq.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
 	return View(ctx, tr.c, "read transcript", func(tx *Tx) ([]chat.Message, error) {
-		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0)), nil
 	})
 }
 
@@ -112,7 +112,7 @@ func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, erro
 	})
 }
 
-func (rs Rows) Message(seq int64) (chat.Message, error) { return First(rs.Messages(seq, seq, "")) }
+func (rs Rows) Message(seq int64) (chat.Message, error) { return First(rs.Messages(seq, seq, ""), nil) }
 
 // The states of a turn. Its first message holds it; the others have none.
 const (

@@ -24,10 +24,9 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 			return err
 		}
 		turn.Since = At(since)
-		said, err := turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq)
-		of := turns.Of(said)
+		of := turns.Of(turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To, turn.Optional = of.To, of.Optional
-		return err
+		return nil
 	})
 	return turn, ok, err
 }
@@ -58,7 +57,7 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
 	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) ([]chat.Message, error) {
-		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn), nil
 	})
 }
 

@@ -49,20 +49,15 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable, err error) {
 	if err != nil {
 		return l, err
 	}
-	if l.Rows, err = c.In(tx).Compactions(madeWith, applied, start); err != nil {
-		return l, err
-	}
-	if l.Ended, err = c.In(tx).Compactions(endedWith, applied, start); err != nil {
-		return l, err
-	}
+	l.Rows, l.Ended = c.In(tx).Compactions(madeWith, applied, start), c.In(tx).Compactions(endedWith, applied, start)
 	l.Changed = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended))
-	l.Freed, err = c.freed(tx, l.Rows, l.Ended)
-	return l, err
+	l.Freed = c.freed(tx, l.Rows, l.Ended)
+	return l, nil
 }
 
 // freed returns the messages that were verbatim before an applied compaction that made rows and
 // ended others.
-func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message, err error) {
+func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
 	ends := func(row transcript.Summary) bool {
 		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
 	}
@@ -72,14 +67,10 @@ func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages
 			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {
-			found, err := c.In(tx).Messages(gap.From, gap.To, "ORDER BY id")
-			if err != nil {
-				return nil, err
-			}
-			messages = append(messages, found...)
+			messages = append(messages, c.In(tx).Messages(gap.From, gap.To, "ORDER BY id")...)
 		}
 	}
-	return messages, nil
+	return messages
 }
 
 // changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.

@@ -65,9 +65,8 @@ func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 	t.Helper()
 	loaded := Peek(t, c)
 	err := c.Store().View(Ctx, func(tx *store.Tx) error {
-		running, err := c.In(tx).Compactions("AND state = 'running' ORDER BY id")
-		loaded.Prepared = append(loaded.Prepared, running...)
-		return err
+		loaded.Prepared = append(loaded.Prepared, c.In(tx).Compactions("AND state = 'running' ORDER BY id")...)
+		return nil
 	})
 	check.NoError(t, err)
 	return loaded.State()
