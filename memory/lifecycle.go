@@ -129,12 +129,10 @@ func restoreMemory(tx *store.Tx, c *store.Conversation, m Memory) error {
 
 // forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
 func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) error {
-	seqs, err := c.In(tx).ForgetQuotes([]int64{id}, answers)
-	if err != nil || len(seqs) == 0 {
-		return err
+	if seqs := c.In(tx).ForgetQuotes([]int64{id}, answers); len(seqs) > 0 {
+		tx.CopiesChanged(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
+		c.In(tx).NextVersion()
 	}
-	tx.CopiesChanged(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
-	c.In(tx).NextVersion()
 	return nil
 }
 

@@ -25,9 +25,7 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 	}
 	for seq, m := range found {
 		if is := store.WithoutCopies(m); is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls) {
-			if err := c.In(tx).Replace(m, is); err != nil {
-				return nil, err
-			}
+			c.In(tx).Replace(m, is)
 			seqs = append(seqs, seq)
 		}
 	}

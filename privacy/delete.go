@@ -49,9 +49,7 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	for _, m := range quoting {
 		is := m
 		is.Quote = ""
-		if err := c.In(tx).Rewrite(m, is, version); err != nil {
-			return nil, err
-		}
+		c.In(tx).Rewrite(m, is, version)
 		seqs = append(seqs, m.Seq)
 	}
 	var memories, deleted []int64 // of the memories, and messages, that are deleted
@@ -68,27 +66,19 @@ func deleteMessages(c *store.Conversation, tx *store.Tx, bare, quoting []chat.Me
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.In(tx).ForgetQuotes(memories, true)
-	if err != nil {
-		return nil, err
-	}
-	copies = append(copies, found...)
+	copies = append(copies, c.In(tx).ForgetQuotes(memories, true)...)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	repeating := repeating(c, tx, bare)
 	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
-	if err := c.In(tx).Revise(seqs, repeating, version, without); err != nil {
-		return nil, err
-	}
+	c.In(tx).Revise(seqs, repeating, version, without)
 	emptyInherited(c, tx, seqs, deleted, repeating)
 	return append(seqs, copies...), nil
 }
 
 // deleteUnread deletes a waiting message, and the copies and quotes of it in threads.
 func deleteUnread(c *store.Conversation, tx *store.Tx, id string) error {
-	if err := c.In(tx).DeleteWaiting(id); err != nil {
-		return err
-	}
+	c.In(tx).DeleteWaiting(id)
 	deleteInherited(c, tx, id)
 	return deleteInThread(c, tx, id)
 }
@@ -115,9 +105,7 @@ func said(c *store.Conversation, tx *store.Tx, id string) []chat.Message {
 // it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64, err error) {
 	c.In(tx).Unindex(m)
-	if _, err := c.In(tx).StoreFiles(m.ID, nil); err != nil {
-		return nil, err
-	}
+	c.In(tx).StoreFiles(m.ID, nil)
 	low, high := c.RowRange(m.Seq, m.Seq)
 	err = store.Changed(tx, `UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
 		WHERE id BETWEEN ? AND ?`, store.Now(), version, low, high)

@@ -33,11 +33,10 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) err
 	if err != nil {
 		return err
 	}
-	seqs, err := c.In(tx).ForgetQuotes(gone, true)
-	if err == nil && len(seqs) > 0 {
+	if seqs := c.In(tx).ForgetQuotes(gone, true); len(seqs) > 0 {
 		tx.CopiesChanged(c.Name(), seqs...)
 	}
-	return err
+	return nil
 }
 
 // textOf returns everything that a message says.

@@ -206,11 +206,7 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 		}
 		gone = append(gone, m.ID)
 	}
-	found, err := c.In(tx).ForgetQuotes(gone, true)
-	if err != nil {
-		return false, err
-	}
-	e.Seqs = append(e.Seqs, found...)
+	e.Seqs = append(e.Seqs, c.In(tx).ForgetQuotes(gone, true)...)
 	if len(theirs) == erasedAtOnce {
 		return true, nil
 	}

@@ -90,9 +90,7 @@ func purge(c *store.Conversation, tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.In(tx).ForgetQuotes(memories, true); err != nil {
-		return err
-	}
+	c.In(tx).ForgetQuotes(memories, true)
 	low, high := c.RowRange(1, store.MaxSeq)
 	statements := []string{
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,

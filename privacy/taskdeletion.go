@@ -49,9 +49,7 @@ func deleteTask(c *store.Conversation, tx *store.Tx, id int64) (report []chat.Me
 		return nil, err
 	}
 	name := fmt.Sprintf("%s-%d", store.TaskID, found[0].Number)
-	if err := c.In(tx).DeleteWaiting(name); err != nil {
-		return nil, err
-	}
+	c.In(tx).DeleteWaiting(name)
 	return said(c, tx, name), nil
 }
 

@@ -114,9 +114,7 @@ func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message, 
 		}
 		m := in.message()
 		m.Seq, m.Turn = p.next, p.next
-		if m.Attachments, err = c.In(tx).StoreFiles(in.ID, in.Attachments); err != nil {
-			return nil, err
-		}
+		m.Attachments = c.In(tx).StoreFiles(in.ID, in.Attachments)
 		c.resolve(tx, &m, nil)
 		if m.Seq == 1 {
 			if err := c.inherit(tx); err != nil {

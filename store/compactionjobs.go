@@ -51,7 +51,8 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // the row is stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool, err error) {
 	if rs.c.outdated(rs.tx, row, rows, messages) {
-		return true, rs.c.makeStale(rs.tx, row.ID)
+		rs.c.makeStale(rs.tx, row.ID)
+		return true, nil
 	}
 	err = Changed(rs.tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
 		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)

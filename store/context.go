@@ -72,21 +72,16 @@ type quote struct {
 // ForgetQuotes removes the turn contexts that quote these memories, in this conversation and in
 // others that recalled them, and, if answers, empties the answers of tools that do. It returns the
 // seqs that it changed here; WatchCopies reports those elsewhere.
-func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64, err error) {
+func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 	elsewhere := make(map[string][]int64)
 	for _, id := range memories {
-		quoting, err := Select(rs.tx, func(rows *sql.Rows, q *quote) error {
+		quoting := list(rs.tx, func(rows *sql.Rows, q *quote) error {
 			q.at = &Conversation{store: rs.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
 			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
-		if err != nil {
-			return nil, err
-		}
 		for _, q := range quoting {
-			if err := q.remove(rs.tx); err != nil {
-				return nil, err
-			}
+			q.remove(rs.tx)
 			if q.at.id == rs.c.id {
 				seqs = append(seqs, q.seq)
 			} else {
@@ -98,19 +93,17 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64, err e
 		rs.tx.Do("UPDATE conversations SET version = version + 1 WHERE name = ?", name)
 		rs.tx.CopiesChanged(name, seqs...)
 	}
-	return seqs, nil
+	return seqs
 }
 
-func (q quote) remove(tx *Tx) error {
+func (q quote) remove(tx *Tx) {
 	if q.tool {
-		m, err := q.at.In(tx).Message(q.seq)
-		if err != nil {
-			return err
+		for _, m := range q.at.In(tx).Messages(q.seq, q.seq, "") {
+			q.at.In(tx).Replace(m, WithoutCopies(m))
 		}
-		return q.at.In(tx).Replace(m, WithoutCopies(m))
+		return
 	}
 	row := q.at.Row(q.seq)
 	tx.Do("UPDATE messages SET context = '' WHERE id = ?", row)
 	tx.Do("DELETE FROM quotes WHERE message = ?", row)
-	return nil
 }

@@ -47,14 +47,15 @@ func WithoutCopies(m chat.Message) chat.Message {
 }
 
 // Replace writes what WithoutCopies leaves of a message. A model's text stays, and so does its index.
-func (rs Rows) Replace(was, m chat.Message) error {
+func (rs Rows) Replace(was, m chat.Message) {
 	row := rs.c.Row(m.Seq)
 	if m.Role == llm.RoleTool {
 		rs.Unindex(was)
 		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
-		return Changed(rs.tx, "UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
+		rs.tx.Do("UPDATE messages SET text = ?, tokens = ? WHERE id = ?", m.Text, m.Tokens, row)
+		return
 	}
-	return Changed(rs.tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", toJSON(m.Calls), string(m.Native), m.Tokens, row)
+	rs.tx.Do("UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id = ?", toJSON(m.Calls), string(m.Native), m.Tokens, row)
 }
 
 // mayCopy reports whether WithoutCopies may change a message.

@@ -19,7 +19,7 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 	m, err = clean(m)
 	if err == nil {
 		err = tr.c.store.Update(ctx, func(tx *Tx) error {
-			if changed, err = tr.c.editWaiting(tx, m); err == nil && !changed {
+			if changed = tr.c.editWaiting(tx, m); !changed {
 				seq, changed, err = tr.c.editTakenUp(tx, m, also)
 			}
 			if err == nil && changed { // the files still have the old text; platforms also report edits that change nothing
@@ -31,10 +31,10 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 	return seq, changed, tr.c.Fail("edit message "+m.ID, err)
 }
 
-func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
+func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 	was := c.In(tx).Waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
 	if len(was) == 0 {
-		return false, nil
+		return false
 	}
 	attachments := carryOver(was[0].Attachments, m.Attachments)
 	edited = !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
@@ -42,13 +42,10 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool, err error) {
 	if edited {
 		incomplete = m.Incomplete
 	}
-	stored, err := c.keepFiles(tx, m.ID, attachments)
-	if err != nil {
-		return false, err
-	}
+	stored := c.keepFiles(tx, m.ID, attachments)
 	tx.Do("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ?, tries = iif(?, 0, tries) WHERE conversation = ? AND platform_id = ?",
 		m.Text, stored, incomplete, m.Time.UnixMilli(), edited, c.id, m.ID)
-	return edited, nil
+	return edited
 }
 
 func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message) error) (seq int64, edited bool, err error) {
@@ -67,10 +64,9 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is 
 		return seq, false, nil
 	}
 	version := c.In(tx).NextVersion()
-	if err = c.In(tx).Rewrite(was, is, version); err == nil {
-		err = c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
-	}
-	if err == nil && also != nil {
+	c.In(tx).Rewrite(was, is, version)
+	c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
+	if also != nil {
 		err = also(tx, was, is)
 	}
 	return seq, err == nil, err
@@ -82,16 +78,12 @@ func (rs Rows) NextVersion() int64 {
 }
 
 // Rewrite gives a message a new text, attachments and quote, and reindexes it.
-func (rs Rows) Rewrite(was, is chat.Message, version int64) error {
-	attachments, err := rs.c.keepFiles(rs.tx, is.ID, is.Attachments)
-	if err != nil {
-		return err
-	}
+func (rs Rows) Rewrite(was, is chat.Message, version int64) {
+	attachments := rs.c.keepFiles(rs.tx, is.ID, is.Attachments)
 	rs.Unindex(was)
 	rs.tx.Do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
 		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
 	rs.index(is)
-	return nil
 }
 
 // Unindex removes a message from the search index.

@@ -27,16 +27,13 @@ func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data
 
 // StoreFiles stores the data of a message's attachments, and returns them without it. It deletes
 // files of the message that no attachment refers to any more.
-func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat.Attachment, error) {
+func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.Attachment {
 	attachments = slices.Clone(attachments)
 	kept := []int64{}
 	for i := range attachments {
 		a := &attachments[i]
 		if len(a.Data) > 0 {
-			err := rs.tx.QueryRow("INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", rs.c.id, message, a.Type, a.Data).Scan(&a.File)
-			if err != nil {
-				return nil, fmt.Errorf("store file %d of message %s: %w", i, message, err)
-			}
+			a.File = Get[int64](rs.tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", rs.c.id, message, a.Type, a.Data)
 			if a.Size == 0 {
 				a.Size = int64(len(a.Data))
 			}
@@ -45,13 +42,12 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) ([]chat
 		kept = append(kept, a.File)
 	}
 	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, encode(kept))
-	return attachments, nil
+	return attachments
 }
 
 // keepFiles is StoreFiles with the attachments in their stored form.
-func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) (string, error) {
-	attachments, err := c.In(tx).StoreFiles(message, attachments)
-	return toJSON(attachments), err
+func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) string {
+	return toJSON(c.In(tx).StoreFiles(message, attachments))
 }
 
 // incompleteAtOnce limits how many incomplete messages one call returns.
@@ -99,10 +95,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 			if now[0].Quote != was.Quote {
 				m.Quote = now[0].Quote // the quoted text may have been deleted since
 			}
-			attachments, err := in.c.keepFiles(tx, was.ID, m.Attachments)
-			if err != nil {
-				return err
-			}
+			attachments := in.c.keepFiles(tx, was.ID, m.Attachments)
 			in.c.relabel(tx, m.Label)
 			return Changed(tx, `UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)

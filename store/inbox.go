@@ -64,7 +64,7 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 			}
 		}
 		r.Addressed = r.Addressed || m.Addressed
-		err = c.insertInbox(tx, m)
+		c.insertInbox(tx, m)
 	default:
 		wasAsked, followed := is.addressed && !is.optional, is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
@@ -73,7 +73,7 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 				r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
 		}
 		if len(m.Attachments) > 0 {
-			err = c.addFiles(tx, m)
+			c.addFiles(tx, m)
 		}
 		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
 	}
@@ -85,17 +85,13 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt, err error) {
 
 // addFiles adds the files of a redelivery to a waiting message that came without any: Slack
 // delivers a mention twice, and perhaps only one delivery has the files.
-func (c *Conversation) addFiles(tx *Tx, m Inbound) error {
+func (c *Conversation) addFiles(tx *Tx, m Inbound) {
 	was := c.In(tx).Waiting("AND platform_id = ?", m.ID)
 	if len(was) == 0 || len(was[0].Attachments) > 0 {
-		return nil
+		return
 	}
-	attachments, err := c.keepFiles(tx, m.ID, m.Attachments)
-	if err != nil {
-		return err
-	}
-	return Changed(tx, "UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
-		attachments, m.Incomplete, c.id, m.ID)
+	tx.Do("UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
+		c.keepFiles(tx, m.ID, m.Attachments), m.Incomplete, c.id, m.ID)
 }
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
@@ -127,19 +123,15 @@ func (c *Conversation) delivery(tx *Tx, id string) (w delivery, err error) {
 	return w, err
 }
 
-func (c *Conversation) insertInbox(tx *Tx, m Inbound) error {
+func (c *Conversation) insertInbox(tx *Tx, m Inbound) {
 	attachments := ""
 	if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
-		var err error
-		if attachments, err = c.keepFiles(tx, m.ID, m.Attachments); err != nil {
-			return err
-		}
+		attachments = c.keepFiles(tx, m.ID, m.Attachments)
 	}
 	c.store.arrivals.note(waitingMessage{c.id, m.ID})
 	tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
-	return nil
 }
 
 // maxAuthorBytes limits the name or ID of a person, in bytes. Those of all platforms are shorter;
@@ -201,18 +193,13 @@ func (m Inbound) message() chat.Message {
 }
 
 // DeleteWaiting removes a message from the inbox, and quotes of it.
-func (rs Rows) DeleteWaiting(id string) error {
+func (rs Rows) DeleteWaiting(id string) {
 	rs.tx.Do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id)
-	err := Changed(rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ?", rs.c.id, id)
-	if errors.Is(err, ErrNotFound) {
-		return nil
+	if Get[int64](rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id) != 0 {
+		rs.c.store.arrivals.forget(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
+		rs.tx.Do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
+		rs.StoreFiles(id, nil)
 	}
-	rs.c.store.arrivals.forget(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
-	rs.tx.Do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
-	if err == nil {
-		_, err = rs.StoreFiles(id, nil)
-	}
-	return err
 }
 
 // Audience says who may read a place, besides its members.

@@ -49,21 +49,18 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 		row.Children[i] = cmp.Or(given[child], child)
 	}
 	if row.State == transcript.Stale {
-		return c.makeStale(tx, row.ID)
+		c.makeStale(tx, row.ID)
+		return nil
 	}
 	var ended any
 	if row.State != transcript.Applied {
 		ended = version
 	}
-	err := Changed(tx, "UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
+	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
 		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
-	if err != nil {
-		return err
-	}
 	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
-		if err := c.writeApplied(tx, row, version); err != nil {
-			return err
-		}
+		tx.Do(`UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
+			FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
 	}
 	if row.State != transcript.Applied && row.State != transcript.RolledUp {
 		return nil
@@ -74,15 +71,9 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	return nil
 }
 
-// writeApplied records when, and over what, a prepared row was applied.
-func (c *Conversation) writeApplied(tx *Tx, row transcript.Summary, version int64) error {
-	return Changed(tx, `UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
-		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
-}
-
 // Revise writes what an edit or a deletion, which incremented the version, does to the summaries
 // over messages, and to others.
-func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, to func(transcript.Summary) transcript.Summary) error {
+func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, to func(transcript.Summary) transcript.Summary) {
 	over := make(map[int64]transcript.Summary)
 	for _, row := range others {
 		over[row.ID] = row
@@ -98,10 +89,9 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
 			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times)
 	}
-	return nil
 }
 
 // makeStale ends a running or prepared row that cannot be applied.
-func (c *Conversation) makeStale(tx *Tx, id int64) error {
-	return Changed(tx, "UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
+func (c *Conversation) makeStale(tx *Tx, id int64) {
+	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
 }
