@@ -81,11 +81,9 @@ func (a *attempt) renameLimit(refused *llm.Error) bool {
 	return true
 }
 
-// routeMissing reports whether a server has nothing at the address of a request. An unknown model
-// is a 404 too.
+// routeMissing reports whether a server has nothing at the address of a request.
 func routeMissing(e *llm.Error) bool {
-	return e.Status == http.StatusMethodNotAllowed ||
-		e.Status == http.StatusNotFound && !strings.Contains(strings.ToLower(e.Message), "model") && !llm.RefusesTools(e) && !llm.RefusesImages(e)
+	return e.Kind == llm.KindWrongAddress && e.Status >= http.StatusBadRequest
 }
 
 // seekBase reports whether there is a list of models at another address: see list.

@@ -166,7 +166,7 @@ func TestErrorWithStatus200(t *testing.T) {
 		"a list":                         {` [{"error":{"message":"who are you","status":"UNAUTHENTICATED"}}]`, llm.KindAuth},
 		"an overflow":                    {`{"error":{"message":"maximum context length is 512 tokens"}}`, llm.KindOverflow},
 		"a page":                         {"\n<!doctype html><title>a web interface</title>", llm.KindWrongAddress},
-		"an object without choices":      {`{"detail":"Not Found","type":"not_found"}`, llm.KindWrongAddress},
+		"an object without choices":      {`{"detail":"Not Found","type":"not_found"}`, llm.KindBadRequest},
 		"an error beside half an answer": {`{"error":{"message":"slow down","code":429},"choices":[{"message":{"content":"half"}}]}`, llm.KindRateLimited},
 		"an answer without choices":      {`{"object":"chat.completion","choices":[]}`, llm.KindTruncated},
 	} {
