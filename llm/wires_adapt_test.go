@@ -4,7 +4,6 @@ package llm_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"cairn/internal/check"
@@ -98,37 +97,6 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 					check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 				}
 				check.EqualAll(t, "bounds", bounds, []int{16484, 8192, 8192})
-			})
-		}
-	})
-}
-
-// Reasoning gets what the window has left beside the answer, if the server says how much that is.
-func TestReasoningFitsTheWindow(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		for name, c := range map[string]struct{ prompt, want int }{
-			"enough for the answer":     {95_000, 5000},
-			"too little for the answer": {99_000, 0},
-		} {
-			t.Run(name, func(t *testing.T) {
-				server := w.open(t, func(x *llmtest.Exchange) {
-					if c.prompt+x.Request.MaxTokens > 100_000 {
-						x.Reject(400, "invalid_request_error", fmt.Sprintf("input length and `max_tokens` exceed context limit: %d + %d > 100000", c.prompt, x.Request.MaxTokens))
-						return
-					}
-					x.Say("ok")
-				})
-				req := hello
-				req.Reasoning, req.MaxTokens = "max", 2000
-				_, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil)
-				requests := server.Requests()
-				if c.want > 0 {
-					check.NoError(t, err)
-					check.Equal(t, "limit of the answer", requests[len(requests)-1].MaxTokens, c.want)
-					return
-				}
-				check.Equal(t, "error kind", llm.KindOf(err), llm.KindOverflow)
-				check.Equal(t, "tokens of the prompt", llm.PromptOf(err), c.prompt)
 			})
 		}
 	})

@@ -60,12 +60,12 @@ func (a *attempt) Adapt(_ context.Context, refused *llm.Error) bool {
 		a.noThinking = true
 		return true
 	}
-	return a.Model.Adapt(refused, a.sent.refusable(), &a.req)
+	return a.Model.Adapt(refused, a.sent.refusable())
 }
 
 // refusable returns the part of the request that a server may refuse.
 func (c composed) refusable() provider.Sent {
-	s := provider.Sent{Model: c.Model, Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens, Room: c.room}
+	s := provider.Sent{Model: c.Model, Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens}
 	if c.Output != nil {
 		s.Effort = c.Output.Effort
 	}

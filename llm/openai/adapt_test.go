@@ -2,13 +2,10 @@ package openai_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"cairn/internal/check"
@@ -226,53 +223,4 @@ func TestRequiredReasoningIsLearned(t *testing.T) {
 	if _, err := model.Generate(t.Context(), hello, nil); !llm.WantsReasoning(err) || !model.Learnt().Facts().WantsReasoning {
 		t.Errorf("got %v, %+v", err, model.Learnt().Facts())
 	}
-}
-
-// Behind a gateway there may be servers that know only one name of the limit.
-func TestNameOfTheLimitChangesBothWays(t *testing.T) {
-	known := "max_completion_tokens"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body map[string]any
-		check.NoError(t, json.NewDecoder(r.Body).Decode(&body))
-		if body[known] == nil {
-			http.Error(w, `{"error":{"message":"Unsupported parameter, use max_completion_tokens instead of max_tokens or the reverse"}}`, http.StatusBadRequest)
-			return
-		}
-		fmt.Fprint(w, chunk("ok")+"\n\ndata: [DONE]\n\n")
-	}))
-	t.Cleanup(server.Close)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1", Model: "m", MaxRetries: -1}))(t)
-	for _, known = range []string{"max_completion_tokens", "max_tokens", "max_tokens", "max_completion_tokens"} {
-		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), llm.Request{Messages: hello.Messages, MaxTokens: 100}, nil)))
-	}
-}
-
-// Each of two requests at once is refused under the old name; both learn the same.
-func TestNameOfTheLimitIsLearnedByTwoAtOnce(t *testing.T) {
-	var refused atomic.Int32
-	both := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body map[string]any
-		check.NoError(t, json.NewDecoder(r.Body).Decode(&body))
-		if body["max_completion_tokens"] == nil {
-			if refused.Add(1) == 2 {
-				close(both)
-			}
-			<-both
-			http.Error(w, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`, http.StatusBadRequest)
-			return
-		}
-		fmt.Fprint(w, chunk("ok")+"\n\ndata: [DONE]\n\n")
-	}))
-	t.Cleanup(server.Close)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1", Model: "m", MaxRetries: -1}))(t)
-	failed := make(chan error, 2)
-	for range 2 {
-		go func() {
-			_, err := model.Generate(t.Context(), llm.Request{Messages: hello.Messages, MaxTokens: 100}, nil)
-			failed <- err
-		}()
-	}
-	check.NoError(t, <-failed)
-	check.NoError(t, <-failed)
 }

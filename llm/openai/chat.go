@@ -15,7 +15,7 @@ import (
 
 // completionTokens reports whether the answer's limit is sent as max_completion_tokens: OpenAI's
 // newer models refuse the old name, and most other servers know no other.
-func (p plan) completionTokens() bool { return p.host == openAIHost || p.NewLimit }
+func (p plan) completionTokens() bool { return p.host == openAIHost || p.Refused[fieldLimit.Name] }
 
 // cacheKey returns the key to send: only OpenAI supports the field.
 func (p plan) cacheKey(req llm.Request) string {

@@ -42,8 +42,7 @@ type chunk struct {
 		Index        int
 		Delta        delta
 		Message      delta
-		FinishReason string          `json:"finish_reason"`
-		Usage        json.RawMessage // Moonshot
+		FinishReason string `json:"finish_reason"`
 	}
 	Usage json.RawMessage
 }
@@ -103,13 +102,14 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
-	a.count(c.Usage)
+	if counted, ok := readUsage(c.Usage); ok {
+		a.usage = counted
+	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
 		a.started = true
-		a.count(choice.Usage)
 		for _, d := range []delta{choice.Delta, choice.Message} {
 			if err := a.addDelta(d); err != nil {
 				return false, err
@@ -125,12 +125,6 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-func (a *chatAnswer) count(usage json.RawMessage) {
-	if counted, ok := readUsage(usage); ok {
-		a.usage = counted
-	}
 }
 
 // finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu, Gemini and
@@ -206,33 +200,25 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 }
 
 // call returns the call that a piece belongs to, or starts one. Some servers omit the index, some
-// the id, and some give every call the index 0.
+// the id, and some give every call the index 0: a piece continues the latest call of its index,
+// unless it has an id or a name of its own.
 func (a *chatAnswer) call(piece callPiece) *growingCall {
-	call := &growingCall{index: -1}
+	index := -1
 	if piece.Index != nil {
-		call.index = *piece.Index
+		index = *piece.Index
 	}
-	begins := piece.Function.Name != ""
 	for _, before := range slices.Backward(a.calls) {
-		switch {
-		case piece.Index != nil && before.index != *piece.Index:
-		case begins && piece.ID != "" && before.ID != "" && piece.ID != before.ID:
-		case before.precedes(piece):
-			if !begins && call.Name == "" {
-				call.Name = before.Name
-			}
-		case piece.Index != nil, piece.ID != "" && piece.ID == before.ID, piece.ID == "" && !begins:
+		if index >= 0 && before.index != index {
+			continue
+		}
+		if piece.ID == "" && (piece.Function.Name == "" || before.Name == "") || piece.ID != "" && (piece.ID == before.ID || before.ID == "") {
 			return before
 		}
+		break
 	}
+	call := &growingCall{index: index}
 	a.calls = append(a.calls, call)
 	return call
-}
-
-// precedes reports whether a piece begins another call: nothing follows a complete JSON object.
-func (c *growingCall) precedes(piece callPiece) bool {
-	before := strings.TrimSpace(c.Arguments.String())
-	return strings.HasPrefix(string(piece.Function.Arguments), "{") && strings.HasSuffix(before, "}") && json.Valid([]byte(before)) // rarely called
 }
 
 // Response returns the whole answer. A server that ends regularly without a finish_reason is

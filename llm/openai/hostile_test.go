@@ -5,7 +5,6 @@ package openai_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 	"cairn/llm"
@@ -44,27 +43,5 @@ func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	} {
 		server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Refuse(400, "", body) })
 		check.Equal(t, body, llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil))), kind)
-	}
-}
-
-func TestLongArgumentsInManyPiecesAreReadInOnePass(t *testing.T) {
-	check.SkipUnderRace(t)
-	const objects = 20_000
-	began := time.Now()
-	resp := check.Must(ask(t, func(x *llmtest.Exchange) {
-		add := func(function string) {
-			x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":%s}]}}]}`, function)
-		}
-		add(`{"name":"f","arguments":"{\"all\":["}`)
-		for range objects {
-			add(`{"arguments":"{\"x\":1},"}`)
-		}
-		add(`{"arguments":"0]}"}`)
-		x.Done()
-	}))(t)
-	check.Len(t, "the calls", resp.Message.Calls, 1)
-	check.Equal(t, "bytes of the arguments", len(resp.Message.Calls[0].Arguments), len(`{"all":[0]}`)+objects*len(`{"x":1},`))
-	if took := time.Since(began); took > 5*time.Second { // a check of all arguments with each piece takes longer
-		t.Errorf("took %v", took)
 	}
 }

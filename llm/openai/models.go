@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -36,24 +35,6 @@ type listed struct {
 	} // OpenRouter
 }
 
-// modelList is the answer to GET /models.
-type modelList struct {
-	Data   []listed
-	Models []struct { // llama.cpp
-		Name         string
-		Capabilities []string
-	}
-}
-
-// UnmarshalJSON also accepts the entries alone, which Together sends.
-func (l *modelList) UnmarshalJSON(raw []byte) error {
-	if bytes.HasPrefix(raw, []byte("[")) {
-		return json.Unmarshal(raw, &l.Data)
-	}
-	type object modelList
-	return json.Unmarshal(raw, (*object)(l))
-}
-
 // Models lists what the server offers. Ollama is queried for each model, because its list contains
 // no details.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
@@ -79,7 +60,7 @@ func described(o llm.Offered) bool { return o.Window > 0 || o.Tools != "" || o.I
 
 // list requests the list of models alone.
 func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
-	var answer modelList
+	var answer struct{ Data []listed }
 	base := o.base()
 	err := o.get(ctx, base+"/models", &answer)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") {
@@ -93,18 +74,9 @@ func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	}
 	offered := make([]llm.Offered, 0, len(answer.Data))
 	for _, m := range answer.Data {
-		o := llm.Offered{
-			ID:     m.ID,
-			Window: m.Window(),
-			Tools:  says(m.Parameters, "tools"),
-			Images: says(m.Architecture.Input, "image"),
-		}
-		for _, other := range answer.Models {
-			if other.Name == m.ID {
-				o.Images = says(other.Capabilities, "multimodal")
-			}
-		}
-		offered = append(offered, o)
+		offered = append(offered, llm.Offered{
+			ID: m.ID, Window: m.Window(), Tools: says(m.Parameters, "tools"), Images: says(m.Architecture.Input, "image"),
+		})
 	}
 	return offered, nil
 }

@@ -22,14 +22,13 @@ func TestModelCapabilities(t *testing.T) {
 		{"id":"b/router","context_length":8000,"supported_parameters":["temperature"],"architecture":{"input_modalities":["text"]}},
 		{"id":"vllm","max_model_len":32768},
 		{"id":"llama","meta":{"n_ctx":4096,"n_ctx_train":131072}},
-		{"id":"plain"}],
-		"models":[{"name":"llama","capabilities":["completion","multimodal"]}]}`)
+		{"id":"plain"}]}`)
 	got, err := connect(t, server, openai.Options{}).Models(t.Context())
 	want := []llm.Offered{
 		{ID: "a/router", Window: 200000, Tools: "yes", Images: "yes"},
 		{ID: "b/router", Window: 8000, Tools: "no", Images: "no"},
 		{ID: "vllm", Window: 32768},
-		{ID: "llama", Window: 4096, Images: "yes"},
+		{ID: "llama", Window: 4096},
 		{ID: "plain"},
 	}
 	check.NoError(t, err)

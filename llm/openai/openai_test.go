@@ -97,10 +97,6 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			fragments{`{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\":1}"}}`, `{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":2}"}}`},
 			whole(llm.Call{ID: "call_0", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "call_1", Name: "f", Arguments: `{"x":2}`}),
 		},
-		"all at index 0, the name once": {
-			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"function":{"name":"","arguments":"{\"x\":1}"}}`, `{"index":0,"function":{"name":"","arguments":"{\"x\":2}"}}`},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "call_1", Name: "f", Arguments: `{"x":2}`}),
-		},
 		"one id for two": {
 			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`},
 			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),

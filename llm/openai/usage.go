@@ -26,7 +26,6 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 		Output       provider.Tokens `json:"output_tokens"`
 		InputDetails details         `json:"input_tokens_details"`
 		Hit          provider.Tokens `json:"prompt_cache_hit_tokens"` // DeepSeek
-		Cached       provider.Tokens `json:"cached_tokens"`           // Moonshot
 		// Servers in front of Claude.
 		Read    provider.Tokens `json:"cache_read_input_tokens"`
 		Written provider.Tokens `json:"cache_creation_input_tokens"`
@@ -39,7 +38,7 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	u = llm.Usage{
 		Prompt:     int(max(counted.Prompt, counted.Input)),
 		Completion: int(max(counted.Completion, counted.Output)),
-		Cached:     int(max(counted.Details.Cached, counted.InputDetails.Cached, counted.Read, counted.Hit, counted.Cached)),
+		Cached:     int(max(counted.Details.Cached, counted.InputDetails.Cached, counted.Read, counted.Hit)),
 		Written:    int(max(counted.Details.Written, counted.InputDetails.Written, counted.Written)),
 	}
 	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted separately from the prompt

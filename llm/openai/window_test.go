@@ -33,7 +33,6 @@ func TestWindowSources(t *testing.T) {
 		"vLLM's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_model_len":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}},
 		"Mistral's field":      {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_context_length":32768}]}`}, 0, llm.Window{Tokens: 32768, Source: "GET /models"}},
 		"Groq's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","context_window":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}},
-		"Together's list":      {map[string]string{"/v1/models": `[{"id":"test-model","context_length":4096.0}]`}, 0, llm.Window{Tokens: 4096, Source: "GET /models"}},
 		"a list with others":   {map[string]string{"/v1/models": `{"data":[{"id":"other","context_length":"32k","meta":"x"},null,{"id":"test-model","context_length":4096}]}`}, 0, llm.Window{Tokens: 4096, Source: "GET /models"}},
 		"llama.cpp's field":    {map[string]string{"/v1/models": `{"data":[{"id":"test-model","meta":{"n_ctx":16384,"n_ctx_train":131072}}]}`}, 0, llm.Window{Tokens: 16384, Source: "GET /models"}},
 		"llama.cpp's slot":     {map[string]string{"/props": props}, 0, llm.Window{Tokens: 2048, Source: "GET /props"}},
