@@ -62,8 +62,10 @@ func kindOf(status int, codes []string) Kind {
 		return KindOverloaded
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
 		return KindAuth
-	case status >= 300:
+	case status >= 400:
 		return KindBadRequest
+	case status >= 300: // redirects are not followed
+		return KindWrongAddress
 	}
 	for _, sort := range []struct {
 		kind  Kind

@@ -25,10 +25,7 @@ type cause struct {
 	detail                   func(e *Error) string // nil: there is no %s
 }
 
-const (
-	messageKept  = "Your message is saved; "
-	noModelThere = "There is no model at the address I am set to use. " + messageKept + "the bot's operator must correct base_url."
-)
+const messageKept = "Your message is saved; "
 
 // causes is the table; the first row that applies explains a failure.
 var causes = []cause{
@@ -98,12 +95,9 @@ var causes = []cause{
 		func(e *Error) string { return cmp.Or(strings.Join(e.Where.Offered, ", "), "`cairn models` lists them") },
 	},
 	{
-		func(e *Error) bool { return wrongAddress(e) && e.Where.Wire == WireMessages }, "there is no model's server at the address",
-		noModelThere, "correct base_url (%s); servers that speak Anthropic's Messages are named without /v1; for others set wire = \"auto\"", addressOf,
-	},
-	{
-		wrongAddress, "there is no model's server at the address",
-		noModelThere, "correct base_url (%s); most servers have their API under /v1, as http://localhost:11434/v1", addressOf,
+		ofKind(KindWrongAddress), "there is no model's server at the address",
+		"There is no model at the address I am set to use. " + messageKept + "the bot's operator must correct base_url.",
+		"correct base_url (%s); most servers have their API under /v1, as http://localhost:11434/v1, those that speak Anthropic's Messages without it", addressOf,
 	},
 	{
 		func(e *Error) bool { return takesNoTools(e.Message) }, "the model's server takes no tools",
@@ -123,10 +117,6 @@ var causes = []cause{
 }
 
 func ofKind(kind Kind) func(*Error) bool { return func(e *Error) bool { return e.Kind == kind } }
-
-func wrongAddress(e *Error) bool {
-	return e.Kind == KindWrongAddress || e.Status >= 300 && e.Status < 400
-}
 
 func keyOf(e *Error) string { return cmp.Or(e.Where.Key, "the API key") }
 

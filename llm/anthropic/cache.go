@@ -9,7 +9,7 @@ func (m *Model) cacheControl(refused map[string]bool) *cacheControl {
 	switch {
 	case refused[marks.Name]:
 		return nil
-	case m.CacheTTL() == longTTL && !refused[markTTL.Name]:
+	case m.CacheTTL() == longTTL:
 		return &cacheControl{Type: "ephemeral", TTL: "1h"}
 	}
 	return &cacheControl{Type: "ephemeral"}

@@ -19,7 +19,6 @@ type conversation struct {
 	system   []any // *block
 	messages []message
 	ends     []*block // by index of the llm messages: the last block up to there that may have a cache mark; nil: none
-	thoughts bool     // some thinking is returned
 }
 
 // converse converts messages. Thinking is returned only to identity, which made it, and only within
@@ -44,7 +43,6 @@ func converse(messages []llm.Message, identity string) conversation {
 			for _, b := range assistantBlocks(m, thoughts) {
 				end = c.add(llm.RoleAssistant, b, end)
 			}
-			c.thoughts = c.thoughts || len(thoughts) > 0
 		case llm.RoleTool:
 			end = c.add(llm.RoleUser, &block{Type: "tool_result", ToolUseID: m.CallID, Content: m.Text}, end)
 		default:

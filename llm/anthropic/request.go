@@ -79,23 +79,21 @@ type cacheControl struct {
 // composed is a request with what Adapt needs to know about it.
 type composed struct {
 	body
-	room     int           // of MaxTokens: for thinking, in addition to what the caller asked for
-	thoughts bool          // some thinking is returned
-	control  *cacheControl // the mark in it; nil: none
+	room    int           // of MaxTokens: for thinking, in addition to what the caller asked for
+	control *cacheControl // the mark in it; nil: none
 }
 
 // compose converts the request, without what the server refused before or in this attempt.
 func (a *attempt) compose() composed {
 	learned, req := a.Demands(), a.req
 	author := a.identity()
-	if req.Reasoning == "none" || a.noThoughts || a.noThinking {
+	if req.Reasoning == "none" || a.noThinking {
 		author = "" // no thinking is returned
 	}
 	conversation := converse(req.Messages, author)
 	c := composed{
-		body:     body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages, Tools: tools(req.Tools)},
-		thoughts: conversation.thoughts,
-		control:  a.cacheControl(learned.Refused),
+		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages, Tools: tools(req.Tools)},
+		control: a.cacheControl(learned.Refused),
 	}
 	if a.noThinking {
 		req.Reasoning = "none"

@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -115,24 +114,19 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 				return false, err
 			}
 		}
-		reason, _, _ := strings.Cut(strings.ToLower(choice.FinishReason), ":") // Gemini: "content_filter: OTHER"
-		switch reason {
-		case "":
-		case "error", "insufficient_system_resource", "network_error": // OpenRouter, DeepSeek, Zhipu
+		switch reason := strings.ToLower(choice.FinishReason); {
+		case reason == "":
+		case strings.Contains(reason, "error"), reason == "insufficient_system_resource": // OpenRouter, DeepSeek
 			return false, &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
+		case strings.Contains(reason, "length"), reason == "max_tokens":
+			a.finish = llm.FinishLength
+		case strings.Contains(reason, "filter"), slices.Contains([]string{"safety", "recitation", "prohibited_content", "sensitive"}, reason): // Gemini, Zhipu
+			a.finish = llm.FinishFilter
 		default:
-			a.finish = cmp.Or(finishReasons[reason], reason)
+			a.finish = reason
 		}
 	}
 	return false, nil
-}
-
-// finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu, Gemini and
-// others.
-var finishReasons = map[string]string{
-	"model_length": llm.FinishLength, "max_tokens": llm.FinishLength,
-	"sensitive": llm.FinishFilter, "safety": llm.FinishFilter, "recitation": llm.FinishFilter, "blocklist": llm.FinishFilter,
-	"prohibited_content": llm.FinishFilter, "spii": llm.FinishFilter,
 }
 
 func (a *chatAnswer) addDelta(d delta) error {
@@ -162,20 +156,8 @@ type callPiece struct {
 	Index    *int
 	ID       string
 	Function struct {
-		Name      string
-		Arguments arguments
+		Name, Arguments string
 	}
-}
-
-// arguments are JSON in a string. Some servers send the JSON itself.
-type arguments string
-
-func (a *arguments) UnmarshalJSON(raw []byte) error {
-	if len(raw) == 0 || raw[0] != '{' {
-		return json.Unmarshal(raw, (*string)(a))
-	}
-	*a = arguments(raw)
-	return nil
 }
 
 func (a *chatAnswer) addCall(raw json.RawMessage) error {
@@ -188,7 +170,7 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	if len(a.calls) > llm.MaxCalls {
 		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
 	}
-	a.Begin(&call.Call, piece.ID, piece.Function.Name, string(piece.Function.Arguments))
+	a.Begin(&call.Call, piece.ID, piece.Function.Name, piece.Function.Arguments)
 	for field, value := range fields {
 		if protocolCallFields[field] {
 			continue

@@ -105,23 +105,6 @@ func TestFinishReasonsOfOtherServers(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatAreAnObject(t *testing.T) {
-	for name, answer := range map[string]func(*llmtest.Exchange){
-		"in a stream": func(x *llmtest.Exchange) {
-			x.Chunk(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"q":["1", 2]}}}]}}]}`)
-			x.Chunk(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":null,"arguments":null}}]}}]}`)
-			x.Done()
-		},
-		"in one piece": func(x *llmtest.Exchange) {
-			x.Refuse(http.StatusOK, "", `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"q":["1", 2]}}}]}}]}`)
-		},
-	} {
-		resp := check.Must(ask(t, answer))(t)
-		check.Len(t, name, resp.Message.Calls, 1)
-		check.Equal(t, name, resp.Message.Calls[0].Arguments, `{"q":["1", 2]}`)
-	}
-}
-
 // chunk is the line of an event that brings text.
 func chunk(text string) string {
 	return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}`

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"cairn/llm"
@@ -107,8 +106,8 @@ func (c *Client) send(ctx context.Context, alive func(), method, address string,
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return silence.translate(receive(resp, silence))
 	}
-	if err := redirected(resp); err != nil {
-		return err
+	if resp.StatusCode < http.StatusBadRequest { // a redirect, whose page may contain a key
+		return llm.Refused(resp.StatusCode, nil, nil)
 	}
 	// A refusal that breaks off is classified by the part that arrived.
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
@@ -211,17 +210,4 @@ func httpClient(client *http.Client) *http.Client {
 	own := *cmp.Or(client, &http.Client{})
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &own
-}
-
-// redirected returns the error for a redirect, nil for any other response. The message contains the
-// new address without its query and user.
-func redirected(resp *http.Response) error {
-	if resp.StatusCode < 300 || resp.StatusCode > 399 {
-		return nil
-	}
-	to := "another address"
-	if at, err := resp.Location(); err == nil {
-		to = llm.Clip((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
-	}
-	return &llm.Error{Kind: llm.KindBadRequest, Status: resp.StatusCode, Message: "the server redirects to " + to + ": set base_url to the right address"}
 }
