@@ -18,7 +18,6 @@ const (
 	howToSet  = "No language model is set, so I can only search and quote this conversation. To get real answers, set OPENAI_API_KEY or ANTHROPIC_API_KEY, or base_url in config.toml for a model of your own."
 	stillNone = "(No language model is set: I only quote.)"
 	itsFinds  = "This is what I found:"
-	goesWith  = " It goes with this:"
 )
 
 // hinted reports whether the conversation already contains how to configure a model.
@@ -37,58 +36,35 @@ func SaidOffline(text string) bool {
 // reply composes the answer to the person.
 func reply(asked lastLine, results []Message, hinted bool) string {
 	found, failed := readResults(results)
-	question := asked.isQuestion()
 	quotes := related(asked, found)
-	if !question {
-		quotes = closeTo(asked, quotes)
-	}
-	var said, hint string
+	question := asked.isQuestion()
+	var said string
 	switch {
-	case len(quotes) > 0 && question:
-		said = itsFinds + "\n" + quote(quotes)
+	case greets().MatchString(asked.text):
+		said = "Hello! Everything said here is saved; ask me about any of it."
+	case !question && asked.seq == "":
+		said = "Saved."
+	case !question:
+		said = fmt.Sprintf("Saved as message #%s.", asked.seq)
 	case len(quotes) > 0:
-		said = kept(asked) + goesWith + "\n" + quote(quotes)
+		said = itsFinds + "\n" + quote(quotes)
 	case failed != "":
 		said = "I could not look it up: " + failed
-	case question:
-		said = "I found nothing about that in this conversation."
-	case greets().MatchString(asked.text):
-		said = greeting(asked)
 	default:
-		said = kept(asked)
-	}
-	if len(asked.attachments) > 0 {
-		said += "\nI cannot look into what came with it: " + shorten(strings.Join(asked.attachments, "; "), maxQuote) + "."
+		said = "I found nothing about that in this conversation."
 	}
 	switch {
 	case !hinted || question && len(quotes) == 0:
-		hint = howToSet
+		said += "\n\n" + howToSet
 	case question:
-		hint = stillNone
+		said += "\n\n" + stillNone
 	}
-	if hint == "" {
-		return said
-	}
-	return said + "\n\n" + hint
+	return said
 }
 
-func greeting(asked lastLine) string {
-	if asked.who == "" {
-		return "Hello! Everything said here is saved; ask me about any of it."
-	}
-	return fmt.Sprintf("Hello, %s! Everything said here is saved; ask me about any of it.", asked.who)
-}
-
-func kept(asked lastLine) string {
-	if asked.seq == "" {
-		return "Saved."
-	}
-	return fmt.Sprintf("Saved as message #%s.", asked.seq)
-}
-
-// isKept matches the result of kept, in its current form and in that of older databases, alone or
-// followed by quotations.
-var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
+// isKept matches the beginning of an answer to a statement, in its current form and in those of older
+// databases.
+var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$| It goes with this:)`)
 
 // finding is a memory or a message that a tool found.
 type finding struct {
@@ -177,21 +153,6 @@ func related(asked lastLine, found []finding) []finding {
 
 // maxQuotes is the maximum number of quotations in an answer.
 const maxQuotes = 3
-
-// closeTo keeps those quotes that share at least two content words, and a third of them, with the
-// person's text: a person who makes a statement did not ask for more.
-func closeTo(asked lastLine, quotes []finding) []finding {
-	return slices.DeleteFunc(quotes, func(f finding) bool {
-		theirs := words.Content(f.text)
-		shared := 0
-		for _, term := range asked.content {
-			if slices.Contains(theirs, term) {
-				shared++
-			}
-		}
-		return shared < 2 || shared*3 < len(asked.content)
-	})
-}
 
 func quote(quotes []finding) string {
 	lines := make([]string, len(quotes))

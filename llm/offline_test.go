@@ -112,9 +112,9 @@ func TestOfflineModelQuotes(t *testing.T) {
 	t.Run("its own earlier answers do not count as results", func(t *testing.T) {
 		hint, _ := talk(t, question, noMemories, noTranscript)
 		told := llm.Message{Role: llm.RoleAssistant, Text: hint}
-		for _, said := range []string{question, "[#41 2023-07-01 10:00 Eve] We adopted a cat called Tom too"} {
-			own, _ := talk(t, said, memories, transcript, told)
-			holds(t, own, "Pixel")
+		own, _ := talk(t, question, memories, transcript, told)
+		holds(t, own, "Pixel")
+		for _, own := range []string{own, "Saved as message #41. It goes with this:\n- Ada: “Pixel”", "It is kept."} {
 			text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
 			check.NoError(t, err)
 			answer, _ := talk(t, question, noMemories, string(text))
@@ -133,17 +133,13 @@ func TestOfflineModelQuotes(t *testing.T) {
 func TestOfflineModelAnswersStatements(t *testing.T) {
 	t.Run("a greeting is answered without looking anything up", func(t *testing.T) {
 		answer, asked := talk(t, "[#1 2023-07-01 10:00 Bob] Hello!", memories, transcript)
-		holds(t, answer, "Hello, Bob!")
+		holds(t, answer, "Hello!")
 		check.Len(t, "asked", asked, 0)
 	})
-	t.Run("a statement is acknowledged, and only close results are quoted", func(t *testing.T) {
-		answer, _ := talk(t, "[#41 2023-07-01 10:00 Eve] When I was young I had a sailing boat with Ada", memories, transcript)
-		holds(t, answer, "Saved as message #41.")
-		lacks(t, answer, "Pixel", "found nothing")
-		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] Ada's voice", memories, transcript)
-		lacks(t, answer, "Pixel")
-		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] We adopted a cat too", memories, transcript)
-		holds(t, answer, "Saved as message #41.", "(#12)")
+	t.Run("a statement is acknowledged", func(t *testing.T) {
+		answer, asked := talk(t, "[#41 2023-07-01 10:00 Eve] We adopted a cat too [file: notes.txt, 2 kB]\nWhat is love?\n[end of file]", memories, transcript)
+		check.HasPrefix(t, "answer", answer, "Saved as message #41.\n\n")
+		check.Len(t, "asked", asked, 0)
 	})
 	t.Run("a question without a mark is one, in any script", func(t *testing.T) {
 		for _, said := range []string{"hey what did Ada adopt", "tell me about the cat", "阿达的猫叫什么？"} {
