@@ -44,6 +44,11 @@ func (f *fates) String() string {
 	return strings.Join(f.all, ", ")
 }
 
+func TestMain(m *testing.M) {
+	maxWaiting = 16
+	os.Exit(m.Run())
+}
+
 func started(t *testing.T, s Settings) (*Hooks, *fates) {
 	f := &fates{}
 	h := New(slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug})), f.count)
@@ -85,7 +90,7 @@ func TestAProgramDecides(t *testing.T) {
 			t.Parallel()
 			timeout := time.Minute
 			if c.fate == Timeout {
-				timeout = time.Second
+				timeout = 200 * time.Millisecond
 			}
 			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: timeout})
 			began := time.Now()
@@ -137,7 +142,7 @@ func TestAnAddressDecides(t *testing.T) {
 		_, _ = io.WriteString(w, said)
 	}))
 	defer server.Close()
-	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: time.Second, Secret: "a secret"})
+	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: 500 * time.Millisecond, Secret: "a secret"})
 	for _, c := range []struct {
 		status int
 		said   string
@@ -163,7 +168,7 @@ func TestAnAddressDecides(t *testing.T) {
 }
 
 func TestAHookThatHangsDelaysNobody(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60"), OnMemory: script("true")}, Timeout: time.Second})
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60"), OnMemory: script("true")}, Timeout: 200 * time.Millisecond})
 	began := time.Now()
 	for range maxWaiting + 10 {
 		h.Tell(OnReply, one)
@@ -197,7 +202,7 @@ func TestAHookThatFailsIsOneIncident(t *testing.T) {
 // A hook that is too slow for its events stays one incident until it has caught up.
 func TestASlowHookIsOneIncident(t *testing.T) {
 	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.02")}})
-	for n := range maxWaiting + 100 {
+	for n := range maxWaiting + 30 {
 		h.Tell(OnReply, one)
 		if n > maxWaiting { // the queue is full
 			time.Sleep(2 * time.Millisecond)
@@ -216,7 +221,7 @@ func TestASlowHookIsOneIncident(t *testing.T) {
 }
 
 func TestHooksEndWithTheBot(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: 200 * time.Millisecond})
 	for range 5 {
 		h.Tell(OnReply, one)
 	}
@@ -233,7 +238,7 @@ func TestHooksEndWithTheBot(t *testing.T) {
 
 func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "child")
-	h, f := started(t, Settings{Call: map[string][]string{Before: script("sleep 600 & echo $! > " + note + "; wait")}, Timeout: time.Second})
+	h, f := started(t, Settings{Call: map[string][]string{Before: script("sleep 600 & echo $! > " + note + "; wait")}, Timeout: 300 * time.Millisecond})
 	h.Ask(t.Context(), Before, one)
 	text, err := os.ReadFile(note)
 	if err != nil || f.String() != Before+" "+Timeout {

@@ -124,18 +124,6 @@ func TestDeadServerFailsOneCall(t *testing.T) {
 	}
 }
 
-func TestOversizedAnswerIsRefused(t *testing.T) {
-	check.SkipUnderRace(t)
-	for name, s := range map[string]Server{"a program": calculatorProgram(t), "an address": {ID: "calc", URL: overHTTP(t, calculator()), Allow: allowed}} {
-		t.Run(name, func(t *testing.T) {
-			h, _ := start(t, s)
-			if got, err := h.run(t, "calc_huge", `{"A":1,"B":2}`); err == nil {
-				t.Errorf("got an answer of %d bytes", len(got))
-			}
-		})
-	}
-}
-
 func TestChangedToolListAllowsNothingNew(t *testing.T) {
 	server := calculator()
 	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, server), Allow: []string{"add", "fail"}})
