@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,7 +46,8 @@ func (f *fates) String() string {
 }
 
 func TestMain(m *testing.M) {
-	maxWaiting = 16
+	maxWaiting, endTime = 16, 200*time.Millisecond
+	_ = flag.Set("test.parallel", "16") // these tests wait, and compute little
 	os.Exit(m.Run())
 }
 
@@ -142,7 +144,7 @@ func TestAnAddressDecides(t *testing.T) {
 		_, _ = io.WriteString(w, said)
 	}))
 	defer server.Close()
-	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: 500 * time.Millisecond, Secret: "a secret"})
+	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: 300 * time.Millisecond, Secret: "a secret"})
 	for _, c := range []struct {
 		status int
 		said   string
@@ -201,7 +203,7 @@ func TestAHookThatFailsIsOneIncident(t *testing.T) {
 
 // A hook that is too slow for its events stays one incident until it has caught up.
 func TestASlowHookIsOneIncident(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.02")}})
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.01")}})
 	for n := range maxWaiting + 30 {
 		h.Tell(OnReply, one)
 		if n > maxWaiting { // the queue is full

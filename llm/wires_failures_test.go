@@ -119,7 +119,7 @@ func TestRefusalClasses(t *testing.T) {
 
 func TestOversizedResponseIsRefused(t *testing.T) {
 	check.SkipUnderRace(t)
-	flood := strings.Repeat("word ", 4000) // 20 kB
+	flood := strings.Repeat("word ", 2000) // 10 kB
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"text without end": func(x *llmtest.Exchange) {
@@ -160,7 +160,7 @@ func TestOversizedResponseIsRefused(t *testing.T) {
 			},
 			"comments without end": func(x *llmtest.Exchange) {
 				for range 2 * 64 { // twice the limit of a stream
-					x.Write(":" + strings.Repeat("\n:", 50_000))
+					x.Write(":" + strings.Repeat("\n:", 25_000))
 				}
 			},
 			"arguments without end": func(x *llmtest.Exchange) {
@@ -173,11 +173,11 @@ func TestOversizedResponseIsRefused(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				server := w.open(t, answer)
-				_, err := w.model(t, server, openai.Options{MaxAnswer: 100_000, MaxRetries: 3}).Generate(t.Context(), hello, nil)
+				_, err := w.model(t, server, openai.Options{MaxAnswer: 50_000, MaxRetries: 3}).Generate(t.Context(), hello, nil)
 				check.Error(t, err, llm.ErrTooLong)
 				check.Len(t, "requests", server.Requests(), 1)
 				byStream := name == "comments without end" || name == "unknown events without end" // which may be longer than an answer
-				if strings.HasSuffix(name, "without end") && !byStream && !strings.Contains(err.Error(), "longer than 100000 bytes") {
+				if strings.HasSuffix(name, "without end") && !byStream && !strings.Contains(err.Error(), "longer than 50000 bytes") {
 					t.Errorf("it was cut off late: %v", err)
 				}
 			})
@@ -187,7 +187,7 @@ func TestOversizedResponseIsRefused(t *testing.T) {
 
 func TestAnswerLimit(t *testing.T) {
 	check.SkipUnderRace(t)
-	flood := strings.Repeat("word ", 200_000) // 1 MB
+	flood := strings.Repeat("word ", 80_000) // 400 kB
 	calling := func(n int) func(*llmtest.Exchange) {
 		var calls []llm.Call
 		for i := range n {
@@ -203,7 +203,7 @@ func TestAnswerLimit(t *testing.T) {
 		}{
 			"text beyond the tokens it was allowed":      {func(x *llmtest.Exchange) { x.Say(flood) }, 500, false},
 			"arguments beyond them":                      {func(x *llmtest.Exchange) { x.Use("1", "note", `{"a":"`+flood+`"}`) }, 500, false},
-			"text within them":                           {func(x *llmtest.Exchange) { x.Say(flood) }, 40_000, true},
+			"text within them":                           {func(x *llmtest.Exchange) { x.Say(flood) }, 16_000, true},
 			"text where nothing was set":                 {func(x *llmtest.Exchange) { x.Say(flood) }, 0, true},
 			"reasoning, which some servers do not count": {func(x *llmtest.Exchange) { x.Think(flood); x.Say("fine") }, 500, true},
 			"as many calls as there can be tools":        {calling(128), 500, true},

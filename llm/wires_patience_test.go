@@ -20,6 +20,7 @@ import (
 
 func TestTemporaryFailuresAreRetried(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		ok := func(x *llmtest.Exchange) { x.Say("fine") }
 		for name, fail := range map[string]func(*llmtest.Exchange){
 			"rate limited":         func(x *llmtest.Exchange) { x.Refuse(429, "0.01", `{"error":{"message":"slow down"}}`) },
@@ -47,6 +48,7 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 
 func TestPermanentFailuresAreNotRetried(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, c := range map[string]struct {
 			answer   func(*llmtest.Exchange)
 			requests int
@@ -74,31 +76,34 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 
 func TestRetryAfterIsHonoured(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		var refused, back atomic.Int64
 		server := w.open(t, func(x *llmtest.Exchange) {
 			if x.N == 1 {
 				refused.Store(time.Now().UnixNano())
-				x.Refuse(429, "0.3", "wait")
+				x.Refuse(429, "0.1", "wait")
 				return
 			}
 			back.Store(time.Now().UnixNano())
 			x.Say("fine")
 		})
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil)))
-		if got := time.Duration(back.Load() - refused.Load()); got < 300*time.Millisecond {
-			t.Errorf("got a retry after %v, want 300ms", got)
+		if got := time.Duration(back.Load() - refused.Load()); got < 100*time.Millisecond {
+			t.Errorf("got a retry after %v, want 100ms", got)
 		}
 	})
 }
 
 func TestSilentServerIsUnreachable(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"before the answer":          func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
 			"in the middle":              func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(20 * time.Second) },
 			"in the middle of a refusal": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(20 * time.Second) },
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				server := w.open(t, answer)
 				_, err := w.model(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3}).Generate(t.Context(), hello, nil)
 				check.Equal(t, "error kind", llm.KindOf(err), llm.KindUnreachable)
@@ -123,6 +128,7 @@ func TestSilentServerIsUnreachable(t *testing.T) {
 
 func TestAnswerTimeout(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"whatever keeps the connection alive": func(x *llmtest.Exchange) {
 				for x.Wait(10 * time.Millisecond) {
@@ -158,7 +164,7 @@ func TestAnswerTimeout(t *testing.T) {
 func TestSlowServer(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()
-		const patience = time.Second
+		const patience = 400 * time.Millisecond
 		server := w.open(t, func(x *llmtest.Exchange) {
 			for _, c := range ": a comment that keeps the connection alive\n\n" {
 				x.Write(string(c))
@@ -182,7 +188,7 @@ func TestSlowServer(t *testing.T) {
 func TestSlowReaderIsNoSilentServer(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()
-		const patience = time.Second
+		const patience = 400 * time.Millisecond
 		server := w.open(t, func(x *llmtest.Exchange) {
 			x.Piece("a")
 			x.Wait(patience / 10)
@@ -200,12 +206,14 @@ func TestSlowReaderIsNoSilentServer(t *testing.T) {
 
 func TestCallerCancelIsNoProviderFailure(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"while it waits for the first word": func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
 			"while the answer comes":            func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(20 * time.Second) },
 			"between two attempts":              func(x *llmtest.Exchange) { x.Refuse(429, "20", "wait") },
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				model := w.model(t, w.open(t, answer), openai.Options{MaxRetries: 5})
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(50*time.Millisecond, cancel)
@@ -219,5 +227,32 @@ func TestCallerCancelIsNoProviderFailure(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+func TestSilenceLimits(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
+		server := w.open(t, func(x *llmtest.Exchange) {
+			for range 4 {
+				if !x.Wait(60 * time.Millisecond) {
+					return
+				}
+				x.Write(": still reading\n\n")
+			}
+			x.Use("c", "lookup", `{"word":"fine"}`)
+		})
+		model := w.model(t, server, openai.Options{IdleTimeout: 30 * time.Millisecond, MaxTime: 100 * time.Millisecond})
+		watched := hello
+		var signs atomic.Int32
+		watched.Alive = func() { signs.Add(1) }
+		resp, err := model.Generate(t.Context(), watched, nil)
+		if err != nil || len(resp.Message.Calls) != 1 || signs.Load() < 4 {
+			t.Errorf("got %+v and %d calls of Alive, %v; want an answer and a call for each piece", resp.Message, signs.Load(), err)
+		}
+		check.Equal(t, "without Alive the model's own limits did not apply", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		check.Error(t, check.ErrorOf(model.Generate(ctx, watched, nil)), context.DeadlineExceeded)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	check.InMemory()
+	_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
 	endTimeout, writeTimeout, relistPause = 200*time.Millisecond, time.Second, 300*time.Millisecond
 	goleak.VerifyTestMain(m)
 }
