@@ -109,20 +109,16 @@ func NameCalls(calls []Call) {
 	}
 }
 
-// ValidArguments replaces a model's invalid JSON, which would break every later request: servers
-// whose templates parse the arguments refuse the whole conversation.
+// ValidArguments wraps what is not a JSON object: invalid arguments of a model would break every
+// later request, because servers whose templates parse them refuse the whole conversation.
 func ValidArguments(arguments string) string {
-	if strings.TrimSpace(arguments) == "" {
+	arguments = strings.TrimSpace(arguments)
+	if arguments == "" {
 		return "{}"
 	}
-	if json.Valid([]byte(arguments)) {
+	if arguments[0] == '{' && json.Valid([]byte(arguments)) {
 		return arguments
 	}
-	return WrappedArguments(arguments)
-}
-
-// WrappedArguments returns a JSON object that contains the text of invalid arguments.
-func WrappedArguments(arguments string) string {
 	wrapped, _ := json.Marshal(map[string]string{"invalid": arguments}) // a map of strings always has a JSON form
 	return string(wrapped)
 }

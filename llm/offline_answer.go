@@ -3,10 +3,8 @@
 package llm
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -70,7 +68,6 @@ var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$| I
 type finding struct {
 	seqs            []int64
 	who, when, text string
-	score           float64
 }
 
 // readResults returns what the tools found; failed is the error text of a tool that failed.
@@ -102,57 +99,31 @@ func readResults(results []Message) (found []finding, failed string) {
 	return found, failed
 }
 
-// related returns the findings that share words with the person's text, best first and without
-// duplicates: rarer words weigh more, and questions do not answer questions. If the text has no
-// content words ("who am I?") the tools' own order stays.
-func related(asked lastLine, found []finding) []finding {
-	terms := make([]map[string]float64, len(found))
-	common := map[string]float64{}
-	for i, f := range found {
-		terms[i] = map[string]float64{}
-		for _, term := range words.Content(f.who) {
-			terms[i][term] = 0.5 // the speaker's name is weak evidence
-		}
-		for _, term := range words.Content(f.text) {
-			terms[i][term] = 1
-		}
-		for term := range terms[i] {
-			common[term]++
-		}
-	}
-	kept := make([]finding, 0, len(found))
+// maxQuotes is the maximum number of quotations in an answer.
+const maxQuotes = 3
+
+// related returns the first findings that share words with the person's text, in the tools' order,
+// without questions, duplicates and messages that a memory before them came from. If the text has no
+// content words ("who am I?") all are related.
+func related(asked lastLine, found []finding) (kept []finding) {
 	seen, sources := map[string]bool{words.Fold(asked.text): true}, map[int64]bool{}
-	for i, f := range found {
-		for _, term := range asked.content {
-			if weight := terms[i][term]; weight > 0 {
-				f.score += weight * math.Log(1+float64(len(found))/common[term])
-			}
-		}
-		if strings.HasSuffix(f.text, "?") {
-			f.score *= 0.3
-		}
-		folded := words.Fold(f.text)
+	for _, f := range found {
+		folded, theirs := words.Fold(f.text), words.Content(f.text)
+		shares := len(asked.content) == 0 || slices.ContainsFunc(asked.content, func(term string) bool { return slices.Contains(theirs, term) })
 		known := seen[folded] || slices.ContainsFunc(f.seqs, func(seq int64) bool { return sources[seq] })
-		if known || f.score == 0 && len(asked.content) > 0 {
+		if known || !shares || strings.HasSuffix(f.text, "?") {
 			continue
 		}
 		seen[folded] = true
 		for _, seq := range f.seqs {
 			sources[seq] = true
 		}
-		kept = append(kept, f)
-	}
-	slices.SortStableFunc(kept, func(a, b finding) int { return cmp.Compare(b.score, a.score) })
-	for i, f := range kept {
-		if i == maxQuotes || f.score < kept[0].score/2 {
-			return kept[:i]
+		if kept = append(kept, f); len(kept) == maxQuotes {
+			break
 		}
 	}
 	return kept
 }
-
-// maxQuotes is the maximum number of quotations in an answer.
-const maxQuotes = 3
 
 func quote(quotes []finding) string {
 	lines := make([]string, len(quotes))

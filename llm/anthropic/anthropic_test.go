@@ -144,3 +144,7 @@ func TestAddressWithPath(t *testing.T) {
 		check.EqualAll(t, path, got, []string{"POST " + root + "/v1/messages", "GET " + root + "/v1/models?limit=1000"})
 	}
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

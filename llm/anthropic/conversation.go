@@ -102,7 +102,7 @@ func assistantBlocks(m llm.Message, thoughts []thought) (blocks []any) {
 			blocks = append(blocks, &block{Type: "text", Text: part})
 		}
 		for _, call := range m.Calls[calls:toCalls] {
-			blocks = append(blocks, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: object(call.Arguments)})
+			blocks = append(blocks, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: json.RawMessage(llm.ValidArguments(call.Arguments))})
 		}
 		text, calls = toText, toCalls
 	}
@@ -112,15 +112,6 @@ func assistantBlocks(m llm.Message, thoughts []thought) (blocks []any) {
 	}
 	write(len(m.Text), len(m.Calls))
 	return blocks
-}
-
-// object returns a call's arguments as a JSON object, which the interface demands.
-func object(arguments string) json.RawMessage {
-	valid := strings.TrimSpace(llm.ValidArguments(arguments))
-	if strings.HasPrefix(valid, "{") {
-		return json.RawMessage(valid)
-	}
-	return json.RawMessage(llm.WrappedArguments(arguments))
 }
 
 // userBlocks returns a user's pictures, each after its label, and then the text.

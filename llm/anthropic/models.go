@@ -4,8 +4,6 @@ package anthropic
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"cairn/llm"
@@ -26,9 +24,6 @@ var preferred = []string{
 // claudeWindow is the minimum window of every Claude model since 2023, in tokens.
 const claudeWindow = 200_000
 
-// maxListed limits a list of models.
-const maxListed = 5000
-
 // listed is an entry of GET /v1/models, with fields that other servers add.
 type listed struct {
 	provider.Listed
@@ -42,23 +37,12 @@ type listed struct {
 
 // Models lists what the server offers.
 func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
-	query := url.Values{"limit": {"1000"}}
-	for len(offered) < maxListed {
-		var page struct {
-			Data []listed
-			More bool   `json:"has_more"`
-			Last string `json:"last_id"`
-		}
-		if err := m.Ask(ctx, http.MethodGet, m.Options.BaseURL+"/v1/models?"+query.Encode(), nil, &page); err != nil {
-			return nil, err
-		}
-		for _, l := range page.Data {
-			offered = append(offered, l.offer())
-		}
-		if !page.More || page.Last == query.Get("after_id") {
-			break
-		}
-		query.Set("after_id", page.Last)
+	var page struct{ Data []listed }
+	if err := m.Ask(ctx, m.Options.BaseURL+"/v1/models?limit=1000", &page); err != nil {
+		return nil, err
+	}
+	for _, l := range page.Data {
+		offered = append(offered, l.offer())
 	}
 	return offered, nil
 }

@@ -2,7 +2,6 @@ package anthropic_test
 
 import (
 	"log/slog"
-	"net/http"
 	"testing"
 
 	"cairn/internal/check"
@@ -10,21 +9,13 @@ import (
 	"cairn/llm/anthropic"
 )
 
-func TestModelListPages(t *testing.T) {
-	pages := map[string]string{
-		"": `{"data":[{"id":"claude-opus-5-5","type":"model","max_input_tokens":1000000,"capabilities":{"image_input":{"supported":true}}},
-			{"id":"claude-old","type":"model","capabilities":{"image_input":{"supported":false}}}],"has_more":true,"last_id":"claude-old"}`,
-		"claude-old": `{"data":[{"id":"claude-haiku-4-5","type":"model","max_input_tokens":200000}],"has_more":false,"last_id":"claude-haiku-4-5"}`,
-	}
+func TestModelList(t *testing.T) {
 	server := serve(t, ok)
-	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodGet {
-			server.Tell("/v1/models", pages[r.URL.Query().Get("after_id")])
-		}
-		return http.DefaultTransport.RoundTrip(r)
-	})}
+	server.Tell("/v1/models", `{"data":[{"id":"claude-opus-5-5","type":"model","max_input_tokens":1000000,"capabilities":{"image_input":{"supported":true}}},
+		{"id":"claude-old","type":"model","capabilities":{"image_input":{"supported":false}}},
+		{"id":"claude-haiku-4-5","type":"model","max_input_tokens":200000}]}`)
 	var log check.Buffer
-	model, err := anthropic.New(anthropic.Options{BaseURL: server.URL, HTTPClient: client, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	model, err := anthropic.New(anthropic.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	check.NoError(t, err)
 	models, err := model.Models(t.Context())
 	want := []llm.Offered{
@@ -43,10 +34,6 @@ func TestModelListPages(t *testing.T) {
 		check.Equal(t, "window", model.Window(t.Context()), (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}))
 	})
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestTheWindowHasASource(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -71,13 +71,13 @@ func routeMissing(e *llm.Error) bool {
 	return e.Kind == llm.KindWrongAddress && e.Status >= http.StatusBadRequest
 }
 
-// seekBase reports whether there is a list of models at another address: see list.
+// seekBase reports whether there is a list of models at another address: see Models.
 func (a *attempt) seekBase(ctx context.Context) bool {
 	if a.sought {
 		return false
 	}
 	a.sought = true
-	_, _ = a.list(ctx) // it keeps an address that is right
+	_, _ = a.Models(ctx) // it keeps an address that is right
 	return a.base() != a.sent.Base
 }
 

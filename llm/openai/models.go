@@ -5,9 +5,7 @@ package openai
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -35,36 +33,13 @@ type listed struct {
 	} // OpenRouter
 }
 
-// Models lists what the server offers. Ollama is queried for each model, because its list contains
-// no details.
+// Models lists what the server offers.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
-	offered, err := o.list(ctx)
-	if err != nil || o.Host == openAIHost || slices.ContainsFunc(offered, described) {
-		return offered, err
-	}
-	for i := range offered {
-		var shown struct{ Capabilities []string }
-		name, _ := json.Marshal(map[string]string{"model": offered[i].ID}) // marshalling a map of strings cannot fail
-		if i == mostShown || o.Ask(ctx, http.MethodPost, o.root()+"/api/show", name, &shown) != nil {
-			break // not Ollama, or it fails: the rest stays unknown
-		}
-		offered[i].Tools, offered[i].Images = says(shown.Capabilities, "tools"), says(shown.Capabilities, "vision")
-	}
-	return offered, nil
-}
-
-// mostShown is the maximum number of models for which Ollama is queried.
-const mostShown = 50
-
-func described(o llm.Offered) bool { return o.Window > 0 || o.Tools != "" || o.Images != "" }
-
-// list requests the list of models alone.
-func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	var answer struct{ Data []listed }
 	base := o.base()
-	err := o.get(ctx, base+"/models", &answer)
+	err := o.Ask(ctx, base+"/models", &answer)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") {
-		if there := o.get(ctx, base+"/v1/models", &answer); there == nil || llm.KindOf(there) == llm.KindAuth {
+		if there := o.Ask(ctx, base+"/v1/models", &answer); there == nil || llm.KindOf(there) == llm.KindAuth {
 			o.keepBase(base + "/v1")
 			err = there
 		}
@@ -95,7 +70,3 @@ func says(list []string, name string) string {
 // base returns the address of OpenAI's interface, root that of what servers offer outside of it.
 func (o *Model) base() string { return cmp.Or(o.Demands().Base, o.Options.BaseURL) }
 func (o *Model) root() string { return strings.TrimSuffix(o.base(), "/v1") }
-
-func (o *Model) get(ctx context.Context, address string, into any) error {
-	return o.Ask(ctx, http.MethodGet, address, nil, into)
-}

@@ -3,10 +3,7 @@ package openai_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"cairn/internal/check"
@@ -31,29 +28,6 @@ func TestModelCapabilities(t *testing.T) {
 		{ID: "llama", Window: 4096},
 		{ID: "plain"},
 	}
-	check.NoError(t, err)
-	check.EqualAll(t, "result", got, want)
-}
-
-func TestOllamaModelDetails(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		check.Error(t, err, nil)
-		switch {
-		case r.URL.Path == "/v1/models":
-			_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma:2b"}]}`)
-		case r.URL.Path == "/api/show" && r.Method == http.MethodPost && string(body) == `{"model":"qwen3:8b"}`:
-			_, _ = io.WriteString(w, `{"capabilities":["completion","tools"],"model_info":{"qwen3.context_length":40960}}`)
-		case r.URL.Path == "/api/show":
-			_, _ = io.WriteString(w, `{"capabilities":["completion","vision"]}`)
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	defer server.Close()
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1"}))(t)
-	got, err := model.Models(t.Context())
-	want := []llm.Offered{{ID: "qwen3:8b", Tools: "yes", Images: "no"}, {ID: "gemma:2b", Tools: "no", Images: "yes"}}
 	check.NoError(t, err)
 	check.EqualAll(t, "result", got, want)
 }

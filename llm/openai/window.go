@@ -18,7 +18,7 @@ func (o *Model) Window(ctx context.Context) llm.Window {
 // what Ollama has loaded, what is listed, what llama.cpp runs.
 func (o *Model) askWindow(ctx context.Context) llm.Window {
 	// A server that lists no models may still answer the other requests.
-	models, _ := o.list(ctx)
+	models, _ := o.Models(ctx)
 	listed := o.ListedWindow(models, "GET /models")
 	model := o.Discovery.Model()
 	root := o.root()
@@ -28,7 +28,7 @@ func (o *Model) askWindow(ctx context.Context) llm.Window {
 			ContextLength int `json:"context_length"`
 		}
 	}
-	if o.Host != openAIHost && o.get(ctx, root+"/api/ps", &running) == nil {
+	if o.Host != openAIHost && o.Ask(ctx, root+"/api/ps", &running) == nil {
 		for _, m := range running.Models {
 			if m.ContextLength > 0 && (m.Name == model || m.Name == model+":latest") {
 				return llm.Window{Tokens: m.ContextLength, Source: "GET /api/ps"}
@@ -43,7 +43,7 @@ func (o *Model) askWindow(ctx context.Context) llm.Window {
 			Context int `json:"n_ctx"`
 		} `json:"default_generation_settings"`
 	}
-	if o.Host != openAIHost && o.get(ctx, root+"/props", &props) == nil && props.Settings.Context > 0 {
+	if o.Host != openAIHost && o.Ask(ctx, root+"/props", &props) == nil && props.Settings.Context > 0 {
 		return llm.Window{Tokens: props.Settings.Context, Source: "GET /props"}
 	}
 	return llm.Window{}

@@ -59,11 +59,11 @@ func (c *Client) Exchange(ctx context.Context, address string, body any, req llm
 	return whole, nil
 }
 
-// Ask queries the server for JSON. A field of another type than in into stays empty. Its errors are
+// Ask gets JSON from the server. A field of another type than in into stays empty. Its errors are
 // like those of Exchange.
-func (c *Client) Ask(ctx context.Context, method, address string, body []byte, into any) error {
+func (c *Client) Ask(ctx context.Context, address string, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
-	return c.send(ctx, nil, method, address, body, func(resp *http.Response, _ *silence) error {
+	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response, _ *silence) error {
 		facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
 		if err != nil {
 			return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
