@@ -19,22 +19,18 @@ func TestRefusalsBecomeErrors(t *testing.T) {
 		kind    Kind
 		message string
 	}{
-		"an object":                   {400, `{"error":{"message":"bad thing","type":"invalid_request_error"}}`, KindBadRequest, "bad thing"},
-		"a string":                    {404, `{"error":"model 'x' not found, try pulling it first"}`, KindUnknownModel, "model 'x' not found, try pulling it first"},
-		"a list":                      {403, `[{"error":{"code":403,"message":"no permission","status":"PERMISSION_DENIED"}}]`, KindAuth, "no permission"},
-		"a message that is a list":    {400, `{"error":{"message":["one","two"]}}`, KindBadRequest, "one: two"},
-		"a message that is an object": {400, `{"error":{"message":{"detail":"deep"}}}`, KindBadRequest, "deep"},
-		"a detail":                    {422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`, KindBadRequest, "field required (at [body messages])"},
-		"a flat object":               {400, `{"object":"error","message":"flat","type":"BadRequestError","code":400}`, KindBadRequest, "flat"},
-		"JSON in a string":            {502, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":\"upstream is down\"}"}}}`, KindOverloaded, "Provider returned error: upstream is down"},
-		"a page":                      {502, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>", KindOverloaded, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"},
-		"plain words":                 {503, "no healthy upstream", KindOverloaded, "no healthy upstream"},
-		"nothing":                     {500, "", KindOverloaded, "Internal Server Error"},
-		"no credit":                   {402, `{"error":{"message":"Insufficient credits","code":402}}`, KindQuota, "Insufficient credits"},
-		"200 with a code":             {200, `{"error":{"message":"slow down","code":429}}`, KindRateLimited, "slow down"},
-		"200 with a code in words":    {200, `{"error":{"message":"who are you","code":"invalid_api_key"}}`, KindAuth, "who are you"},
-		"200 with a page":             {200, "<!doctype html><title>Open WebUI</title>", KindWrongAddress, "<!doctype html><title>Open WebUI</title>"},
-		"200 nobody can sort":         {200, `{"error":"something broke"}`, KindOverloaded, "something broke"},
+		"an object":                {400, `{"error":{"message":"bad thing","type":"invalid_request_error"}}`, KindBadRequest, "bad thing"},
+		"a string":                 {404, `{"error":"model 'x' not found, try pulling it first"}`, KindUnknownModel, "model 'x' not found, try pulling it first"},
+		"a list":                   {403, `[{"error":{"code":403,"message":"no permission","status":"PERMISSION_DENIED"}}]`, KindAuth, "no permission"},
+		"a message that is a list": {400, `{"error":{"message":["one","two"]}}`, KindBadRequest, "one: two"},
+		"a detail":                 {422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`, KindBadRequest, "field required (at [body messages])"},
+		"JSON in a string":         {502, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":\"upstream is down\"}"}}}`, KindOverloaded, "Provider returned error: upstream is down"},
+		"a page":                   {502, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>", KindOverloaded, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"},
+		"nothing":                  {500, "", KindOverloaded, "Internal Server Error"},
+		"no credit":                {402, `{"error":{"message":"Insufficient credits","code":402}}`, KindQuota, "Insufficient credits"},
+		"200 with a code":          {200, `{"error":{"message":"slow down","code":429}}`, KindRateLimited, "slow down"},
+		"200 with a page":          {200, "<!doctype html><title>Open WebUI</title>", KindWrongAddress, "<!doctype html><title>Open WebUI</title>"},
+		"200 nobody can sort":      {200, `{"error":"something broke"}`, KindOverloaded, "something broke"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))

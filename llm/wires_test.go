@@ -259,12 +259,3 @@ func TestConnectionReuse(t *testing.T) {
 		}
 	})
 }
-
-func TestProtocolIsReported(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		model := w.model(t, w.open(t, nil), openai.Options{})
-		if wired, ok := model.(interface{ Wire() string }); !ok || wired.Wire() != w.name {
-			t.Error("protocol")
-		}
-	})
-}

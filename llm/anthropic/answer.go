@@ -172,27 +172,6 @@ func (a *answer) grow(b *growing, d delta) {
 	a.CountOther(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
 }
 
-// Whole parses an answer in one piece. It returns false if data is not one.
-func (a *answer) Whole(data []byte) (bool, error) {
-	var m struct {
-		Type       string            `json:"type"`
-		Content    []json.RawMessage `json:"content"`
-		StopReason string            `json:"stop_reason"`
-		Usage      json.RawMessage   `json:"usage"`
-	}
-	if json.Unmarshal(data, &m) != nil || m.Type != "message" || m.Content == nil {
-		return false, nil
-	}
-	for i, raw := range m.Content {
-		if err := a.start(i, raw); err != nil {
-			return true, err
-		}
-	}
-	a.usage.add(m.Usage)
-	a.started, a.stopped, a.reason = true, true, m.StopReason
-	return true, nil
-}
-
 // Complete reports whether message_stop was received: without it every answer is incomplete.
 func (a *answer) Complete() bool { return a.stopped }
 

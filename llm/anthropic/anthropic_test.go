@@ -99,18 +99,6 @@ func TestErrorsInTheStreamKeepTheirKind(t *testing.T) {
 	}
 }
 
-func TestUnstreamedAnswer(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
-		x.Refuse(200, "", `{"type":"message","role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"1","name":"f","input":{"x":1}}],
-			"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":2}}`)
-	})
-	var shown string
-	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, func(delta string) { shown += delta })
-	if err != nil || shown != "a" || len(resp.Message.Calls) != 1 || resp.Message.Calls[0].Arguments != `{"x":1}` || resp.Usage.Prompt != 5 {
-		t.Errorf("got %+v, %v", resp, err)
-	}
-}
-
 func TestCacheTTL(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,

@@ -15,7 +15,6 @@ func TestTruncatedAnswerIsError(t *testing.T) {
 	start := `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
 	for name, script := range map[string]func(*llmtest.Exchange){
 		"with a reason but no end": func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(llm.FinishStop) },
-		"JSON of another type":     func(x *llmtest.Exchange) { x.Write("data: [1]\n\n") },
 		"a text that is a number": func(x *llmtest.Exchange) {
 			x.Write("data: " + start + "\n\n")
 			x.Chunk(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":4}}`)
@@ -23,12 +22,9 @@ func TestTruncatedAnswerIsError(t *testing.T) {
 		"a piece of no block": func(x *llmtest.Exchange) {
 			x.Chunk(`{"type":"content_block_delta","index":7,"delta":{"type":"text_delta","text":"x"}}`)
 		},
-		"a block that is none": func(x *llmtest.Exchange) { x.Chunk(`{"type":"content_block_start","index":0,"content_block":4}`) },
 		"a call without a name": func(x *llmtest.Exchange) {
 			x.Chunk(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a"}}`)
 		},
-		"an end alone":           func(x *llmtest.Exchange) { x.Write("data: {\"type\":\"message_stop\"}\n\n") },
-		"JSON that is no answer": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"ok":true}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := connect(t, serve(t, script), anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
@@ -50,17 +46,12 @@ func TestUnusualStreams(t *testing.T) {
 	for name, stream := range map[string]string{
 		"without event names":       begin + block + "\n\n" + delta + "\n\n" + end + "\n\n",
 		"without empty lines":       block + "\n" + delta + "\n" + end + "\n",
-		"without a start":           block + "\n\n" + delta + "\n\n" + end + "\n\n",
-		"with CRLF":                 strings.ReplaceAll(block+"\n\n"+delta+"\n\n"+end+"\n\n", "\n", "\r\n"),
 		"with comments and pings":   ": hi\n\n" + block + "\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n" + delta + "\n\n: hi\n\n" + end + "\n\n",
 		"with unknown events":       block + "\n\ndata: {\"type\":\"news\",\"x\":[1]}\n\n" + delta + "\n\n" + end + "\n\n",
 		"with unknown blocks":       "data: {\"type\":\"content_block_start\",\"index\":9,\"content_block\":{\"type\":\"news\"}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":9,\"delta\":{\"type\":\"news_delta\",\"text\":\"not this\"}}\n\n" + block + "\n\n" + delta + "\n\n" + end + "\n\n",
 		"with unknown deltas":       block + "\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"citations_delta\",\"citation\":{}}}\n\n" + delta + "\n\n" + end + "\n\n",
-		"an event of many lines":    block + "\n\n" + strings.Replace(delta, `,"delta"`, "\ndata: ,\"delta\"", 1) + "\n\n" + end + "\n\n",
 		"text in the block's start": strings.Replace(block, `"text":""`, `"text":"fine"`, 1) + "\n\n" + end + "\n\n",
-		"NUL bytes":                 block + "\n\n" + strings.Replace(delta, "fine", `fi\u0000ne`, 1) + "\n\n" + end + "\n\n",
 		"usage of another shape":    strings.Replace(begin, "{}", `{"usage":{"input_tokens":"many","output_tokens":-4,"cache_read_input_tokens":1e18}}`, 1) + block + "\n\n" + delta + "\n\n" + end + "\n\n",
-		"usage that is a word":      strings.Replace(begin, "{}", `{"usage":"none"}`, 1) + block + "\n\n" + delta + "\n\n" + end + "\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, func(x *llmtest.Exchange) { x.Write(stream) })

@@ -41,13 +41,11 @@ func TestTheWindowHasASource(t *testing.T) {
 		setting      int
 		want         llm.Window
 	}{
-		"a setting":             {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 5000, llm.Window{Tokens: 5000, Source: "setting"}},
-		"the list":              {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 0, llm.Window{Tokens: 300_000, Source: "GET /v1/models"}},
-		"llama.cpp's list":      {"qwen", `{"object":"list","data":[{"id":"qwen","object":"model","created":1,"meta":{"n_ctx":8192}}]}`, 0, llm.Window{Tokens: 8192, Source: "GET /v1/models"}},
-		"vLLM's list":           {"qwen", `{"data":[{"id":"qwen","max_model_len":4096}]}`, 0, llm.Window{Tokens: 4096, Source: "GET /v1/models"}},
-		"the table":             {"claude-x", `{"data":[]}`, 0, llm.Window{Tokens: 200_000, Source: "table of models"}},
-		"nothing":               {"qwen", `<html>`, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
-		"a number out of range": {"qwen", `{"data":[{"id":"qwen","max_model_len":-1}]}`, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		"a setting":        {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 5000, llm.Window{Tokens: 5000, Source: "setting"}},
+		"the list":         {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 0, llm.Window{Tokens: 300_000, Source: "GET /v1/models"}},
+		"llama.cpp's list": {"qwen", `{"object":"list","data":[{"id":"qwen","object":"model","created":1,"meta":{"n_ctx":8192}}]}`, 0, llm.Window{Tokens: 8192, Source: "GET /v1/models"}},
+		"the table":        {"claude-x", `{"data":[]}`, 0, llm.Window{Tokens: 200_000, Source: "table of models"}},
+		"nothing":          {"qwen", `<html>`, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, ok)

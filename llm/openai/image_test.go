@@ -1,7 +1,6 @@
 package openai_test
 
 import (
-	"bytes"
 	"testing"
 
 	"cairn/internal/check"
@@ -13,27 +12,6 @@ var (
 	jpeg = []byte("\xFF\xD8\xFF and the rest")
 )
 
-func TestPicturesAreSentInParts(t *testing.T) {
-	got := sent(t, llm.Request{Messages: []llm.Message{
-		{Role: llm.RoleUser, Text: "one", Images: []llm.Image{{File: 1, Type: "image/png", Label: "image of #1: cat.png", Data: png}}},
-		{Role: llm.RoleUser, Text: "two", Images: []llm.Image{{File: 2, Type: "image/png", Data: jpeg}}},
-		{Role: llm.RoleAssistant, Text: "a cat and a dog"},
-		{Role: llm.RoleUser, Text: "three"},
-	}})
-	field(t, got.Messages[0].Body, "content", `[`+
-		`{"type":"text","text":"[image of #1: cat.png]"},`+
-		`{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},`+
-		`{"type":"text","text":"one"},`+
-		`{"type":"text","text":"[image]"},`+
-		`{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,/9j/IGFuZCB0aGUgcmVzdA=="}},`+
-		`{"type":"text","text":"two"}]`)
-	if images := got.Messages[0].Images; len(images) != 2 || !bytes.Equal(images[0].Data, png) || !bytes.Equal(images[1].Data, jpeg) {
-		t.Errorf("the server read %v", images)
-	}
-	field(t, got.Messages[1].Body, "content", `"a cat and a dog"`)
-	field(t, got.Messages[2].Body, "content", `"three"`)
-}
-
 func TestMissingPictureIsDescribed(t *testing.T) {
 	for name, c := range map[string]struct {
 		images []llm.Image
@@ -42,14 +20,7 @@ func TestMissingPictureIsDescribed(t *testing.T) {
 		shown  int
 	}{
 		"without its bytes": {[]llm.Image{{File: 1, Type: "image/png", Label: "image of #1: cat.png"}}, "look", `"look\n\n[image of #1: cat.png, not shown]"`, 0},
-		"without a label":   {[]llm.Image{{}}, "look", `"look\n\n[image, not shown]"`, 0},
-		"without a text":    {[]llm.Image{{Label: "image of #1"}}, "", `"[image of #1, not shown]"`, 0},
 		"of another type":   {[]llm.Image{{Type: "image/png", Data: []byte("<svg></svg>")}}, "look", `"look\n\n[image, not shown]"`, 0},
-		"one that is, alone": {
-			[]llm.Image{{Data: png}},
-			"",
-			`[{"type":"text","text":"[image]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}}]`, 1,
-		},
 		"beside one that is": {
 			[]llm.Image{{Label: "image of #1"}, {Label: "image of #2", Data: png}},
 			"look",

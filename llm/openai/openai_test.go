@@ -81,10 +81,6 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			},
 			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "b", Name: "g", Arguments: "{}"}),
 		},
-		"without an id": {
-			fragments{`{"index":0,"function":{"name":"f","arguments":"{"}}`, `{"index":0,"function":{"arguments":"}"}}`, `{"index":1,"function":{"name":"g","arguments":"{}"}}`},
-			whole(llm.Call{ID: "call_0", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
-		},
 		"without either": {
 			fragments{`{"function":{"name":"f","arguments":"{"}}`, `{"function":{"arguments":"}"}}`, `{"function":{"name":"g","arguments":"{}"}}`},
 			whole(llm.Call{ID: "call_0", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
@@ -96,10 +92,6 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 		"all at index 0, without ids": { // Gemini
 			fragments{`{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\":1}"}}`, `{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":2}"}}`},
 			whole(llm.Call{ID: "call_0", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "call_1", Name: "f", Arguments: `{"x":2}`}),
-		},
-		"one id for two": {
-			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
 		},
 		"the name again in each": {
 			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`},

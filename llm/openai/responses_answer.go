@@ -65,19 +65,6 @@ type finished struct {
 
 func (a *responsesAnswer) Complete() bool { return a.finish != "" }
 
-func (a *responsesAnswer) Whole(body []byte) (bool, error) {
-	var r finished
-	if json.Unmarshal(body, &r) != nil || r.Status == "" || r.Output == nil {
-		return false, nil
-	}
-	for i, raw := range r.Output {
-		if err := a.addItem(i, raw, true); err != nil {
-			return true, err
-		}
-	}
-	return true, a.end(body)
-}
-
 func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	var e event
 	err = json.Unmarshal(raw, &e)

@@ -5,7 +5,6 @@ package openai_test
 import (
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,23 +58,12 @@ func TestWholeAnswerIsAccepted(t *testing.T) {
 		"a finish_reason but never [DONE]":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish("stop") },
 		"[DONE] but never a finish_reason":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Done() },
 		"no empty lines between the events": func(x *llmtest.Exchange) { x.Write(chunk("who") + "\n" + chunk("le") + "\ndata: [DONE]\n") },
-		"no space after data:, CRLF": func(x *llmtest.Exchange) {
-			x.Write(strings.ReplaceAll(chunk("whole"), "data: ", "data:") + "\r\n\r\ndata:[DONE]\r\n\r\n")
-		},
 		"a chunk that takes several lines": func(x *llmtest.Exchange) {
 			x.Write("data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"whole\"}}]}\n\n")
 			x.Done()
 		},
-		"error: null in front of each chunk": func(x *llmtest.Exchange) {
-			x.Chunk(`{"error":null,"choices":[{"delta":{"content":"whole"}}]}`)
-			x.Done()
-		},
 		"a refusal, which is what the model says": func(x *llmtest.Exchange) {
 			x.Chunk(`{"choices":[{"delta":{"refusal":"whole"},"finish_reason":"stop"}]}`)
-			x.Done()
-		},
-		"another choice beside the first": func(x *llmtest.Exchange) {
-			x.Chunk(`{"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"whole"}}]}`)
 			x.Done()
 		},
 		"in one piece of JSON though a stream was asked for": func(x *llmtest.Exchange) {
@@ -115,11 +103,9 @@ func TestErrorInStreamEndsIt(t *testing.T) {
 	for name, events := range map[string]string{
 		"first in its chunk":          "data: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n",
 		"OpenRouter's form":           "data: " + openRouter + "\n\n",
-		"after comments":              ": PROCESSING\n\n: PROCESSING\n\ndata: " + openRouter + "\n\n",
 		"after an event line":         "event: error\ndata: {\"message\":\"slow down\",\"code\":429}\n\n",
 		"after another event's line":  "event: message\ndata: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n",
 		"old llama.cpp's error line":  "error: {\"code\":429,\"message\":\"slow down\",\"type\":\"x\"}\n\n",
-		"as it is, without data:":     "{\"error\":{\"message\":\"slow down\",\"code\":\"429\"}}\n",
 		"a string":                    "data: {\"error\":\"slow down\",\"code\":429}\n\n",
 		"over several lines of data:": "data: {\"error\":\ndata: {\"message\":\"slow down\",\"code\":429}}\n\n",
 	} {
@@ -144,14 +130,12 @@ func TestErrorWithStatus200(t *testing.T) {
 		body string
 		kind llm.Kind
 	}{
-		"an object":                      {`{"error":{"message":"slow down","code":429}}`, llm.KindRateLimited},
-		"a string":                       {`{"error":"out of memory"}`, llm.KindOverloaded},
-		"a list":                         {` [{"error":{"message":"who are you","status":"UNAUTHENTICATED"}}]`, llm.KindAuth},
-		"an overflow":                    {`{"error":{"message":"maximum context length is 512 tokens"}}`, llm.KindOverflow},
-		"a page":                         {"\n<!doctype html><title>a web interface</title>", llm.KindWrongAddress},
-		"an object without choices":      {`{"detail":"Not Found","type":"not_found"}`, llm.KindBadRequest},
-		"an error beside half an answer": {`{"error":{"message":"slow down","code":429},"choices":[{"message":{"content":"half"}}]}`, llm.KindRateLimited},
-		"an answer without choices":      {`{"object":"chat.completion","choices":[]}`, llm.KindTruncated},
+		"an object":                 {`{"error":{"message":"slow down","code":429}}`, llm.KindRateLimited},
+		"a string":                  {`{"error":"out of memory"}`, llm.KindOverloaded},
+		"an overflow":               {`{"error":{"message":"maximum context length is 512 tokens"}}`, llm.KindOverflow},
+		"a page":                    {"\n<!doctype html><title>a web interface</title>", llm.KindWrongAddress},
+		"an object without choices": {`{"detail":"Not Found","type":"not_found"}`, llm.KindBadRequest},
+		"an answer without choices": {`{"object":"chat.completion","choices":[]}`, llm.KindTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", c.body) }))), c.kind)
@@ -166,15 +150,11 @@ func TestUsageForms(t *testing.T) {
 	}{
 		"with cached tokens":                 {`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":64}}`, llm.Usage{Prompt: 100, Completion: 5, Cached: 64}},
 		"with a cache that is counted apart": {`{"prompt_tokens":9,"completion_tokens":5,"cache_read_input_tokens":80,"cache_creation_input_tokens":20}`, llm.Usage{Prompt: 109, Completion: 5, Cached: 80, Written: 20}},
-		"with a cache that is null":          {`{"prompt_tokens":9,"completion_tokens":5,"cache_read_input_tokens":null}`, llm.Usage{Prompt: 9, Completion: 5}},
 		"with DeepSeek's cache":              {`{"prompt_tokens":100,"completion_tokens":5,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`, llm.Usage{Prompt: 100, Completion: 5, Cached: 64}},
-		"without details":                    {`{"prompt_tokens":100,"completion_tokens":5}`, llm.Usage{Prompt: 100, Completion: 5}},
 		"with details null":                  {`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":null}`, llm.Usage{Prompt: 100, Completion: 5}},
-		"not at all":                         {`null`, llm.Usage{}},
 		"in numbers below nothing":           {`{"prompt_tokens":-5,"completion_tokens":-1}`, llm.Usage{}},
 		"in absurd numbers":                  {`{"prompt_tokens":1000000000000000000,"completion_tokens":1e18}`, llm.Usage{}},
 		"with more from the cache than all":  {`{"prompt_tokens":10,"prompt_tokens_details":{"cached_tokens":1000,"cache_write_tokens":1000}}`, llm.Usage{Prompt: 10, Cached: 10}},
-		"in words":                           {`{"prompt_tokens":"many"}`, llm.Usage{}},
 		"in a word":                          {`"none"`, llm.Usage{}},
 		"with odd details":                   {`{"prompt_tokens_details":"none"}`, llm.Usage{}},
 	} {

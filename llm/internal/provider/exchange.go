@@ -24,8 +24,6 @@ const maxRefusal = 1 << 20
 type Answer interface {
 	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
-	// Whole parses an answer in one piece; ok is false if it is not one.
-	Whole(body []byte) (ok bool, err error)
 	// Complete reports whether the server has marked the answer as complete.
 	Complete() bool
 	// Response returns the whole answer.
@@ -163,9 +161,13 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 	if err := errorIn(resp, body); err != nil {
 		return err
 	}
-	ok, err := answer.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-	if err != nil || ok {
-		return cmp.Or(err, answer.Over())
+	if whole, is := answer.(interface {
+		Whole(body []byte) (bool, error)
+	}); is { // some servers of chat completions do not stream
+		ok, err := whole.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+		if err != nil || ok {
+			return cmp.Or(err, answer.Over())
+		}
 	}
 	return unreadable(resp, body)
 }

@@ -19,7 +19,7 @@ import (
 
 // Options configures the server, its timeouts and retries.
 type Options struct {
-	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; the path of requests may follow; "": the provider's own
+	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; "": the provider's own
 	APIKey   string        // "": none is sent, as for local servers
 	Model    string        // "": chosen from the server's list, see llm.Choose
 	Wire     string        // one of the llm.Wire constants; "" or "auto": by address, then by what the server refuses
@@ -65,9 +65,7 @@ type Client struct {
 func New(o Options, d Defaults) (*Client, error) {
 	given := o.BaseURL
 	o.BaseURL = cmp.Or(given, d.BaseURL)
-	for _, end := range []string{"/chat/completions", "/responses", "/messages", d.Cut} { // of a whole address
-		o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), end), "/")
-	}
+	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), d.Cut), "/")
 	if strings.ContainsAny(given, "?#") { // paths are appended; it may be a key, so it is not shown
 		return nil, fmt.Errorf("base_url: want an address like %s, without %q or %q and more", d.Example, "?", "#")
 	}
