@@ -177,25 +177,6 @@ func TestSlowServer(t *testing.T) {
 	})
 }
 
-func TestSlowReaderIsNoSilentServer(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		const patience = 400 * time.Millisecond
-		server := w.open(t, func(x *llmtest.Exchange) {
-			x.Piece("a")
-			x.Wait(patience / 10)
-			x.Say("b")
-		})
-		resp, err := w.model(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, func(delta string) {
-			if delta == "a" {
-				time.Sleep(patience * 3 / 2)
-			}
-		})
-		check.NoError(t, err)
-		check.Equal(t, "reply", resp.Message.Text, "ab")
-	})
-}
-
 func TestCallerCancelIsNoProviderFailure(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()

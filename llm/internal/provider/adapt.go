@@ -59,7 +59,7 @@ const maxChanges = 8
 
 // Generate answers req, see llm.Model and retry, and learns from the outcome. list lists the
 // models if none is set; begin begins an attempt.
-func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string), list func(context.Context) ([]llm.Offered, error), begin func(model string) Attempt) (llm.Response, error) {
+func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string), list func(context.Context) ([]llm.Offered, error), begin func(model string, req llm.Request) Attempt) (llm.Response, error) {
 	shown := false // what was shown cannot be taken back
 	if showTo := show; show != nil {
 		show = func(delta string) {
@@ -67,12 +67,12 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			showTo(delta)
 		}
 	}
-	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context) (llm.Response, error) {
+	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		model, err := c.Discovery.ModelID(ctx, list)
 		if err != nil {
 			return llm.Response{}, err
 		}
-		a := begin(model)
+		a := begin(model, req)
 		for changes := 0; ; changes++ {
 			resp, err := a.Send(ctx, show)
 			refused, ok := errors.AsType[*llm.Error](err)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"cairn/llm"
 )
@@ -36,19 +37,16 @@ type Answer interface {
 	Thought() bool
 }
 
-// Exchange posts body, the form of req on a wire, and reads the whole answer. A silent server is an
-// error, unless req.Alive is set. With an error the response contains what the server counted, if
-// anything.
+// Exchange posts body, the form of req on a wire, and reads the whole answer. With an error the
+// response contains what the server counted, if anything.
 func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, answer Answer) (llm.Response, error) {
 	text, err := Marshal(body)
 	if err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
 	var whole llm.Response
-	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response, silence *silence) (err error) {
-		if whole, err = read(resp, answer, c.Options.MaxAnswer); err == nil {
-			silence.drain(resp.Body)
-		}
+	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response) (err error) {
+		whole, err = read(resp, answer, c.Options.MaxAnswer)
 		return err
 	})
 	if err != nil {
@@ -61,7 +59,7 @@ func (c *Client) Exchange(ctx context.Context, address string, body any, req llm
 // like those of Exchange.
 func (c *Client) Ask(ctx context.Context, address string, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
-	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response, _ *silence) error {
+	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response) error {
 		facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
 		if err != nil {
 			return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
@@ -82,12 +80,12 @@ func unsendable(err error) *llm.Error {
 	return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 }
 
-// send sends a request, and has receive read the body of a success. A silent server is an error,
-// unless alive is set. Every failure is an *llm.Error, and any status but success is one.
-func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response, *silence) error) error {
-	watched, silence := watchSilence(ctx, c.Options.IdleTimeout, alive)
-	defer silence.release()
-	req, err := http.NewRequestWithContext(watched, method, address, bytes.NewReader(body))
+// send sends a request, and has receive read the body of a success. alive, unless nil, is called
+// whenever bytes arrive. Every failure is an *llm.Error, and any status but success is one.
+func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return unsendable(err)
 	}
@@ -97,19 +95,45 @@ func (c *Client) send(ctx context.Context, alive func(), method, address string,
 	}
 	resp, err := c.Options.HTTPClient.Do(req)
 	if err != nil {
-		return silence.translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
+		return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 	}
 	defer func() { _ = resp.Body.Close() }() // it is read, refused or lost
-	resp.Body = silence.body(resp.Body)
+	resp.Body = livingBody{resp.Body, alive}
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
-		return silence.translate(receive(resp, silence))
+		if err := receive(resp); err != nil {
+			return err
+		}
+		drain(resp.Body, cancel)
+		return nil
 	}
 	if resp.StatusCode < http.StatusBadRequest { // a redirect, whose page may contain a key
 		return llm.Refused(resp.StatusCode, nil, nil)
 	}
 	// A refusal that breaks off is classified by the part that arrived.
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	return silence.translate(llm.Refused(resp.StatusCode, resp.Header, text))
+	return llm.Refused(resp.StatusCode, resp.Header, text)
+}
+
+// livingBody calls alive whenever bytes arrive.
+type livingBody struct {
+	io.ReadCloser
+	alive func() // may be nil
+}
+
+func (b livingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.alive != nil {
+		b.alive()
+	}
+	return n, err
+}
+
+// drain reads the rest of a body whose answer is complete, if it arrives immediately: otherwise the
+// connection could not be reused.
+func drain(body io.Reader, cancel func()) {
+	const most, soon = 4 << 10, 50 * time.Millisecond
+	defer time.AfterFunc(soon, cancel).Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // on an error the connection is merely not reused
 }
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
