@@ -16,6 +16,12 @@ import (
 
 // The secrets of these tests are not real: they are assembled here, so that no scanner reports
 // them.
+const (
+	keyOpens  = "-----BEGIN "
+	keyCloses = "-----END "
+	keyLine   = "-----"
+)
+
 var (
 	alnum     = strings.Repeat("aB3dE5gH", 20)
 	ofBot     = base64.RawURLEncoding.EncodeToString([]byte("1184388764712384512")) + ".Ga" + "Bc1D." + alnum[:38]
