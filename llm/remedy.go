@@ -41,11 +41,6 @@ var causes = []cause{
 		func(e *Error) string { return InMinutes(e.RetryAfter) },
 	},
 	{
-		ofKind(KindRateLimited), "the model is overloaded",
-		"The model is overloaded right now. " + messageKept + "ask again in a minute.",
-		"the server limits the rate of requests: raise the account's rate limit, or lower calls_per_hour and workers", nil,
-	},
-	{
 		func(e *Error) bool {
 			return e.Kind == KindOverloaded && e.Status >= 500 && e.Status != 503 && e.Status != 529
 		},
@@ -54,9 +49,9 @@ var causes = []cause{
 		"look at the log or the status page of the server; the request was correct", nil,
 	},
 	{
-		ofKind(KindOverloaded), "the model is overloaded",
+		func(e *Error) bool { return e.Kind == KindOverloaded || e.Kind == KindRateLimited }, "the model is overloaded",
 		"The model is overloaded right now. " + messageKept + "ask again in a minute.",
-		"the server is overloaded: ask again later, or choose another model", nil,
+		"the server is overloaded or limits the rate of requests: ask again later, raise the account's rate limit, or lower calls_per_hour and workers", nil,
 	},
 	{
 		func(e *Error) bool { return errors.Is(e.Err, ErrLate) || errors.Is(e.Err, ErrSilent) }, "the model took too long",
