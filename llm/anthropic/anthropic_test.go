@@ -85,20 +85,6 @@ func TestStopReasons(t *testing.T) {
 	})
 }
 
-func TestErrorsInTheStreamKeepTheirKind(t *testing.T) {
-	for kind, want := range map[string]llm.Kind{
-		"overloaded_error": llm.KindOverloaded, "rate_limit_error": llm.KindRateLimited, "api_error": llm.KindOverloaded,
-		"authentication_error": llm.KindAuth, "permission_error": llm.KindAuth, "invalid_request_error": llm.KindBadRequest,
-		"not_found_error": llm.KindBadRequest, "timeout_error": llm.KindOverloaded,
-	} {
-		server := serve(t, func(x *llmtest.Exchange) {
-			x.Piece("half")
-			x.Event("error", `{"type":"error","error":{"type":%q,"message":"no"}}`, kind)
-		})
-		check.Equal(t, kind, llm.KindOf(check.ErrorOf(connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil))), want)
-	}
-}
-
 func TestCacheTTL(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,

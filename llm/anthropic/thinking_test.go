@@ -133,16 +133,3 @@ func TestReasoningIsTranslated(t *testing.T) {
 		}
 	}
 }
-
-func TestUnrequestedThinkingHasExtraTokens(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Think("hm"); x.Say("ok") })
-	model := connect(t, server, anthropic.Options{})
-	req := hello
-	req.MaxTokens = 500
-	for range 2 {
-		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
-	}
-	if got := server.Requests(); got[0].MaxTokens != 500 || got[1].MaxTokens <= 500 {
-		t.Errorf("max_tokens %d, then %d", got[0].MaxTokens, got[1].MaxTokens)
-	}
-}
