@@ -240,10 +240,6 @@ func TestAddressIsValidated(t *testing.T) {
 		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1"} {
 			check.ErrorContains(t, address, check.ErrorOf(w.connect(openai.Options{BaseURL: address})), strconv.Quote(address))
 		}
-		for _, address := range []string{"http://host/v1?key=1", "http://host/v1#x", "http://host:port/v1?key=1"} {
-			check.ErrorContains(t, address+", which is not shown", check.ErrorOf(w.connect(openai.Options{BaseURL: address})), "base_url: want")
-		}
-		check.ErrorContains(t, "two keys", check.ErrorOf(w.connect(openai.Options{BaseURL: "http://host", APIKey: "sk-1\nsk-2"})), "control character")
 		host := "api.openai.com"
 		if w.name == llm.WireMessages {
 			host = "api.anthropic.com"

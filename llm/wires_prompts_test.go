@@ -34,6 +34,7 @@ func TestPromptAlternatesRoles(t *testing.T) {
 	for name, messages := range map[string][]llm.Message{
 		"an assistant first":                   {system, assistant("Hi."), user("hello")},
 		"a call first":                         {system, call, result},
+		"a blank user":                         {system, user("one"), assistant("Hi."), user(" \n")},
 		"two assistants":                       {system, user("hello"), assistant("Hi."), assistant("There."), user("bye")},
 		"an assistant and a call":              {system, user("hello"), assistant("Hi."), call, result},
 		"a blank assistant between users":      {system, user("one"), assistant(" \n"), user("two")},

@@ -62,24 +62,6 @@ func TestRequestTranslation(t *testing.T) {
 	}
 }
 
-func TestRolesAlternate(t *testing.T) {
-	user, assistant := llm.RoleUser, llm.RoleAssistant
-	for name, messages := range map[string][]llm.Message{
-		"nothing":               nil,
-		"a system prompt alone": {{Role: llm.RoleSystem, Text: "be kind"}},
-
-		"an assistant last": {{Role: user, Text: "hi"}, {Role: assistant, Text: "yes"}},
-
-		"an empty user": {{Role: user, Text: "hi"}, {Role: assistant, Text: "1"}, {Role: user, Text: " \n"}},
-
-		"an empty system prompt": {{Role: llm.RoleSystem}, {Role: user, Text: "hi"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			sent(t, llm.Request{Messages: messages, Tools: []llm.Tool{{Name: "f"}}}, anthropic.Options{})
-		})
-	}
-}
-
 // marked returns the texts of the blocks that have a cache mark, in order.
 func marked(t *testing.T, r llmtest.Request) (texts []string) {
 	t.Helper()

@@ -77,17 +77,6 @@ func TestConfiguredProtocolStays(t *testing.T) {
 	check.Equal(t, "asked", wiresOf(server), "chat")
 }
 
-func TestUnknownModelKeepsProtocol(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		x.Reject(http.StatusNotFound, "model_not_found", "The model `m` does not exist or you do not have access to it.")
-	})
-	model := connect(t, server, openai.Options{})
-	model.Learnt().Demand(llm.WireResponses)
-	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnknownModel || len(server.Requests()) != 1 {
-		t.Errorf("got %v after %s", err, wiresOf(server))
-	}
-}
-
 func TestAddressWithoutV1(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	for name, model := range map[string]string{"with a model": "m", "without": ""} {

@@ -119,24 +119,3 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 		}
 	})
 }
-
-func TestWindowLookupChoosesModel(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
-	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL}))(t)
-	check.Equal(t, "window", model.Window(t.Context()).Tokens, 5000)
-	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "first" {
-		t.Errorf("asked for %q, %v", model.Name(), err)
-	}
-	if n := len(server.Asked()); n != 2 { // /api/ps and /models
-		t.Errorf("asked %v", server.Asked())
-	}
-}
-
-func TestToolsWithInvalidSchemaAreOmitted(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
-	req := hello
-	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
-	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
-	check.Equal(t, "requests reached the server", len(server.Requests())+len(server.Refusals()), 0)
-}

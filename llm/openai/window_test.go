@@ -70,18 +70,6 @@ func TestUnknownWindowIsLookedUpAgain(t *testing.T) {
 	check.Equal(t, "window", model.Window(t.Context()).Tokens, 4096)
 }
 
-func TestUnknownWindowIsLookedUpTwiceAtMost(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
-	model := connect(t, server, openai.Options{})
-	for range 4 {
-		model.Window(t.Context())
-		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
-	}
-	if got := server.Asked(); len(got) != 6 { // three questions each time
-		t.Errorf("asked %v", got)
-	}
-}
-
 func TestOverflowLowersWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting int

@@ -4,7 +4,6 @@ package provider
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"cairn/llm"
 )
@@ -60,24 +58,13 @@ type Client struct {
 	demands Demands
 }
 
-// New returns a client that has sent nothing yet. It fails if the base URL is not a web address, or
-// the key cannot be sent.
+// New returns a client that has sent nothing yet. It fails if the base URL is not a web address.
 func New(o Options, d Defaults) (*Client, error) {
-	given := o.BaseURL
-	o.BaseURL = cmp.Or(given, d.BaseURL)
-	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), d.Cut), "/")
-	if strings.ContainsAny(given, "?#") { // paths are appended; it may be a key, so it is not shown
-		return nil, fmt.Errorf("base_url: want an address like %s, without %q or %q and more", d.Example, "?", "#")
-	}
+	given, _, _ := strings.Cut(o.BaseURL, "?") // behind it there may be a key
+	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(o.BaseURL, d.BaseURL), "/"), d.Cut), "/")
 	base, err := url.Parse(o.BaseURL)
-	if err != nil {
-		return nil, fmt.Errorf("base_url %q: %w", given, err)
-	}
-	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("base_url %q: want an address like %s", given, d.Example)
-	}
-	if strings.ContainsFunc(o.APIKey, unicode.IsControl) { // HTTP allows none in a header
-		return nil, errors.New("the API key contains a control character, for example a line break")
 	}
 	if o.Wire == "auto" {
 		o.Wire = ""
