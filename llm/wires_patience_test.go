@@ -5,6 +5,7 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,52 +22,46 @@ import (
 func TestTemporaryFailuresAreRetried(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()
-		ok := func(x *llmtest.Exchange) { x.Say("fine") }
-		for name, fail := range map[string]func(*llmtest.Exchange){
-			"rate limited":         func(x *llmtest.Exchange) { x.Refuse(429, "0.01", `{"error":{"message":"slow down"}}`) },
-			"overloaded":           func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") },
-			"a connection reset":   func(x *llmtest.Exchange) { x.Reset() },
-			"a stream cut short":   func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() },
-			"an error in a stream": func(x *llmtest.Exchange) { x.Fail("upstream") },
-		} {
-			t.Run(name, func(t *testing.T) {
-				server := w.open(t, func(x *llmtest.Exchange) {
-					if x.N < 3 {
-						fail(x)
-						return
-					}
-					ok(x)
-				})
-				resp := check.Must(w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil))(t)
-				check.Equal(t, "reply after the retries", resp.Message.Text, "fine")
-				check.Len(t, "requests", server.Requests(), 3)
-			})
-		}
-	})
-}
-
-func TestPermanentFailuresAreNotRetried(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
 		for name, c := range map[string]struct {
 			answer   func(*llmtest.Exchange)
-			requests int
-			kind     llm.Kind
+			show     bool
+			requests int      // of three at most
+			kind     llm.Kind // in the end
 		}{
-			"when the attempts are used up":            {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, 3, llm.KindOverloaded},
-			"when the key is wrong":                    {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, 1, llm.KindAuth},
-			"when the server takes no tools":           {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, 1, llm.KindBadRequest},
-			"when something was shown":                 {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, 1, llm.KindTruncated},
-			"when the provider wants more than a wait": {func(x *llmtest.Exchange) { x.Refuse(429, "120", "later") }, 1, llm.KindRateLimited},
+			"rate limited":         {func(x *llmtest.Exchange) { x.Refuse(429, "0.01", `{"error":{"message":"slow down"}}`) }, true, 3, llm.KindRateLimited},
+			"overloaded":           {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, true, 3, llm.KindOverloaded},
+			"a connection reset":   {func(x *llmtest.Exchange) { x.Reset() }, true, 3, llm.KindUnreachable},
+			"a stream cut short":   {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, false, 3, llm.KindTruncated},
+			"an error in a stream": {func(x *llmtest.Exchange) { x.Fail("upstream") }, false, 3, llm.KindOverloaded},
+
+			"a wrong key":                   {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, true, 1, llm.KindAuth},
+			"a server that takes no tools":  {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, true, 1, llm.KindBadRequest},
+			"text that was shown":           {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, true, 1, llm.KindTruncated},
+			"a wait that is longer than us": {func(x *llmtest.Exchange) { x.Refuse(429, "120", "later") }, true, 1, llm.KindRateLimited},
 		} {
-			t.Run(name, func(t *testing.T) {
-				server := w.open(t, c.answer)
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-				defer cancel()
-				_, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(ctx, hello, func(string) {})
-				check.Equal(t, "error kind", llm.KindOf(err), c.kind)
-				check.Len(t, "requests", server.Requests(), c.requests)
-			})
+			for _, recovers := range []bool{false, true} { // before the last attempt
+				t.Run(fmt.Sprint(name, ", recovers: ", recovers), func(t *testing.T) {
+					server := w.open(t, func(x *llmtest.Exchange) {
+						if recovers && x.N == 3 {
+							x.Say("fine")
+							return
+						}
+						c.answer(x)
+					})
+					show := func(string) {}
+					if !c.show {
+						show = nil
+					}
+					resp, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, show)
+					if recovers && c.requests == 3 {
+						check.NoError(t, err)
+						check.Equal(t, "reply after the retries", resp.Message.Text, "fine")
+					} else {
+						check.Equal(t, "error kind", llm.KindOf(err), c.kind)
+					}
+					check.Len(t, "requests", server.Requests(), c.requests)
+				})
+			}
 		}
 	})
 }

@@ -167,38 +167,37 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 }
 
 func TestRefusedFieldIsOmitted(t *testing.T) {
-	for name, refusal := range map[string]string{
-		"stream_options": "Unknown field: stream_options",
-		"max_tokens":     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+	const local = "http://localhost/v1"
+	for name, c := range map[string]struct{ base, model, refusal string }{
+		"stream_options":          {local, "m", "Unknown field: stream_options"},
+		"max_tokens":              {local, "m", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
+		"include":                 {atOpenAI, "gpt-4o", "Encrypted content is not supported with this model."},
+		"prompt_cache_retention":  {atOpenAI, "gpt-5.1", "prompt_cache_retention is not supported on this model"},
+		"prompt_cache_breakpoint": {atOpenAI, "gpt-6-sol", "Unknown parameter: 'input[0].content[1].prompt_cache_breakpoint'."},
+		"prompt_cache_key":        {atOpenAI, "gpt-5.1", "Unsupported parameter: prompt_cache_key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if _, sent := x.Request.Body[name]; sent {
-					x.Reject(http.StatusBadRequest, "unsupported_parameter", refusal)
+				if bytes.Contains(x.Request.Raw, []byte(`"`+name+`"`)) {
+					x.Reject(http.StatusBadRequest, "unsupported_parameter", c.refusal)
 					return
 				}
 				x.Say("ok")
 			})
-			model := connect(t, server, openai.Options{})
-			req := hello
+			model := at(t, c.base, server, openai.Options{Model: c.model})
+			before, req := model.CacheTTL(), conversation(2)
 			req.MaxTokens = 100
 			for range 2 {
 				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 			}
-			check.Equal(t, "requests", len(server.Requests()), 3)
-			check.Equal(t, "max tokens of the third request", server.Requests()[2].MaxTokens, 100)
+			requests := server.Requests()
+			check.Len(t, "requests", requests, 3)
+			check.Equal(t, "limit of the answer", requests[2].MaxTokens, requests[0].MaxTokens)
+			if cache := name == "prompt_cache_retention" || name == "prompt_cache_breakpoint"; cache != (model.CacheTTL() < before) {
+				t.Errorf("the lifetime of the cache is %v, was %v", model.CacheTTL(), before)
+			}
 		})
 	}
-	t.Run("encrypted reasoning", func(t *testing.T) {
-		server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-			if _, sent := x.Request.Body["include"]; sent {
-				x.Reject(http.StatusBadRequest, "invalid_request_error", "Encrypted content is not supported with this model.")
-				return
-			}
-			x.Say("ok")
-		})
-		check.NoError(t, check.ErrorOf(connect(t, server, onResponses).Generate(t.Context(), hello, nil)))
-	})
 }
 
 func TestRequiredReasoningIsLearned(t *testing.T) {

@@ -133,33 +133,6 @@ func TestCacheBreakpointsFollowHead(t *testing.T) {
 	}
 }
 
-func TestRefusedCacheFieldIsOmitted(t *testing.T) {
-	for name, c := range map[string]struct{ model, refusal string }{
-		"prompt_cache_retention":  {"gpt-5.1", "prompt_cache_retention is not supported on this model"},
-		"prompt_cache_breakpoint": {"gpt-6-sol", "Unknown parameter: 'input[0].content[1].prompt_cache_breakpoint'."},
-		"prompt_cache_key":        {"gpt-5.1", "Unsupported parameter: prompt_cache_key"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if bytes.Contains(x.Request.Raw, []byte(`"`+name+`"`)) {
-					x.Reject(http.StatusBadRequest, "invalid_parameter", c.refusal)
-					return
-				}
-				x.Say("ok")
-			})
-			m := at(t, atOpenAI, server, openai.Options{Model: c.model})
-			before := m.CacheTTL()
-			for range 2 {
-				check.NoError(t, check.ErrorOf(m.Generate(t.Context(), conversation(2), nil)))
-			}
-			check.Equal(t, "requests", len(server.Requests()), 3)
-			if name != "prompt_cache_key" && m.CacheTTL() >= before {
-				t.Errorf("got %v left of the cache lifetime", m.CacheTTL())
-			}
-		})
-	}
-}
-
 func TestCacheFieldsOfOtherServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, model string
