@@ -1,4 +1,4 @@
-// Assembles a complete answer from the events of a stream.
+// Assembles a complete answer, and the server's token counts, from the events of a stream.
 
 package anthropic
 
@@ -233,4 +233,30 @@ func (a *answer) finish(calls bool) string {
 		}
 	}
 	return llm.FinishStop
+}
+
+// usage counts cache reads and writes separately from the input.
+type usage struct {
+	Input   provider.Tokens `json:"input_tokens"`
+	Written provider.Tokens `json:"cache_creation_input_tokens"`
+	Cached  provider.Tokens `json:"cache_read_input_tokens"`
+	Output  provider.Tokens `json:"output_tokens"`
+}
+
+// add parses the counts of an event. They are totals, so later ones replace earlier ones.
+func (u *usage) add(raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	// A field of another type leaves the count unchanged.
+	_ = json.Unmarshal(raw, u)
+}
+
+func (u usage) total() llm.Usage {
+	return llm.Usage{
+		Prompt:     int(u.Input + u.Written + u.Cached),
+		Completion: int(u.Output),
+		Cached:     int(u.Cached),
+		Written:    int(u.Written),
+	}
 }
