@@ -148,7 +148,8 @@ func isComplete(call Call) bool {
 func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			text, ends = fmt.Sprintf("Error: the tool %s failed (%v).", call.Name, firstLine(fmt.Sprint(p))), false
+			why, _, _ := strings.Cut(fmt.Sprint(p), "\n")
+			text, ends = fmt.Sprintf("Error: the tool %s failed (%s).", call.Name, why), false
 		}
 	}()
 	names := make([]string, 0, len(tools))
@@ -174,9 +175,4 @@ func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bo
 		return fmt.Sprintf("Error: there is no tool named %q, and no other now. Answer in text.", call.Name), false
 	}
 	return fmt.Sprintf("Error: there is no tool named %q. There are: %s.", call.Name, strings.Join(names, ", ")), false
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

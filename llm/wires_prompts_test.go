@@ -53,24 +53,6 @@ func TestPromptAlternatesRoles(t *testing.T) {
 	}
 }
 
-func TestUnsetFieldsAreOmitted(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
-		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("hi")}}, nil)))
-		for _, name := range []string{
-			"max_completion_tokens", "max_output_tokens", "tools", "tool_choice", "reasoning", "reasoning_effort",
-			"thinking", "output_config", "system", "instructions",
-		} {
-			if raw, ok := server.Requests()[0].Body[name]; ok {
-				t.Errorf("%s: got %s in the request", name, raw)
-			}
-		}
-		if raw, ok := server.Requests()[0].Body["max_tokens"]; ok != (w.name == llm.WireMessages) { // which demands it
-			t.Errorf("got max_tokens %s", raw)
-		}
-	})
-}
-
 func TestUnusualTextArrivesWhole(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		odd := "quotes \" and \\ and \t tab, line\nbreak, \u2028, <b>&amp; 茶 🍵 e\u0301"

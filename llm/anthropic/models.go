@@ -42,22 +42,18 @@ func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
 		return nil, err
 	}
 	for _, l := range page.Data {
-		offered = append(offered, l.offer())
+		o := llm.Offered{ID: l.ID, Window: l.Window()}
+		if strings.HasPrefix(o.ID, "claude-") {
+			o.Tools = "yes"
+		}
+		if image := l.Capabilities.Image; image != nil {
+			if o.Images = "no"; image.Supported {
+				o.Images = "yes"
+			}
+		}
+		offered = append(offered, o)
 	}
 	return offered, nil
-}
-
-func (l listed) offer() llm.Offered {
-	o := llm.Offered{ID: l.ID, Window: l.Window()}
-	if strings.HasPrefix(o.ID, "claude-") {
-		o.Tools = "yes"
-	}
-	if image := l.Capabilities.Image; image != nil {
-		if o.Images = "no"; image.Supported {
-			o.Images = "yes"
-		}
-	}
-	return o
 }
 
 // Window returns the context window: the setting, else the server's, else that of every Claude

@@ -92,8 +92,11 @@ func (a *attempt) compose() composed {
 	}
 	conversation := converse(req.Messages, author)
 	c := composed{
-		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages, Tools: tools(req.Tools)},
+		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages},
 		control: a.cacheControl(learned.Refused),
+	}
+	for _, t := range req.Tools {
+		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
 	}
 	if a.noThinking {
 		req.Reasoning = "none"
@@ -128,14 +131,6 @@ func (c *composed) limitTokens(asked, longest int) {
 	if c.Thinking.Budget = min(c.Thinking.Budget, c.room); c.Thinking.Budget < leastBudget {
 		c.Thinking = nil
 	}
-}
-
-func tools(offered []llm.Tool) []tool {
-	var out []tool
-	for _, t := range offered {
-		out = append(out, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
-	}
-	return out
 }
 
 // cacheControl returns the mark to set; nil if the server accepts none.

@@ -96,7 +96,6 @@ var demands = map[string][]demand{
 		{"a tool that is not there", input, function + `,"tool_choice":{"type":"function","name":"g"}`, "no tool g"},
 		{"too small an answer", input, `,"max_output_tokens":15`, "max_output_tokens is 15"},
 		{"a long key", input, `,"prompt_cache_key":"` + strings.Repeat("k", 65) + `"`, "longer than 64"},
-		{"a retention and a ttl", input, `,"prompt_cache_retention":"24h","prompt_cache_options":{"ttl":"30m"}`, "exclude each other"},
 		{"stored and encrypted", input, `,"store":true,"include":["reasoning.encrypted_content"]`, "store false"},
 	},
 	llm.WireMessages: {

@@ -81,15 +81,6 @@ func (a *attempt) seekBase(ctx context.Context) bool {
 	return a.base() != a.sent.Base
 }
 
-// keepBase keeps an address that has turned out to be right.
-func (o *Model) keepBase(base string) {
-	if base == o.base() {
-		return
-	}
-	o.Demand(func(d *provider.Demands) { d.Base = base })
-	o.Options.Log.Warn("base_url_without_v1", "base_url", o.Options.BaseURL, "works", base)
-}
-
 // wantsResponses matches OpenAI's refusal, on chat completions, of models whose tools need the
 // other wire.
 var wantsResponses = regexp.MustCompile(`(?i)/v1/responses|\bResponses API\b|tools? with reasoning_effort`)

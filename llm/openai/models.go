@@ -40,7 +40,8 @@ func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	err := o.Ask(ctx, base+"/models", &answer)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") {
 		if there := o.Ask(ctx, base+"/v1/models", &answer); there == nil || llm.KindOf(there) == llm.KindAuth {
-			o.keepBase(base + "/v1")
+			o.Demand(func(d *provider.Demands) { d.Base = base + "/v1" })
+			o.Options.Log.Warn("base_url_without_v1", "base_url", o.Options.BaseURL, "works", base+"/v1")
 			err = there
 		}
 	}
