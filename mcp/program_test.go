@@ -80,18 +80,7 @@ func TestProgramThatDoesNotReadFailsOneCall(t *testing.T) {
 			if !check.Soon(func() bool { got, _ := h.run(t, "calc_hear", `{}`); return got == "heard" }) {
 				t.Fatalf("it does not reconnect:\n%s", log)
 			}
-		})
-	}
-}
-
-func TestProgramThatDoesNotReadDelaysNoShutdown(t *testing.T) {
-	for _, tool := range []string{"calc_deaf", "calc_flood"} {
-		t.Run(tool, func(t *testing.T) {
-			t.Parallel()
-			h, _ := start(t, deaf(t, ""))
-			if _, err := h.run(t, tool, `{}`); err == nil {
-				t.Error("answer")
-			}
+			_, _ = h.run(t, calls[0][0], "{}") // and is deaf again
 			began := time.Now()
 			h.Close()
 			if took := time.Since(began); took > 4*endTimeout {
