@@ -110,8 +110,8 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !p.meets(summary) {
 		return http.DefaultTransport.RoundTrip(r)
 	}
-	if n := p.turns.Add(1); p.fault.Do == nil && (n > 1 || p.position.Load() != afterTool) {
-		return p.fault.RoundTrip(r)
+	if n := p.turns.Add(1); p.fault.NoServer && (n > 1 || p.position.Load() != afterTool) {
+		r.URL.Host = "127.0.0.1:1"
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }

@@ -197,7 +197,7 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 	learnt := llm.LearntOf(a.Model, new(llm.Learnt))
 	req := llm.Request{
 		Messages:  []llm.Message{{Role: llm.RoleUser, Text: "Answer with one word: are you there?", Images: pictures}},
-		MaxTokens: probeTokens, Reasoning: a.Reasoning,
+		MaxTokens: probeTokens, Spare: -1, Reasoning: a.Reasoning,
 	}
 	if full {
 		req.Messages[0].Text = probeFiller + "\n" + req.Messages[0].Text

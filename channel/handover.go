@@ -99,7 +99,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Model: h.agent.Model, MaxCalls: min(handoverCalls, p.MaxTurns),
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: briefing}}
-			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
+			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Spare: max((window-reserve)/4, 1), Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
 			if left == 1 || c.lastCall() {
 				req.Tools = nil
 			}

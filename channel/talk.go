@@ -78,14 +78,14 @@ func (t *talk) retry(_ context.Context, err error) bool {
 		}
 		return true
 	}
-	if len(t.pictures) > 0 && llm.RefusesImages(err) {
-		t.r.current.Reset()
-		t.refused(t.pictures, err)
-		return true
-	}
 	if llm.WantsReasoning(err) && !t.reasoned {
 		t.reasoned = true // this is learned now: the next request includes the available reasoning
 		t.r.current.Reset()
+		return true
+	}
+	if len(t.pictures) > 0 && llm.RefusesImages(err) {
+		t.r.current.Reset()
+		t.refused(t.pictures, err)
 		return true
 	}
 	if llm.KindOf(err) == llm.KindFiltered {

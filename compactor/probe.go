@@ -21,8 +21,7 @@ func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err erro
 		{Role: llm.RoleSystem, Text: prompts.In(prompts.English).Worker},
 		{Role: llm.RoleUser, Text: "#1 Ada: I prefer green tea, two minutes at 80 degrees.\n#2 Cairn: Noted.\n\nSum up messages #1 to #2 in about 60 tokens."},
 	}
-	const probeTokens = 600 // leaves room for reasoning
-	req := llm.Request{Messages: messages, MaxTokens: probeTokens, Reasoning: p.Reasoning}
+	req := llm.Request{Messages: messages, MaxTokens: 600, Spare: 2048, Reasoning: p.Reasoning}
 	learnt := llm.LearntOf(model, new(llm.Learnt))
 	if !learnt.Facts().RefusesTools {
 		req.Tools, req.ForceTool = []llm.Tool{handIn}, handIn.Name

@@ -20,8 +20,9 @@ import (
 // vetoCode is the exit code with which a program vetoes; over HTTP it is status 409.
 const vetoCode = 10
 
-// endTime is how long a program's children may keep its output open after it has ended.
-const endTime = time.Second
+// endTime is how long a program's children may keep its output open after it has ended. Tests
+// shorten it.
+var endTime = time.Second
 
 // run runs a program with the event on its standard input, and returns its output. Of the bot's
 // environment it gets only what programs need to run, so no API keys.

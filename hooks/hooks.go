@@ -61,9 +61,11 @@ type Verdict struct {
 	Veto   bool   `json:"-"`
 }
 
-// Limits of the queue, and of a hook's answer.
+// maxWaiting is how many events may wait for their hook. Tests lower it.
+var maxWaiting = 256
+
+// Limits of a hook's answer.
 const (
-	maxWaiting = 256      // events waiting for their hook
 	maxOutput  = 64 << 10 // bytes that are read; the rest is discarded
 	maxReason  = 200      // characters
 	maxFocus   = 1000     // characters

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,6 +43,12 @@ func (f *fates) String() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return strings.Join(f.all, ", ")
+}
+
+func TestMain(m *testing.M) {
+	maxWaiting, endTime = 16, 200*time.Millisecond
+	_ = flag.Set("test.parallel", "16") // these tests wait, and compute little
+	os.Exit(m.Run())
 }
 
 func started(t *testing.T, s Settings) (*Hooks, *fates) {
@@ -85,7 +92,7 @@ func TestAProgramDecides(t *testing.T) {
 			t.Parallel()
 			timeout := time.Minute
 			if c.fate == Timeout {
-				timeout = time.Second
+				timeout = 200 * time.Millisecond
 			}
 			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: timeout})
 			began := time.Now()
@@ -137,7 +144,7 @@ func TestAnAddressDecides(t *testing.T) {
 		_, _ = io.WriteString(w, said)
 	}))
 	defer server.Close()
-	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: time.Second, Secret: "a secret"})
+	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL}}, Timeout: 300 * time.Millisecond, Secret: "a secret"})
 	for _, c := range []struct {
 		status int
 		said   string
@@ -163,7 +170,7 @@ func TestAnAddressDecides(t *testing.T) {
 }
 
 func TestAHookThatHangsDelaysNobody(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60"), OnMemory: script("true")}, Timeout: time.Second})
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60"), OnMemory: script("true")}, Timeout: 200 * time.Millisecond})
 	began := time.Now()
 	for range maxWaiting + 10 {
 		h.Tell(OnReply, one)
@@ -196,8 +203,8 @@ func TestAHookThatFailsIsOneIncident(t *testing.T) {
 
 // A hook that is too slow for its events stays one incident until it has caught up.
 func TestASlowHookIsOneIncident(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.02")}})
-	for n := range maxWaiting + 100 {
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 0.01")}})
+	for n := range maxWaiting + 30 {
 		h.Tell(OnReply, one)
 		if n > maxWaiting { // the queue is full
 			time.Sleep(2 * time.Millisecond)
@@ -216,7 +223,7 @@ func TestASlowHookIsOneIncident(t *testing.T) {
 }
 
 func TestHooksEndWithTheBot(t *testing.T) {
-	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: time.Second})
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("sleep 60")}, Timeout: 200 * time.Millisecond})
 	for range 5 {
 		h.Tell(OnReply, one)
 	}
@@ -233,7 +240,7 @@ func TestHooksEndWithTheBot(t *testing.T) {
 
 func TestWhatAHookStartedEndsWithItsTimeout(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "child")
-	h, f := started(t, Settings{Call: map[string][]string{Before: script("sleep 600 & echo $! > " + note + "; wait")}, Timeout: time.Second})
+	h, f := started(t, Settings{Call: map[string][]string{Before: script("sleep 600 & echo $! > " + note + "; wait")}, Timeout: 300 * time.Millisecond})
 	h.Ask(t.Context(), Before, one)
 	text, err := os.ReadFile(note)
 	if err != nil || f.String() != Before+" "+Timeout {

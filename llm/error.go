@@ -50,7 +50,6 @@ type Where struct {
 	Address string   // without user, password and query
 	Key     string   // where the API key comes from, or should: "OPENAI_API_KEY"; "": unknown
 	NoKey   bool     // no key is set
-	Wire    string   // one of the Wire constants; "": unknown
 	Offered []string // for an unknown model: what the server offers instead, most similar first
 }
 

@@ -72,3 +72,10 @@ func TestJoined(t *testing.T) {
 		t.Errorf("%.0f allocations for %d messages: each one copies those before it", n, len(said))
 	}
 }
+
+func TestStoredMessagesOmitPictures(t *testing.T) {
+	raw := check.Must(json.Marshal(llm.Message{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}))(t)
+	check.Lacks(t, "the request", strings.ToLower(string(raw)), "image")
+}
+
+var png = []byte("\x89PNG\r\n\x1a\nwhat a picture holds")

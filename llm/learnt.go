@@ -4,10 +4,13 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Facts are what was learned about one model on one server.
@@ -194,4 +197,79 @@ func (n *Notebook) Page(model string) *Learnt {
 		n.pages[model] = page
 	}
 	return page
+}
+
+// Incident spans a series of failures, from the first one to the next success, so that the log
+// contains one line for each end of it. The zero value has no incident. It is safe for concurrent
+// use.
+type Incident struct{ on atomic.Bool }
+
+// Begin records a failure. It returns the level at which to log it: a warning the first time, then
+// debug.
+func (i *Incident) Begin() slog.Level {
+	if i.on.Swap(true) {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
+
+// End records a success and reports whether it ended an incident.
+func (i *Incident) End() bool { return i.on.Swap(false) }
+
+// On reports whether an incident has started and not ended.
+func (i *Incident) On() bool { return i.on.Load() }
+
+// OfServer reports whether err is a failure of the provider that would affect any request, not only
+// this one.
+func OfServer(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case KindAuth, KindQuota, KindUnknownModel, KindWrongAddress:
+		return true
+	}
+	return e.Temporary()
+}
+
+// Speed is a moving average of how many tokens, prompt and answer together, a model processes per
+// second. The zero value has no measurement. It is safe for concurrent use.
+type Speed struct {
+	mu        sync.Mutex // guards perSecond
+	perSecond float64
+}
+
+// speedWeight is the weight of the newest measurement.
+const speedWeight = 0.5
+
+// PerSecond returns the average; 0 if nothing was measured.
+func (s *Speed) PerSecond() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.perSecond
+}
+
+// Measured adds a measurement.
+func (s *Speed) Measured(tokens int, took time.Duration) {
+	if tokens <= 0 || took <= 0 {
+		return
+	}
+	now := float64(tokens) / took.Seconds()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.perSecond == 0 {
+		s.perSecond = now
+		return
+	}
+	s.perSecond += speedWeight * (now - s.perSecond)
+}
+
+// AtMost lowers an average that a failure has shown to be too high.
+func (s *Speed) AtMost(perSecond float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.perSecond == 0 || perSecond < s.perSecond {
+		s.perSecond = perSecond
+	}
 }

@@ -109,20 +109,16 @@ func NameCalls(calls []Call) {
 	}
 }
 
-// ValidArguments replaces a model's invalid JSON, which would break every later request: servers
-// whose templates parse the arguments refuse the whole conversation.
+// ValidArguments wraps what is not a JSON object: invalid arguments of a model would break every
+// later request, because servers whose templates parse them refuse the whole conversation.
 func ValidArguments(arguments string) string {
-	if strings.TrimSpace(arguments) == "" {
+	arguments = strings.TrimSpace(arguments)
+	if arguments == "" {
 		return "{}"
 	}
-	if json.Valid([]byte(arguments)) {
+	if arguments[0] == '{' && json.Valid([]byte(arguments)) {
 		return arguments
 	}
-	return WrappedArguments(arguments)
-}
-
-// WrappedArguments returns a JSON object that contains the text of invalid arguments.
-func WrappedArguments(arguments string) string {
 	wrapped, _ := json.Marshal(map[string]string{"invalid": arguments}) // a map of strings always has a JSON form
 	return string(wrapped)
 }
@@ -152,7 +148,8 @@ func isComplete(call Call) bool {
 func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			text, ends = fmt.Sprintf("Error: the tool %s failed (%v).", call.Name, firstLine(fmt.Sprint(p))), false
+			why, _, _ := strings.Cut(fmt.Sprint(p), "\n")
+			text, ends = fmt.Sprintf("Error: the tool %s failed (%s).", call.Name, why), false
 		}
 	}()
 	names := make([]string, 0, len(tools))
@@ -178,9 +175,4 @@ func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bo
 		return fmt.Sprintf("Error: there is no tool named %q, and no other now. Answer in text.", call.Name), false
 	}
 	return fmt.Sprintf("Error: there is no tool named %q. There are: %s.", call.Name, strings.Join(names, ", ")), false
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

@@ -119,12 +119,6 @@ func TestLoopReportsToolFailure(t *testing.T) {
 	}
 }
 
-func TestLoopDefaultsMissingArguments(t *testing.T) {
-	_, records, err := run(t, script(llmtest.Use(llm.Call{ID: "1", Name: "echo", Arguments: " "}), llmtest.Say("ok")), 2, tool("echo", echo))
-	check.NoError(t, err)
-	check.Equal(t, "the first result", records[0].results[0].Text, "got {}")
-}
-
 func TestLoopEndsWithFinalTool(t *testing.T) {
 	last := tool("last", echo)
 	last.Ends = true

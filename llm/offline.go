@@ -67,7 +67,7 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 // lookUp returns the calls that search for the question, with those tools that are offered; none if
 // there is nothing to search for.
 func lookUp(req Request, asked lastLine) []Call {
-	if !asked.isQuestion() && (len(asked.content) == 0 || greets().MatchString(asked.text)) {
+	if !asked.isQuestion() {
 		return nil
 	}
 	query, _ := json.Marshal(map[string]string{"query": shorten(asked.text, maxQuery)}) // marshalling a map of strings cannot fail
@@ -87,17 +87,16 @@ const (
 
 // lastLine is a person's latest message, as the request shows it.
 type lastLine struct {
-	seq, who    string   // "" if the request does not say
-	text        string   // without attachments
-	content     []string // see words.Content; each once
-	attachments []string // descriptions of the files and pictures that came with it
+	seq     string   // "" if the request does not say
+	text    string   // without attachments
+	content []string // see words.Content; each once
 }
 
 // header matches the header of a line in a request: number, day, time, speaker, what it replies to.
-var header = lazy.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
+var header = lazy.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d [^\]]*\] ?`)
 
 // attached matches a file with its content, or any other attachment of a message.
-var attached = lazy.Pattern(`(?s)\[(file: [^\[\]\n]*)\]\n.*?\n\[end of file\]|\[((?:image|file|video|audio|attachment): [^\[\]\n]*)\]`)
+var attached = lazy.Pattern(`(?s)\[file: [^\[\]\n]*\]\n.*?\n\[end of file\]|\[(?:image|file|video|audio|attachment): [^\[\]\n]*\]`)
 
 // readTurn returns the latest message of a person and the tool results after it.
 func readTurn(messages []Message) (asked lastLine, results []Message) {
@@ -120,14 +119,7 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 	}
 	if heads := header().FindAllStringSubmatchIndex(text, -1); len(heads) > 0 {
 		h := heads[len(heads)-1]
-		asked.seq, asked.who = text[h[2]:h[3]], text[h[4]:h[5]]
-		text = text[h[1]:]
-	}
-	for _, found := range attached().FindAllStringSubmatch(text, -1) {
-		asked.attachments = append(asked.attachments, found[1]+found[2])
-	}
-	if images := messages[last].Images; len(asked.attachments) == 0 && len(images) > 0 {
-		asked.attachments = []string{images[len(images)-1].Name()} // the text did not mention it
+		asked.seq, text = text[h[2]:h[3]], text[h[1]:]
 	}
 	asked.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)

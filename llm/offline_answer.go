@@ -3,10 +3,8 @@
 package llm
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +16,6 @@ const (
 	howToSet  = "No language model is set, so I can only search and quote this conversation. To get real answers, set OPENAI_API_KEY or ANTHROPIC_API_KEY, or base_url in config.toml for a model of your own."
 	stillNone = "(No language model is set: I only quote.)"
 	itsFinds  = "This is what I found:"
-	goesWith  = " It goes with this:"
 )
 
 // hinted reports whether the conversation already contains how to configure a model.
@@ -37,64 +34,40 @@ func SaidOffline(text string) bool {
 // reply composes the answer to the person.
 func reply(asked lastLine, results []Message, hinted bool) string {
 	found, failed := readResults(results)
-	question := asked.isQuestion()
 	quotes := related(asked, found)
-	if !question {
-		quotes = closeTo(asked, quotes)
-	}
-	var said, hint string
+	question := asked.isQuestion()
+	var said string
 	switch {
-	case len(quotes) > 0 && question:
-		said = itsFinds + "\n" + quote(quotes)
+	case greets().MatchString(asked.text):
+		said = "Hello! Everything said here is saved; ask me about any of it."
+	case !question && asked.seq == "":
+		said = "Saved."
+	case !question:
+		said = fmt.Sprintf("Saved as message #%s.", asked.seq)
 	case len(quotes) > 0:
-		said = kept(asked) + goesWith + "\n" + quote(quotes)
+		said = itsFinds + "\n" + quote(quotes)
 	case failed != "":
 		said = "I could not look it up: " + failed
-	case question:
-		said = "I found nothing about that in this conversation."
-	case greets().MatchString(asked.text):
-		said = greeting(asked)
 	default:
-		said = kept(asked)
-	}
-	if len(asked.attachments) > 0 {
-		said += "\nI cannot look into what came with it: " + shorten(strings.Join(asked.attachments, "; "), maxQuote) + "."
+		said = "I found nothing about that in this conversation."
 	}
 	switch {
 	case !hinted || question && len(quotes) == 0:
-		hint = howToSet
+		said += "\n\n" + howToSet
 	case question:
-		hint = stillNone
+		said += "\n\n" + stillNone
 	}
-	if hint == "" {
-		return said
-	}
-	return said + "\n\n" + hint
+	return said
 }
 
-func greeting(asked lastLine) string {
-	if asked.who == "" {
-		return "Hello! Everything said here is saved; ask me about any of it."
-	}
-	return fmt.Sprintf("Hello, %s! Everything said here is saved; ask me about any of it.", asked.who)
-}
-
-func kept(asked lastLine) string {
-	if asked.seq == "" {
-		return "Saved."
-	}
-	return fmt.Sprintf("Saved as message #%s.", asked.seq)
-}
-
-// isKept matches the result of kept, in its current form and in that of older databases, alone or
-// followed by quotations.
-var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
+// isKept matches the beginning of an answer to a statement, in its current form and in those of older
+// databases.
+var isKept = lazy.Pattern(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$| It goes with this:)`)
 
 // finding is a memory or a message that a tool found.
 type finding struct {
 	seqs            []int64
 	who, when, text string
-	score           float64
 }
 
 // readResults returns what the tools found; failed is the error text of a tool that failed.
@@ -126,71 +99,30 @@ func readResults(results []Message) (found []finding, failed string) {
 	return found, failed
 }
 
-// related returns the findings that share words with the person's text, best first and without
-// duplicates: rarer words weigh more, and questions do not answer questions. If the text has no
-// content words ("who am I?") the tools' own order stays.
-func related(asked lastLine, found []finding) []finding {
-	terms := make([]map[string]float64, len(found))
-	common := map[string]float64{}
-	for i, f := range found {
-		terms[i] = map[string]float64{}
-		for _, term := range words.Content(f.who) {
-			terms[i][term] = 0.5 // the speaker's name is weak evidence
-		}
-		for _, term := range words.Content(f.text) {
-			terms[i][term] = 1
-		}
-		for term := range terms[i] {
-			common[term]++
-		}
-	}
-	kept := make([]finding, 0, len(found))
+// maxQuotes is the maximum number of quotations in an answer.
+const maxQuotes = 3
+
+// related returns the first findings that share words with the person's text, in the tools' order,
+// without questions, duplicates and messages that a memory before them came from. If the text has no
+// content words ("who am I?") all are related.
+func related(asked lastLine, found []finding) (kept []finding) {
 	seen, sources := map[string]bool{words.Fold(asked.text): true}, map[int64]bool{}
-	for i, f := range found {
-		for _, term := range asked.content {
-			if weight := terms[i][term]; weight > 0 {
-				f.score += weight * math.Log(1+float64(len(found))/common[term])
-			}
-		}
-		if strings.HasSuffix(f.text, "?") {
-			f.score *= 0.3
-		}
-		folded := words.Fold(f.text)
+	for _, f := range found {
+		folded, theirs := words.Fold(f.text), words.Content(f.text)
+		shares := len(asked.content) == 0 || slices.ContainsFunc(asked.content, func(term string) bool { return slices.Contains(theirs, term) })
 		known := seen[folded] || slices.ContainsFunc(f.seqs, func(seq int64) bool { return sources[seq] })
-		if known || f.score == 0 && len(asked.content) > 0 {
+		if known || !shares || strings.HasSuffix(f.text, "?") {
 			continue
 		}
 		seen[folded] = true
 		for _, seq := range f.seqs {
 			sources[seq] = true
 		}
-		kept = append(kept, f)
-	}
-	slices.SortStableFunc(kept, func(a, b finding) int { return cmp.Compare(b.score, a.score) })
-	for i, f := range kept {
-		if i == maxQuotes || f.score < kept[0].score/2 {
-			return kept[:i]
+		if kept = append(kept, f); len(kept) == maxQuotes {
+			break
 		}
 	}
 	return kept
-}
-
-// maxQuotes is the maximum number of quotations in an answer.
-const maxQuotes = 3
-
-// closeTo keeps those quotes that share at least two content words, and a third of them, with the
-// person's text: a person who makes a statement did not ask for more.
-func closeTo(asked lastLine, quotes []finding) []finding {
-	return slices.DeleteFunc(quotes, func(f finding) bool {
-		theirs := words.Content(f.text)
-		shared := 0
-		for _, term := range asked.content {
-			if slices.Contains(theirs, term) {
-				shared++
-			}
-		}
-		return shared < 2 || shared*3 < len(asked.content)
-	})
 }
 
 func quote(quotes []finding) string {

@@ -101,10 +101,6 @@ func TestOfflineModelQuotes(t *testing.T) {
 		again, _ := talk(t, question, noMemories, noTranscript, llm.Message{Role: llm.RoleAssistant, Text: first})
 		holds(t, again, "found nothing", "OPENAI_API_KEY")
 	})
-	t.Run("results without a common word are not quoted", func(t *testing.T) {
-		answer, _ := talk(t, "[#41 2023-07-01 10:00 Bob] Where is the harbour?", memories, noTranscript)
-		holds(t, answer, "found nothing")
-	})
 	t.Run("a question of common words gets what the tools found", func(t *testing.T) {
 		answer, _ := talk(t, "[#41 2023-07-01 10:00 Ada] Who am I?", memories, noTranscript)
 		holds(t, answer, "Pixel")
@@ -112,9 +108,9 @@ func TestOfflineModelQuotes(t *testing.T) {
 	t.Run("its own earlier answers do not count as results", func(t *testing.T) {
 		hint, _ := talk(t, question, noMemories, noTranscript)
 		told := llm.Message{Role: llm.RoleAssistant, Text: hint}
-		for _, said := range []string{question, "[#41 2023-07-01 10:00 Eve] We adopted a cat called Tom too"} {
-			own, _ := talk(t, said, memories, transcript, told)
-			holds(t, own, "Pixel")
+		own, _ := talk(t, question, memories, transcript, told)
+		holds(t, own, "Pixel")
+		for _, own := range []string{own, "Saved as message #41. It goes with this:\n- Ada: “Pixel”", "It is kept."} {
 			text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
 			check.NoError(t, err)
 			answer, _ := talk(t, question, noMemories, string(text))
@@ -133,17 +129,13 @@ func TestOfflineModelQuotes(t *testing.T) {
 func TestOfflineModelAnswersStatements(t *testing.T) {
 	t.Run("a greeting is answered without looking anything up", func(t *testing.T) {
 		answer, asked := talk(t, "[#1 2023-07-01 10:00 Bob] Hello!", memories, transcript)
-		holds(t, answer, "Hello, Bob!")
+		holds(t, answer, "Hello!")
 		check.Len(t, "asked", asked, 0)
 	})
-	t.Run("a statement is acknowledged, and only close results are quoted", func(t *testing.T) {
-		answer, _ := talk(t, "[#41 2023-07-01 10:00 Eve] When I was young I had a sailing boat with Ada", memories, transcript)
-		holds(t, answer, "Saved as message #41.")
-		lacks(t, answer, "Pixel", "found nothing")
-		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] Ada's voice", memories, transcript)
-		lacks(t, answer, "Pixel")
-		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] We adopted a cat too", memories, transcript)
-		holds(t, answer, "Saved as message #41.", "(#12)")
+	t.Run("a statement is acknowledged", func(t *testing.T) {
+		answer, asked := talk(t, "[#41 2023-07-01 10:00 Eve] We adopted a cat too [file: notes.txt, 2 kB]\nWhat is love?\n[end of file]", memories, transcript)
+		check.HasPrefix(t, "answer", answer, "Saved as message #41.\n\n")
+		check.Len(t, "asked", asked, 0)
 	})
 	t.Run("a question without a mark is one, in any script", func(t *testing.T) {
 		for _, said := range []string{"hey what did Ada adopt", "tell me about the cat", "阿达的猫叫什么？"} {
@@ -158,22 +150,11 @@ func TestOfflineModelAnswersStatements(t *testing.T) {
 		}
 		holds(t, resp.Message.Text, "OPENAI_API_KEY")
 	})
-	t.Run("an empty request is answered", func(t *testing.T) {
-		if resp, err := llm.NewOffline(0).Generate(t.Context(), llm.Request{}, nil); err != nil || resp.Message.Text == "" {
-			t.Fatalf("%+v, %v", resp, err)
-		}
-	})
 	t.Run("an ended context is an error", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := llm.NewOffline(0).Generate(ctx, llm.Request{}, nil); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
-	})
-	t.Run("its window is the setting, or the default", func(t *testing.T) {
-		check.Equal(t, "result", llm.NewOffline(4000).Window(t.Context()), (llm.Window{Tokens: 4000, Source: "setting"}))
-		got := llm.NewOffline(0).Window(t.Context())
-		check.Equal(t, "window", got.Tokens, llm.DefaultWindow)
-		check.Equal(t, "source of the window", got.Source, "default")
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"html"
 	"net/http"
 	"slices"
 	"strconv"
@@ -30,21 +29,16 @@ func Refused(status int, header http.Header, body []byte) *Error {
 	}
 	text := strings.Join(said.words, ": ")
 	text = text[:min(len(text), maxExamined)]
-	limit, over := overflow(said.codes, text)
-	e := &Error{Status: status, Message: Clip(text), RetryAfter: retryAfter(header, time.Now())}
-	if e.Message == "" {
-		e.Message = http.StatusText(status)
-	}
+	over := saysOverflow(said.codes, text)
+	e := &Error{Status: status, Message: cmp.Or(Clip(text), http.StatusText(status)), RetryAfter: retryAfter(header, time.Now())}
 	switch e.Kind = kindOf(status, said.codes); {
 	case over && e.Kind == KindBadRequest,
 		over && e.Kind == KindOverloaded && status < 300, // its code was of no use
 		e.Kind == KindRateLimited && exceedsMinute().MatchString(text),
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
-		e.Limit, e.Prompt = max(limit, said.window), said.prompt
-		if n, _ := numberIn(promptTexts(), text); n > 0 {
-			e.Prompt = n
-		}
+		e.Prompt = cmp.Or(leastNumber(promptTexts(), text, 0), said.prompt)
+		e.Limit = max(leastNumber(limitTexts(), text, e.Prompt), said.window)
 	case takesNoTools(text), takesNoImages(text):
 		if e.Kind == KindOverloaded { // llama.cpp sends it with 500, and would repeat it
 			e.Kind = KindBadRequest
@@ -53,7 +47,7 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		e.Kind = refine(e, said.codes, text)
 	}
 	if e.Temporary() {
-		e.RetryAfter = cmp.Or(untilReset(text, time.Now()), e.RetryAfter, said.retry, statedDelay(text))
+		e.RetryAfter = cmp.Or(e.RetryAfter, statedDelay(text))
 	}
 	return e
 }
@@ -68,8 +62,10 @@ func kindOf(status int, codes []string) Kind {
 		return KindOverloaded
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
 		return KindAuth
-	case status >= 300:
+	case status >= 400:
 		return KindBadRequest
+	case status >= 300: // redirects are not followed
+		return KindWrongAddress
 	}
 	for _, sort := range []struct {
 		kind  Kind
@@ -90,28 +86,26 @@ func kindOf(status int, codes []string) Kind {
 
 // complaint is the content of a refusal.
 type complaint struct {
-	words  []string      // for people, outermost first
-	codes  []string      // for programs, in lower case
-	status int           // an HTTP status given as the error's code
-	window int           // llama.cpp sends it next to the error
-	prompt int           // likewise, the prompt's tokens
-	retry  time.Duration // Gemini's form of Retry-After
-	size   int           // bytes of text that were examined
+	words  []string // for people, outermost first
+	codes  []string // for programs, in lower case
+	status int      // an HTTP status given as the error's code
+	window int      // llama.cpp sends it next to the error
+	prompt int      // likewise, the prompt's tokens
+	size   int      // bytes of text that were examined
 }
 
 func parseComplaint(body []byte) complaint {
 	var c complaint
 	text := strings.TrimSpace(string(body))
-	if strings.HasPrefix(text, "<") {
+	if strings.HasPrefix(text, "<") { // proxies send pages
 		c.codes = []string{"html"}
-		text = pageText(text)
 	}
 	c.read(text, 0)
 	return c
 }
 
 // wordFields are the fields in which servers put text or more JSON, outermost first.
-var wordFields = []string{"error", "message", "msg", "detail", "details", "errors", "metadata", "raw", "violations", "quotaId"}
+var wordFields = []string{"error", "message", "msg", "detail", "details", "errors", "metadata", "raw"}
 
 // read walks through a server's error, whatever its form: text, lists, nested objects, JSON in a
 // string.
@@ -147,9 +141,6 @@ func (c *complaint) read(value any, depth int) {
 		if n, ok := v["n_prompt_tokens"].(float64); ok {
 			c.prompt = int(n)
 		}
-		if delay, ok := v["retryDelay"].(string); ok {
-			c.retry = parseDelay(delay, time.Second)
-		}
 		for _, field := range wordFields {
 			if field == "msg" && v["loc"] != nil { // FastAPI: a complaint is meaningless without its location
 				c.read(fmt.Sprintf("%v (at %v)", v["msg"], v["loc"]), depth+1)
@@ -174,17 +165,6 @@ func (c *complaint) readCode(value any) {
 	}
 }
 
-var (
-	pageNoise = lazy.Pattern(`(?is)<(script|style)\b.*?</(script|style)>`)
-	pageTag   = lazy.Pattern(`(?s)<[^>]*>`)
-)
-
-// pageText returns the text of an HTML page, which proxies send.
-func pageText(page string) string {
-	page = pageTag().ReplaceAllString(pageNoise().ReplaceAllString(page, " "), " ")
-	return strings.Join(strings.Fields(html.UnescapeString(page)), " ")
-}
-
 // mostRetryAfter limits the delay accepted from a server.
 const mostRetryAfter = 24 * time.Hour
 
@@ -198,20 +178,20 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	if at, err := http.ParseTime(value); err == nil {
 		return min(max(at.Sub(now), 0), mostRetryAfter)
 	}
-	return cmp.Or(parseDelay(header.Get("Retry-After-Ms"), time.Millisecond), parseDelay(value, time.Second))
+	return parseDelay(value)
 }
 
-// parseDelay parses a number of units, or a duration: "20", "1.5", "34s", "1m26.4s". It returns a
+// parseDelay parses a number of seconds, or a duration: "20", "1.5", "34s", "1m26.4s". It returns a
 // day at most, and 0 for anything else.
-func parseDelay(value string, unit time.Duration) time.Duration {
-	n, err := strconv.ParseFloat(value, 64)
+func parseDelay(value string) time.Duration {
+	seconds, err := strconv.ParseFloat(value, 64)
 	if d, isDuration := time.ParseDuration(value); isDuration == nil {
-		n, err = float64(d)/float64(unit), nil
+		seconds, err = d.Seconds(), nil
 	}
-	if err != nil || !(n > 0) { // also NaN
+	if err != nil || !(seconds > 0) { // also NaN
 		return 0
 	}
-	return time.Duration(min(n, float64(mostRetryAfter/unit)) * float64(unit)) // 1e300 does not fit a Duration
+	return time.Duration(min(seconds, mostRetryAfter.Seconds()) * float64(time.Second)) // 1e300 does not fit a Duration
 }
 
 // tryAgain captures a delay in the text of a refusal, which some servers, such as OpenAI, send
@@ -224,28 +204,7 @@ func statedDelay(text string) time.Duration {
 	if found == nil {
 		return 0
 	}
-	return parseDelay(cmp.Or(found[1], found[2]), time.Second)
-}
-
-// dayQuotas are marks of refusals because a quota of a day is used up, and the zone of its midnight.
-// The delay that these servers ask for belongs to other limits, or is missing.
-var dayQuotas = []struct{ mark, zone string }{
-	{"PerDayPer", "America/Los_Angeles"}, // Gemini
-	{"free-models-per-day", "UTC"},       // OpenRouter
-}
-
-// untilReset returns how long a quota of a day stays used up; 0 if text does not speak of one.
-func untilReset(text string, now time.Time) time.Duration {
-	for _, quota := range dayQuotas {
-		if !strings.Contains(text, quota.mark) {
-			continue
-		}
-		if zone, err := time.LoadLocation(quota.zone); err == nil { // the program contains all zones
-			year, month, day := now.In(zone).Date()
-			return time.Date(year, month, day+1, 0, 0, 0, 0, zone).Sub(now)
-		}
-	}
-	return 0
+	return parseDelay(cmp.Or(found[1], found[2]))
 }
 
 // Clip shortens a server's text to the length of a log line.

@@ -25,10 +25,7 @@ type cause struct {
 	detail                   func(e *Error) string // nil: there is no %s
 }
 
-const (
-	messageKept  = "Your message is saved; "
-	noModelThere = "There is no model at the address I am set to use. " + messageKept + "the bot's operator must correct base_url."
-)
+const messageKept = "Your message is saved; "
 
 // causes is the table; the first row that applies explains a failure.
 var causes = []cause{
@@ -44,11 +41,6 @@ var causes = []cause{
 		func(e *Error) string { return InMinutes(e.RetryAfter) },
 	},
 	{
-		ofKind(KindRateLimited), "the model is overloaded",
-		"The model is overloaded right now. " + messageKept + "ask again in a minute.",
-		"the server limits the rate of requests: raise the account's rate limit, or lower calls_per_hour and workers", nil,
-	},
-	{
 		func(e *Error) bool {
 			return e.Kind == KindOverloaded && e.Status >= 500 && e.Status != 503 && e.Status != 529
 		},
@@ -57,9 +49,9 @@ var causes = []cause{
 		"look at the log or the status page of the server; the request was correct", nil,
 	},
 	{
-		ofKind(KindOverloaded), "the model is overloaded",
+		func(e *Error) bool { return e.Kind == KindOverloaded || e.Kind == KindRateLimited }, "the model is overloaded",
 		"The model is overloaded right now. " + messageKept + "ask again in a minute.",
-		"the server is overloaded: ask again later, or choose another model", nil,
+		"the server is overloaded or limits the rate of requests: ask again later, raise the account's rate limit, or lower calls_per_hour and workers", nil,
 	},
 	{
 		func(e *Error) bool { return errors.Is(e.Err, ErrLate) || errors.Is(e.Err, ErrSilent) }, "the model took too long",
@@ -98,12 +90,9 @@ var causes = []cause{
 		func(e *Error) string { return cmp.Or(strings.Join(e.Where.Offered, ", "), "`cairn models` lists them") },
 	},
 	{
-		func(e *Error) bool { return wrongAddress(e) && e.Where.Wire == WireMessages }, "there is no model's server at the address",
-		noModelThere, "correct base_url (%s); servers that speak Anthropic's Messages are named without /v1; for others set wire = \"auto\"", addressOf,
-	},
-	{
-		wrongAddress, "there is no model's server at the address",
-		noModelThere, "correct base_url (%s); most servers have their API under /v1, as http://localhost:11434/v1", addressOf,
+		ofKind(KindWrongAddress), "there is no model's server at the address",
+		"There is no model at the address I am set to use. " + messageKept + "the bot's operator must correct base_url.",
+		"correct base_url (%s); most servers have their API under /v1, as http://localhost:11434/v1, those that speak Anthropic's Messages without it", addressOf,
 	},
 	{
 		func(e *Error) bool { return takesNoTools(e.Message) }, "the model's server takes no tools",
@@ -123,10 +112,6 @@ var causes = []cause{
 }
 
 func ofKind(kind Kind) func(*Error) bool { return func(e *Error) bool { return e.Kind == kind } }
-
-func wrongAddress(e *Error) bool {
-	return e.Kind == KindWrongAddress || e.Status >= 300 && e.Status < 400
-}
 
 func keyOf(e *Error) string { return cmp.Or(e.Where.Key, "the API key") }
 

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-
-	"cairn/internal/lazy"
 )
 
 // aboutTools matches the names that servers use for tools, for their use and for the choice of one.
@@ -20,12 +18,11 @@ const aboutTools = `(?:tool|function)(?:s|[ _-](?:use|usage|calls?|calling|choic
 // noToolsTexts match refusals of all tools. They must not match complaints about a tool's schema or
 // about a message with a call: those are mistakes in the request.
 var noToolsTexts = compileAll(
-	`do(?:es)?(?: not|n.t) support (?:the |this )?(?:parameters: )?[\[{'"]*`+aboutTools,                                   // Ollama, DeepSeek, xAI, Bedrock, LiteLLM
+	`do(?:es)?(?: not|n.t) support (?:the |this )?`+aboutTools,                                                            // Ollama, DeepSeek, xAI, Bedrock
 	`\b`+aboutTools+`['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|available|allowed)`, // OpenAI, Azure, Groq, Gemini, DeepInfra
 	`no endpoints found that support (?:the provided )?'?`+aboutTools,                                                     // OpenRouter, 404
 	`requires? --(?:enable-auto-tool-choice|tool-call-parser)`,                                                            // vLLM
 	`tool(?:s|_choice) param requires --jinja`,                                                                            // llama.cpp, 500
-	`unrecognized request arguments? supplied: [\w, ]*\btools\b`,                                                          // Azure, older
 )
 
 // noForcedTexts match refusals of the choice of a tool, not of tools.
@@ -41,38 +38,16 @@ var wantsReasoningTexts = compileAll(
 	`missing\W{1,3}(?:the\W{1,3})?reasoning_content\b`,                                                // DeepSeek, older
 )
 
-// aboutImages matches the names that servers use for pictures in a request, but not what a model
-// makes, such as image generation.
-const aboutImages = `(?:images\b|image[ _-](?:inputs?|urls?|content|field|parts?|blocks?|attachments?|data|modality)\b|image(?:['"\x60]|[.,;:!)]|\s*$)|vision\b|multi-?modal\b)`
-
 // noImagesTexts match refusals of all pictures.
 var noImagesTexts = compileAll(
-	`do(?:es)?(?: not|n.t) (?:currently )?(?:support|accept|allow) (?:any |the |this )?[\[{'"\x60]*`+aboutImages,                // Ollama, LM Studio, Bedrock, OpenAI's audio models
-	aboutImages+`[\w ]{0,20}['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|allowed|accepted)`, // llama.cpp, Mistral, Gemini, xAI
-	`no endpoints found that support (?:image|vision|multi-?modal)`,                                                             // OpenRouter, 404
-	`\bis not a (?:multi-?modal|vision)\b`,                                     // vLLM
-	`\bimage_url is only supported by`,                                         // OpenAI, Azure
-	`unknown variant [\x60'"]?image`,                                           // DeepSeek
-	`messages\[\d+\][\w.: ]* invalid type: sequence, expected a string`,        // DeepSeek, older
-	`did not match any variant of untagged enum \w*content`,                    // DeepSeek, oldest
-	`\bcontent['"\x60]?(?: :)? (?:value )?must be a string`,                    // Groq
-	`only ['"\x60]?text['"\x60]? content type is supported`,                    // mlx-lm
-	`content\.type .{0,40}\[['"]text['"]\]`,                                    // Zhipu
-	`input should be 'text'`,                                                   // servers that know only text parts
-	`unexpected item type in content`,                                          // DashScope
-	`invalid value: '?image_url'?\. supported values are: '?text'?\.?(?:\s|$)`, // OpenAI, reasoning models of text
-	`missing data required for image input|image input detected, but|non-text content requires|unsupported content\[\]\.type`, // Ollama with a model of two parts, llama-cpp-python, xLLM, llama.cpp
+	`(?:not|n.t) (?:currently )?(?:support|accept|allow)\w*\b.{0,30}`+pictures,
+	pictures+`.{0,30}\bnot (?:currently |yet )?(?:support|enabled|accept|allow)`,
+	`(?:support|required for) `+pictures,                                  // OpenRouter, Ollama
+	`is not a `+pictures,                                                  // vLLM
+	`image_url.{0,20} only supported|variant .image|image input detected`, // OpenAI, DeepSeek, llama-cpp-python
 )
 
-// badImagesTexts match refusals of these pictures: too many, too large, or broken ones.
-var badImagesTexts = compileAll(
-	`too many images|too much media|exceeded the maximum number of images`,                                   // DeepSeek, Claude
-	`at most \d+ images?(?:\(s\))? (?:may|can|are)|\bpassed \d+ image items`,                                 // vLLM
-	`(?:could not|cannot|unable to|fail(?:ed)? to) (?:process|decode|load|parse|read) (?:the |input )*image`, // Claude, Gemini, OpenAI, Moonshot
-	`(?:unsupported|invalid|corrupted) (?:base64 )?images?\b|not represent a valid image|image is not valid`, // OpenAI, Gemini
-	`image(?: dimensions| size)? exceeds?\b|image dimensions exceed|pixels? .{0,40}below the minimum`,        // Claude, xAI
-	`image was specified using`, // Claude, of one type that says it is another
-)
+const pictures = `(?:images?\b|image_url|vision|multi-?modal)`
 
 // RefusesTools reports whether a provider refused a request because the server or its model
 // supports no tools, or cannot be forced to call one: the request may succeed without them.
@@ -92,16 +67,16 @@ func WantsReasoning(err error) bool {
 	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(wantsReasoningTexts(), e.Message) })
 }
 
-// RefusesImages reports whether a provider refused a request because of its pictures: the server or
-// its model accepts none, not these, or not so many. The request may succeed if they are described
-// in text.
+// RefusesImages reports whether a provider may have refused a request with pictures because of them:
+// the server or its model accepts none, not these, or not so many, and says so in any words. The
+// request may succeed if they are described in text.
 func RefusesImages(err error) bool {
 	return refuses(err, func(e *Error) bool {
-		return e.Status == http.StatusRequestEntityTooLarge || takesNoImages(e.Message) || matchesAny(badImagesTexts(), withoutQuotations(e.Message))
+		return e.Kind == KindBadRequest || e.Status == http.StatusRequestEntityTooLarge
 	})
 }
 
-// TakesNoImages reports whether a refusal by RefusesImages is of all pictures.
+// TakesNoImages reports whether a refusal is of all pictures.
 func TakesNoImages(err error) bool {
 	return refuses(err, func(e *Error) bool { return takesNoImages(e.Message) })
 }
@@ -113,27 +88,8 @@ func refuses(err error, says func(*Error) bool) bool {
 
 func takesNoTools(text string) bool { return matchesAny(noToolsTexts(), text) }
 
-func takesNoImages(text string) bool { return matchesAny(noImagesTexts(), withoutQuotations(text)) }
+func takesNoImages(text string) bool { return matchesAny(noImagesTexts(), text) }
 
 func matchesAny(patterns []*regexp.Regexp, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
-}
-
-// quotation matches a run of words in quotes, with which servers repeat what they were sent; its
-// group is the text before the quotes. A quoted name contains no space, so it does not match.
-var quotation = lazy.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
-
-// ownKey matches a key whose quoted value is the server's own text.
-var ownKey = lazy.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
-
-// withoutQuotations removes what a server only repeats: a chat message may contain the words of a
-// refusal.
-func withoutQuotations(text string) string {
-	return quotation().ReplaceAllStringFunc(text, func(quoted string) string {
-		before := quotation().FindStringSubmatch(quoted)[1]
-		if ownKey().MatchString(before) {
-			return quoted
-		}
-		return before
-	})
 }

@@ -5,6 +5,7 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,85 +21,81 @@ import (
 
 func TestTemporaryFailuresAreRetried(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		ok := func(x *llmtest.Exchange) { x.Say("fine") }
-		for name, fail := range map[string]func(*llmtest.Exchange){
-			"rate limited":         func(x *llmtest.Exchange) { x.Refuse(429, "0.01", `{"error":{"message":"slow down"}}`) },
-			"overloaded":           func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") },
-			"overloaded, as 529":   func(x *llmtest.Exchange) { x.Reject(529, "overloaded_error", "Overloaded") },
-			"a connection reset":   func(x *llmtest.Exchange) { x.Reset() },
-			"a stream cut short":   func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() },
-			"an error in a stream": func(x *llmtest.Exchange) { x.Fail("upstream") },
-		} {
-			t.Run(name, func(t *testing.T) {
-				server := w.open(t, func(x *llmtest.Exchange) {
-					if x.N < 3 {
-						fail(x)
-						return
-					}
-					ok(x)
-				})
-				resp := check.Must(w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil))(t)
-				check.Equal(t, "reply after the retries", resp.Message.Text, "fine")
-				check.Len(t, "requests", server.Requests(), 3)
-			})
-		}
-	})
-}
-
-func TestPermanentFailuresAreNotRetried(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, c := range map[string]struct {
 			answer   func(*llmtest.Exchange)
-			requests int
-			kind     llm.Kind
+			show     bool
+			requests int      // of three at most
+			kind     llm.Kind // in the end
 		}{
-			"when the attempts are used up":            {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, 3, llm.KindOverloaded},
-			"when the key is wrong":                    {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, 1, llm.KindAuth},
-			"when the request is":                      {func(x *llmtest.Exchange) { x.Refuse(400, "", "no") }, 1, llm.KindBadRequest},
-			"when the prompt is too long":              {func(x *llmtest.Exchange) { x.Refuse(413, "", "no") }, 1, llm.KindOverflow},
-			"when the server takes no tools":           {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, 1, llm.KindBadRequest},
-			"when something was shown":                 {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, 1, llm.KindTruncated},
-			"when the provider wants more than a wait": {func(x *llmtest.Exchange) { x.Refuse(429, "120", "later") }, 1, llm.KindRateLimited},
+			"rate limited":         {func(x *llmtest.Exchange) { x.Refuse(429, "0.01", `{"error":{"message":"slow down"}}`) }, true, 3, llm.KindRateLimited},
+			"overloaded":           {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, true, 3, llm.KindOverloaded},
+			"a connection reset":   {func(x *llmtest.Exchange) { x.Reset() }, true, 3, llm.KindUnreachable},
+			"a stream cut short":   {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, false, 3, llm.KindTruncated},
+			"an error in a stream": {func(x *llmtest.Exchange) { x.Fail("upstream") }, false, 3, llm.KindOverloaded},
+
+			"a wrong key":                   {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, true, 1, llm.KindAuth},
+			"a server that takes no tools":  {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, true, 1, llm.KindBadRequest},
+			"text that was shown":           {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, true, 1, llm.KindTruncated},
+			"a wait that is longer than us": {func(x *llmtest.Exchange) { x.Refuse(429, "120", "later") }, true, 1, llm.KindRateLimited},
 		} {
-			t.Run(name, func(t *testing.T) {
-				server := w.open(t, c.answer)
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-				defer cancel()
-				_, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(ctx, hello, func(string) {})
-				check.Equal(t, "error kind", llm.KindOf(err), c.kind)
-				check.Len(t, "requests", server.Requests(), c.requests)
-			})
+			for _, recovers := range []bool{false, true} { // before the last attempt
+				t.Run(fmt.Sprint(name, ", recovers: ", recovers), func(t *testing.T) {
+					server := w.open(t, func(x *llmtest.Exchange) {
+						if recovers && x.N == 3 {
+							x.Say("fine")
+							return
+						}
+						c.answer(x)
+					})
+					show := func(string) {}
+					if !c.show {
+						show = nil
+					}
+					resp, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, show)
+					if recovers && c.requests == 3 {
+						check.NoError(t, err)
+						check.Equal(t, "reply after the retries", resp.Message.Text, "fine")
+					} else {
+						check.Equal(t, "error kind", llm.KindOf(err), c.kind)
+					}
+					check.Len(t, "requests", server.Requests(), c.requests)
+				})
+			}
 		}
 	})
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		var refused, back atomic.Int64
 		server := w.open(t, func(x *llmtest.Exchange) {
 			if x.N == 1 {
 				refused.Store(time.Now().UnixNano())
-				x.Refuse(429, "0.3", "wait")
+				x.Refuse(429, "0.1", "wait")
 				return
 			}
 			back.Store(time.Now().UnixNano())
 			x.Say("fine")
 		})
 		check.NoError(t, check.ErrorOf(w.model(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil)))
-		if got := time.Duration(back.Load() - refused.Load()); got < 300*time.Millisecond {
-			t.Errorf("got a retry after %v, want 300ms", got)
+		if got := time.Duration(back.Load() - refused.Load()); got < 100*time.Millisecond {
+			t.Errorf("got a retry after %v, want 100ms", got)
 		}
 	})
 }
 
 func TestSilentServerIsUnreachable(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"before the answer":          func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
 			"in the middle":              func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(20 * time.Second) },
 			"in the middle of a refusal": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(20 * time.Second) },
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				server := w.open(t, answer)
 				_, err := w.model(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3}).Generate(t.Context(), hello, nil)
 				check.Equal(t, "error kind", llm.KindOf(err), llm.KindUnreachable)
@@ -123,15 +120,11 @@ func TestSilentServerIsUnreachable(t *testing.T) {
 
 func TestAnswerTimeout(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"whatever keeps the connection alive": func(x *llmtest.Exchange) {
 				for x.Wait(10 * time.Millisecond) {
 					x.Write(": ping\n\n")
-				}
-			},
-			"whatever pings come": func(x *llmtest.Exchange) {
-				for x.Wait(10 * time.Millisecond) {
-					x.Event("ping", `{"type":"ping"}`)
 				}
 			},
 			"however slowly it comes": func(x *llmtest.Exchange) {
@@ -158,7 +151,7 @@ func TestAnswerTimeout(t *testing.T) {
 func TestSlowServer(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		t.Parallel()
-		const patience = time.Second
+		const patience = 400 * time.Millisecond
 		server := w.open(t, func(x *llmtest.Exchange) {
 			for _, c := range ": a comment that keeps the connection alive\n\n" {
 				x.Write(string(c))
@@ -179,33 +172,16 @@ func TestSlowServer(t *testing.T) {
 	})
 }
 
-func TestSlowReaderIsNoSilentServer(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		t.Parallel()
-		const patience = time.Second
-		server := w.open(t, func(x *llmtest.Exchange) {
-			x.Piece("a")
-			x.Wait(patience / 10)
-			x.Say("b")
-		})
-		resp, err := w.model(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, func(delta string) {
-			if delta == "a" {
-				time.Sleep(patience * 3 / 2)
-			}
-		})
-		check.NoError(t, err)
-		check.Equal(t, "reply", resp.Message.Text, "ab")
-	})
-}
-
 func TestCallerCancelIsNoProviderFailure(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
 		for name, answer := range map[string]func(*llmtest.Exchange){
 			"while it waits for the first word": func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
 			"while the answer comes":            func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(20 * time.Second) },
 			"between two attempts":              func(x *llmtest.Exchange) { x.Refuse(429, "20", "wait") },
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				model := w.model(t, w.open(t, answer), openai.Options{MaxRetries: 5})
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(50*time.Millisecond, cancel)
@@ -219,5 +195,32 @@ func TestCallerCancelIsNoProviderFailure(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+func TestSilenceLimits(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		t.Parallel()
+		server := w.open(t, func(x *llmtest.Exchange) {
+			for range 4 {
+				if !x.Wait(60 * time.Millisecond) {
+					return
+				}
+				x.Write(": still reading\n\n")
+			}
+			x.Use("c", "lookup", `{"word":"fine"}`)
+		})
+		model := w.model(t, server, openai.Options{IdleTimeout: 30 * time.Millisecond, MaxTime: 100 * time.Millisecond})
+		watched := hello
+		var signs atomic.Int32
+		watched.Alive = func() { signs.Add(1) }
+		resp, err := model.Generate(t.Context(), watched, nil)
+		if err != nil || len(resp.Message.Calls) != 1 || signs.Load() < 4 {
+			t.Errorf("got %+v and %d calls of Alive, %v; want an answer and a call for each piece", resp.Message, signs.Load(), err)
+		}
+		check.Equal(t, "without Alive the model's own limits did not apply", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), llm.KindUnreachable)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		check.Error(t, check.ErrorOf(model.Generate(ctx, watched, nil)), context.DeadlineExceeded)
 	})
 }

@@ -5,7 +5,9 @@ package llm_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"net/http/httptrace"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +37,11 @@ var wires = []wire{
 		return openai.New(o)
 	}},
 	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
+}
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "32") // tests that run side by side wait, and compute little
+	os.Exit(m.Run())
 }
 
 type lister interface {
@@ -249,15 +256,6 @@ func TestConnectionReuse(t *testing.T) {
 		}
 		if opened > 3 { // a late end of a body costs a connection
 			t.Errorf("got %d connections for 10 requests", opened)
-		}
-	})
-}
-
-func TestProtocolIsReported(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		model := w.model(t, w.open(t, nil), openai.Options{})
-		if wired, ok := model.(interface{ Wire() string }); !ok || wired.Wire() != w.name {
-			t.Error("protocol")
 		}
 	})
 }

@@ -53,16 +53,14 @@ func resultText(result *sdk.CallToolResult) string {
 			parts = append(parts, part.Text)
 		case *sdk.ImageContent:
 			parts = append(parts, fmt.Sprintf("[an image, %s, %d bytes, which is not shown]", part.MIMEType, len(part.Data)))
-		case *sdk.AudioContent:
-			parts = append(parts, fmt.Sprintf("[a sound, %s, %d bytes, which is not played]", part.MIMEType, len(part.Data)))
-		case *sdk.ResourceLink:
-			parts = append(parts, fmt.Sprintf("[a link to %s: %s]", part.Name, part.URI))
 		case *sdk.EmbeddedResource:
 			if part.Resource != nil && part.Resource.Text != "" {
 				parts = append(parts, part.Resource.Text)
-			} else if part.Resource != nil {
-				parts = append(parts, fmt.Sprintf("[a file, %s, %d bytes, which is not shown]", part.Resource.URI, len(part.Resource.Blob)))
+				continue
 			}
+			parts = append(parts, "[a file, which is not shown]")
+		default:
+			parts = append(parts, "[a sound or a link, which is not shown]")
 		}
 	}
 	if len(parts) == 0 && result.StructuredContent != nil {

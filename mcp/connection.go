@@ -22,8 +22,8 @@ import (
 // to download first is slow.
 const connectTimeout = 2 * time.Minute
 
-// relistPause is the minimum time between two listings of tools.
-const relistPause = 3 * time.Second
+// relistPause is the minimum time between two listings of tools. Tests shorten it.
+var relistPause = 3 * time.Second
 
 // connection keeps a session with one server.
 type connection struct {

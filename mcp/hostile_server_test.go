@@ -80,7 +80,7 @@ func hostile() *sdk.Server {
 		return fmt.Sprintf("sampled: %t, asked: %t", sampled == nil, asked == nil), nil
 	})
 	add("notify", "", func(ctx context.Context, r *sdk.CallToolRequest) (string, error) {
-		for range 2000 {
+		for range 500 {
 			_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Message: strings.Repeat("x", 1000)})
 		}
 		return "told", nil

@@ -239,7 +239,12 @@ func TestHostileServers(t *testing.T) {
 				if s.room.count() != answered+1 {
 					t.Errorf("%s: got %d replies", tool, s.room.count()-answered)
 				}
-				u, f := s.check(tool, s.model.requests())
+				requests := s.model.requests()
+				last := requests[len(requests)-1].Messages
+				if tool == "huge" {
+					check.HasPrefix(t, "result of 100 MB", last[len(last)-1].Text, "Error: ")
+				}
+				u, f := s.check(tool, requests)
 				unescaped, foreign = unescaped+u, foreign+f
 			}
 			called := s.called()

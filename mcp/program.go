@@ -11,11 +11,14 @@ import (
 	"time"
 )
 
-const (
+// Timeouts, which tests shorten.
+var (
 	endTimeout   = 2 * time.Second  // for a program to exit by itself, and again after SIGTERM
 	writeTimeout = 10 * time.Second // for a program to read its input
-	maxUnread    = 1 << 20          // bytes that a program may write while it does not read
 )
+
+// maxUnread is how many bytes a program may write while it does not read.
+const maxUnread = 1 << 20
 
 // program is a server started as a program; Write and Read are its input and output. A program that
 // does not read its input is given up: otherwise all later writes would block, and so would closing
@@ -27,17 +30,7 @@ type program struct {
 	writing atomic.Bool  // a Write is blocked by the program
 	unread  atomic.Int64 // bytes read since the Write started
 	once    sync.Once    // guards Close
-	line    lineKind     // of the line that is being read
 }
-
-// lineKind says what a line of a program's output is.
-type lineKind int
-
-const (
-	atStart lineKind = iota // not known yet
-	isMessage
-	isNoise
-)
 
 // startProgram starts a program without a shell.
 func startProgram(command, env []string, errs io.Writer) (*program, error) {
@@ -74,39 +67,14 @@ func (p *program) Write(text []byte) (n int, err error) {
 	return n, err
 }
 
-// Read reads the program's output. Many programs log there, too: lines that are no JSON objects are
-// left out.
+// Read reads the program's output.
 func (p *program) Read(text []byte) (int, error) {
-	for {
-		n, err := p.out.Read(text)
-		if p.writing.Load() && p.unread.Add(int64(n)) > maxUnread {
-			_ = p.in.Close()
-			return 0, errors.New("it writes without end, and does not read what it is sent")
-		}
-		if n = p.keepMessages(text[:n]); n > 0 || err != nil {
-			return n, err
-		}
+	n, err := p.out.Read(text)
+	if p.writing.Load() && p.unread.Add(int64(n)) > maxUnread {
+		_ = p.in.Close()
+		return 0, errors.New("it writes without end, and does not read what it is sent")
 	}
-}
-
-// keepMessages moves what belongs to messages to the front of text, and returns its length.
-func (p *program) keepMessages(text []byte) (kept int) {
-	for _, b := range text {
-		switch {
-		case p.line == atStart && b == '{':
-			p.line = isMessage
-		case p.line == atStart && b > ' ':
-			p.line = isNoise
-		}
-		if p.line == isMessage {
-			text[kept] = b
-			kept++
-		}
-		if b == '\n' {
-			p.line = atStart
-		}
-	}
-	return kept
+	return n, err
 }
 
 // Close ends the program: it closes its input and then, if that is not enough, sends signals to it

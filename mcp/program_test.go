@@ -14,20 +14,13 @@ import (
 
 // serveDeaf is a server that stops reading once its tool "deaf" is called; "flood" also sends
 // endless requests to the client. "floods the list" keeps reporting changed tools and redefining
-// them; "lists for ever" always has one more empty page of tools; "noisy" writes its log to standard
-// output, too.
+// them; "lists for ever" always has one more empty page of tools.
 func serveDeaf(mode string) {
 	out := bufio.NewWriter(os.Stdout)
 	say := func(format string, values ...any) {
 		fmt.Fprintf(out, format+"\n", values...)
 		_ = out.Flush()
 	}
-	noise := func() {
-		if mode == "noisy" {
-			say("\n  Listening on stdio\n[info] {\"jsonrpc\":\"2.0\"}\n42")
-		}
-	}
-	noise()
 	lists := 0
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var m struct {
@@ -55,7 +48,6 @@ func serveDeaf(mode string) {
 				say(`{"jsonrpc":"2.0","id":"r%d","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`, n)
 			}
 		case m.Params.Name == "hear":
-			noise()
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"heard"}]}}`, m.ID)
 		case m.ID != nil:
 			say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
@@ -88,18 +80,7 @@ func TestProgramThatDoesNotReadFailsOneCall(t *testing.T) {
 			if !check.Soon(func() bool { got, _ := h.run(t, "calc_hear", `{}`); return got == "heard" }) {
 				t.Fatalf("it does not reconnect:\n%s", log)
 			}
-		})
-	}
-}
-
-func TestProgramThatDoesNotReadDelaysNoShutdown(t *testing.T) {
-	for _, tool := range []string{"calc_deaf", "calc_flood"} {
-		t.Run(tool, func(t *testing.T) {
-			t.Parallel()
-			h, _ := start(t, deaf(t, ""))
-			if _, err := h.run(t, tool, `{}`); err == nil {
-				t.Error("answer")
-			}
+			_, _ = h.run(t, calls[0][0], "{}") // and is deaf again
 			began := time.Now()
 			h.Close()
 			if took := time.Since(began); took > 4*endTimeout {
@@ -120,15 +101,6 @@ func TestChangingListIsReadAtIntervals(t *testing.T) {
 	if got, err := h.run(t, "calc_hear", `{}`); got != "heard" {
 		t.Errorf("call during it: got %q, %v", got, err)
 	}
-}
-
-func TestLogOnStandardOutputIsSkipped(t *testing.T) {
-	t.Parallel()
-	h, log := start(t, deaf(t, "noisy"))
-	got, err := h.run(t, "calc_hear", `{}`)
-	check.NoError(t, err)
-	check.Equal(t, "result", got, "heard")
-	check.Lacks(t, "log", log.String(), "tool_server_lost")
 }
 
 func TestEndlessListIsBounded(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -40,6 +41,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	check.InMemory()
+	_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
+	endTimeout, writeTimeout, relistPause = 200*time.Millisecond, time.Second, 300*time.Millisecond
 	goleak.VerifyTestMain(m)
 }
 
@@ -70,10 +73,7 @@ func calculator() *sdk.Server {
 		return nil, nil
 	})
 	add("flood", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Repeat("flood ", 1<<19)), nil
-	})
-	add("huge", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
-		return text(strings.Repeat("flood ", 20<<20/6)), nil
+		return text(strings.Repeat("flood ", 1<<14)), nil
 	})
 	add("picture", "", func(context.Context, sum) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, &sdk.TextContent{Text: "a \x1b[31mred\x00 square"}}}, nil
@@ -85,7 +85,7 @@ func calculator() *sdk.Server {
 	return s
 }
 
-var allowed = []string{"add", "fail", "hang", "die", "flood", "huge", "picture", "secret", "no_such_tool"}
+var allowed = []string{"add", "fail", "hang", "die", "flood", "picture", "secret", "no_such_tool"}
 
 // overHTTP serves s until the test ends.
 func overHTTP(t *testing.T, s *sdk.Server) string {

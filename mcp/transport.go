@@ -1,7 +1,7 @@
 package mcp
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -15,7 +15,7 @@ import (
 
 const (
 	maxAnswer = 4 << 20 // bytes of a response over HTTP
-	maxLog    = 4 << 10 // bytes of a line on a program's standard error
+	maxLog    = 4 << 10 // bytes of what a program writes to standard error at once
 )
 
 // transport starts the program or the built-in server, or returns a transport to the address. stop
@@ -41,7 +41,7 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 			},
 		}, func() {}, nil
 	}
-	p, err := startProgram(c.Command, environment(c.Env), &lineLog{log: c.log})
+	p, err := startProgram(c.Command, environment(c.Env), errorLog{c.log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,23 +84,10 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// lineLog logs a program's standard error line by line, at debug level because it may contain
-// anything.
-type lineLog struct {
-	log  *slog.Logger
-	line []byte
-}
+// errorLog logs a program's standard error at debug level, because it may contain anything.
+type errorLog struct{ log *slog.Logger }
 
-func (l *lineLog) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
-		n, line, err := bufio.ScanLines(rest, false)
-		if err != nil || n == 0 {
-			l.line = append(l.line, rest[:min(len(rest), max(0, maxLog-len(l.line)))]...)
-			break
-		}
-		l.line = append(l.line, line[:min(len(line), max(0, maxLog-len(l.line)))]...)
-		l.log.Debug("tool_server_said", "line", string(l.line))
-		l.line, rest = l.line[:0], rest[n:]
-	}
+func (l errorLog) Write(p []byte) (int, error) {
+	l.log.Debug("tool_server_said", "line", string(bytes.TrimSpace(p[:min(len(p), maxLog)])))
 	return len(p), nil
 }

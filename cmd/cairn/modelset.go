@@ -151,7 +151,7 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 	if err != nil {
 		return nil, usage(err)
 	}
-	made := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.ShownAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == "", Wire: t.Wire}}
+	made := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.ShownAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
 	if t.Provider != "" {
 		made.prefix = t.Provider + "/"
 	}

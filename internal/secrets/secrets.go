@@ -39,8 +39,16 @@ func maskOnce(text string) string {
 			text, folded = masked, strings.ToLower(masked)
 		}
 	}
-	return maskKnown(maskPrivateKeys(text))
+	text = maskKnown(text)
+	if !strings.Contains(text, "-----BEGIN ") {
+		return text
+	}
+	return cutKey.mask(text)
 }
+
+// cutKey is the beginning of a private key that breaks off, of which gitleaks' rules know only whole
+// ones: it ends where the lines of base64 end, also written as \n.
+var cutKey = secret{name: "private key", form: lazy.Pattern(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[A-Za-z0-9+/=\\"\r\n]*[A-Za-z0-9+/=])?`)}
 
 // secret is a kind of secret.
 type secret struct {
@@ -159,64 +167,4 @@ func snowflakeBefore(text string) int {
 		}
 	}
 	return -1
-}
-
-const (
-	keyOpens  = "-----BEGIN "
-	keyCloses = "-----END "
-	keyLine   = "-----"
-)
-
-// maskPrivateKeys replaces private keys in PEM form. A truncated one ends where the lines of base64
-// end.
-func maskPrivateKeys(text string) string {
-	if !strings.Contains(text, keyOpens) {
-		return text
-	}
-	lastEnd := strings.LastIndex(text, keyCloses)
-	var b strings.Builder
-	done := 0
-	for {
-		begin := strings.Index(text[done:], keyOpens)
-		if begin < 0 {
-			break
-		}
-		begin += done
-		label := begin + len(keyOpens)
-		body := strings.Index(text[label:min(label+60, len(text))], keyLine)
-		if body < 0 || !strings.Contains(text[label:label+body], "PRIVATE KEY") {
-			b.WriteString(text[done:label])
-			done = label
-			continue
-		}
-		body += label + len(keyLine)
-		end := endOfBase64(text, body)
-		if lastEnd >= body {
-			end = body + strings.Index(text[body:], keyCloses) + len(keyCloses)
-			if line := strings.Index(text[end:min(end+60, len(text))], keyLine); line >= 0 {
-				end += line + len(keyLine)
-			}
-		}
-		b.WriteString(text[done:begin])
-		b.WriteString(masked("private key"))
-		done = end
-	}
-	b.WriteString(text[done:])
-	return b.String()
-}
-
-// endOfBase64 returns the end of the run of base64 that starts at from, including line ends, also
-// written as \n.
-func endOfBase64(text string, from int) int {
-	end := from
-	for i := from; i < len(text); i++ {
-		switch c := text[i]; {
-		case alphanumeric(c), c == '+', c == '/', c == '=':
-			end = i + 1
-		case c == '\n', c == '\r', c == '\\', c == '"':
-		default:
-			return end
-		}
-	}
-	return end
 }

@@ -1,4 +1,4 @@
-// Assembles a complete answer from the events of a stream.
+// Assembles a complete answer, and the server's token counts, from the events of a stream.
 
 package anthropic
 
@@ -172,27 +172,6 @@ func (a *answer) grow(b *growing, d delta) {
 	a.CountOther(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
 }
 
-// Whole parses an answer in one piece. It returns false if data is not one.
-func (a *answer) Whole(data []byte) (bool, error) {
-	var m struct {
-		Type       string            `json:"type"`
-		Content    []json.RawMessage `json:"content"`
-		StopReason string            `json:"stop_reason"`
-		Usage      json.RawMessage   `json:"usage"`
-	}
-	if json.Unmarshal(data, &m) != nil || m.Type != "message" || m.Content == nil {
-		return false, nil
-	}
-	for i, raw := range m.Content {
-		if err := a.start(i, raw); err != nil {
-			return true, err
-		}
-	}
-	a.usage.add(m.Usage)
-	a.started, a.stopped, a.reason = true, true, m.StopReason
-	return true, nil
-}
-
 // Complete reports whether message_stop was received: without it every answer is incomplete.
 func (a *answer) Complete() bool { return a.stopped }
 
@@ -254,4 +233,30 @@ func (a *answer) finish(calls bool) string {
 		}
 	}
 	return llm.FinishStop
+}
+
+// usage counts cache reads and writes separately from the input.
+type usage struct {
+	Input   provider.Tokens `json:"input_tokens"`
+	Written provider.Tokens `json:"cache_creation_input_tokens"`
+	Cached  provider.Tokens `json:"cache_read_input_tokens"`
+	Output  provider.Tokens `json:"output_tokens"`
+}
+
+// add parses the counts of an event. They are totals, so later ones replace earlier ones.
+func (u *usage) add(raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	// A field of another type leaves the count unchanged.
+	_ = json.Unmarshal(raw, u)
+}
+
+func (u usage) total() llm.Usage {
+	return llm.Usage{
+		Prompt:     int(u.Input + u.Written + u.Cached),
+		Completion: int(u.Output),
+		Cached:     int(u.Cached),
+		Written:    int(u.Written),
+	}
 }

@@ -58,7 +58,7 @@ func (m *Model) CacheRule() string { return llm.CacheBreakpoints }
 
 // Generate answers req, see llm.Model.
 func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	return m.Client.Generate(ctx, req, show, m.Models, func(model string) provider.Attempt {
+	return m.Client.Generate(ctx, req, show, m.Models, func(model string, req llm.Request) provider.Attempt {
 		return &attempt{Model: m, model: model, req: req}
 	})
 }

@@ -85,32 +85,6 @@ func TestStopReasons(t *testing.T) {
 	})
 }
 
-func TestErrorsInTheStreamKeepTheirKind(t *testing.T) {
-	for kind, want := range map[string]llm.Kind{
-		"overloaded_error": llm.KindOverloaded, "rate_limit_error": llm.KindRateLimited, "api_error": llm.KindOverloaded,
-		"authentication_error": llm.KindAuth, "permission_error": llm.KindAuth, "invalid_request_error": llm.KindBadRequest,
-		"not_found_error": llm.KindBadRequest, "timeout_error": llm.KindOverloaded,
-	} {
-		server := serve(t, func(x *llmtest.Exchange) {
-			x.Piece("half")
-			x.Event("error", `{"type":"error","error":{"type":%q,"message":"no"}}`, kind)
-		})
-		check.Equal(t, kind, llm.KindOf(check.ErrorOf(connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil))), want)
-	}
-}
-
-func TestUnstreamedAnswer(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
-		x.Refuse(200, "", `{"type":"message","role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"1","name":"f","input":{"x":1}}],
-			"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":2}}`)
-	})
-	var shown string
-	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, func(delta string) { shown += delta })
-	if err != nil || shown != "a" || len(resp.Message.Calls) != 1 || resp.Message.Calls[0].Arguments != `{"x":1}` || resp.Usage.Prompt != 5 {
-		t.Errorf("got %+v, %v", resp, err)
-	}
-}
-
 func TestCacheTTL(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{
 		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,
@@ -144,3 +118,7 @@ func TestAddressWithPath(t *testing.T) {
 		check.EqualAll(t, path, got, []string{"POST " + root + "/v1/messages", "GET " + root + "/v1/models?limit=1000"})
 	}
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -17,8 +17,7 @@ type attempt struct {
 	req   llm.Request
 	sent  composed
 
-	noThoughts bool // the thinking of earlier steps is not returned
-	noThinking bool
+	noThinking bool // nor is the thinking of earlier steps returned
 }
 
 // Send composes the request and sends it.
@@ -41,39 +40,29 @@ func (a *attempt) identity() string { return a.Host + " " + a.model }
 
 // Patterns of refusals.
 var (
-	aboutThoughts = regexp.MustCompile("(?i)signature|thinking. (?:or .redacted_thinking. )?blocks? .{0,80}cannot be modified")
-	wantsThoughts = regexp.MustCompile("(?i)expected .thinking. or .redacted_thinking.")
+	aboutThoughts = regexp.MustCompile("(?i)signature|thinking. (?:or .redacted_thinking. )?blocks? .{0,80}cannot be modified|expected .thinking. or .redacted_thinking.")
 	aboutThinking = regexp.MustCompile(`(?i)adaptive|budget_tokens|disabled|thinking\.type|\bthinking. (?:is|may|can|must|does|do)|\bthinking: `)
 
-	markTTL = provider.Field{Name: "cache_control.ttl", About: regexp.MustCompile(`(?i)\bttl\b`)}
-	marks   = provider.Field{Name: "cache_control", About: regexp.MustCompile("(?i)cache_control")}
+	marks = provider.Field{Name: "cache_control", About: regexp.MustCompile("(?i)cache_control")}
 )
 
 // Adapt learns from the refusal of a request.
 func (a *attempt) Adapt(_ context.Context, refused *llm.Error) bool {
-	switch c := a.sent; {
-	case refused.Kind != llm.KindBadRequest:
-	case c.thoughts && aboutThoughts.MatchString(refused.Message):
-		a.noThoughts = true
-		return true
-	case wantsThoughts.MatchString(refused.Message) && !a.noThinking:
+	if refused.Kind == llm.KindBadRequest && !a.noThinking && aboutThoughts.MatchString(refused.Message) {
 		a.noThinking = true
 		return true
 	}
-	return a.Model.Adapt(refused, a.sent.refusable(), &a.req)
+	return a.Model.Adapt(refused, a.sent.refusable())
 }
 
 // refusable returns the part of the request that a server may refuse.
 func (c composed) refusable() provider.Sent {
-	s := provider.Sent{Model: c.Model, Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens, Room: c.room}
+	s := provider.Sent{Model: c.Model, Forced: c.ToolChoice != nil, Efforts: efforts, Tokens: c.MaxTokens}
 	if c.Output != nil {
 		s.Effort = c.Output.Effort
 	}
 	if c.Thinking != nil {
 		s.Fields = append(s.Fields, provider.Field{Name: refusedThinking(c.Thinking.Type), About: aboutThinking})
-	}
-	if c.control != nil && c.control.TTL != "" {
-		s.Fields = append(s.Fields, markTTL)
 	}
 	if c.control != nil {
 		s.Fields = append(s.Fields, marks)

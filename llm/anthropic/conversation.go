@@ -19,7 +19,6 @@ type conversation struct {
 	system   []any // *block
 	messages []message
 	ends     []*block // by index of the llm messages: the last block up to there that may have a cache mark; nil: none
-	thoughts bool     // some thinking is returned
 }
 
 // converse converts messages. Thinking is returned only to identity, which made it, and only within
@@ -44,7 +43,6 @@ func converse(messages []llm.Message, identity string) conversation {
 			for _, b := range assistantBlocks(m, thoughts) {
 				end = c.add(llm.RoleAssistant, b, end)
 			}
-			c.thoughts = c.thoughts || len(thoughts) > 0
 		case llm.RoleTool:
 			end = c.add(llm.RoleUser, &block{Type: "tool_result", ToolUseID: m.CallID, Content: m.Text}, end)
 		default:
@@ -104,7 +102,7 @@ func assistantBlocks(m llm.Message, thoughts []thought) (blocks []any) {
 			blocks = append(blocks, &block{Type: "text", Text: part})
 		}
 		for _, call := range m.Calls[calls:toCalls] {
-			blocks = append(blocks, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: object(call.Arguments)})
+			blocks = append(blocks, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: json.RawMessage(llm.ValidArguments(call.Arguments))})
 		}
 		text, calls = toText, toCalls
 	}
@@ -114,15 +112,6 @@ func assistantBlocks(m llm.Message, thoughts []thought) (blocks []any) {
 	}
 	write(len(m.Text), len(m.Calls))
 	return blocks
-}
-
-// object returns a call's arguments as a JSON object, which the interface demands.
-func object(arguments string) json.RawMessage {
-	valid := strings.TrimSpace(llm.ValidArguments(arguments))
-	if strings.HasPrefix(valid, "{") {
-		return json.RawMessage(valid)
-	}
-	return json.RawMessage(llm.WrappedArguments(arguments))
 }
 
 // userBlocks returns a user's pictures, each after its label, and then the text.

@@ -61,12 +61,10 @@ func TestRefusalTexts(t *testing.T) {
 		req                 llm.Request
 		want                string
 	}{
-		"an effort by its value":         {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
-		"thinking as a whole":            {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
-		"a mark's time":                  {"messages.0.content.0.text.cache_control.ttl: Extra inputs are not permitted", "messages", "ttl", llm.Request{}, ""},
-		"marks":                          {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
-		"a tool choice":                  {"tool_choice: type tool is not supported with this model", "tool_choice", "tool", llm.Request{Tools: []llm.Tool{{Name: "f"}}, ForceTool: "f"}, ""},
-		"forcing by a compatible server": {"this server does not support forced tool calls", "tool_choice", "tool", llm.Request{Tools: []llm.Tool{{Name: "f"}}, ForceTool: "f"}, ""},
+		"an effort by its value": {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
+		"thinking as a whole":    {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
+		"marks":                  {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
+		"a tool choice":          {"tool_choice: type tool is not supported with this model", "tool_choice", "tool", llm.Request{Tools: []llm.Tool{{Name: "f"}}, ForceTool: "f"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused := 0

@@ -4,8 +4,6 @@ package anthropic
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"cairn/llm"
@@ -26,9 +24,6 @@ var preferred = []string{
 // claudeWindow is the minimum window of every Claude model since 2023, in tokens.
 const claudeWindow = 200_000
 
-// maxListed limits a list of models.
-const maxListed = 5000
-
 // listed is an entry of GET /v1/models, with fields that other servers add.
 type listed struct {
 	provider.Listed
@@ -42,38 +37,23 @@ type listed struct {
 
 // Models lists what the server offers.
 func (m *Model) Models(ctx context.Context) (offered []llm.Offered, err error) {
-	query := url.Values{"limit": {"1000"}}
-	for len(offered) < maxListed {
-		var page struct {
-			Data []listed
-			More bool   `json:"has_more"`
-			Last string `json:"last_id"`
+	var page struct{ Data []listed }
+	if err := m.Ask(ctx, m.Options.BaseURL+"/v1/models?limit=1000", &page); err != nil {
+		return nil, err
+	}
+	for _, l := range page.Data {
+		o := llm.Offered{ID: l.ID, Window: l.Window()}
+		if strings.HasPrefix(o.ID, "claude-") {
+			o.Tools = "yes"
 		}
-		if err := m.Ask(ctx, http.MethodGet, m.Options.BaseURL+"/v1/models?"+query.Encode(), nil, &page); err != nil {
-			return nil, err
+		if image := l.Capabilities.Image; image != nil {
+			if o.Images = "no"; image.Supported {
+				o.Images = "yes"
+			}
 		}
-		for _, l := range page.Data {
-			offered = append(offered, l.offer())
-		}
-		if !page.More || page.Last == query.Get("after_id") {
-			break
-		}
-		query.Set("after_id", page.Last)
+		offered = append(offered, o)
 	}
 	return offered, nil
-}
-
-func (l listed) offer() llm.Offered {
-	o := llm.Offered{ID: l.ID, Window: l.Window()}
-	if strings.HasPrefix(o.ID, "claude-") {
-		o.Tools = "yes"
-	}
-	if image := l.Capabilities.Image; image != nil {
-		if o.Images = "no"; image.Supported {
-			o.Images = "yes"
-		}
-	}
-	return o
 }
 
 // Window returns the context window: the setting, else the server's, else that of every Claude

@@ -1,4 +1,4 @@
-// A request in the format of the Messages interface.
+// A request in the format of the Messages interface, and its marks up to which the server caches it.
 
 package anthropic
 
@@ -79,23 +79,24 @@ type cacheControl struct {
 // composed is a request with what Adapt needs to know about it.
 type composed struct {
 	body
-	room     int           // of MaxTokens: for thinking, in addition to what the caller asked for
-	thoughts bool          // some thinking is returned
-	control  *cacheControl // the mark in it; nil: none
+	room    int           // of MaxTokens: for thinking, in addition to what the caller asked for
+	control *cacheControl // the mark in it; nil: none
 }
 
 // compose converts the request, without what the server refused before or in this attempt.
 func (a *attempt) compose() composed {
 	learned, req := a.Demands(), a.req
 	author := a.identity()
-	if req.Reasoning == "none" || a.noThoughts || a.noThinking {
+	if req.Reasoning == "none" || a.noThinking {
 		author = "" // no thinking is returned
 	}
 	conversation := converse(req.Messages, author)
 	c := composed{
-		body:     body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages, Tools: tools(req.Tools)},
-		thoughts: conversation.thoughts,
-		control:  a.cacheControl(learned.Refused),
+		body:    body{Model: a.model, Stream: true, System: conversation.system, Messages: conversation.messages},
+		control: a.cacheControl(learned.Refused),
+	}
+	for _, t := range req.Tools {
+		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
 	}
 	if a.noThinking {
 		req.Reasoning = "none"
@@ -132,10 +133,48 @@ func (c *composed) limitTokens(asked, longest int) {
 	}
 }
 
-func tools(offered []llm.Tool) []tool {
-	var out []tool
-	for _, t := range offered {
-		out = append(out, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
+// cacheControl returns the mark to set; nil if the server accepts none.
+func (m *Model) cacheControl(refused map[string]bool) *cacheControl {
+	switch {
+	case refused[marks.Name]:
+		return nil
+	case m.CacheTTL() == longTTL:
+		return &cacheControl{Type: "ephemeral", TTL: "1h"}
 	}
-	return out
+	return &cacheControl{Type: "ephemeral"}
+}
+
+// mark sets at most four marks, the interface's maximum: after the tools and the system prompt,
+// after the head, after the last message of the previous request, where its mark was, and after the
+// last message. The server searches only 20 blocks back from a mark, so the third one finds a
+// prefix that a long tool step would hide.
+func (c *composed) mark(conversation conversation, req llm.Request) {
+	if last := len(c.System) - 1; last >= 0 {
+		c.System[last].(*block).Cache = c.control
+	} else if last := len(c.Tools) - 1; last >= 0 {
+		c.Tools[last].Cache = c.control
+	}
+	behind := func(index int) {
+		if index >= 0 && index < len(conversation.ends) && conversation.ends[index] != nil {
+			conversation.ends[index].Cache = c.control
+		}
+	}
+	behind(req.Head - 1)
+	behind(previousEnd(req.Messages))
+	behind(len(req.Messages) - 1)
+}
+
+// previousEnd returns the index of the last message of the previous request, which precedes the
+// model's last answer; -1 if there is none.
+func previousEnd(messages []llm.Message) int {
+	answered := false
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch {
+		case messages[i].Role == llm.RoleAssistant:
+			answered = true
+		case answered:
+			return i
+		}
+	}
+	return -1
 }

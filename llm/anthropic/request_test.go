@@ -62,24 +62,6 @@ func TestRequestTranslation(t *testing.T) {
 	}
 }
 
-func TestRolesAlternate(t *testing.T) {
-	user, assistant := llm.RoleUser, llm.RoleAssistant
-	for name, messages := range map[string][]llm.Message{
-		"nothing":               nil,
-		"a system prompt alone": {{Role: llm.RoleSystem, Text: "be kind"}},
-
-		"an assistant last": {{Role: user, Text: "hi"}, {Role: assistant, Text: "yes"}},
-
-		"an empty user": {{Role: user, Text: "hi"}, {Role: assistant, Text: "1"}, {Role: user, Text: " \n"}},
-
-		"an empty system prompt": {{Role: llm.RoleSystem}, {Role: user, Text: "hi"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			sent(t, llm.Request{Messages: messages, Tools: []llm.Tool{{Name: "f"}}}, anthropic.Options{})
-		})
-	}
-}
-
 // marked returns the texts of the blocks that have a cache mark, in order.
 func marked(t *testing.T, r llmtest.Request) (texts []string) {
 	t.Helper()
@@ -120,15 +102,13 @@ func TestCacheMarksAreOnStablePrefix(t *testing.T) {
 		head     int
 		want     string
 	}{
-		"the first message":        {[]llm.Message{system, {Role: user, Text: "1"}}, nil, 1, "system 1"},
-		"without a system prompt":  {[]llm.Message{{Role: user, Text: "1"}}, []llm.Tool{{Name: "f"}, {Name: "g"}}, 0, "g 1"},
-		"the head":                 {[]llm.Message{system, {Role: user, Text: "summary"}, {Role: user, Text: "1"}}, nil, 2, "system summary 1"},
-		"the request before":       {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 1, "system 1 3"},
-		"all four":                 {[]llm.Message{system, {Role: user, Text: "h"}, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 2, "system h 1 3"},
-		"a tool step":              {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Calls: call}, {Role: tool, CallID: "a", Text: "x"}}, []llm.Tool{{Name: "f"}}, 1, "system 1 a"},
-		"many messages since":      {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}, {Role: user, Text: "4"}}, nil, 1, "system 1 4"},
-		"a message that is empty":  {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: " "}, {Role: user, Text: "4"}}, nil, 1, "system 1 4"},
-		"a head beyond everything": {[]llm.Message{system, {Role: user, Text: "1"}}, nil, 7, "system 1"},
+		"the first message":       {[]llm.Message{system, {Role: user, Text: "1"}}, nil, 1, "system 1"},
+		"without a system prompt": {[]llm.Message{{Role: user, Text: "1"}}, []llm.Tool{{Name: "f"}, {Name: "g"}}, 0, "g 1"},
+		"the head":                {[]llm.Message{system, {Role: user, Text: "summary"}, {Role: user, Text: "1"}}, nil, 2, "system summary 1"},
+		"the request before":      {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 1, "system 1 3"},
+		"all four":                {[]llm.Message{system, {Role: user, Text: "h"}, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 2, "system h 1 3"},
+		"a tool step":             {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Calls: call}, {Role: tool, CallID: "a", Text: "x"}}, []llm.Tool{{Name: "f"}}, 1, "system 1 a"},
+		"a message that is empty": {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: " "}, {Role: user, Text: "4"}}, nil, 1, "system 1 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"cairn/llm"
@@ -95,9 +94,8 @@ func (w chatWriter) fail(message string) {
 }
 
 var responsesFields = []string{
-	"model", "input", "instructions", "tools", "tool_choice", "max_output_tokens", "stream", "store", "include", "temperature",
-	"top_p", "reasoning", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
-	"text", "truncation", "user", "safety_identifier", "service_tier", "metadata",
+	"model", "input", "instructions", "tools", "tool_choice", "max_output_tokens", "stream", "store", "include", "reasoning",
+	"prompt_cache_key", "prompt_cache_retention",
 }
 
 var itemFields = map[string][]string{
@@ -110,17 +108,11 @@ var itemFields = map[string][]string{
 func readResponses(r *reader) {
 	r.usage, r.MaxTokens = true, get[int](r, r.Body, "max_output_tokens")
 	store := get[*bool](r, r.Body, "store")
-	r.stored = store == nil || *store
-	options := get[struct{ TTL string }](r, r.Body, "prompt_cache_options")
 	r.refuse(
 		claim{r.Body["input"] == nil, "input is missing"},
 		claim{r.Body["max_output_tokens"] != nil && r.MaxTokens < 16, fmt.Sprintf("max_output_tokens is %d: expected a value >= 16", r.MaxTokens)},
 		claim{len(get[string](r, r.Body, "prompt_cache_key")) > 64, "prompt_cache_key is longer than 64 characters"},
-		claim{get[string](r, r.Body, "prompt_cache_retention") != "" && options.TTL != "", "prompt_cache_retention and prompt_cache_options.ttl exclude each other"},
-		claim{
-			r.stored && slices.Contains(get[[]string](r, r.Body, "include"), "reasoning.encrypted_content"),
-			"encrypted reasoning is for requests with store false",
-		},
+		claim{store == nil || *store, "encrypted reasoning is for requests with store false"},
 	)
 	for i, tool := range get[[]object](r, r.Body, "tools") {
 		r.addTool(get[string](r, tool, "type"), tool, "parameters")
@@ -156,7 +148,7 @@ func (r *reader) item(o object) {
 	switch {
 	case kind == "reasoning":
 		encrypted := get[string](r, o, "encrypted_content")
-		r.refuse(claim{encrypted == "" && !r.stored, fmt.Sprintf("the item %s was not found: items are not persisted when store is false", o["id"])})
+		r.refuse(claim{encrypted == "", fmt.Sprintf("the item %s was not found: items are not persisted when store is false", o["id"])})
 		r.assistant().think(strings.TrimPrefix(encrypted, "encrypted: "), json.RawMessage(encode(o)))
 	case kind == "function_call":
 		r.assistant().call(call, false)

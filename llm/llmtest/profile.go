@@ -126,13 +126,6 @@ func (p Profile) judge(r Request, prompt int) *rejection {
 	if p.Window == 0 || prompt+r.MaxTokens <= p.Window {
 		return nil
 	}
-	switch {
-	case r.Wire == llm.WireMessages && prompt > p.Window:
-		return refused("prompt is too long: %d tokens > %d maximum", prompt, p.Window)
-	case r.Wire == llm.WireMessages:
-		return refused("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again",
-			prompt, r.MaxTokens, p.Window)
-	}
 	return &rejection{http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
 		"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
 		p.Window, prompt+r.MaxTokens, prompt, r.MaxTokens)}

@@ -23,7 +23,6 @@ type reader struct {
 	err   error
 
 	marks    int  // Messages: blocks with cache_control
-	stored   bool // Responses: store is set, so items may be referenced by id
 	reasoned bool // Responses: the last item was reasoning, which must be followed by another item
 }
 

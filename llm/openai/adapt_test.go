@@ -2,13 +2,13 @@ package openai_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"cairn/internal/check"
@@ -80,17 +80,6 @@ func TestConfiguredProtocolStays(t *testing.T) {
 	check.Equal(t, "asked", wiresOf(server), "chat")
 }
 
-func TestUnknownModelKeepsProtocol(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		x.Reject(http.StatusNotFound, "model_not_found", "The model `m` does not exist or you do not have access to it.")
-	})
-	model := connect(t, server, openai.Options{})
-	model.Learnt().Demand(llm.WireResponses)
-	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnknownModel || len(server.Requests()) != 1 {
-		t.Errorf("got %v after %s", err, wiresOf(server))
-	}
-}
-
 func TestAddressWithoutV1(t *testing.T) {
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
 	for name, model := range map[string]string{"with a model": "m", "without": ""} {
@@ -145,11 +134,8 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 		"the least":      {"none", "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values are: 'low', 'medium', and 'high'.", "low"},
 		"the most":       {"max", "Unsupported value: 'max' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", "high"},
 		"not at all":     {"high", "Unsupported parameter: 'reasoning_effort' is not supported with this model.", ""},
-		"an old server":  {"low", "Unrecognized request argument supplied: reasoning_effort", ""},
-		"Ollama":         {"low", `"llama3.2" does not support thinking`, ""},
 		"Mistral":        {"low", `{"detail":[{"type":"extra_forbidden","loc":["body","reasoning_effort"],"msg":"Extra inputs are not permitted","input":"low"}]}`, ""},
 		"no list":        {"xhigh", "Invalid value for reasoning effort: must be low, medium or high", "high"},
-		"named alone":    {"max", "Unsupported value for reasoning_effort: 'max'", "xhigh"},
 		"as in a schema": {"minimal", "reasoning_effort: Input should be 'low', 'medium' or 'high'", "low"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,38 +170,37 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 }
 
 func TestRefusedFieldIsOmitted(t *testing.T) {
-	for name, refusal := range map[string]string{
-		"stream_options": "Unknown field: stream_options",
-		"max_tokens":     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+	const local = "http://localhost/v1"
+	for name, c := range map[string]struct{ base, model, refusal string }{
+		"stream_options":          {local, "m", "Unknown field: stream_options"},
+		"max_tokens":              {local, "m", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
+		"include":                 {atOpenAI, "gpt-4o", "Encrypted content is not supported with this model."},
+		"prompt_cache_retention":  {atOpenAI, "gpt-5.1", "prompt_cache_retention is not supported on this model"},
+		"prompt_cache_breakpoint": {atOpenAI, "gpt-6-sol", "Unknown parameter: 'input[0].content[1].prompt_cache_breakpoint'."},
+		"prompt_cache_key":        {atOpenAI, "gpt-5.1", "Unsupported parameter: prompt_cache_key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if _, sent := x.Request.Body[name]; sent {
-					x.Reject(http.StatusBadRequest, "unsupported_parameter", refusal)
+				if bytes.Contains(x.Request.Raw, []byte(`"`+name+`"`)) {
+					x.Reject(http.StatusBadRequest, "unsupported_parameter", c.refusal)
 					return
 				}
 				x.Say("ok")
 			})
-			model := connect(t, server, openai.Options{})
-			req := hello
+			model := at(t, c.base, server, openai.Options{Model: c.model})
+			before, req := model.CacheTTL(), conversation(2)
 			req.MaxTokens = 100
 			for range 2 {
 				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 			}
-			check.Equal(t, "requests", len(server.Requests()), 3)
-			check.Equal(t, "max tokens of the third request", server.Requests()[2].MaxTokens, 100)
+			requests := server.Requests()
+			check.Len(t, "requests", requests, 3)
+			check.Equal(t, "limit of the answer", requests[2].MaxTokens, requests[0].MaxTokens)
+			if cache := name == "prompt_cache_retention" || name == "prompt_cache_breakpoint"; cache != (model.CacheTTL() < before) {
+				t.Errorf("the lifetime of the cache is %v, was %v", model.CacheTTL(), before)
+			}
 		})
 	}
-	t.Run("encrypted reasoning", func(t *testing.T) {
-		server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-			if _, sent := x.Request.Body["include"]; sent {
-				x.Reject(http.StatusBadRequest, "invalid_request_error", "Encrypted content is not supported with this model.")
-				return
-			}
-			x.Say("ok")
-		})
-		check.NoError(t, check.ErrorOf(connect(t, server, onResponses).Generate(t.Context(), hello, nil)))
-	})
 }
 
 func TestRequiredReasoningIsLearned(t *testing.T) {
@@ -228,51 +213,38 @@ func TestRequiredReasoningIsLearned(t *testing.T) {
 	}
 }
 
-// Behind a gateway there may be servers that know only one name of the limit.
-func TestNameOfTheLimitChangesBothWays(t *testing.T) {
-	known := "max_completion_tokens"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body map[string]any
-		check.NoError(t, json.NewDecoder(r.Body).Decode(&body))
-		if body[known] == nil {
-			http.Error(w, `{"error":{"message":"Unsupported parameter, use max_completion_tokens instead of max_tokens or the reverse"}}`, http.StatusBadRequest)
-			return
-		}
-		fmt.Fprint(w, chunk("ok")+"\n\ndata: [DONE]\n\n")
-	}))
-	t.Cleanup(server.Close)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1", Model: "m", MaxRetries: -1}))(t)
-	for _, known = range []string{"max_completion_tokens", "max_tokens", "max_tokens", "max_completion_tokens"} {
-		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), llm.Request{Messages: hello.Messages, MaxTokens: 100}, nil)))
-	}
-}
-
-// Each of two requests at once is refused under the old name; both learn the same.
-func TestNameOfTheLimitIsLearnedByTwoAtOnce(t *testing.T) {
-	var refused atomic.Int32
-	both := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body map[string]any
-		check.NoError(t, json.NewDecoder(r.Body).Decode(&body))
-		if body["max_completion_tokens"] == nil {
-			if refused.Add(1) == 2 {
-				close(both)
+// TestReasoningHasExtraTokens: providers count it as answer.
+func TestReasoningHasExtraTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		options openai.Options
+		req     llm.Request
+		thinks  bool
+		bounds  []int // of the answers, by request
+	}{
+		"on chat once the model has reasoned": {openai.Options{}, llm.Request{}, true, []int{100, 100 + 8192}},
+		"no more than the window has":         {openai.Options{}, llm.Request{Spare: 50, Reasoning: "high"}, false, []int{150, 150}},
+		"none without reasoning":              {onResponses, llm.Request{Reasoning: "none"}, false, []int{100, 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+				if c.thinks {
+					x.Think("so")
+				}
+				x.Say("ok")
+			})
+			model := connect(t, server, c.options)
+			c.req.Messages, c.req.MaxTokens = hello.Messages, 100
+			for range 2 {
+				if resp, err := model.Generate(t.Context(), c.req, nil); err != nil || resp.Message.Text != "ok" {
+					t.Fatal(resp, err)
+				}
 			}
-			<-both
-			http.Error(w, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`, http.StatusBadRequest)
-			return
-		}
-		fmt.Fprint(w, chunk("ok")+"\n\ndata: [DONE]\n\n")
-	}))
-	t.Cleanup(server.Close)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1", Model: "m", MaxRetries: -1}))(t)
-	failed := make(chan error, 2)
-	for range 2 {
-		go func() {
-			_, err := model.Generate(t.Context(), llm.Request{Messages: hello.Messages, MaxTokens: 100}, nil)
-			failed <- err
-		}()
+			for i, r := range server.Requests() {
+				var bound int
+				check.NoError(t, json.Unmarshal([]byte(cmp.Or(string(r.Body["max_tokens"]), string(r.Body["max_output_tokens"]))), &bound))
+				check.Equal(t, fmt.Sprintf("the bound of request %d", i), bound, c.bounds[i])
+			}
+			check.Equal(t, "requests", len(server.Requests()), len(c.bounds))
+		})
 	}
-	check.NoError(t, <-failed)
-	check.NoError(t, <-failed)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"regexp"
-	"strings"
 
 	"cairn/llm"
 	"cairn/llm/internal/provider"
@@ -19,9 +18,8 @@ type attempt struct {
 	req   llm.Request
 	sent  plan
 
-	wires   int // switches of the wire
-	renamed bool
-	sought  bool // the right address was sought
+	wires  int  // switches of the wire
+	sought bool // the right address was sought
 }
 
 // Send plans the request and sends it.
@@ -65,46 +63,22 @@ func (a *attempt) Adapt(ctx context.Context, refused *llm.Error) bool {
 		a.Learnt().NeedReasoning()
 		return false // the caller has the reasoning
 	}
-	return a.Model.Adapt(refused, p.refusable(a.req), &a.req) || a.renameLimit(refused)
+	return a.Model.Adapt(refused, p.refusable(a.req))
 }
 
-// renameLimit makes this and later requests use the other name of the answer's limit, max_tokens or
-// max_completion_tokens, once per attempt.
-func (a *attempt) renameLimit(refused *llm.Error) bool {
-	if a.renamed || a.sent.wire != llm.WireChat || a.req.MaxTokens <= 0 || a.Host == openAIHost ||
-		refused.Kind != llm.KindBadRequest || !strings.Contains(refused.Message, "max_completion_tokens") {
-		return false
-	}
-	a.renamed = true
-	a.Demand(func(d *provider.Demands) { d.NewLimit = !a.sent.NewLimit }) // another attempt may have learned the same
-	a.Options.Log.Info("limit_renamed", "model", a.model, "error", refused)
-	return true
-}
-
-// routeMissing reports whether a server has nothing at the address of a request. An unknown model
-// is a 404 too.
+// routeMissing reports whether a server has nothing at the address of a request.
 func routeMissing(e *llm.Error) bool {
-	return e.Status == http.StatusMethodNotAllowed ||
-		e.Status == http.StatusNotFound && !strings.Contains(strings.ToLower(e.Message), "model") && !llm.RefusesTools(e) && !llm.RefusesImages(e)
+	return e.Kind == llm.KindWrongAddress && e.Status >= http.StatusBadRequest
 }
 
-// seekBase reports whether there is a list of models at another address: see list.
+// seekBase reports whether there is a list of models at another address: see Models.
 func (a *attempt) seekBase(ctx context.Context) bool {
 	if a.sought {
 		return false
 	}
 	a.sought = true
-	_, _ = a.list(ctx) // it keeps an address that is right
+	_, _ = a.Models(ctx) // it keeps an address that is right
 	return a.base() != a.sent.Base
-}
-
-// keepBase keeps an address that has turned out to be right.
-func (o *Model) keepBase(base string) {
-	if base == o.base() {
-		return
-	}
-	o.Demand(func(d *provider.Demands) { d.Base = base })
-	o.Options.Log.Warn("base_url_without_v1", "base_url", o.Options.BaseURL, "works", base)
 }
 
 // wantsResponses matches OpenAI's refusal, on chat completions, of models whose tools need the
@@ -131,6 +105,7 @@ var (
 	fieldBreakpoint   = optional("prompt_cache_breakpoint", "prompt_cache_breakpoint")
 	fieldCacheControl = optional("cache_control", "cache_control")
 	fieldInclude      = optional("include", "encrypted content is not supported")
+	fieldLimit        = optional("max_tokens", "max_completion_tokens") // which is sent instead
 )
 
 func optional(name, about string) provider.Field {
@@ -141,7 +116,7 @@ func optional(name, about string) provider.Field {
 func (p plan) refusable(req llm.Request) provider.Sent {
 	s := provider.Sent{
 		Model: p.model, Forced: req.ForceTool != "" && p.forced, Effort: p.effort(req.Reasoning), Efforts: llm.ReasoningEfforts,
-		Tokens: p.answerTokens(req), Room: p.room(req),
+		Tokens: p.answerTokens(req),
 	}
 	chat := p.wire == llm.WireChat
 	for _, f := range []struct {
@@ -154,6 +129,7 @@ func (p plan) refusable(req llm.Request) provider.Sent {
 		{fieldBreakpoint, p.breakpoints},
 		{fieldCacheControl, p.claude},
 		{fieldInclude, !chat},
+		{fieldLimit, chat && req.MaxTokens > 0 && p.host != openAIHost},
 	} {
 		if f.sent && !p.Refused[f.Name] {
 			s.Fields = append(s.Fields, f.Field)

@@ -84,16 +84,13 @@ func TestOpenAICacheFields(t *testing.T) {
 		marks, retention string
 		ttl              time.Duration
 	}{
-		"gpt-6-astra":      {"summary, begin, found more, next", "", 30 * time.Minute},
-		"gpt-5.6-terra":    {"summary, begin, found more, next", "", 30 * time.Minute},
-		"gpt-5.5":          {"", `"24h"`, 24 * time.Hour},
-		"gpt-5.1":          {"", `"24h"`, 24 * time.Hour},
-		"gpt-4.1":          {"", `"24h"`, 24 * time.Hour},
-		"gpt-5-mini":       {"", "", 5 * time.Minute},
-		"gpt-4o":           {"", "", 5 * time.Minute},
-		"o3":               {"", "", 5 * time.Minute},
-		"ft:gpt-5.6:mine":  {"", "", 5 * time.Minute},
-		"my-gpt-5.6-clone": {"", "", 5 * time.Minute},
+		"gpt-6-astra":     {"summary, begin, found more, next", "", 30 * time.Minute},
+		"gpt-5.6-terra":   {"summary, begin, found more, next", "", 30 * time.Minute},
+		"gpt-5.5":         {"", `"24h"`, 24 * time.Hour},
+		"gpt-5.1":         {"", `"24h"`, 24 * time.Hour},
+		"gpt-5-mini":      {"", "", 5 * time.Minute},
+		"gpt-4o":          {"", "", 5 * time.Minute},
+		"ft:gpt-5.6:mine": {"", "", 5 * time.Minute},
 	} {
 		t.Run(model, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
@@ -121,12 +118,9 @@ func TestCacheBreakpointsFollowHead(t *testing.T) {
 		want     string
 	}{
 		"none without a head but the last":  {[]llm.Message{{Role: llm.RoleUser, Text: "a"}}, 0, "a"},
-		"of the system prompt alone":        {[]llm.Message{{Role: llm.RoleSystem, Text: "s"}, {Role: llm.RoleUser, Text: "a"}}, 1, "a"},
 		"a head that ends in an assistant":  {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleAssistant, Text: "b"}, {Role: llm.RoleUser, Text: "c"}}, 2, "a, c"},
-		"all is head":                       {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "b"},
 		"a head with a blank message":       {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleAssistant}, {Role: llm.RoleUser, Text: "b"}, {Role: llm.RoleUser, Text: "c"}}, 3, "b, c"},
 		"a head that begins with an answer": {[]llm.Message{{Role: llm.RoleAssistant, Text: "x"}, {Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "a, b"},
-		"more than there is":                {[]llm.Message{{Role: llm.RoleUser, Text: "a"}}, 9, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
@@ -139,33 +133,6 @@ func TestCacheBreakpointsFollowHead(t *testing.T) {
 	}
 }
 
-func TestRefusedCacheFieldIsOmitted(t *testing.T) {
-	for name, c := range map[string]struct{ model, refusal string }{
-		"prompt_cache_retention":  {"gpt-5.1", "prompt_cache_retention is not supported on this model"},
-		"prompt_cache_breakpoint": {"gpt-6-sol", "Unknown parameter: 'input[0].content[1].prompt_cache_breakpoint'."},
-		"prompt_cache_key":        {"gpt-5.1", "Unsupported parameter: prompt_cache_key"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if bytes.Contains(x.Request.Raw, []byte(`"`+name+`"`)) {
-					x.Reject(http.StatusBadRequest, "invalid_parameter", c.refusal)
-					return
-				}
-				x.Say("ok")
-			})
-			m := at(t, atOpenAI, server, openai.Options{Model: c.model})
-			before := m.CacheTTL()
-			for range 2 {
-				check.NoError(t, check.ErrorOf(m.Generate(t.Context(), conversation(2), nil)))
-			}
-			check.Equal(t, "requests", len(server.Requests()), 3)
-			if name != "prompt_cache_key" && m.CacheTTL() >= before {
-				t.Errorf("got %v left of the cache lifetime", m.CacheTTL())
-			}
-		})
-	}
-}
-
 func TestCacheFieldsOfOtherServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, model string
@@ -174,9 +141,7 @@ func TestCacheFieldsOfOtherServers(t *testing.T) {
 	}{
 		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`},
 		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`},
-		"another behind OpenRouter":             {"https://openrouter.ai/api/v1", "qwen/qwen3", 0, ""},
 		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, ""},
-		"a name of OpenAI's somewhere else":     {"https://example.org/v1", "gpt-5.6", 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })

@@ -13,10 +13,6 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// completionTokens reports whether the answer's limit is sent as max_completion_tokens: OpenAI's
-// newer models refuse the old name, and most other servers know no other.
-func (p plan) completionTokens() bool { return p.host == openAIHost || p.NewLimit }
-
 // cacheKey returns the key to send: only OpenAI supports the field.
 func (p plan) cacheKey(req llm.Request) string {
 	if p.host != openAIHost || p.Refused[fieldCacheKey.Name] {
@@ -95,7 +91,8 @@ func (p plan) chat(req llm.Request) chatBody {
 		b.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
 	b.ToolChoice = p.choice(req, api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: req.ForceTool}})
-	if b.Limit = p.answerTokens(req); p.completionTokens() {
+	// OpenAI's newer models refuse the old name of the limit, and most other servers know no other.
+	if b.Limit = p.answerTokens(req); p.host == openAIHost || p.Refused[fieldLimit.Name] {
 		b.Limit, b.NewLimit = 0, b.Limit
 	}
 	if p.claude {

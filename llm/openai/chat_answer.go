@@ -1,9 +1,9 @@
-// Assembles an answer on chat completions from the chunks of a stream.
+// Assembles an answer on chat completions from the chunks of a stream; reads token counts in whatever
+// format a server sends them.
 
 package openai
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -42,8 +42,7 @@ type chunk struct {
 		Index        int
 		Delta        delta
 		Message      delta
-		FinishReason string          `json:"finish_reason"`
-		Usage        json.RawMessage // Moonshot
+		FinishReason string `json:"finish_reason"`
 	}
 	Usage json.RawMessage
 }
@@ -103,42 +102,32 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
-	a.count(c.Usage)
+	if counted, ok := readUsage(c.Usage); ok {
+		a.usage = counted
+	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
 		a.started = true
-		a.count(choice.Usage)
 		for _, d := range []delta{choice.Delta, choice.Message} {
 			if err := a.addDelta(d); err != nil {
 				return false, err
 			}
 		}
-		reason, _, _ := strings.Cut(strings.ToLower(choice.FinishReason), ":") // Gemini: "content_filter: OTHER"
-		switch reason {
-		case "":
-		case "error", "insufficient_system_resource", "network_error": // OpenRouter, DeepSeek, Zhipu
+		switch reason := strings.ToLower(choice.FinishReason); {
+		case reason == "":
+		case strings.Contains(reason, "error"), reason == "insufficient_system_resource": // OpenRouter, DeepSeek
 			return false, &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
+		case strings.Contains(reason, "length"), reason == "max_tokens":
+			a.finish = llm.FinishLength
+		case strings.Contains(reason, "filter"), slices.Contains([]string{"safety", "recitation", "prohibited_content", "sensitive"}, reason): // Gemini, Zhipu
+			a.finish = llm.FinishFilter
 		default:
-			a.finish = cmp.Or(finishReasons[reason], reason)
+			a.finish = reason
 		}
 	}
 	return false, nil
-}
-
-func (a *chatAnswer) count(usage json.RawMessage) {
-	if counted, ok := readUsage(usage); ok {
-		a.usage = counted
-	}
-}
-
-// finishReasons are those of servers that do not use the protocol's: of Mistral, Zhipu, Gemini and
-// others.
-var finishReasons = map[string]string{
-	"model_length": llm.FinishLength, "max_tokens": llm.FinishLength,
-	"sensitive": llm.FinishFilter, "safety": llm.FinishFilter, "recitation": llm.FinishFilter, "blocklist": llm.FinishFilter,
-	"prohibited_content": llm.FinishFilter, "spii": llm.FinishFilter,
 }
 
 func (a *chatAnswer) addDelta(d delta) error {
@@ -168,20 +157,8 @@ type callPiece struct {
 	Index    *int
 	ID       string
 	Function struct {
-		Name      string
-		Arguments arguments
+		Name, Arguments string
 	}
-}
-
-// arguments are JSON in a string. Some servers send the JSON itself.
-type arguments string
-
-func (a *arguments) UnmarshalJSON(raw []byte) error {
-	if len(raw) == 0 || raw[0] != '{' {
-		return json.Unmarshal(raw, (*string)(a))
-	}
-	*a = arguments(raw)
-	return nil
 }
 
 func (a *chatAnswer) addCall(raw json.RawMessage) error {
@@ -194,7 +171,7 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	if len(a.calls) > llm.MaxCalls {
 		a.Exceed(llm.TooMany(llm.MaxCalls, "tool calls"))
 	}
-	a.Begin(&call.Call, piece.ID, piece.Function.Name, string(piece.Function.Arguments))
+	a.Begin(&call.Call, piece.ID, piece.Function.Name, piece.Function.Arguments)
 	for field, value := range fields {
 		if protocolCallFields[field] {
 			continue
@@ -206,33 +183,25 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 }
 
 // call returns the call that a piece belongs to, or starts one. Some servers omit the index, some
-// the id, and some give every call the index 0.
+// the id, and some give every call the index 0: a piece continues the latest call of its index,
+// unless it has an id or a name of its own.
 func (a *chatAnswer) call(piece callPiece) *growingCall {
-	call := &growingCall{index: -1}
+	index := -1
 	if piece.Index != nil {
-		call.index = *piece.Index
+		index = *piece.Index
 	}
-	begins := piece.Function.Name != ""
 	for _, before := range slices.Backward(a.calls) {
-		switch {
-		case piece.Index != nil && before.index != *piece.Index:
-		case begins && piece.ID != "" && before.ID != "" && piece.ID != before.ID:
-		case before.precedes(piece):
-			if !begins && call.Name == "" {
-				call.Name = before.Name
-			}
-		case piece.Index != nil, piece.ID != "" && piece.ID == before.ID, piece.ID == "" && !begins:
+		if index >= 0 && before.index != index {
+			continue
+		}
+		if piece.ID == "" && (piece.Function.Name == "" || before.Name == "") || piece.ID != "" && (piece.ID == before.ID || before.ID == "") {
 			return before
 		}
+		break
 	}
+	call := &growingCall{index: index}
 	a.calls = append(a.calls, call)
 	return call
-}
-
-// precedes reports whether a piece begins another call: nothing follows a complete JSON object.
-func (c *growingCall) precedes(piece callPiece) bool {
-	before := strings.TrimSpace(c.Arguments.String())
-	return strings.HasPrefix(string(piece.Function.Arguments), "{") && strings.HasSuffix(before, "}") && json.Valid([]byte(before)) // rarely called
 }
 
 // Response returns the whole answer. A server that ends regularly without a finish_reason is
@@ -278,4 +247,44 @@ func (a *chatAnswer) nativeOf(calls []llm.Call) json.RawMessage {
 		return nil
 	}
 	return encoded(n)
+}
+
+// details is how much of the prompt was read from and written to the cache.
+type details struct {
+	Cached  provider.Tokens `json:"cached_tokens"`
+	Written provider.Tokens `json:"cache_write_tokens"`
+}
+
+// readUsage parses the usage of either wire; ok is false if there is none.
+func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
+	var counted *struct {
+		Prompt     provider.Tokens `json:"prompt_tokens"`
+		Completion provider.Tokens `json:"completion_tokens"`
+		Details    details         `json:"prompt_tokens_details"`
+		// Responses.
+		Input        provider.Tokens `json:"input_tokens"`
+		Output       provider.Tokens `json:"output_tokens"`
+		InputDetails details         `json:"input_tokens_details"`
+		Hit          provider.Tokens `json:"prompt_cache_hit_tokens"` // DeepSeek
+		// Servers in front of Claude.
+		Read    provider.Tokens `json:"cache_read_input_tokens"`
+		Written provider.Tokens `json:"cache_creation_input_tokens"`
+	}
+	// A field of another type stays 0.
+	_ = json.Unmarshal(raw, &counted)
+	if counted == nil {
+		return llm.Usage{}, false
+	}
+	u = llm.Usage{
+		Prompt:     int(max(counted.Prompt, counted.Input)),
+		Completion: int(max(counted.Completion, counted.Output)),
+		Cached:     int(max(counted.Details.Cached, counted.InputDetails.Cached, counted.Read, counted.Hit)),
+		Written:    int(max(counted.Details.Written, counted.InputDetails.Written, counted.Written)),
+	}
+	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted separately from the prompt
+		u.Prompt += apart
+	}
+	u.Cached = min(u.Cached, u.Prompt)
+	u.Written = min(u.Written, u.Prompt-u.Cached)
+	return u, true
 }

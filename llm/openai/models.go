@@ -1,14 +1,11 @@
-// The models a server offers, and how it describes them.
+// The models a server offers, how it describes them, and the context window that one really has.
 
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -36,55 +33,15 @@ type listed struct {
 	} // OpenRouter
 }
 
-// modelList is the answer to GET /models.
-type modelList struct {
-	Data   []listed
-	Models []struct { // llama.cpp
-		Name         string
-		Capabilities []string
-	}
-}
-
-// UnmarshalJSON also accepts the entries alone, which Together sends.
-func (l *modelList) UnmarshalJSON(raw []byte) error {
-	if bytes.HasPrefix(raw, []byte("[")) {
-		return json.Unmarshal(raw, &l.Data)
-	}
-	type object modelList
-	return json.Unmarshal(raw, (*object)(l))
-}
-
-// Models lists what the server offers. Ollama is queried for each model, because its list contains
-// no details.
+// Models lists what the server offers.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
-	offered, err := o.list(ctx)
-	if err != nil || o.Host == openAIHost || slices.ContainsFunc(offered, described) {
-		return offered, err
-	}
-	for i := range offered {
-		var shown struct{ Capabilities []string }
-		name, _ := json.Marshal(map[string]string{"model": offered[i].ID}) // marshalling a map of strings cannot fail
-		if i == mostShown || o.Ask(ctx, http.MethodPost, o.root()+"/api/show", name, &shown) != nil {
-			break // not Ollama, or it fails: the rest stays unknown
-		}
-		offered[i].Tools, offered[i].Images = says(shown.Capabilities, "tools"), says(shown.Capabilities, "vision")
-	}
-	return offered, nil
-}
-
-// mostShown is the maximum number of models for which Ollama is queried.
-const mostShown = 50
-
-func described(o llm.Offered) bool { return o.Window > 0 || o.Tools != "" || o.Images != "" }
-
-// list requests the list of models alone.
-func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
-	var answer modelList
+	var answer struct{ Data []listed }
 	base := o.base()
-	err := o.get(ctx, base+"/models", &answer)
+	err := o.Ask(ctx, base+"/models", &answer)
 	if refused, ok := errors.AsType[*llm.Error](err); ok && routeMissing(refused) && !strings.HasSuffix(base, "/v1") {
-		if there := o.get(ctx, base+"/v1/models", &answer); there == nil || llm.KindOf(there) == llm.KindAuth {
-			o.keepBase(base + "/v1")
+		if there := o.Ask(ctx, base+"/v1/models", &answer); there == nil || llm.KindOf(there) == llm.KindAuth {
+			o.Demand(func(d *provider.Demands) { d.Base = base + "/v1" })
+			o.Options.Log.Warn("base_url_without_v1", "base_url", o.Options.BaseURL, "works", base+"/v1")
 			err = there
 		}
 	}
@@ -93,18 +50,9 @@ func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	}
 	offered := make([]llm.Offered, 0, len(answer.Data))
 	for _, m := range answer.Data {
-		o := llm.Offered{
-			ID:     m.ID,
-			Window: m.Window(),
-			Tools:  says(m.Parameters, "tools"),
-			Images: says(m.Architecture.Input, "image"),
-		}
-		for _, other := range answer.Models {
-			if other.Name == m.ID {
-				o.Images = says(other.Capabilities, "multimodal")
-			}
-		}
-		offered = append(offered, o)
+		offered = append(offered, llm.Offered{
+			ID: m.ID, Window: m.Window(), Tools: says(m.Parameters, "tools"), Images: says(m.Architecture.Input, "image"),
+		})
 	}
 	return offered, nil
 }
@@ -124,6 +72,43 @@ func says(list []string, name string) string {
 func (o *Model) base() string { return cmp.Or(o.Demands().Base, o.Options.BaseURL) }
 func (o *Model) root() string { return strings.TrimSuffix(o.base(), "/v1") }
 
-func (o *Model) get(ctx context.Context, address string, into any) error {
-	return o.Ask(ctx, http.MethodGet, address, nil, into)
+// Window returns the context window: the setting, else the server's, else llm.DefaultWindow. A
+// smaller limit learned from an overflow wins.
+func (o *Model) Window(ctx context.Context) llm.Window {
+	return o.Discovery.Window(ctx, o.Learnt().Facts().Window, o.askWindow)
+}
+
+// askWindow returns the window that the server reports; Tokens 0: none. In order of reliability:
+// what Ollama has loaded, what is listed, what llama.cpp runs.
+func (o *Model) askWindow(ctx context.Context) llm.Window {
+	// A server that lists no models may still answer the other requests.
+	models, _ := o.Models(ctx)
+	listed := o.ListedWindow(models, "GET /models")
+	model := o.Discovery.Model()
+	root := o.root()
+	var running struct {
+		Models []struct {
+			Name          string
+			ContextLength int `json:"context_length"`
+		}
+	}
+	if o.Host != openAIHost && o.Ask(ctx, root+"/api/ps", &running) == nil {
+		for _, m := range running.Models {
+			if m.ContextLength > 0 && (m.Name == model || m.Name == model+":latest") {
+				return llm.Window{Tokens: m.ContextLength, Source: "GET /api/ps"}
+			}
+		}
+	}
+	if listed.Tokens > 0 {
+		return listed
+	}
+	var props struct {
+		Settings struct {
+			Context int `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+	}
+	if o.Host != openAIHost && o.Ask(ctx, root+"/props", &props) == nil && props.Settings.Context > 0 {
+		return llm.Window{Tokens: props.Settings.Context, Source: "GET /props"}
+	}
+	return llm.Window{}
 }

@@ -3,10 +3,10 @@ package openai_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"cairn/internal/check"
@@ -15,6 +15,142 @@ import (
 	"cairn/llm/openai"
 )
 
+func TestWindowSources(t *testing.T) {
+	const (
+		ps    = `{"models":[{"name":"other","context_length":1000},{"name":"test-model:latest","context_length":4096}]}`
+		list  = `{"data":[{"id":"other","context_length":999},{"id":"test-model","context_length":65536}]}`
+		props = `{"default_generation_settings":{"n_ctx":2048}}`
+	)
+	for name, c := range map[string]struct {
+		facts   map[string]string
+		setting int
+		want    llm.Window
+	}{
+		"a setting before all": {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 2000, llm.Window{Tokens: 2000, Source: "setting"}},
+		"what Ollama loaded":   {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 4096, Source: "GET /api/ps"}},
+		"what is listed":       {map[string]string{"/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 65536, Source: "GET /models"}},
+		"vLLM's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_model_len":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}},
+		"Mistral's field":      {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_context_length":32768}]}`}, 0, llm.Window{Tokens: 32768, Source: "GET /models"}},
+		"llama.cpp's field":    {map[string]string{"/v1/models": `{"data":[{"id":"test-model","meta":{"n_ctx":16384,"n_ctx_train":131072}}]}`}, 0, llm.Window{Tokens: 16384, Source: "GET /models"}},
+		"llama.cpp's slot":     {map[string]string{"/props": props}, 0, llm.Window{Tokens: 2048, Source: "GET /props"}},
+		"nobody":               {nil, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		"the next when a number cannot be believed": {map[string]string{
+			"/api/ps": `{"models":[{"name":"test-model","context_length":-1}]}`, "/v1/models": `{"data":[{"id":"test-model","max_model_len":-1,"context_length":512}]}`,
+		}, 0, llm.Window{Tokens: 512, Source: "GET /models"}},
+		"nobody when no number can be believed": {map[string]string{
+			"/api/ps": `{"models":[{"name":"test-model","context_length":0}]}`, "/v1/models": `{"data":[{"id":"test-model","context_length":-1,"max_model_len":0}]}`,
+			"/props": `{"default_generation_settings":{"n_ctx":-5}}`,
+		}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.Serve(t, func(*llmtest.Exchange) {})
+			for path, fact := range c.facts {
+				server.Tell(path, fact)
+			}
+			model := connect(t, server, openai.Options{Window: c.setting})
+			for range 2 {
+				check.Equal(t, "window", model.Window(t.Context()), c.want)
+			}
+			asked := server.Asked()
+			slices.Sort(asked)
+			check.Len(t, fmt.Sprintf("got two requests: %v", asked), slices.Compact(slices.Clone(asked)), len(asked))
+		})
+	}
+}
+
+func TestUnknownWindowIsLookedUpAgain(t *testing.T) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+	server.Tell("/api/ps", `{"models":[]}`)
+	model := connect(t, server, openai.Options{})
+	if got := model.Window(t.Context()); got.Tokens != llm.DefaultWindow {
+		t.Fatalf("got %+v before the model was loaded", got)
+	}
+	server.Tell("/api/ps", `{"models":[{"name":"test-model","context_length":4096}]}`)
+	check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
+	check.Equal(t, "window", model.Window(t.Context()).Tokens, 4096)
+}
+
+func TestOverflowLowersWindow(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting int
+		limits  []int
+		want    llm.Window
+	}{
+		"below what is believed": {0, []int{8192}, llm.Window{Tokens: 8192, Source: "an overflow"}},
+		"never upward again":     {0, []int{8192, 4096, 32768}, llm.Window{Tokens: 4096, Source: "an overflow"}},
+		"never above a setting":  {2000, []int{8192}, llm.Window{Tokens: 2000, Source: "setting"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+				limit := c.limits[x.N-1]
+				body := `{"error":{"message":"prompt is too long"}}`
+				if limit > 0 {
+					body = `{"error":{"type":"exceed_context_size_error","message":"no","n_ctx":` + strconv.Itoa(limit) + `}}`
+				}
+				x.Refuse(400, "", body)
+			})
+			model := connect(t, server, openai.Options{Window: c.setting, MaxRetries: 2})
+			for range c.limits {
+				if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindOverflow {
+					t.Fatal(err)
+				}
+			}
+			check.Equal(t, "window", model.Window(t.Context()), c.want)
+		})
+	}
+}
+
+func TestWindowWarningIsLoggedOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting int
+		list    string
+		want    string // of the one warning; empty: none
+	}{
+		"when it is a guess":               {0, `{"data":[{"id":"test-model"}]}`, "window_guessed"},
+		"when the setting is above it":     {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "window_too_large"},
+		"not when the setting is below it": {2000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
+		"not when the server told":         {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+			server.Tell("/v1/models", c.list)
+			var log bytes.Buffer
+			model := connect(t, server, openai.Options{
+				Window: c.setting,
+				Log:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			})
+			for range 3 {
+				model.Window(t.Context())
+				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), hello, nil)))
+			}
+			lines := strings.Count(log.String(), "\n")
+			if c.want == "" && lines != 0 || c.want != "" && (lines != 1 || !strings.Contains(log.String(), c.want)) {
+				t.Errorf("%d warnings: %s", lines, log.String())
+			}
+		})
+	}
+}
+
+func TestModelsShareNothing(t *testing.T) {
+	notebook := new(llm.Notebook)
+	at := func(url, model string) *llm.Learnt {
+		m := check.Must(openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook}))(t)
+		return m.Learnt()
+	}
+	one := at("http://localhost:1/v1", "m")
+	if at("http://key:secret@localhost:1/v1/", "m") != one {
+		t.Error("the same model on the same server does not share facts")
+	}
+	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
+		if other == one {
+			t.Error("two models share learned facts")
+		}
+	}
+	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
+		t.Error("two models without a name share learned facts")
+	}
+}
+
 func TestModelCapabilities(t *testing.T) {
 	server := llmtest.Serve(t, nil)
 	server.Tell("/v1/models", `{"data":[
@@ -22,39 +158,15 @@ func TestModelCapabilities(t *testing.T) {
 		{"id":"b/router","context_length":8000,"supported_parameters":["temperature"],"architecture":{"input_modalities":["text"]}},
 		{"id":"vllm","max_model_len":32768},
 		{"id":"llama","meta":{"n_ctx":4096,"n_ctx_train":131072}},
-		{"id":"plain"}],
-		"models":[{"name":"llama","capabilities":["completion","multimodal"]}]}`)
+		{"id":"plain"}]}`)
 	got, err := connect(t, server, openai.Options{}).Models(t.Context())
 	want := []llm.Offered{
 		{ID: "a/router", Window: 200000, Tools: "yes", Images: "yes"},
 		{ID: "b/router", Window: 8000, Tools: "no", Images: "no"},
 		{ID: "vllm", Window: 32768},
-		{ID: "llama", Window: 4096, Images: "yes"},
+		{ID: "llama", Window: 4096},
 		{ID: "plain"},
 	}
-	check.NoError(t, err)
-	check.EqualAll(t, "result", got, want)
-}
-
-func TestOllamaModelDetails(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		check.Error(t, err, nil)
-		switch {
-		case r.URL.Path == "/v1/models":
-			_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma:2b"}]}`)
-		case r.URL.Path == "/api/show" && r.Method == http.MethodPost && string(body) == `{"model":"qwen3:8b"}`:
-			_, _ = io.WriteString(w, `{"capabilities":["completion","tools"],"model_info":{"qwen3.context_length":40960}}`)
-		case r.URL.Path == "/api/show":
-			_, _ = io.WriteString(w, `{"capabilities":["completion","vision"]}`)
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	defer server.Close()
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL + "/v1"}))(t)
-	got, err := model.Models(t.Context())
-	want := []llm.Offered{{ID: "qwen3:8b", Tools: "yes", Images: "no"}, {ID: "gemma:2b", Tools: "no", Images: "yes"}}
 	check.NoError(t, err)
 	check.EqualAll(t, "result", got, want)
 }

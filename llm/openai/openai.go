@@ -50,7 +50,7 @@ func (o *Model) Wire() string {
 
 // Generate answers req, see llm.Model.
 func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	return o.Client.Generate(ctx, req, show, o.list, func(model string) provider.Attempt {
+	return o.Client.Generate(ctx, req, show, o.Models, func(model string, req llm.Request) provider.Attempt {
 		return &attempt{Model: o, model: model, req: req}
 	})
 }

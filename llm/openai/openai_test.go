@@ -81,10 +81,6 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			},
 			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "b", Name: "g", Arguments: "{}"}),
 		},
-		"without an id": {
-			fragments{`{"index":0,"function":{"name":"f","arguments":"{"}}`, `{"index":0,"function":{"arguments":"}"}}`, `{"index":1,"function":{"name":"g","arguments":"{}"}}`},
-			whole(llm.Call{ID: "call_0", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
-		},
 		"without either": {
 			fragments{`{"function":{"name":"f","arguments":"{"}}`, `{"function":{"arguments":"}"}}`, `{"function":{"name":"g","arguments":"{}"}}`},
 			whole(llm.Call{ID: "call_0", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
@@ -96,14 +92,6 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 		"all at index 0, without ids": { // Gemini
 			fragments{`{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\":1}"}}`, `{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":2}"}}`},
 			whole(llm.Call{ID: "call_0", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "call_1", Name: "f", Arguments: `{"x":2}`}),
-		},
-		"all at index 0, the name once": {
-			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"function":{"name":"","arguments":"{\"x\":1}"}}`, `{"index":0,"function":{"name":"","arguments":"{\"x\":2}"}}`},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "call_1", Name: "f", Arguments: `{"x":2}`}),
-		},
-		"one id for two": {
-			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`},
-			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
 		},
 		"the name again in each": {
 			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`},
@@ -130,25 +118,4 @@ func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
 			t.Errorf("got %+v, %v", resp.Message.Calls, err)
 		}
 	})
-}
-
-func TestWindowLookupChoosesModel(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
-	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
-	model := check.Must(openai.New(openai.Options{BaseURL: server.URL}))(t)
-	check.Equal(t, "window", model.Window(t.Context()).Tokens, 5000)
-	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "first" {
-		t.Errorf("asked for %q, %v", model.Name(), err)
-	}
-	if n := len(server.Asked()); n != 2 { // /api/ps and /models
-		t.Errorf("asked %v", server.Asked())
-	}
-}
-
-func TestToolsWithInvalidSchemaAreOmitted(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
-	req := hello
-	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
-	check.Equal(t, "error kind", llm.KindOf(check.ErrorOf(connect(t, server, openai.Options{}).Generate(t.Context(), req, nil))), llm.KindBadRequest)
-	check.Equal(t, "requests reached the server", len(server.Requests())+len(server.Refusals()), 0)
 }

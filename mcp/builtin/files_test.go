@@ -18,7 +18,6 @@ func sharedFolder(t *testing.T) files {
 		"shared/plan.md":          "Plan\nPaint the GATE in May\n",
 		"shared/notes/roses.txt":  "Twelve roses by the gate.",
 		"shared/picture.png":      "\x89PNG\x00\x00",
-		"shared/long.txt":         strings.Repeat("ä", 2*pageLength/2+7),
 		"shared/notes/empty.txt":  "",
 		"shared/notes/latin1.txt": "caf\xe9",
 	} {
@@ -68,27 +67,5 @@ func TestFilesListsReadsAndSearches(t *testing.T) {
 		if text, err := f.read(t.Context(), readArguments{Path: name}); err == nil {
 			t.Errorf("read %s: %q", name, text)
 		}
-	}
-}
-
-func TestLongFilesArePaged(t *testing.T) {
-	f := sharedFolder(t)
-	var whole strings.Builder
-	offset := 0
-	for range 4 {
-		text, err := f.read(t.Context(), readArguments{Path: "long.txt", Offset: offset})
-		check.NoError(t, err)
-		part, _, more := strings.Cut(text, "\n[")
-		whole.WriteString(part)
-		offset += len(part)
-		if !more {
-			break
-		}
-	}
-	if whole.String() != strings.Repeat("ä", 2*pageLength/2+7) {
-		t.Errorf("got pages of %d bytes", whole.Len())
-	}
-	if _, err := f.read(t.Context(), readArguments{Path: "long.txt", Offset: -1}); err == nil {
-		t.Error("a negative offset was accepted")
 	}
 }

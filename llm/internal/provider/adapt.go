@@ -18,12 +18,11 @@ import (
 
 // Demands are what a server has turned out to demand. They last until the process ends.
 type Demands struct {
-	Base     string          // the address that answers instead of Options.BaseURL; "": that one does
-	Refused  map[string]bool // fields that it refuses, and forms of them, by name
-	Efforts  []string        // the reasoning efforts that it accepts; nil: not known
-	Longest  int             // tokens of the longest answer that it allows; 0: not known
-	Thinks   bool            // it reasons by default
-	NewLimit bool            // it demands max_completion_tokens, not max_tokens
+	Base    string          // the address that answers instead of Options.BaseURL; "": that one does
+	Refused map[string]bool // fields that it refuses, and forms of them, by name
+	Efforts []string        // the reasoning efforts that it accepts; nil: not known
+	Longest int             // tokens of the longest answer that it allows; 0: not known
+	Thinks  bool            // it reasons by default
 }
 
 // Demands returns what was learned so far.
@@ -60,7 +59,7 @@ const maxChanges = 8
 
 // Generate answers req, see llm.Model and retry, and learns from the outcome. list lists the
 // models if none is set; begin begins an attempt.
-func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string), list func(context.Context) ([]llm.Offered, error), begin func(model string) Attempt) (llm.Response, error) {
+func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string), list func(context.Context) ([]llm.Offered, error), begin func(model string, req llm.Request) Attempt) (llm.Response, error) {
 	shown := false // what was shown cannot be taken back
 	if showTo := show; show != nil {
 		show = func(delta string) {
@@ -68,12 +67,12 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			showTo(delta)
 		}
 	}
-	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context) (llm.Response, error) {
+	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		model, err := c.Discovery.ModelID(ctx, list)
 		if err != nil {
 			return llm.Response{}, err
 		}
-		a := begin(model)
+		a := begin(model, req)
 		for changes := 0; ; changes++ {
 			resp, err := a.Send(ctx, show)
 			refused, ok := errors.AsType[*llm.Error](err)
@@ -99,7 +98,6 @@ type Sent struct {
 	Effort  string   // of reasoning; "": none
 	Efforts []string // the efforts that the wire knows, in ascending order
 	Tokens  int      // of the answer at most; 0: not limited
-	Room    int      // of Tokens: for reasoning
 	Fields  []Field  // optional fields; of several that a refusal names, the first is omitted
 }
 
@@ -110,12 +108,9 @@ type Field struct {
 }
 
 // Adapt learns from the refusal of a request in which s was sent, and returns true if the same
-// request may succeed in another form. It reduces req.Spare if the window has no room for as much
-// reasoning.
-func (c *Client) Adapt(refused *llm.Error, s Sent, req *llm.Request) bool {
+// request may succeed in another form.
+func (c *Client) Adapt(refused *llm.Error, s Sent) bool {
 	switch {
-	case refused.Kind == llm.KindOverflow:
-		return lessRoom(refused, s, req)
 	case refused.Kind != llm.KindBadRequest:
 		return false
 	case s.Forced && llm.RefusesForced(refused):
@@ -136,7 +131,7 @@ func (c *Client) Adapt(refused *llm.Error, s Sent, req *llm.Request) bool {
 	}
 	if s.Effort != "" && aboutEffort.MatchString(refused.Message) {
 		c.Demand(func(d *Demands) { d.refuseEffort(s, refused.Message) })
-		c.Options.Log.Info("reasoning_refused", "model", s.Model, "reasoning", req.Reasoning, "sent", Nearest(req.Reasoning, c.Demands().Efforts))
+		c.Options.Log.Info("reasoning_refused", "model", s.Model, "reasoning", s.Effort, "sent", Nearest(s.Effort, c.Demands().Efforts))
 		return true
 	}
 	return false
@@ -156,22 +151,6 @@ func (c *Client) LacksRoom(req llm.Request, resp llm.Response, reasoned bool, ha
 		return false
 	}
 	req.ReportFailed(resp.Usage)
-	return true
-}
-
-// lessRoom leaves the reasoning only the tokens of the window that an overflow states as free, or
-// none if it states none.
-func lessRoom(overflow *llm.Error, s Sent, req *llm.Request) bool {
-	free := 0
-	if overflow.Limit > 0 && overflow.Prompt > 0 {
-		free = overflow.Limit - overflow.Prompt - (s.Tokens - s.Room)
-	}
-	if s.Room == 0 || free < 0 { // the answer does not fit either
-		return false
-	}
-	if req.Spare = free; free == 0 || free >= s.Room {
-		req.Spare = -1
-	}
 	return true
 }
 

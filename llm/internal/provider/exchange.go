@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
+	"time"
 
 	"cairn/llm"
 )
@@ -25,8 +25,6 @@ const maxRefusal = 1 << 20
 type Answer interface {
 	// Add adds one event; done is true if it is the last one.
 	Add(event []byte) (done bool, err error)
-	// Whole parses an answer in one piece; ok is false if it is not one.
-	Whole(body []byte) (ok bool, err error)
 	// Complete reports whether the server has marked the answer as complete.
 	Complete() bool
 	// Response returns the whole answer.
@@ -39,19 +37,16 @@ type Answer interface {
 	Thought() bool
 }
 
-// Exchange posts body, the form of req on a wire, and reads the whole answer. A silent server is an
-// error, unless req.Alive is set. With an error the response contains what the server counted, if
-// anything.
+// Exchange posts body, the form of req on a wire, and reads the whole answer. With an error the
+// response contains what the server counted, if anything.
 func (c *Client) Exchange(ctx context.Context, address string, body any, req llm.Request, answer Answer) (llm.Response, error) {
 	text, err := Marshal(body)
 	if err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
 	var whole llm.Response
-	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response, silence *silence) (err error) {
-		if whole, err = read(resp, answer, c.Options.MaxAnswer); err == nil {
-			silence.drain(resp.Body)
-		}
+	err = c.send(ctx, req.Alive, http.MethodPost, address, text, func(resp *http.Response) (err error) {
+		whole, err = read(resp, answer, c.Options.MaxAnswer)
 		return err
 	})
 	if err != nil {
@@ -60,11 +55,11 @@ func (c *Client) Exchange(ctx context.Context, address string, body any, req llm
 	return whole, nil
 }
 
-// Ask queries the server for JSON. A field of another type than in into stays empty. Its errors are
+// Ask gets JSON from the server. A field of another type than in into stays empty. Its errors are
 // like those of Exchange.
-func (c *Client) Ask(ctx context.Context, method, address string, body []byte, into any) error {
+func (c *Client) Ask(ctx context.Context, address string, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
-	return c.send(ctx, nil, method, address, body, func(resp *http.Response, _ *silence) error {
+	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response) error {
 		facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
 		if err != nil {
 			return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
@@ -85,12 +80,12 @@ func unsendable(err error) *llm.Error {
 	return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 }
 
-// send sends a request, and has receive read the body of a success. A silent server is an error,
-// unless alive is set. Every failure is an *llm.Error, and any status but success is one.
-func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response, *silence) error) error {
-	watched, silence := watchSilence(ctx, c.Options.IdleTimeout, alive)
-	defer silence.release()
-	req, err := http.NewRequestWithContext(watched, method, address, bytes.NewReader(body))
+// send sends a request, and has receive read the body of a success. alive, unless nil, is called
+// whenever bytes arrive. Every failure is an *llm.Error, and any status but success is one.
+func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return unsendable(err)
 	}
@@ -100,19 +95,45 @@ func (c *Client) send(ctx context.Context, alive func(), method, address string,
 	}
 	resp, err := c.Options.HTTPClient.Do(req)
 	if err != nil {
-		return silence.translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
+		return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 	}
 	defer func() { _ = resp.Body.Close() }() // it is read, refused or lost
-	resp.Body = silence.body(resp.Body)
+	resp.Body = livingBody{resp.Body, alive}
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
-		return silence.translate(receive(resp, silence))
+		if err := receive(resp); err != nil {
+			return err
+		}
+		drain(resp.Body, cancel)
+		return nil
 	}
-	if err := redirected(resp); err != nil {
-		return err
+	if resp.StatusCode < http.StatusBadRequest { // a redirect, whose page may contain a key
+		return llm.Refused(resp.StatusCode, nil, nil)
 	}
 	// A refusal that breaks off is classified by the part that arrived.
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	return silence.translate(llm.Refused(resp.StatusCode, resp.Header, text))
+	return llm.Refused(resp.StatusCode, resp.Header, text)
+}
+
+// livingBody calls alive whenever bytes arrive.
+type livingBody struct {
+	io.ReadCloser
+	alive func() // may be nil
+}
+
+func (b livingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.alive != nil {
+		b.alive()
+	}
+	return n, err
+}
+
+// drain reads the rest of a body whose answer is complete, if it arrives immediately: otherwise the
+// connection could not be reused.
+func drain(body io.Reader, cancel func()) {
+	const most, soon = 4 << 10, 50 * time.Millisecond
+	defer time.AfterFunc(soon, cancel).Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // on an error the connection is merely not reused
 }
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of
@@ -164,9 +185,13 @@ func readWhole(resp *http.Response, reader io.Reader, answer Answer, maxAnswer i
 	if err := errorIn(resp, body); err != nil {
 		return err
 	}
-	ok, err := answer.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
-	if err != nil || ok {
-		return cmp.Or(err, answer.Over())
+	if whole, is := answer.(interface {
+		Whole(body []byte) (bool, error)
+	}); is { // some servers of chat completions do not stream
+		ok, err := whole.Whole(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+		if err != nil || ok {
+			return cmp.Or(err, answer.Over())
+		}
 	}
 	return unreadable(resp, body)
 }
@@ -211,17 +236,4 @@ func httpClient(client *http.Client) *http.Client {
 	own := *cmp.Or(client, &http.Client{})
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &own
-}
-
-// redirected returns the error for a redirect, nil for any other response. The message contains the
-// new address without its query and user.
-func redirected(resp *http.Response) error {
-	if resp.StatusCode < 300 || resp.StatusCode > 399 {
-		return nil
-	}
-	to := "another address"
-	if at, err := resp.Location(); err == nil {
-		to = llm.Clip((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
-	}
-	return &llm.Error{Kind: llm.KindBadRequest, Status: resp.StatusCode, Message: "the server redirects to " + to + ": set base_url to the right address"}
 }

@@ -4,7 +4,6 @@ package provider
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,14 +11,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"cairn/llm"
 )
 
 // Options configures the server, its timeouts and retries.
 type Options struct {
-	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; the path of requests may follow; "": the provider's own
+	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; "": the provider's own
 	APIKey   string        // "": none is sent, as for local servers
 	Model    string        // "": chosen from the server's list, see llm.Choose
 	Wire     string        // one of the llm.Wire constants; "" or "auto": by address, then by what the server refuses
@@ -60,26 +58,13 @@ type Client struct {
 	demands Demands
 }
 
-// New returns a client that has sent nothing yet. It fails if the base URL is not a web address, or
-// the key cannot be sent.
+// New returns a client that has sent nothing yet. It fails if the base URL is not a web address.
 func New(o Options, d Defaults) (*Client, error) {
-	given := o.BaseURL
-	o.BaseURL = cmp.Or(given, d.BaseURL)
-	for _, end := range []string{"/chat/completions", "/responses", "/messages", d.Cut} { // of a whole address
-		o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), end), "/")
-	}
-	if strings.ContainsAny(given, "?#") { // paths are appended; it may be a key, so it is not shown
-		return nil, fmt.Errorf("base_url: want an address like %s, without %q or %q and more", d.Example, "?", "#")
-	}
+	given, _, _ := strings.Cut(o.BaseURL, "?") // behind it there may be a key
+	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(o.BaseURL, d.BaseURL), "/"), d.Cut), "/")
 	base, err := url.Parse(o.BaseURL)
-	if err != nil {
-		return nil, fmt.Errorf("base_url %q: %w", given, err)
-	}
-	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("base_url %q: want an address like %s", given, d.Example)
-	}
-	if strings.ContainsFunc(o.APIKey, unicode.IsControl) { // HTTP allows none in a header
-		return nil, errors.New("the API key contains a control character, for example a line break")
 	}
 	if o.Wire == "auto" {
 		o.Wire = ""

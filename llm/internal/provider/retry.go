@@ -15,16 +15,17 @@ import (
 )
 
 // retry calls try until it succeeds. It retries temporary failures with growing pauses, or after the
-// delay that the provider asks for, but only while no text was shown and not after silence. Each
-// attempt is first charged to req.Spend. If Options.MaxTime is exceeded, which does not apply if
-// req.Alive is set, the error is KindUnreachable; if ctx ends, it is ctx's error. A failed try returns
-// the usage that the server counted, if any, which is passed to req.Failed.
-func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try func(ctx context.Context) (llm.Response, error)) (llm.Response, error) {
-	o, limited, cancel := c.Options, ctx, func() {}
+// delay that the provider asks for, but only while no text was shown. Each attempt is first charged to
+// req.Spend. Unless req.Alive is set, a server that is silent for Options.IdleTimeout, or an answer
+// that takes longer than Options.MaxTime, is KindUnreachable. If ctx ends, the error is ctx's. A
+// failed try returns the usage that the server counted, if any, which is passed to req.Failed.
+func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
+	o, limited := c.Options, ctx
 	if req.Alive == nil {
-		limited, cancel = context.WithTimeout(ctx, o.MaxTime)
+		var stop func()
+		limited, req.Alive, stop = llm.WatchWork(ctx, o.IdleTimeout, o.MaxTime)
+		defer stop()
 	}
-	defer cancel()
 	var failure error
 	attempt := func() (llm.Response, error) {
 		if err := req.Charge(); err != nil {
@@ -33,7 +34,7 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 			}
 			return llm.Response{}, backoff.Permanent(err)
 		}
-		resp, err := try(limited)
+		resp, err := try(limited, req)
 		if failure = err; err == nil {
 			return resp, nil
 		}
@@ -53,7 +54,9 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 		return resp, nil
 	case ctx.Err() != nil:
 		return llm.Response{}, ctx.Err()
-	case limited.Err() != nil:
+	case context.Cause(limited) == llm.ErrWorkSilent:
+		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: fmt.Sprintf("nothing came for %v", o.IdleTimeout), Err: llm.ErrSilent}
+	case context.Cause(limited) == llm.ErrWorkLate:
 		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: fmt.Sprintf("no whole answer within %v", o.MaxTime), Err: llm.ErrLate}
 	}
 	return llm.Response{}, failure
@@ -62,7 +65,7 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 // classify converts a failure for the backoff library.
 func (o Options) classify(err error, shown bool) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if shown || !ok || !e.Passes() || errors.Is(err, llm.ErrSilent) {
+	if shown || !ok || !e.Passes() {
 		return backoff.Permanent(err)
 	}
 	if e.RetryAfter == 0 {
