@@ -60,7 +60,7 @@ func (r *rig) deliverAndWait(n, words int) {
 func (r *rig) talkUntilUsage(done func() bool) {
 	r.t.Helper()
 	for !done() {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(120)))
 		r.waitIdle()
 	}
 }

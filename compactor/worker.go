@@ -104,8 +104,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 		if err != nil {
 			return summarize.Summary{}, err
 		}
-		messages = withoutSecrets(messages)
-		s.Memories = summarize.Extract(messages, summarize.MinSummary, memoriesOf(w.j, messages), w.j.row.Focus).Memories
+		s.Memories = summarize.Memories(withoutSecrets(messages), memoriesOf(w.j, messages))
 	}
 	return s, nil
 }

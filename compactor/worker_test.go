@@ -62,7 +62,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		"dots":                         {llmtest.Say("..."), "says nothing"},
 		"a refusal in other words":     {llmtest.Say("I'm unable to help with that request."), "declined"},
 		"a request for input":          {llmtest.Say("Please provide the transcript you would like me to summarize."), "declined"},
-		"what was said last":           {llmtest.Say("note-25 " + filler(40)), "repeated"},
+		"what was said last":           {llmtest.Say("note-7 " + filler(40)), "repeated"},
 		"nothing":                      {llmtest.Say(""), "empty"},
 		"white space":                  {llmtest.Say(" \n\t"), "empty"},
 		"thoughts alone":               {llmtest.Say("<think>I should sum up</think>"), "empty"},
@@ -102,7 +102,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 					return c.bad, nil
 				}}
 				r := newRig(t, 100_000, worker)
-				r.chat(30)
+				r.chat(12)
 				before := r.render()
 				e := r.compact("")
 				check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventFailed)

@@ -100,7 +100,7 @@ func TestWorkerRequestsFitWindow(t *testing.T) {
 				}}
 				r := newRig(t, window, worker)
 				r.policy.PrepareThreshold = -1
-				for i := range window * 2 / 80 {
+				for i := range window * 5 / 4 / 80 {
 					r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(80)))
 					r.waitIdle()
 				}
