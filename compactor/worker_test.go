@@ -12,6 +12,7 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 	"cairn/llm/openai"
 )
 
@@ -29,9 +30,15 @@ func summary(text string) llm.Response {
 // chat fills the rig with n messages worth summarizing.
 func (r *rig) chat(n int) {
 	r.t.Helper()
+	var notes []store.Inbound
 	for i := range n {
-		r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(40)))
+		notes = append(notes, store.Inbound{Text: fmt.Sprintf("note-%d %s", i, filler(40))})
 	}
+	r.arrive(notes...)
+	if !r.quiet {
+		r.c.Speak()
+	}
+	r.c.Check(context.Background())
 }
 
 // compact asks for a compaction and waits for its end.
