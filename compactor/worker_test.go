@@ -12,8 +12,8 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 	"cairn/llm/openai"
+	"cairn/store"
 )
 
 // journal is a log that tests can read.
@@ -168,9 +168,6 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 		"an argument of its own":    {call(`{"text": "Zoë took notes 1 to 9."}`), text},
 		"with another":              {call(`{"summary": "Zoë took notes 1 to 9.", "from": 1}`), text},
 		"a string":                  {call(`"Zoë took notes 1 to 9."`), text},
-		"a list":                    {call(`{"summary": ["Zoë took notes 1 to 9.", "She takes more notes."]}`), text + "\nShe takes more notes."},
-		"headings":                  {call(`{"summary": {"Facts": "Zoë took notes 1 to 9.", "Decisions": ["She takes more notes."]}}`), "## Decisions\nShe takes more notes.\n## Facts\n" + text},
-		"numbers":                   {call(`{"summary": {"Facts": "Zoë took notes 1 to 9.", "Last": 12, "Left": null}}`), "## Facts\n" + text + "\n## Last\n12\n## Left"},
 		"a text with thoughts":      {call(`{"summary": "<think>Who is Zoë?</think>Zoë took notes 1 to 9."}`), text},
 		"with the end of thoughts":  {call(`{"summary": "Who is Zoë?</think>\nZoë took notes 1 to 9."}`), text},
 		"words in brackets, not it": {llmtest.Say("[1 to 9] " + text), "[1 to 9] " + text},

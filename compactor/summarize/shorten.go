@@ -65,7 +65,7 @@ func outlineOf(text string, limit int) (o outline) {
 	for n, line := range strings.Split(text, "\n") {
 		if m := heading().FindStringSubmatch(line); m != nil {
 			o.sections++
-			rank = slices.Index(dropOrder, Headings[headingAt[strings.ToLower(m[1])]])
+			rank = slices.Index(dropOrder, Headings[headingAt(m[1])])
 			o.pieces = append(o.pieces, piece{text: line, line: n, section: o.sections, rank: rank, heading: true})
 			continue
 		}
