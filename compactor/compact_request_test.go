@@ -212,3 +212,20 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 		check.Equal(t, "paused", r.c.Status().Paused, "")
 	})
 }
+
+func TestScheduledRequestEndsWithProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := repairing(t, nil)
+		ended := r.scheduled("")
+		r.close()
+		check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
+		r.open()
+		r.waitIdle()
+		for _, row := range r.c.Status().Stack {
+			if row.Trigger == compactor.OnManual {
+				t.Errorf("a request survived the process: %+v", row)
+			}
+		}
+		r.verify()
+	})
+}

@@ -6,13 +6,11 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/llm/openai"
 	"cairn/store"
 )
 
@@ -147,12 +145,6 @@ func TestTruncatedSummaryIsRetriedWithMoreRoom(t *testing.T) {
 	}
 }
 
-func TestThinkingIsStrippedFromSummary(t *testing.T) {
-	r := newRig(t, 100_000, says("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."))
-	r.chat(30)
-	check.Equal(t, "outcome", r.compact("").Summary, "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12.")
-}
-
 // Small models write JSON where none is asked for, and other arguments than the tool has.
 func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 	const text = "Zoë took notes 1 to 9."
@@ -217,22 +209,4 @@ func TestWorkerMaxTurns(t *testing.T) {
 			t.Errorf("max_turns %d: the last call has a choice of tools", turns)
 		}
 	}
-}
-
-// TestEachWorkerAttemptCounts: the client's own retries count too.
-func TestEachWorkerAttemptCounts(t *testing.T) {
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
-		if x.N%3 != 0 {
-			x.Refuse(503, "", "busy")
-			return
-		}
-		x.Use("m", "memory_save", `{"content":"Ada takes notes.","kind":"fact","messages":[1]}`)
-	})
-	defer server.Close()
-	model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 100_000, RetryDelay: time.Millisecond})
-	check.NoError(t, err)
-	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Worker = model })
-	r.chat(30)
-	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
-	check.Len(t, "requests", server.Requests(), r.policy.MaxTurns)
 }
