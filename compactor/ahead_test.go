@@ -1,12 +1,9 @@
 package compactor_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -64,42 +61,6 @@ func TestPreparedSummariesApplyAtLevel(t *testing.T) {
 	r.verify()
 }
 
-func TestPreparedSummariesApplyWhenCacheIsCold(t *testing.T) {
-	check.SkipUnderRace(t)
-	for name, c := range map[string]struct {
-		provider func() time.Duration
-		set      compactor.TTL
-		want     time.Duration
-	}{
-		"after 5 minutes where nobody says":       {nil, compactor.AutoTTL, 5 * time.Minute},
-		"after as long as the provider says":      {func() time.Duration { return time.Hour }, compactor.AutoTTL, time.Hour},
-		"after as long as is set, if anything is": {func() time.Duration { return time.Hour }, compactor.TTL(time.Minute), time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) { setColdCache(t, c.provider, c.set, c.want) })
-	}
-}
-
-// setColdCache talks until a summary is prepared; the cache stays warm for ttl.
-func setColdCache(t *testing.T, provider func() time.Duration, set compactor.TTL, ttl time.Duration) {
-	synctest.Test(t, func(t *testing.T) {
-		r := ahead(t, 10_000)
-		r.close()
-		r.tune, r.policy.CacheTTL = func(o *compactor.Options) { o.CacheTTL = provider }, set
-		r.open()
-		r.talkTo(0.7)
-		before := r.inheritFromChannel()
-		time.Sleep(ttl - time.Second)
-		check.Equal(t, "head with a warm cache", r.inheritFromChannel(), before)
-		time.Sleep(ttl)
-		r.c.Check(context.Background()) // no request, so no cache to keep
-		check.Len(t, "applied without a request", r.c.Status().Stack, 0)
-		if r.inheritFromChannel() == before {
-			t.Error("the head did not change although the cache is cold")
-		}
-		r.verify()
-	})
-}
-
 // The prepared summaries free less than the level demands: the worker summarizes the rest.
 func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	check.SkipUnderRace(t)
@@ -151,34 +112,4 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 		t.Errorf("got %d model calls for one question", n)
 	}
 	r.verify()
-}
-
-// prepared talks until this many summaries are prepared.
-func (r *rig) prepared(n int) {
-	r.t.Helper()
-	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) >= n })
-	if rows := r.c.Status().Stack; len(rows) > 0 {
-		r.t.Fatalf("got %+v applied, want nothing", rows)
-	}
-}
-
-// A request applies the prepared summaries even if nothing else is worth a summary.
-func TestRequestAppliesPreparedSummaries(t *testing.T) {
-	check.SkipUnderRace(t)
-	for older := range 2 {
-		r := ahead(t, 10_000)
-		r.policy.TailTokens = 500
-		for len(r.c.Status().Prepared) < 3 {
-			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(5)))
-			r.waitIdle()
-		}
-		prepared := r.c.Status().Prepared
-		rest := len(r.said) - int(prepared[len(prepared)-1].To)
-		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
-		e := r.compactAndWait()
-		if n := len(r.c.Status().Stack); n < len(prepared) {
-			t.Errorf("%d older turns: %+v; %d of %d summaries applied", older, e, n, len(prepared))
-		}
-		r.verify()
-	}
 }

@@ -47,13 +47,6 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r.verify()
 }
 
-// With prepare_threshold = 0 nothing is prepared, with or without a model.
-func TestExtractivePrepareCanBeOff(t *testing.T) {
-	r := newRig(t, 128_000, nil)
-	r.talkTo(0.1)
-	check.Equal(t, "prepared summaries", len(r.c.Status().Prepared), 0)
-}
-
 // The extractive summarizer does not wait for the models of other conversations.
 func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
 	slots := make(chan struct{}, 1)

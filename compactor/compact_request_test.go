@@ -71,21 +71,21 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		if !r.c.Status().Scheduled {
 			t.Error("the status does not show the request")
 		}
-		alsoEnded := r.scheduled("the dates")
-		r.scheduled("")
+		if second, _ := r.want("the dates"); second.State != compactor.EventNoop {
+			t.Errorf("got %+v", second)
+		}
 		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "running already")
 		check.Len(t, "outcomes before the start", *ended, 0)
 		r.waitIdle()
 		applied := r.wantOneEvent(ended, compactor.EventApplied)
-		check.Equal(t, "row of the second request", r.wantOneEvent(alsoEnded, compactor.EventApplied).ID, applied.ID)
 		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
 			t.Errorf("got the end of %+v reported", applied)
 		}
 		rows := r.c.Status().Stack
 		last := rows[len(rows)-1]
 		check.Equal(t, "last row", last.ID, applied.ID)
-		check.Equal(t, "focus of the last row", last.Focus, "the prices; the dates")
-		if r.seen(compactor.EventScheduled) != 3 || r.c.Status().Scheduled {
+		check.Equal(t, "focus of the last row", last.Focus, "the prices")
+		if r.seen(compactor.EventScheduled) != 1 || r.c.Status().Scheduled {
 			t.Error("the request is no longer queued")
 		}
 		r.verify()
@@ -138,7 +138,7 @@ func TestRequestOverRunningSpanIsNotQueued(t *testing.T) {
 		for _, focus := range []string{"", "the prices"} {
 			e, ended := r.want(focus)
 			check.Equal(t, fmt.Sprint(e), e.State, compactor.EventNoop)
-			check.Contains(t, fmt.Sprintf("it is %+v e.Error", e), e.Error, "running already, of messages #1 to #26")
+			check.Contains(t, fmt.Sprintf("it is %+v e.Error", e), e.Error, "running already")
 			check.Equal(t, fmt.Sprintf("it is %+v first.To", e), first.To, 26)
 			check.Len(t, "outcomes of requests that never started", *ended, 0)
 		}
@@ -210,5 +210,22 @@ func TestVetoOfQueuedRequestIsReported(t *testing.T) {
 			t.Errorf("got %+v", *ended)
 		}
 		check.Equal(t, "paused", r.c.Status().Paused, "")
+	})
+}
+
+func TestScheduledRequestEndsWithProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := repairing(t, nil)
+		ended := r.scheduled("")
+		r.close()
+		check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, "ask again")
+		r.open()
+		r.waitIdle()
+		for _, row := range r.c.Status().Stack {
+			if row.Trigger == compactor.OnManual {
+				t.Errorf("a request survived the process: %+v", row)
+			}
+		}
+		r.verify()
 	})
 }

@@ -58,7 +58,7 @@ func TestBackwardClockChangesNothing(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 			hear := func() {
 				n := len(r.said) + 1
-				m := r.notifyChanged(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
+				m := r.arrive(store.Inbound{ID: fmt.Sprint("m", 1000-n), Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)})
 				if m.Seq != int64(n) {
 					t.Fatalf("got position %d, want %d", m.Seq, n)
 				}

@@ -84,19 +84,6 @@ func (c *Compactor) declined(j *job) (then *job) {
 	return &apart
 }
 
-// skipsDeclined reports whether the repair of a fold continues without a part that was declined.
-// From the second attempt on it may skip a few parts, or they would prevent the repair forever.
-func (w worker) skipsDeclined(err error, parts int) bool {
-	if w.j.repaired.ID == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !modelDeclines(err) {
-		return false
-	}
-	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {
-		return false // the fallback is tried next
-	}
-	*w.declinedParts++
-	return *w.declinedParts <= max(parts/4, 1)
-}
-
 // extractiveText returns the extractive summarizer's text for material meant for a model.
 func extractiveText(items []summarize.Item, target int, focus string) string {
 	return secrets.Mask(summarize.Extract(withoutSecrets(saidIn(items)), target, 0, focus).Text)

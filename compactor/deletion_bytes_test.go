@@ -57,7 +57,7 @@ func newSecretRig(t *testing.T) *secretRig {
 func (g *secretRig) saySecretFirst() {
 	first := secretly("The first one.")
 	first.Addressed = true
-	g.one = g.notifyChanged(first)
+	g.one = g.arrive(first)
 	g.answer(g.one)
 	g.deliverNotes("and another machine " + filler(30))
 	g.edit(g.one.Seq, "I had a "+oddWord+", edited")
@@ -106,7 +106,7 @@ func (g *secretRig) rollUp() {
 // the inbox.
 func (g *secretRig) prepareAndWait() {
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
-	g.two = g.notifyChanged(secretly("The second one."))
+	g.two = g.arrive(secretly("The second one."))
 	for i := 0; g.summarizeOver(g.two.Seq, "'prepared'") == 0; i++ {
 		if i > 100 {
 			g.t.Fatal("got no prepared summary")
@@ -114,7 +114,7 @@ func (g *secretRig) prepareAndWait() {
 		g.deliverNotes(fmt.Sprintf("more %d %s", i, filler(20)))
 		g.waitIdle()
 	}
-	g.three = g.notifyChanged(secretly("This is the third one."))
+	g.three = g.arrive(secretly("This is the third one."))
 	for i := 0; ; i++ {
 		if running := g.c.Status().Running; running != nil && running.From <= g.three.Seq && running.To >= g.three.Seq {
 			break

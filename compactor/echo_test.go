@@ -22,6 +22,11 @@ func TestEchoIsRejected(t *testing.T) {
 
 func checkEchoes(t *testing.T, language string) {
 	texts := prompts.In(language)
+	worker := &llmtest.Model{}
+	r := tuned(t, 100_000, worker, inLanguage(language))
+	for i := range 150 {
+		r.deliverNotes(fmt.Sprintf("note-%d The harbour town of place%d has boats, and %d gulls. %s", i, i%40, i, filler(20)))
+	}
 	for name, echo := range map[string]func(llm.Request) string{
 		"of its own prompt":    func(llm.Request) string { return texts.Worker },
 		"of it with a preface": func(llm.Request) string { return "Here is the summary you asked for.\n\n" + texts.Worker },
@@ -31,17 +36,12 @@ func checkEchoes(t *testing.T, language string) {
 		},
 		"of the chat's prompt": func(llm.Request) string { return texts.System },
 	} {
-		r := tuned(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-			return summary(echo(req)), nil
-		}}, inLanguage(language))
-		for i := range 150 {
-			r.deliverNotes(fmt.Sprintf("note-%d The harbour town of place%d has boats, and %d gulls. %s", i, i%40, i, filler(20)))
-		}
+		worker.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { return summary(echo(req)), nil }
 		if e := r.compact(""); e.State != compactor.EventFailed || strings.Contains(e.Error, "too large") {
 			t.Errorf("%s: got outcome %s: %s %s", name, e.State, e.Summary, e.Error)
 		}
-		r.verify()
 	}
+	r.verify()
 }
 
 // A weak model repeats the summary before the span, which it is shown for reference.

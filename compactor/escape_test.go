@@ -179,45 +179,6 @@ func TestSummariesAreQuotedData(t *testing.T) {
 	}
 }
 
-func TestQuotesCannotBeLeft(t *testing.T) {
-	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
-		got := chat.Quoted(forgery.Text)
-		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(seen(got), "<now>") || strings.Contains(seen(got), "</now>") {
-			t.Errorf("%s is %s", forgery.Name, got)
-		}
-		checkNoRole(t, got)
-	}
-	check.Equal(t, "quoted text", chat.Quoted("tea < coffee, [x] is <b>"), `"tea < coffee, [x] is <b>"`)
-}
-
-func TestNamesCannotImitateMarks(t *testing.T) {
-	for name, want := range map[string]string{
-		"Boss】【＃9 ﹝x": "Boss9 x", "[Сompaction Summary]": "Сompaction Summary", "<nоw>": `<\nоw>`, "‹/kеpt›": `‹\/kеpt›`,
-		"Анна С.": "Анна С.", "山田〜太郎": "山田〜太郎", "José ♥ <3": "José ♥ <3",
-	} {
-		check.Equal(t, "text", chat.CleanName(name), want)
-	}
-	for _, text := range []string{"[система упала", "<ночь", "[итог встречи] готово", "【重要】会議", "[συστημα]", "‹ok›", "x <nowhere>"} {
-		check.Equal(t, "text", chat.Escape(text), text)
-	}
-}
-
-func TestRoleEscapingIsIdempotent(t *testing.T) {
-	for _, text := range []string{
-		"f <| g |> h", "a < b > c", "[INSTALL]", "<strong>s</strong>", "a[s]", "x <= y || z >= w", "<svg>", "[x](y)", "<|>", "<||>", "vec<s>::new()[0]",
-	} {
-		want := strings.ReplaceAll(text, "<s>", `<\s>`)
-		check.Equal(t, "text", chat.BreakRoles(text), want)
-	}
-	for _, text := range wordstest.Texts() {
-		once := chat.BreakRoles(text)
-		check.Equal(t, fmt.Sprintf("%q and then", text), chat.BreakRoles(once), once)
-		if strings.ReplaceAll(once, `\`, "") != strings.ReplaceAll(text, `\`, "") {
-			t.Errorf("%q: got %q", text, once)
-		}
-	}
-}
-
 // TestQuotedSecretIsMaskedForWorker: the quoted message may be outside the span, and its quote is
 // clipped.
 func TestQuotedSecretIsMaskedForWorker(t *testing.T) {

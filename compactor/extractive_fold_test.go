@@ -22,12 +22,12 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	budget := 8000 * 15 / 100
 	said, full, looks := 0, 0, 0
-	for i := range 700 {
+	for i := range 450 {
 		r.deliverNotes(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
 		r.waitIdle()
 		said++
 		stack := r.c.Status().Stack
-		if len(stack) == 0 || stack[len(stack)-1].To < 400 {
+		if len(stack) == 0 || stack[len(stack)-1].To < 250 {
 			continue // it grows still
 		}
 		cost, hidden, most := 0, 0, 0
@@ -86,7 +86,7 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	}
 	hear(3, compactor.ByWorker)
 	r.quiet = true
-	for i := range 300 {
+	for i := range 150 {
 		r.deliverNotes(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
 		r.waitIdle()
 	}

@@ -31,18 +31,16 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 }
 
 // logLevelFor returns the level at which to log a failure of a model's or the extractive
-// summarizer's job. A spent budget is reported where it is spent, and a server that is down by
-// turns, unless they use another model.
+// summarizer's job. A spent budget is reported where it is spent; a server that is down is one
+// incident for turns and summaries of all conversations.
 func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
 	switch {
 	case !ofModel:
 		return c.reports.byExtractive.Begin()
 	case errors.Is(err, ErrSpent):
 		return slog.LevelDebug
-	case llm.OfServer(err) && c.workerDiffers():
+	case llm.OfServer(err):
 		return learntOf(c.o.Worker).Down.Begin()
-	case llm.OfServer(err) && learntOf(c.o.Worker).Down.On():
-		return slog.LevelDebug
 	}
 	return c.reports.byModel.Begin()
 }
@@ -57,17 +55,13 @@ func (c *Compactor) worked(j *job) {
 		return
 	}
 	ended := incident.End()
-	if !j.extractive && c.workerDiffers() {
+	if !j.extractive {
 		ended = learntOf(c.o.Worker).Down.End() || ended
 	}
 	if ended {
 		c.o.Log.Info("compactions_recovered", "by", j.row.By)
 	}
 }
-
-// workerDiffers reports whether the worker uses another model than turns. Then turns do not notice
-// if its server is down, and all conversations that use it share one incident.
-func (c *Compactor) workerDiffers() bool { return learntOf(c.o.Worker) != c.o.Learnt() }
 
 // failed sets the backoff for the next attempt. A row that cannot be repaired because of its
 // content does not hold up other work; a model that does not answer does.

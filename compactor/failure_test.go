@@ -45,21 +45,6 @@ func long(refuse func() bool) *llmtest.Model {
 	}}
 }
 
-func TestFailingRollupsDoNotLoop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		worker := long(func() bool { return true })
-		r := newRig(t, 4000, worker)
-		for i := range 60 {
-			r.deliverNotes(fmt.Sprint("note ", i, " ", filler(150)))
-			r.waitIdle() // a conversation that keeps calling the model never becomes idle
-		}
-		if n := len(worker.Requests()); n > 60 {
-			t.Errorf("got %d model calls for 60 messages", n)
-		}
-		r.verify()
-	})
-}
-
 func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 	check.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,27 +47,6 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		r.repaired()
 		r.verify()
 	})
-}
-
-// A second emergency may hide more while the placeholder of the first is filled. The first text is
-// then too short for the new placeholder, which must be filled all the same.
-func TestGrownPlaceholderIsFilled(t *testing.T) {
-	release := make(chan struct{})
-	var first sync.Once
-	r := newRig(t, 4000, &llmtest.Model{Func: goodSummary})
-	r.c.hold = func(e compactor.Event, slow func() func()) func() {
-		if e.Trigger == compactor.OnRepair {
-			first.Do(func() { <-release })
-		}
-		return slow()
-	}
-	r.set(func(p *compactor.Policy) { p.Enabled = false }) // emergencies alone make room
-	r.notesUntil(40, func() bool { return r.emergencies() == 2 })
-	r.notesUntil(40, func() bool { return r.c.Status().Used >= 3300 }) // little room is left for what is being made
-	close(release)
-	r.waitIdle()
-	r.noPlaceholder()
-	r.verify()
 }
 
 // emergencies counts the applied emergencies.
@@ -123,26 +101,6 @@ func TestCloseCancelsWorker(t *testing.T) {
 			t.Errorf("it took %v", waited)
 		}
 		check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
-		r.verify()
-	})
-}
-
-// The end of the program does not wait for a repair.
-func TestCloseCancelsRepair(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 4000, held(nil, goodSummary))
-		r.policy.Enabled = false
-		r.notesUntil(60, func() bool { return r.emergencies() > 0 })
-		synctest.Wait()
-		if running := r.c.Status().Running; running == nil || running.Trigger != compactor.OnRepair {
-			t.Fatalf("got running job %+v", running)
-		}
-		started := time.Now()
-		check.NoError(t, r.c.Drain(t.Context()))
-		if waited := time.Since(started); waited > 0 {
-			t.Errorf("it took %v", waited)
-		}
-		r.noPlaceholder()
 		r.verify()
 	})
 }

@@ -64,7 +64,7 @@ func TestLanguageInSmallWindowsFoldsAndPlainText(t *testing.T) {
 			worker := &llmtest.Model{Tokens: 8000, Func: withoutTools(func(n int) string { return fmt.Sprint("Summary ", n, ". ", filler(80)) })}
 			r := tuned(t, 4000, worker, inLanguage(language))
 			for range 12 {
-				r.chat(12)
+				r.chat(6)
 				r.c.Compact(compactor.OnManual, "")
 				r.waitIdle()
 			}

@@ -91,20 +91,6 @@ func TestLevelAppliesItsShare(t *testing.T) {
 	}
 }
 
-// Applied summaries must bring the window below the level, or the next part follows.
-func TestLevelContinuesUntilBelow(t *testing.T) {
-	check.SkipUnderRace(t)
-	r := prepared(t, 0.78, func(p *compactor.Policy) { p.BackgroundFraction = 0.05 })
-	r.deliverNotes(filler(1300))
-	if used := r.share(); used >= 0.8 {
-		t.Errorf("got usage %.2f", used)
-	}
-	if g := r.c.Status(); len(g.Prepared) == 0 {
-		t.Errorf("got all %d applied", len(g.Stack))
-	}
-	r.verify()
-}
-
 // A cold cache counts as the background level if room is needed.
 func TestColdCacheAppliesLikeBackground(t *testing.T) {
 	check.SkipUnderRace(t)

@@ -125,7 +125,7 @@ const (
 	aroundShare     = 24  // and 1/24 of the worker's window
 
 	// maxLater is how many messages after the span are considered.
-	maxLater = 500
+	maxLater = 100
 )
 
 // around is what surrounds a span.
@@ -170,7 +170,6 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 			a.later = append(a.later, *l.Message)
 		}
 	}
-	a.later = withoutSecrets(a.later)
 	return a
 }
 
@@ -186,13 +185,16 @@ func (a around) of(made string, rest [][]summarize.Item) around {
 }
 
 // labelled returns the text for the worker: what precedes, and the sentences of what follows that
-// are most relevant to the span's questions.
+// are most relevant to the span's questions, if it has any.
 func (a around) labelled(items []summarize.Item) string {
 	var b strings.Builder
 	if text := tokens.Clip(a.before, a.most); text != "" {
 		b.WriteString("<before note=\"for reference, summarized already\">\n" + summarize.EscapeLabels(text) + "\n</before>\n")
 	}
-	after := summarize.Extract(a.later, a.most, 0, questionsIn(items))
+	var after summarize.Summary
+	if questions := questionsIn(items); questions != "" {
+		after = summarize.Extract(withoutSecrets(a.later), a.most, 0, questions)
+	}
 	if after.Text != "" {
 		b.WriteString("<after note=\"for reference, some of what was said since\">\n" + summarize.EscapeLabels(after.Text) + "\n</after>\n")
 	}

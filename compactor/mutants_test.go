@@ -43,7 +43,7 @@ var mutants = map[string]mutant{
 	if BUG {
 		below = nil
 	}
-`, "./store", "TestCoverage",
+`, "./transcript", "TestAnyHistory",
 	},
 	"a cut ignores that calls and results belong together": {
 		"compactor/plan.go", `
@@ -105,7 +105,7 @@ var mutants = map[string]mutant{
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `
 		read := child.Kind == Placeholder && !BUG || child.Kind != Placeholder && slices.Contains(row.Children, child.ID)
-`, "./store", "TestCoverage",
+`, "./transcript", "TestAnyHistory",
 	},
 }
 
@@ -115,7 +115,7 @@ var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+) \((\S+)\)`)
 const bugEnv = "CAIRN_TEST_BUG"
 
 // TestMutants seeds bugs, and checks that the property tests find each: a test that cannot fail
-// proves nothing. Only the compiler sees the broken files. All bugs are in the same two binaries,
+// proves nothing. Only the compiler sees the broken files. All bugs are in the same three binaries,
 // since linking one for each took longer than all searches; a process has one of them.
 func TestMutants(t *testing.T) {
 	if testing.Short() {

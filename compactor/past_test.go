@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
 )
 
 // oldestSummary returns a summary over [from, to] that costs this many tokens.
@@ -109,20 +108,4 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 			t.Errorf("%d tokens: %s", e.tokens, e.text)
 		}
 	})
-}
-
-func TestCompactionChangesOnlyItsSession(t *testing.T) {
-	h := pastHead()
-	sh := shape{maxPast: 10_000, pastSessions: 3}
-	before := headCost(h, sh)
-	fold := oldestSummary(9, 1, 20, 120)
-	after := withRow(h, fold)
-	if len(after.Stack) != 1 || len(after.Earlier[0].Rows) != 1 || after.Earlier[0].Rows[0].ID != 9 || len(after.Earlier[1].Rows) != 1 {
-		t.Errorf("got %+v", after)
-	}
-	check.Equal(t, "cost of the head", headCost(after, sh), before-80)
-	check.Len(t, "the original head has changed", h.Earlier[0].Rows, 2)
-	got := withRow(h, oldestSummary(9, 41, 50, 10))
-	check.Len(t, "cost with a new row", got.Stack, 2)
-	check.Equal(t, "cost with another row", headCost(got, sh), before+10)
 }

@@ -90,40 +90,35 @@ func (patch Patch) Over(base Policy) (Policy, []*FieldError) {
 }
 
 // Fit is Over with only those values that make a valid policy; base must be valid. It returns an
-// error for each value that is left out.
+// error for each value that is left out. Values that are valid only together are taken together, or
+// each as soon as others make it valid.
 func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
-	patch = maps.Clone(patch)
 	fitted, wrong := patch.Over(base)
-	for _, e := range wrong {
-		delete(patch, e.Key)
+	if len(fitted.Validate()) == 0 {
+		return fitted, wrong
 	}
-	for len(patch) > 0 {
-		faults := fitted.Validate()
-		if len(faults) == 0 {
-			break
-		}
-		// Remove the value whose removal leaves the fewest faults.
-		key, least := "", len(faults)+1
-		for _, k := range slices.Sorted(maps.Keys(patch)) {
-			without := maps.Clone(patch)
-			delete(without, k)
-			rest, _ := without.Over(base)
-			if n := len(rest.Validate()); n < least {
-				key, least = k, n
+	fitted = base
+	left := maps.Clone(patch)
+	for _, e := range wrong {
+		delete(left, e.Key)
+	}
+	for again := true; again; {
+		again = false
+		for _, key := range slices.Sorted(maps.Keys(left)) {
+			next, _ := Patch{key: left[key]}.Over(fitted)
+			if len(next.Validate()) == 0 {
+				fitted, again = next, true
+				delete(left, key)
 			}
 		}
-		fault := *faults[0]
-		for _, f := range faults {
-			if f.Key == key {
-				fault = *f
-			}
-		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		next, _ := Patch{key: left[key]}.Over(fitted)
+		fault := next.Validate()[0]
 		if fault.Key != key { // two settings conflict, and the fault names the other
-			fault = FieldError{Key: key, Value: patch[key], Want: "such that " + fault.Key + " is " + fault.Want, Hint: fault.Hint}
+			fault = &FieldError{Key: key, Value: left[key], Want: "such that " + fault.Key + " is " + fault.Want, Hint: fault.Hint}
 		}
-		wrong = append(wrong, &fault)
-		delete(patch, key)
-		fitted, _ = patch.Over(base)
+		wrong = append(wrong, fault)
 	}
 	return fitted, wrong
 }

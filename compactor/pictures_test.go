@@ -83,22 +83,6 @@ func TestPicturesAreDroppedBeforeText(t *testing.T) {
 	})
 }
 
-func TestPicturesKeepTheirOrder(t *testing.T) {
-	answer := chat.Message{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Text: "a cat"}
-	nameless := picture(5, 1)
-	nameless.Attachments[0].Name = "]\n"
-	got := rendered("", "<kept>\nold\n</kept>", linesOf(picture(1, 1), picture(2, 1, 1), answer, user(4, "and?"), nameless), "time: now")
-	if len(got) != 3 || got[1].Images != nil {
-		t.Fatalf("got %+v", got)
-	}
-	check.EqualAll(t, "result", files(got), []int64{100, 200, 201, 500})
-	first := got[0].Images[0]
-	if first.Label != "image of #1: 1-0.png" || first.Type != "image/png" || first.Data != nil {
-		t.Errorf("got %+v", first)
-	}
-	check.Equal(t, "label", got[2].Images[0].Label, "image of #5")
-}
-
 func TestNewestPicturesAreShown(t *testing.T) {
 	t.Run("dropped pictures stay dropped, and the prefix changes rarely", func(t *testing.T) {
 		var lines []line

@@ -16,7 +16,7 @@ import (
 // show delivers an unaddressed message with a picture.
 func (r *rig) show(text string, data []byte) chat.Message {
 	r.t.Helper()
-	shown := r.notifyChanged(store.Inbound{
+	shown := r.arrive(store.Inbound{
 		Text: text, Attachments: []chat.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
 	})
 	r.c.Check(r.t.Context())

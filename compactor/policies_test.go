@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -50,16 +49,4 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 		t.Errorf("after a restart: got rows %+v", stack)
 	}
 	r.verify()
-}
-
-func TestTightPolicies(t *testing.T) {
-	p := compactor.DefaultPolicy()
-	tools := []llm.Tool{{Name: "look", Description: filler(1000)}}
-	check.Equal(t, "events with enough room", p.ValidateWindow("You are a test.", tools, 4096, 128_000), "")
-	p.BackgroundThreshold = 0.3
-	words := p.ValidateWindow("You are a test.", tools, 4096, 4000)
-	check.HasPrefix(t, "words", words, "background_threshold = 0.3 (1200 tokens): reached before the first message. Of a window of 4000 tokens, 8")
-	check.Contains(t, "words", words, "500 for the reply, 400 for pins")
-	p.Enabled = false
-	check.Equal(t, "events while switched off", p.ValidateWindow("You are a test.", tools, 4096, 4000), "")
 }

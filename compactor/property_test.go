@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", perFile, "how many histories TestInvariants makes, rounded up to fifties")
+	histories = flag.Int("histories", perFile, "how many histories TestInvariants makes, rounded up to whole files")
 	seed      = flag.Uint64("seed", 1, "where TestInvariants begins: the same histories each time; 0: others each time")
 )
 
@@ -25,7 +25,7 @@ const (
 	// perFile histories share one file, each as its own conversation. By default only one file's
 	// worth runs: the race detector makes a history several times as slow. .ci/run runs six files'
 	// worth without it.
-	perFile  = 50
+	perFile  = 25
 	minSteps = 50 // of a history
 )
 

@@ -61,21 +61,21 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 	}
 	const window = 6000 // a reply may take an eighth
 	for claim, steps := range map[string][]step{
-		"what tools are given":         many(16, step{arguments: arguments(700), results: []string{"ok"}}),
-		"what the bot says meanwhile":  many(16, step{text: filler(700), arguments: "{}", results: []string{"ok"}}),
+		"what tools are given":         many(10, step{arguments: arguments(700), results: []string{"ok"}}),
+		"what the bot says meanwhile":  many(10, step{text: filler(700), arguments: "{}", results: []string{"ok"}}),
 		"many calls at once":           many(8, step{arguments: arguments(80), results: []string{"one", "two", "three", "four", "five", "six"}}),
-		"huge results":                 many(16, step{arguments: "{}", results: []string{filler(9000)}}),
-		"results on one line":          many(4, step{arguments: "{}", results: []string{strings.Repeat("x", 1<<18), strings.Repeat("€", 1<<16)}}),
-		"results that are not to go":   many(16, step{arguments: arguments(200), results: []string{filler(300), filler(300)}}),
-		"all of it":                    many(16, step{text: filler(300), arguments: arguments(300), results: []string{filler(2000)}}),
-		"arguments that are no object": many(16, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
+		"huge results":                 many(8, step{arguments: "{}", results: []string{filler(4000)}}),
+		"results on one line":          many(4, step{arguments: "{}", results: []string{strings.Repeat("x", 1<<16), strings.Repeat("€", 1<<14)}}),
+		"results that are not to go":   many(10, step{arguments: arguments(200), results: []string{filler(300), filler(300)}}),
+		"all of it":                    many(10, step{text: filler(300), arguments: arguments(300), results: []string{filler(2000)}}),
+		"arguments that are no object": many(10, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r := newRig(t, window, &llmtest.Model{Func: goodSummary})
 			for i := range 10 {
 				r.deliverNotes(fmt.Sprint("note ", i))
 			}
-			r.waitForWork("begin "+filler(20_000)+"end", steps...)
+			r.waitForWork("begin "+filler(5000)+"end", steps...)
 			r.waitIdle()
 			r.verify() // the transcript keeps all of it
 			r.renderAfterRestart()
@@ -177,12 +177,12 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 // TestSummariesFitASmallerWindow: a person chose a model with a smaller window, for which the
 // summaries are too long until they are folded.
 func TestSummariesFitASmallerWindow(t *testing.T) {
-	r := newRig(t, 100_000, nil)
-	for i := range 300 {
+	r := newRig(t, 40_000, nil)
+	for i := range 130 {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, strings.Repeat(fmt.Sprintf("Ada moved to city %d at river %d. ", i, 7*i), 40)))
 	}
 	r.waitIdle()
-	if head := r.c.Status().Head; head < 7000 {
+	if head := r.c.Status().Head; head < 3500 {
 		t.Fatalf("got %d tokens of summaries", head)
 	}
 	r.set(func(p *compactor.Policy) { p.Enabled = false })

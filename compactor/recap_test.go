@@ -114,13 +114,6 @@ func TestRecapMentionsHiddenMessages(t *testing.T) {
 	}
 }
 
-func TestNothingToRecap(t *testing.T) {
-	r := newRig(t, 4000, &llmtest.Model{Func: brokenSummaries})
-	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
-	check.Equal(t, "end of the recap", recap.To, 0)
-	check.Equal(t, "recap", recap.Text, "")
-}
-
 func TestRecapIsCanceledWithContext(t *testing.T) {
 	began := make(chan struct{}, 1)
 	r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {

@@ -121,21 +121,3 @@ func TestDeletedMessagesHiddenInMemoryLeaveNothing(t *testing.T) {
 	r.verify()
 	r.renderAfterRestart()
 }
-
-func TestSessionEndsAfterFailedPlaceholder(t *testing.T) {
-	r := newRig(t, 3000, nil)
-	r.policy.Enabled = false // only emergency
-	disk := r.faultyDisk()
-	disk.refuses = true
-	for i := 0; len(r.c.Status().Stack) == 0 && i < 100; i++ {
-		r.deliver(filler(200), false)
-		r.c.Check(t.Context())
-	}
-	disk.refuses = false
-	r.startSession()
-	r.deliverNotes("anew")
-	r.waitIdle()
-	check.Len(t, "rows in the new session", r.c.Status().Stack, 0)
-	check.Equal(t, "verbatim messages", r.c.Status().Lines, 1)
-	r.verify()
-}

@@ -2,8 +2,6 @@ package compactor
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -61,7 +59,7 @@ func (c *Compactor) policyFor(w Requested) Policy {
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
-// people's requests (OnManual) are queued as one: it starts when that job ends, and is lost if the
+// one request of people (OnManual) is queued: it starts when that job ends, and is lost if the
 // process ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
@@ -79,31 +77,11 @@ func (c *Compactor) Compact(w Requested) {
 		return
 	}
 	e, began := c.eventOf(w, EventScheduled, ""), w.Began
-	if w.Began = nil; c.queued != nil {
-		w = c.queued.and(w)
-	}
+	w.Began = nil
 	c.queued = &w
 	if c.notify(e); began != nil {
 		began(e)
 	}
-}
-
-// and returns the request that a queued one and a later one become; where both set a value of the
-// policy, the later one's counts.
-func (w Requested) and(later Requested) Requested {
-	if w.Focus != later.Focus {
-		w.Focus = strings.Trim(w.Focus+"; "+later.Focus, "; ")
-	}
-	w.With = Merge(w.With, later.With)
-	ends := []func(Event){w.Ended, later.Ended}
-	w.Ended = func(e Event) {
-		for _, ended := range ends {
-			if ended != nil {
-				ended(e)
-			}
-		}
-	}
-	return w
 }
 
 // startRequest starts a request, or reports why not.
@@ -162,23 +140,20 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 }
 
 // whyNotScheduled returns why a request cannot be queued behind the running job: it is a model's,
-// which may ask again, or nothing will be left to do; "" if it can.
+// which may ask again, one is queued already, or nothing will be left to do; "" if it can.
 func (c *Compactor) whyNotScheduled(w Requested) string {
-	s, p, now := c.h.view, c.policyFor(w), c.o.Now()
-	running := c.busy.row
+	p, running := c.policyFor(w), c.busy.row
 	switch {
-	case w.Trigger != OnManual:
+	case w.Trigger != OnManual, c.queued != nil:
 		return reasonRunning
-	case c.queued != nil:
-		return "" // one compaction serves both
 	case running.Trigger == OnPrepare:
 		return "" // it applies what is prepared by then, at least
 	}
-	rest := s.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
+	rest := c.h.view.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
 	sp := planSpan(rest, rest.lineCost+1, p.spared(c.budget()))
-	reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now)
+	reason := c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now())
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
-		return fmt.Sprintf("a compaction is running already, of messages #%d to #%d", running.From, running.To)
+		return reasonRunning
 	}
 	return reason
 }

@@ -22,36 +22,6 @@ func (r *rig) refusal(trigger compactor.Trigger) string {
 	return e.Error
 }
 
-func TestRequestWithoutEffectSaysWhy(t *testing.T) {
-	release := make(chan struct{})
-	worker := held(release, goodSummary)
-	r := newRig(t, 100_000, worker)
-	r.talk("one turn, with a long answer", filler(300))
-	check.Contains(t, "refusal of a short conversation", r.refusal(compactor.OnManual), "nothing old enough")
-	check.Len(t, "model calls", worker.Requests(), 0)
-	r.chat(30)
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		t.Fatalf("got %+v", e)
-	}
-	for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
-		check.Contains(t, "refusal of a second request", r.refusal(trigger), "running already")
-	}
-	close(release)
-	r.waitIdle()
-	asked := len(worker.Requests())
-	for range 3 { // a summary of a summary would contain less and cost more
-		for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
-			check.Contains(t, "refusal right after an applied compaction", r.refusal(trigger), "just compacted")
-		}
-	}
-	if n := len(worker.Requests()); n != asked {
-		t.Errorf("the model was asked %d times more", n-asked)
-	}
-	r.deliverNotes("something new")
-	check.Contains(t, "refusal after one more message", r.refusal(compactor.OnManual), "too short")
-	r.verify()
-}
-
 func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		worker := &llmtest.Model{Delay: time.Second, Func: goodSummary}

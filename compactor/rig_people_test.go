@@ -60,7 +60,7 @@ func (r *rig) deliverAndWait(n, words int) {
 func (r *rig) talkUntilUsage(done func() bool) {
 	r.t.Helper()
 	for !done() {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(120)))
 		r.waitIdle()
 	}
 }
@@ -81,31 +81,36 @@ func (r *rig) compactAndWait() compactor.Event {
 
 func (r *rig) deliver(text string, addressed bool) chat.Message {
 	r.t.Helper()
-	return r.notifyChanged(store.Inbound{Text: text, Addressed: addressed})
+	return r.arrive(store.Inbound{Text: text, Addressed: addressed})
 }
 
-// notifyChanged delivers a message of Ada's like a connector, and dequeues it. It sets a missing
-// id, and a time a minute after the message before.
-func (r *rig) notifyChanged(in store.Inbound) chat.Message {
+// arrive delivers messages of Ada's like a connector, dequeues them, and returns the last. It sets
+// missing ids, and times a minute after the message before.
+func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	r.t.Helper()
-	ctx := context.Background()
-	n := len(r.said) + 1
-	in.ID, in.AuthorID, in.Author = cmp.Or(in.ID, fmt.Sprint("m", n)), "u1", "Ada"
-	if in.Time.IsZero() {
-		in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
+	ctx, first := context.Background(), len(r.said) == 0
+	for i, in := range all {
+		n := len(r.said) + 1 + i
+		in.ID, in.AuthorID, in.Author = cmp.Or(in.ID, fmt.Sprint("m", n)), "u1", "Ada"
+		if in.Time.IsZero() {
+			in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
+		}
+		check.NoError(r.t, check.ErrorOf(r.conv.Inbox().Deliver(ctx, in)))
 	}
-	check.NoError(r.t, check.ErrorOf(r.conv.Inbox().Deliver(ctx, in)))
-	taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
-	if err != nil || len(taken) != 1 {
-		r.t.Fatalf("got %d dequeued messages, %v", len(taken), err)
+	for left := len(all); left > 0; {
+		taken, err := r.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(r.window), time.Time{})
+		if err != nil || len(taken) == 0 || len(taken) > left {
+			r.t.Fatalf("got %d dequeued messages of %d, %v", len(taken), left, err)
+		}
+		left -= len(taken)
+		r.c.History().Append(taken...)
+		r.c.History().Stored()
+		r.said = append(r.said, taken...)
 	}
-	r.c.History().Append(taken...)
-	r.c.History().Stored()
-	r.said = append(r.said, taken...)
-	if n == 1 {
+	if first {
 		r.c.Reread() // like a thread's owner after inheriting
 	}
-	return taken[0]
+	return r.said[len(r.said)-1]
 }
 
 // again begins a new session, and holds what came of it to what was said.

@@ -99,19 +99,3 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	}
 	r.verify()
 }
-
-// An undone span is protected while it is verbatim. Behind a new session's placeholder it is
-// summarized like the rest.
-func TestUndoneSpanIsSummarizedWithItsSession(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
-	r.hearNotes(12)
-	r.applied()
-	r.undo()
-	r.startSession()
-	r.waitIdle()
-	view := r.render()
-	check.Lacks(t, "view after the repair", view, "truncated")
-	check.Contains(t, "view after the repair", view, "note-3-")
-	check.Equal(t, "new session idle", r.c.Status().Paused, "")
-	r.renderAfterRestart()
-}

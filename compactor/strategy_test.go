@@ -35,18 +35,3 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 		})
 	}
 }
-
-func TestChangingStrategy(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-	r.policy.Strategy = compactor.StrategyWindow
-	r.talk("Where do we stand?")
-	r.deliverMany(8, 20)
-	r.applied()
-	if !strings.Contains(r.head(), "without a summary") {
-		t.Fatalf("%s", r.head())
-	}
-	r.set(func(p *compactor.Policy) { p.Strategy = compactor.StrategyWorker })
-	r.talk("And now?")
-	r.waitIdle()
-	check.Lacks(t, "view", r.head(), "without a summary")
-}

@@ -36,7 +36,7 @@ func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (
 
 func TestLargeSpanKeepsItsShare(t *testing.T) {
 	check.SkipUnderRace(t)
-	for _, window := range []int{32_000, 100_000} {
+	for _, window := range []int{16_000, 64_000} {
 		for _, withModel := range []bool{true, false} {
 			t.Run(fmt.Sprintf("window %d, a model %v", window, withModel), func(t *testing.T) {
 				var asked []int

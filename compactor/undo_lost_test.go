@@ -55,26 +55,6 @@ func TestLostUndoReplyLosesNoMessage(t *testing.T) {
 	r.verify()
 }
 
-func TestNewSessionAfterFailedUndo(t *testing.T) {
-	r, _ := withLostUndo(t, 1, &undoFault{})
-	r.startSession()
-	check.Equal(t, "verbatim messages of the ended session", r.c.Status().Lines, 0)
-	r.deliverNotes("something new")
-	check.NoError(t, r.checkShown())
-	r.verify()
-}
-
-// Concurrent edits do not prevent an undo of the latest summary.
-func TestUndoIsRetried(t *testing.T) {
-	u := &undoFault{}
-	r, before := withLostUndo(t, 1, u)
-	u.undoes, u.works, u.late = true, true, 2
-	check.Equal(t, "outcome", check.Must(r.c.Undo(t.Context()))(t).State, compactor.EventUndone)
-	check.Equal(t, "late undos", u.late, 0)
-	check.Equal(t, "view", r.render(), before)
-	r.verify()
-}
-
 // Edits between an undo whose reply was lost and the next read of the disk are shown.
 func TestLostUndoRestoresLaterEdits(t *testing.T) {
 	r, _ := withLostUndo(t, 1, &undoFault{undoes: true})
@@ -87,21 +67,6 @@ func TestLostUndoRestoresLaterEdits(t *testing.T) {
 	for _, there := range []string{"note 0 ", "something else altogether", "note 2 ", "note 5 "} {
 		check.Contains(t, "text", text, there)
 	}
-	r.verify()
-	r.renderAfterRestart()
-}
-
-// Until the disk is reread after a lost undo, nothing else is undone.
-func TestNoSecondUndoAfterLostReply(t *testing.T) {
-	u := &undoFault{undoes: true}
-	r, _ := withLostUndo(t, 2, u)
-	u.works, u.disk.blind = true, true
-	if e, err := r.c.Undo(t.Context()); err == nil {
-		t.Errorf("%+v", e)
-	}
-	u.disk.blind = false
-	r.render()
-	check.NoError(t, r.checkShown())
 	r.verify()
 	r.renderAfterRestart()
 }

@@ -2,13 +2,11 @@ package compactor_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm/llmtest"
 )
 
@@ -149,56 +147,4 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	}
 	r.verify()
 	r.renderAfterRestart()
-}
-
-// A refused undo changes nothing, also with a model that counts differently: neither the numbers
-// nor how long a message is shown.
-func TestRefusedUndoChangesNothing(t *testing.T) {
-	r := newRig(t, 10_000, &llmtest.Model{Func: goodSummary})
-	r.size, r.model = 1.5, "m"
-	for i := range 10 {
-		r.talk(fmt.Sprintf("question %d %s", i, filler(200)))
-	}
-	r.render()
-	before := r.c.Status().Used
-	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventNoop {
-		t.Fatalf("undo: %+v, %v", e, err)
-	}
-	check.Equal(t, "tokens used", r.c.Status().Used, before)
-}
-
-// A prepared summary of an earlier session is applied together with a requested one: only the
-// requested one is undone.
-func TestUndoAfterEarlierSessionApply(t *testing.T) {
-	check.SkipUnderRace(t)
-	for _, restarts := range []bool{false, true} {
-		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
-			r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
-			r.hearNotes(20)
-			r.applied()
-			r.policy.PrepareThreshold = 0.6
-			r.startSession()
-			r.hearNotes(20)
-			r.waitIdle() // the repair of the extractive summary of the session's end waits
-			lines := r.c.Status().Lines
-			r.applied()
-			all, err := storetest.Steps(r.conv)
-			check.NoError(t, err)
-			if rows := all[len(all)-1].All; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
-				t.Fatalf("got latest compaction %+v", rows)
-			}
-			before := r.c.Status().Past
-			if restarts {
-				r.restart()
-			}
-			if e := r.undo(); e.Kind != compactor.Leaf || e.From <= r.ends[0] || e.BeforeTokens >= e.AfterTokens {
-				t.Errorf("got undone %+v", e)
-			}
-			if g := r.c.Status(); len(g.Stack) != 0 || g.Lines != lines || !reflect.DeepEqual(g.Past, before) {
-				t.Errorf("got stack %+v, %d verbatim messages, earlier %+v", g.Stack, g.Lines, g.Past.Earlier)
-			}
-			r.renderAfterRestart()
-			r.refused("from before the last /new")
-		})
-	}
 }

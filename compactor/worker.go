@@ -15,23 +15,22 @@ import (
 
 // worker makes one summary with a model.
 type worker struct {
-	c             *Compactor
-	j             *job
-	record        Job
-	model         llm.Model
-	window        int // of the model, in tokens
-	texts         prompts.Texts
-	prompt        string // its system prompt
-	agent         string // the chat model's system prompt, for reference
-	around        around // what surrounds the span, for reference
-	target        int    // tokens the summary should have
-	limit         int    // tokens it may have
-	memories      int    // most memories that there may be after its part of the span
-	refusal       summarize.Refusal
-	textOnly      bool   // asks for plain text without tools, as for a recap: it need not be much shorter
-	calls         *int   // calls of the model for this chunk
-	declinedParts *int   // chunks that it declined
-	alive         func() // called when the model sends something
+	c        *Compactor
+	j        *job
+	record   Job
+	model    llm.Model
+	window   int // of the model, in tokens
+	texts    prompts.Texts
+	prompt   string // its system prompt
+	agent    string // the chat model's system prompt, for reference
+	around   around // what surrounds the span, for reference
+	target   int    // tokens the summary should have
+	limit    int    // tokens it may have
+	memories int    // most memories that there may be after its part of the span
+	refusal  summarize.Refusal
+	textOnly bool   // asks for plain text without tools, as for a recap: it need not be much shorter
+	calls    *int   // calls of the model for this chunk
+	alive    func() // called when the model sends something
 }
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
@@ -91,7 +90,6 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if len(items) == 0 {
 		return summarize.Summary{Text: "Nothing was said in words."}, nil
 	}
-	w.declinedParts = new(int)
 	text, err := w.summarizeItems(ctx, items, most)
 	if err != nil {
 		return summarize.Summary{}, err
@@ -104,8 +102,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 		if err != nil {
 			return summarize.Summary{}, err
 		}
-		messages = withoutSecrets(messages)
-		s.Memories = summarize.Extract(messages, summarize.MinSummary, memoriesOf(w.j, messages), w.j.row.Focus).Memories
+		s.Memories = summarize.Memories(withoutSecrets(messages), memoriesOf(w.j, messages))
 	}
 	return s, nil
 }
@@ -119,7 +116,6 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 	var texts []string
 	made := "" // the text of the previous part
 	kept, read := w.record.Kept(), 0
-	absent := map[int]bool{} // parts that were declined
 	for i, part := range parts {
 		share := w
 		read += summarize.CostOfItems(part)
@@ -135,16 +131,10 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 			takeBack()
 			t, err = share.summarizeItems(ctx, part, max(summarize.CostOfItems(part)/2, minChunk))
 		}
-		if made = t; err != nil && w.skipsDeclined(err, len(parts)) && ctx.Err() == nil {
-			w.c.o.Log.Info("rollup_part_declined", "effect", "the extractive summarizer summarizes it", "from", part[0].From, "to", part[len(part)-1].To)
-			takeBack()
-			t, made = extractiveText(part, share.target, ""), "" // the next part does not see the declined text
-			absent[i], err = true, nil
-		}
 		if err != nil {
 			return "", err
 		}
-		texts = append(texts, t)
+		made, texts = t, append(texts, t)
 	}
 	text = summarize.JoinParts(texts)
 	if len(parts) == 1 || tokens.Estimate(text) <= w.limit {
@@ -153,11 +143,6 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 	var joined []summarize.Item
 	for i, t := range texts {
 		row := Compaction{Span: Span{From: parts[i][0].From, To: parts[i][len(parts[i])-1].To}, Text: t}
-		if absent[i] {
-			row.FromTime, row.ToTime = parts[i][0].Said.Time, parts[i][len(parts[i])-1].Said.Time
-			joined = append(joined, summarize.Omitted(row))
-			continue
-		}
 		joined = append(joined, summarize.ItemsOfRow(row, most/2)...)
 	}
 	if summarize.CostOfItems(joined) >= summarize.CostOfItems(items) { // no progress: use what is there

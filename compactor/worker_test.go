@@ -6,13 +6,12 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/llm/openai"
+	"cairn/store"
 )
 
 // journal is a log that tests can read.
@@ -29,9 +28,15 @@ func summary(text string) llm.Response {
 // chat fills the rig with n messages worth summarizing.
 func (r *rig) chat(n int) {
 	r.t.Helper()
+	var notes []store.Inbound
 	for i := range n {
-		r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(40)))
+		notes = append(notes, store.Inbound{Text: fmt.Sprintf("note-%d %s", i, filler(40))})
 	}
+	r.arrive(notes...)
+	if !r.quiet {
+		r.c.Speak()
+	}
+	r.c.Check(context.Background())
 }
 
 // compact asks for a compaction and waits for its end.
@@ -62,7 +67,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		"dots":                         {llmtest.Say("..."), "says nothing"},
 		"a refusal in other words":     {llmtest.Say("I'm unable to help with that request."), "declined"},
 		"a request for input":          {llmtest.Say("Please provide the transcript you would like me to summarize."), "declined"},
-		"what was said last":           {llmtest.Say("note-25 " + filler(40)), "repeated"},
+		"what was said last":           {llmtest.Say("note-7 " + filler(40)), "repeated"},
 		"nothing":                      {llmtest.Say(""), "empty"},
 		"white space":                  {llmtest.Say(" \n\t"), "empty"},
 		"thoughts alone":               {llmtest.Say("<think>I should sum up</think>"), "empty"},
@@ -102,7 +107,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 					return c.bad, nil
 				}}
 				r := newRig(t, 100_000, worker)
-				r.chat(30)
+				r.chat(12)
 				before := r.render()
 				e := r.compact("")
 				check.Equal(t, fmt.Sprintf("got %+v", e), e.State, compactor.EventFailed)
@@ -140,12 +145,6 @@ func TestTruncatedSummaryIsRetriedWithMoreRoom(t *testing.T) {
 	}
 }
 
-func TestThinkingIsStrippedFromSummary(t *testing.T) {
-	r := newRig(t, 100_000, says("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."))
-	r.chat(30)
-	check.Equal(t, "outcome", r.compact("").Summary, "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12.")
-}
-
 // Small models write JSON where none is asked for, and other arguments than the tool has.
 func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 	const text = "Zoë took notes 1 to 9."
@@ -161,9 +160,6 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 		"an argument of its own":    {call(`{"text": "Zoë took notes 1 to 9."}`), text},
 		"with another":              {call(`{"summary": "Zoë took notes 1 to 9.", "from": 1}`), text},
 		"a string":                  {call(`"Zoë took notes 1 to 9."`), text},
-		"a list":                    {call(`{"summary": ["Zoë took notes 1 to 9.", "She takes more notes."]}`), text + "\nShe takes more notes."},
-		"headings":                  {call(`{"summary": {"Facts": "Zoë took notes 1 to 9.", "Decisions": ["She takes more notes."]}}`), "## Decisions\nShe takes more notes.\n## Facts\n" + text},
-		"numbers":                   {call(`{"summary": {"Facts": "Zoë took notes 1 to 9.", "Last": 12, "Left": null}}`), "## Facts\n" + text + "\n## Last\n12\n## Left"},
 		"a text with thoughts":      {call(`{"summary": "<think>Who is Zoë?</think>Zoë took notes 1 to 9."}`), text},
 		"with the end of thoughts":  {call(`{"summary": "Who is Zoë?</think>\nZoë took notes 1 to 9."}`), text},
 		"words in brackets, not it": {llmtest.Say("[1 to 9] " + text), "[1 to 9] " + text},
@@ -213,22 +209,4 @@ func TestWorkerMaxTurns(t *testing.T) {
 			t.Errorf("max_turns %d: the last call has a choice of tools", turns)
 		}
 	}
-}
-
-// TestEachWorkerAttemptCounts: the client's own retries count too.
-func TestEachWorkerAttemptCounts(t *testing.T) {
-	server := llmtest.NewServer(func(x *llmtest.Exchange) {
-		if x.N%3 != 0 {
-			x.Refuse(503, "", "busy")
-			return
-		}
-		x.Use("m", "memory_save", `{"content":"Ada takes notes.","kind":"fact","messages":[1]}`)
-	})
-	defer server.Close()
-	model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 100_000, RetryDelay: time.Millisecond})
-	check.NoError(t, err)
-	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Worker = model })
-	r.chat(30)
-	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
-	check.Len(t, "requests", server.Requests(), r.policy.MaxTurns)
 }

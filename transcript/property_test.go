@@ -119,6 +119,7 @@ func (h *history) coverSome() {
 	h.applyCover(change)
 	for _, id := range stale {
 		h.status(id, transcript.Stale)
+		h.mustNotFold(before, id, len(ids))
 	}
 	for _, id := range wait {
 		h.status(id, transcript.Prepared)
@@ -136,6 +137,26 @@ func (h *history) coverSome() {
 	}
 	if !slices.Equal(slices.Collect(before.Messages.All()), slices.Collect(h.s.Messages.All())) {
 		h.rt.Fatal("undo: the verbatim messages differ from those before")
+	}
+}
+
+// mustNotFold fails if a rollup that was applied alone became stale although all that stands in its
+// span are its children and placeholders.
+func (h *history) mustNotFold(before *transcript.State, id int64, of int) {
+	row := h.summaries[id]
+	if of > 1 || row.Kind != transcript.Rollup || row.Trigger == transcript.OnRepair || before.Messages.Count(row.Span) > 0 {
+		return
+	}
+	found := 0
+	for _, child := range before.Summaries {
+		if child.Overlaps(row.Span) {
+			if found++; !child.Within(row.Span) || child.Kind != transcript.Placeholder && !slices.Contains(row.Children, child.ID) {
+				return
+			}
+		}
+	}
+	if found > 0 {
+		h.rt.Fatalf("a fold of #%d to #%d became stale", row.From, row.To)
 	}
 }
 

@@ -45,11 +45,13 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		{kind == "preference", 1.7},
 		{s.idle, -2.2},
 		{t.you, -1.4},
-		{passing().MatchString(text), -2.1},
 	} {
 		if trait.holds {
 			sum += trait.weight
 		}
+	}
+	if sum > minBeside && passing().MatchString(text) {
+		sum -= 2.1
 	}
 	return sum
 }

@@ -68,6 +68,14 @@ type note struct {
 	kind      string
 }
 
+// Memories returns the memories in messages, like Extract, without a summary.
+func Memories(messages []chat.Message, most int) []MemoryDraft {
+	if most <= 0 {
+		return nil
+	}
+	return draftMemories(messages, sentencesOf(messages, ""), most)
+}
+
 // draftMemories returns the memories of a span, best first: for each message of a person its most
 // valuable sentences, together with what the same person said nearby on that day, because people
 // spread one thing over several messages. There are at most limit, and at most one for two messages

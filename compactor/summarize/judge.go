@@ -205,9 +205,13 @@ func parts(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '.' && r != ','
 }
 
+// declineLength is the part of a sentence, in bytes, in which a model says that it declines.
+const declineLength = 300
+
 // Declines reports whether a sentence is about the task itself: that it was not done, or what is
 // missing.
 func Declines(sentence string) bool {
+	sentence = sentence[:min(len(sentence), declineLength)]
 	return task().MatchString(sentence) && refusing().MatchString(sentence) || assistant().MatchString(sentence)
 }
 

@@ -3,10 +3,9 @@
 package summarize
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"cairn/internal/lazy"
@@ -54,44 +53,23 @@ func StripThoughts(text string) string {
 }
 
 // TextOf returns a summary as a model wrote it, without reasoning and outside of JSON: small models
-// write JSON where none is asked for, and other arguments than those of a tool.
+// write JSON where none is asked for. JSON without a text as its summary gives "".
 func TextOf(written string) string {
 	stripped := StripThoughts(written)
 	if toolSyntax().MatchString(stripped) {
 		return stripped
 	}
 	for _, text := range []string{written, stripped} { // thoughts may be inside of the JSON, or before it
-		if text := codeBlock().ReplaceAllString(text, "$1"); json.Valid([]byte(text)) {
-			return StripThoughts(textIn(json.RawMessage(text)))
+		raw := []byte(codeBlock().ReplaceAllString(text, "$1"))
+		if !json.Valid(raw) {
+			continue
 		}
+		var argument struct{ Summary, Text string }
+		var bare string
+		_, _ = json.Unmarshal(raw, &argument), json.Unmarshal(raw, &bare)
+		return StripThoughts(cmp.Or(argument.Summary, argument.Text, bare))
 	}
 	return stripped
-}
-
-// textIn returns the text in a JSON value; the keys of an object with several are headings.
-func textIn(value json.RawMessage) string {
-	var text string
-	var list []json.RawMessage
-	var object map[string]json.RawMessage
-	switch {
-	case json.Unmarshal(value, &text) == nil:
-		return text
-	case json.Unmarshal(value, &list) != nil && json.Unmarshal(value, &object) != nil:
-		return string(value) // a number, true, or false
-	case object["summary"] != nil:
-		return textIn(object["summary"])
-	}
-	var parts []string
-	for _, item := range list {
-		parts = append(parts, textIn(item))
-	}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if len(object) > 1 {
-			parts = append(parts, "## "+key)
-		}
-		parts = append(parts, textIn(object[key]))
-	}
-	return strings.Join(parts, "\n")
 }
 
 // Broken returns why an answer with this finish reason cannot be complete; "" if it may be.

@@ -54,18 +54,6 @@ func TestLeastImportantSectionIsShortenedFirst(t *testing.T) {
 	}
 }
 
-func TestTranslatedSectionsHaveTheirImportance(t *testing.T) {
-	for _, text := range []string{
-		"## Entscheidungen\n- Ada kauft das Boot.\n## Fakten\n" + strings.Repeat("- Im Tal hat es wieder geregnet.\n", 20),
-		"## 决定\n- 王芳买船。\n## 事实\n" + strings.Repeat("- 山谷里又下雨了。\n", 20),
-	} {
-		decided := strings.Split(text, "\n")[1]
-		if short := ShortenSummary(text, tokens.Estimate(text)/2); !strings.Contains(short, decided) {
-			t.Errorf("%q is gone:\n%s", decided, short)
-		}
-	}
-}
-
 func TestSummaryWithoutHeadingsIsShortenedInMiddle(t *testing.T) {
 	for _, sentence := range []string{"Ada moved house %d times.", "王芳第%d次去了成都。"} {
 		var all []string
@@ -82,22 +70,6 @@ func TestSummaryWithoutHeadingsIsShortenedInMiddle(t *testing.T) {
 			if s != shortened && !strings.Contains(text, s) {
 				t.Errorf("a sentence is cut: %q", s)
 			}
-		}
-	}
-}
-
-func TestLongSentenceIsShortenedInMiddle(t *testing.T) {
-	var long []string
-	for i := range 300 {
-		long = append(long, fmt.Sprintf("übergroß%d", i))
-	}
-	short := ShortenSummary(strings.Join(long, " "), 100)
-	if tokens.Estimate(short) > 100 || !strings.HasPrefix(short, "übergroß0 ") || !strings.HasSuffix(short, " übergroß299") || strings.Count(short, shortened) != 1 {
-		t.Errorf("got %q", short)
-	}
-	for _, word := range strings.Fields(short) {
-		if word != shortened && !strings.Contains(" "+strings.Join(long, " ")+" ", " "+word+" ") {
-			t.Errorf("a word is cut: %q", word)
 		}
 	}
 }
