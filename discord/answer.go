@@ -14,9 +14,6 @@ import (
 	"cairn/internal/platform"
 )
 
-// textExpired answers a button that this version does not know.
-const textExpired = "I no longer know that list. Please run the command again."
-
 func textAnswer(text string) post {
 	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
 }

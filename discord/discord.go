@@ -30,7 +30,6 @@ type Discord struct {
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
-	overflowed      sync.Map                    // channels whose queue was full, so that a backfill is queued
 	work            *platform.Group
 	gaps            sync.Map       // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   atomic.Bool    // this process or an earlier one had a session or conversations
@@ -63,7 +62,6 @@ var (
 type pauses struct {
 	identify  time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and some margin
 	connect   time.Duration // before the first attempt to reconnect; it doubles
-	resume    time.Duration // maximum before an established session is resumed, which Discord does not count as a new one
 	open      time.Duration // from the dial to READY
 	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted whole
 	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
@@ -72,7 +70,7 @@ type pauses struct {
 }
 
 var defaultPauses = pauses{
-	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
+	identify: 5500 * time.Millisecond, connect: time.Second, open: 20 * time.Second,
 	firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 }
 

@@ -123,15 +123,7 @@ func (d *Discord) onMessageCreate(m message) {
 		d.own.Set(m.ID, "")
 		return
 	}
-	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
-		return
-	}
-	if _, queued := d.overflowed.LoadOrStore(m.ChannelID, true); !queued {
-		d.queue.Add(m.ChannelID, func() {
-			d.overflowed.Delete(m.ChannelID)
-			d.backfill(m)
-		})
-	}
+	d.queue.Add(m.ChannelID, func() { d.deliver(m) })
 }
 
 // deliver passes a message to the hub. It runs in the queue of the channel.
@@ -161,13 +153,6 @@ func (d *Discord) deliver(m message) {
 		}
 		return err
 	})
-}
-
-// backfill reads the messages that the queue had no room for from history, starting with m.
-func (d *Discord) backfill(m message) {
-	ctx := d.work.Context()
-	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	d.catchUp(ctx, p.conversation(m.ChannelID), before(m.ID))
 }
 
 // onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers

@@ -154,7 +154,7 @@ func TestPlacesAndNames(t *testing.T) {
 		}
 	}
 	now := time.Now().Truncate(time.Millisecond)
-	if !timeOf(idAt(now)).Equal(now) || !newer(idAt(now), before(idAt(now))) || newer("x", "1") || newer("9", "10") {
+	if !timeOf(idAt(now)).Equal(now) || !newer(idAt(now), idAt(now.Add(-time.Millisecond))) || newer("x", "1") || newer("9", "10") {
 		t.Error("ids do not order by time")
 	}
 }

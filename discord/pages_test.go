@@ -71,16 +71,3 @@ func TestAListWhoseCommandIsTooLongForAButtonIsShownWhole(t *testing.T) {
 		check.Contains(t, "the list", i.Answer.Content, fmt.Sprint("fact ", n))
 	}
 }
-
-func TestAButtonThatIsNotKnownSaysSo(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	s := textAnswer("a list")
-	s.Components = buttons([]channel.Button{{Label: "Next", Line: "#of an earlier version"}})
-	var made message
-	check.NoError(t, r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made}))
-	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, customID("#of an earlier version", 0)))
-	if i.Answer.Content != textExpired || !i.Ephemeral {
-		t.Errorf("it answered %+v", i.Answer)
-	}
-}

@@ -32,8 +32,9 @@ func quick(d *Discord) {
 
 func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	text := slowly(r, 60, 80*time.Millisecond)
+	const pause = 300 * time.Millisecond
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.edit = pause }).start()
+	text := slowly(r, 60, 25*time.Millisecond)
 	r.ask(r.square, "tell me slowly")
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == text })
 	requests := append(r.Requests("POST /channels/"+r.square+"/messages"), r.Requests("PATCH /channels/*/messages/*")...)
@@ -41,8 +42,8 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 		t.Fatalf("%d requests: it was not streamed", len(requests))
 	}
 	for i, q := range requests[1:] {
-		if apart := q.At.Sub(requests[i].At); apart < defaultPauses.edit-50*time.Millisecond {
-			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, defaultPauses.edit)
+		if apart := q.At.Sub(requests[i].At); apart < pause-50*time.Millisecond {
+			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, pause)
 		}
 	}
 	check.Contains(t, "the last edit", string(requests[len(requests)-1].Body), text)

@@ -58,11 +58,6 @@ func (d *Discord) supervise(ctx context.Context) error {
 			}
 		}
 		return cmp.Or(fatal(err), err)
-	}, func(pause time.Duration, _ error) time.Duration {
-		if s != nil && s.established && s.id != "" {
-			return min(pause, d.pauses.resume) // people are waiting, and Discord counts only new sessions
-		}
-		return pause
 	})
 }
 

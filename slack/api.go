@@ -37,7 +37,6 @@ var scopes = map[string]string{
 	"conversations.list":          "channels:read,groups:read,im:read,mpim:read",
 	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
 	"users.info":                  "users:read",
-	"files.info":                  "files:read",
 	"reactions.add":               "reactions:write",
 	"reactions.remove":            "reactions:write",
 	"url_private":                 "files:read", // not a method: the URL of a file
@@ -112,31 +111,6 @@ func sameHost(r *http.Request, via []*http.Request) error {
 }
 
 func (a *api) close() { a.http.CloseIdleConnections() }
-
-// authenticate checks the tokens and learns who the bot is. It retries until Slack responds;
-// an error is a platform.SetupError, unless ctx has ended.
-func (s *Slack) authenticate(ctx context.Context) error {
-	incident := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
-	pause := s.newBackoff()
-	for {
-		err := s.probe(ctx)
-		if err == nil {
-			incident.End()
-			return nil
-		}
-		if _, broken := errors.AsType[platform.SetupError](err); broken || ctx.Err() != nil {
-			return err
-		}
-		incident.Begin(err)
-		if err := platform.Sleep(ctx, waitAfter(pause.Next(), err)); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *Slack) newBackoff() platform.Backoff {
-	return platform.Backoff{First: s.times.backoff, Most: time.Minute}
-}
 
 // waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
 func waitAfter(pause time.Duration, err error) time.Duration {

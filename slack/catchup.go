@@ -75,18 +75,13 @@ func (s *Slack) offer(l *listing) {
 }
 
 // noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
-// minute, so that some are dropped.
+// minute, so that some are dropped: once the minute is over, they are read from history.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
 		return
 	}
-	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
-}
-
-// readDropped has the messages whose events are dropped for a minute from since on read from history,
-// once the minute is over.
-func (s *Slack) readDropped(since time.Time) {
+	since := time.Unix(int64(notice.MinuteRateLimited), 0)
 	s.log.Warn("events_dropped", "since", since)
 	s.tasks.Start(func(ctx context.Context) {
 		if platform.Sleep(ctx, s.times.dropped) != nil {
@@ -97,7 +92,6 @@ func (s *Slack) readDropped(since time.Time) {
 			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
-			s.overflowed.Store(false)
 			s.offer(newListing(gaps, since))
 		}
 	})

@@ -62,27 +62,18 @@ func TestWhatWasMissedIsRead(t *testing.T) {
 
 func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 	t.Parallel()
-	for claim, end := range map[string]func(r *rig){
-		"when the socket ends":  func(r *rig) { r.newSocket() },
-		"when the bot restarts": func(r *rig) { r.end(); r.begin() },
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r, general, ann := town(t, unhelpful(), ok)
-			thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
-			r.begin()
-			for _, in := range []string{"", thread} {
-				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came"})
-				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "lost", Untold: true})
-				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came too"})
-			}
-			r.eventually("what came is kept", r.acknowledged) // before anybody looks: that alone makes a conversation, which may have missed something
-			r.stored(conversation(general), "user: came", "user: came too")
-			r.stored(conversation(general, thread), "user: came", "user: came too")
-			end(r)
-			r.stored(conversation(general), "user: came", "user: came too", "user: lost")
-			r.stored(conversation(general, thread), "user: came", "user: came too", "user: lost")
-		})
+	r, general, ann := town(t, unhelpful(), ok)
+	thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
+	r.begin()
+	for _, in := range []string{"", thread} {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came"})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "lost", Untold: true})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came too"})
 	}
+	r.eventually("what came is kept", r.acknowledged) // before anybody looks: that alone makes a conversation, which may have missed something
+	r.newSocket()
+	r.stored(conversation(general), "user: came", "user: came too", "user: lost")
+	r.stored(conversation(general, thread), "user: came", "user: came too", "user: lost")
 }
 
 // newSocket cuts the socket and waits for another.
@@ -107,26 +98,6 @@ func TestWhatWasSaidBeforeTheBotCameIsNotMissed(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
 	r.stored(conversation(general), "user: hello all", "user: later")
 	r.answered(general)
-}
-
-func TestOverlapped(t *testing.T) {
-	for _, c := range []struct{ newest, first, want string }{
-		{"1700000100.000200", "1700000000.000000", "1700000090.000200"},
-		{"1700000100.000200", "1700000095.000100", "1700000095.000100"},
-		{"1700000100.000200", "1700000100.000200", "1700000100.000200"},
-		{"1700000100.000200", "1700000200.000000", "1700000100.000200"}, // what was read back stands behind
-		{"1700000100.000200", "D1:1", "1700000090.000200"},              // imported
-		{"D1:1", "D1:1", "D1:1"},
-		{"12", "1", "12"},
-		{"3.5", "1.5", "1.500000"},
-		{"3.5", "D1:1", "3.5"},
-		{"-3.5", "-5.5", "-3.5"},
-		{"1.-5", "1.-7", "1.-5"},
-	} {
-		if got := gapAfter(time.Now())(c.newest, c.first); got != c.want {
-			t.Errorf("behind %q, the first being %q: %q, want %q", c.newest, c.first, got, c.want)
-		}
-	}
 }
 
 func TestTheVeryFirstMessageMayFallBetweenTwoSockets(t *testing.T) {

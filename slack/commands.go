@@ -69,8 +69,8 @@ func lineOf(text string) string {
 // Slack has no slash commands, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
 	place := channel.ParsePlace(conversation)
-	inThread := place.Thread != "" || s.repliesInThreads(place) && (line == "/allow" || line == "/deny") // they end a question in the thread of the answer
-	if !inThread {
+	command, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
+	if place.Thread == "" && !(command.Replies && s.repliesInThreads(place)) {
 		return "/cairn " + strings.TrimPrefix(line, "/")
 	}
 	name := "Cairn"
@@ -89,7 +89,7 @@ func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.start(c, &messageAnswerer{s: s, place: place, commandTS: in.ID})
+	s.start(c, &messageAnswerer{s: s, place: place})
 }
 
 // buttonValue is the value of a button, as JSON.
@@ -169,7 +169,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	if text == "" || ctx.Err() != nil {
 		return
 	}
-	if err := to.replace(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
+	if err := to.answer(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
 		s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
 	}
 }

@@ -5,21 +5,18 @@ package slack
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"cairn/channel"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/slack/slacktest"
 )
 
@@ -64,63 +61,28 @@ func (r *rig) histories(change func(message map[string]any)) {
 	})
 }
 
-// forgetful has the histories tell of no metadata.
-func (r *rig) forgetful() {
-	r.histories(func(message map[string]any) { delete(message, "metadata") })
-}
-
 func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	for claim, odd := range map[string]map[string]any{
-		"an element that is new": {"blocks": []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}},
-		"a number for a word":    {"attachments": []any{map[string]any{"fields": []any{map[string]any{"title": "builds", "value": 5}}}}},
-		"a file told otherwise":  {"files": []any{map[string]any{"id": "F1", "size": "big"}}},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, unhelpful(), answerN)
-			r.histories(func(message map[string]any) {
-				for key, value := range odd {
-					message[key] = value
-				}
-			})
-			general, ann := r.place()
-			r.begin()
-			r.ask(general, ann, 1)
-			r.end()
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-			r.begin()
-			r.awaitAnswers(general, 2)
-			r.ask(general, ann, 3)
-		})
-	}
-}
-
-func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	mute := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if conn, err := upgrader.Upgrade(w, q, nil); err == nil {
-			_, _, _ = conn.ReadMessage()
-			conn.Close()
+	r := newRig(t, unhelpful(), answerN)
+	r.histories(func(message map[string]any) {
+		switch text, _ := message["text"].(string); {
+		case strings.HasSuffix(text, "question 2"): // an element that is new
+			message["blocks"] = []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}
+		case strings.HasSuffix(text, "question 3"): // a number for a word
+			message["attachments"] = []any{map[string]any{"fields": []any{map[string]any{"title": "builds", "value": 5}}}}
+		default: // a word for a number
+			message["files"] = []any{map[string]any{"id": "F1", "size": "big"}}
 		}
-	}))
-	defer mute.Close()
-	var asked atomic.Int32
-	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
-		if strings.HasSuffix(q.URL.Path, "/apps.connections.open") {
-			if asked.Add(1) == 2 { // the first is the probe
-				_, _ = io.WriteString(w, `{"ok":true,"url":"ws`+strings.TrimPrefix(mute.URL, "http")+`"}`)
-				return
-			}
-		}
-		workspace.ServeHTTP(w, q)
 	})
-	r.hurry = func(c *times) { c.hello = 500 * time.Millisecond }
 	general, ann := r.place()
 	r.begin()
 	r.ask(general, ann, 1)
-	check.Contains(t, "the log", r.logs.String(), platform.ErrSilent.Error())
+	for n := range 2 {
+		r.end()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+2)})
+		r.begin()
+		r.awaitAnswers(general, n+2)
+	}
 }
 
 func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
@@ -163,29 +125,16 @@ func TestAnEditInAFormThatIsNotKnown(t *testing.T) {
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	t.Parallel()
-	lost := slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true}
 	both(t, func(t *testing.T, inThread bool) {
-		t.Run("what was sent is known by its text", func(t *testing.T) {
-			r := idle(t)
-			r.forgetful()
-			q := r.question(inThread)
-			r.begin()
-			r.w.Fail(lost)
-			w := r.connector.Reply(q.name, q.to)
-			r.send(w, r.doubtful(w, piece("An answer & more.")))
-			r.answered(q.channel, "An answer & more.")
-		})
-		t.Run("no other answer is written over", func(t *testing.T) {
-			r := idle(t)
-			r.forgetful()
-			q := r.question(inThread)
-			r.begin()
-			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
-			r.w.Fail(lost)
-			w := r.connector.Reply(q.name, q.to)
-			r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second answer."}))
-			r.answered(q.channel, "First answer.", "Second answer.")
-		})
+		r := idle(t)
+		r.histories(func(message map[string]any) { delete(message, "metadata") })
+		q := r.question(inThread)
+		r.begin()
+		r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
+		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
+		w := r.connector.Reply(q.name, q.to)
+		r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second & last."}))
+		r.answered(q.channel, "First answer.", "Second & last.") // known by its text, and not written over the other
 	})
 }
 
@@ -201,17 +150,6 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "question 2"})
 	r.awaitAnswers(general, 2)
-}
-
-func TestWhatIsNoFaultOfTheSettingsIsNotBlamedOnThem(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error", Times: 1})
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "request_timeout", Skip: 1, Times: 1})
-	general, ann := r.place()
-	r.begin()
-	r.ask(general, ann, 1)
-	check.Lacks(t, "the log", r.logs.String(), "your app → Socket Mode")
 }
 
 func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {

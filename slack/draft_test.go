@@ -3,7 +3,6 @@
 package slack
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,8 @@ import (
 func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
+		r := idle(t)
+		r.begin()
 		for claim, final := range map[string]string{
 			"and goes on to its end":       "One two three four.",
 			"and is set right at its end":  "Something else altogether.",
@@ -25,8 +26,9 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 			"and may end with a line more": "One two three\n\n",
 		} {
 			t.Run(claim, func(t *testing.T) {
-				r, q := asked(t, inThread)
-				w := r.replying(q)
+				q := r.question(inThread)
+				r.known(q)
+				w := r.connector.Reply(q.name, q.to)
 				w.Show("One two thr")
 				r.shows(q.channel, "One two")
 				id := r.send(w, piece(final))
@@ -36,9 +38,9 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				}
 				check.Equal(t, "streamed", own[0].Streamed, inThread)
 				check.Contains(t, "it is marked", string(own[0].Metadata), `"reply":"r1"`)
-				r.uncomplaining()
 			})
 		}
+		r.uncomplaining()
 	})
 }
 
@@ -70,42 +72,41 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 		first := map[bool]string{false: "chat.postMessage", true: "chat.startStream"}[inThread]
 		more := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
 		last := map[bool]string{false: "chat.update", true: "chat.stopStream"}[inThread]
-		for claim, fault := range failures {
-			for _, method := range []string{first, more, last} {
-				t.Run(method+" "+claim, func(t *testing.T) {
-					t.Parallel()
-					r, q := asked(t, inThread)
-					fault := fault
-					fault.Method = method
-					w := r.connector.Reply(q.name, q.to)
-					if method == first {
-						r.w.Fail(fault)
-					}
-					w.Show("One ")
-					r.eventually("it is begun", func() bool { return len(r.w.Calls(first)) > 0 })
-					if method == more {
-						r.shows(q.channel, "One")
-						r.w.Fail(fault)
-					}
-					w.Show("One two ")
-					if method != first {
-						r.eventually("it goes on", func() bool { return len(r.w.Calls(more)) > 0 })
-					}
-					if method == last {
-						w.(*writer).Stop()
-						r.w.Fail(fault)
-					}
-					p := piece("One two three.")
-					ctx, cancel := context.WithTimeout(context.Background(), soon)
-					defer cancel()
-					_, err := w.Send(ctx, p)
-					if err != nil { // as the outbox does
-						p.Sending = true
-						r.send(w, p)
-					}
-					r.answered(q.channel, "One two three.")
-				})
-			}
+		for _, method := range []string{first, more, last} {
+			t.Run(method, func(t *testing.T) {
+				t.Parallel()
+				r := idle(t)
+				r.begin()
+				for claim, fault := range failures {
+					t.Run(claim, func(t *testing.T) {
+						q := r.question(inThread)
+						r.known(q)
+						calls := func(method string) int { return len(r.w.Calls(method)) }
+						begun, shown := calls(first), calls(more)
+						fault.Method = method
+						w := r.connector.Reply(q.name, q.to)
+						if method == first {
+							r.w.Fail(fault)
+						}
+						w.Show("One ")
+						r.eventually("it is begun", func() bool { return calls(first) > begun })
+						if method == more {
+							r.shows(q.channel, "One")
+							r.w.Fail(fault)
+						}
+						w.Show("One two ")
+						if method != first {
+							r.eventually("it goes on", func() bool { return calls(more) > shown })
+						}
+						if method == last {
+							w.(*writer).Stop()
+							r.w.Fail(fault)
+						}
+						r.insist(w, piece("One two three."))
+						r.answered(q.channel, "One two three.")
+					})
+				}
+			})
 		}
 	})
 }
@@ -214,10 +215,8 @@ func TestWhatAServerRefusesForGoodIsTriedOnce(t *testing.T) {
 		fault   slacktest.Fault
 		methods []string
 	}{
-		"streams that are not known":       {slacktest.Fault{Error: "unknown_method"}, []string{"chat.startStream"}},
 		"streams in this kind of channel":  {slacktest.Fault{Error: "channel_type_not_supported"}, []string{"chat.startStream"}},
-		"streams without the scope":        {slacktest.Fault{Error: "missing_scope"}, []string{"chat.startStream"}},
-		"a status that is not known":       {slacktest.Fault{Error: "unknown_method"}, []string{statusMethod}},
+		"both, without the scope":          {slacktest.Fault{Error: "missing_scope"}, []string{"chat.startStream", statusMethod}},
 		"not while the bot is no member":   {slacktest.Fault{Error: "not_in_channel"}, []string{"chat.startStream", statusMethod}},
 		"both, by a server without a path": {slacktest.Fault{Status: 404, Body: "404 page not found"}, []string{"chat.startStream", statusMethod}},
 	} {
@@ -251,9 +250,12 @@ func TestWhatAServerRefusesForGoodIsTriedOnce(t *testing.T) {
 func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
 	t.Parallel()
 	goesOn := func(r *rig, w channel.Writer) {
+		calls := len(r.w.Calls("chat.appendStream"))
 		w.Show("One two ")
-		r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > 0 })
+		r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > calls })
 	}
+	r := idle(t)
+	r.begin()
 	for claim, c := range map[string]struct {
 		inThread bool
 		happen   func(r *rig, q target, ts string, w channel.Writer)
@@ -269,11 +271,12 @@ func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
 		"somebody deletes it in a channel": {false, func(r *rig, q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
 		"somebody deletes it in a thread":  {true, func(r *rig, q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
 		"it can no longer be edited": {false, func(r *rig, _ target, _ string, _ channel.Writer) {
-			r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed", Times: -1})
+			r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed"})
 		}},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r, q := asked(t, c.inThread)
+			q := r.question(c.inThread)
+			r.known(q)
 			w := r.replying(q)
 			c.happen(r, q, r.own(q.channel)[0].TS, w)
 			r.send(w, piece("One two three."))

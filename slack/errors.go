@@ -141,8 +141,8 @@ func cannotReplyTo(err error) bool {
 // needed.
 func cannotEdit(err error) bool {
 	switch codeOf(err) {
-	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
+	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method", "streaming_state_conflict":
 		return true
 	}
-	return tooLong(err) || errors.Is(err, errStreamStuck)
+	return tooLong(err)
 }

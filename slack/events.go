@@ -37,14 +37,7 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	if !s.pendingAcks.add(id, ack) {
 		return
 	}
-	e := &event{id: id, Message: m, members: membersOf(payload)}
-	if s.queue.Offer(m.Channel, e) {
-		return
-	}
-	s.pendingAcks.take(id) // without an acknowledgement, so Slack repeats it for a while
-	if since := timeOf(m.Timestamp); !since.IsZero() && !s.overflowed.Swap(true) {
-		s.readDropped(since)
-	}
+	s.queue.Add(m.Channel, &event{id: id, Message: m, members: membersOf(payload)})
 }
 
 // pendingAcks contains the acknowledgements of queued events, by event id.
@@ -197,11 +190,11 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 		s.refuseEvent(m)
 		return nil
 	}
-	// Complete is not called for edits, so names and files are looked up here; nearly all names are
-	// cached since the original message.
+	// Complete is not called for edits, so names are looked up here; nearly all are cached since the
+	// original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	in.Text, in.Attachments = s.resolveNames(limited, in.Text), s.describeFiles(limited, in.Attachments)
+	in.Text = s.resolveNames(limited, in.Text)
 	return func() error { return s.hub.Edit(ctx, place.String(), in) }
 }
 

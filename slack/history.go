@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -72,15 +71,18 @@ func (s *Slack) historyError(err error) error {
 }
 
 // messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack
-// returns the newest messages of a channel first, so a long gap is read completely, and pageCache
-// keeps the part that was not requested yet.
+// returns the newest messages of a channel first, so a long gap is read completely, and unread keeps
+// the part that was not requested yet.
 func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, r historyPages, err error) {
 	after := request.After
-	r, ok := s.pageCache.take(place, after)
-	if !ok || !r.complete {
+	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(historyPages).after == after {
+		r = kept.(historyPages)
+	}
+	r.after = after
+	if !r.complete {
 		missed := cmp.Or(request.Missed, after)
 		if err = s.readAfter(ctx, place, after, missed, &r); err != nil {
-			s.pageCache.put(place, after, r) // so that the next attempt continues there
+			s.unread.Store(place, r) // so that the next attempt continues there
 			return nil, r, err
 		}
 		for _, name := range r.threads { // must be stored before the channel's gap is closed
@@ -92,7 +94,8 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 	n := min(request.Limit, len(r.messages))
 	found, r.messages = r.messages[:n], r.messages[n:]
 	if len(r.messages) > 0 {
-		s.pageCache.put(place, found[n-1].Timestamp, r)
+		r.after = found[n-1].Timestamp
+		s.unread.Store(place, r)
 	}
 	return found, r, nil
 }
@@ -215,6 +218,7 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 
 // historyPages is the part of a history that was read but not requested yet.
 type historyPages struct {
+	after      string // the ts of the message before them
 	messages   []slackgo.Message
 	threads    []string // conversations that may have missed messages
 	cursor     string   // of the next page
@@ -229,40 +233,4 @@ func (r *historyPages) sort() {
 	if len(r.messages) > maxKept {
 		r.messages, r.truncated = slices.Clone(r.messages[:maxKept]), true
 	}
-}
-
-// pageCache keeps the latest few historyPages, each by the message after which it starts.
-type pageCache struct {
-	mu      sync.Mutex // guards entries
-	entries []cachedPages
-}
-
-type cachedPages struct {
-	place channel.Place
-	after string
-	historyPages
-}
-
-const maxCachedReads = 16
-
-func (c *pageCache) put(place channel.Place, after string, pages historyPages) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.entries = append(c.entries, cachedPages{place, after, pages})
-	if len(c.entries) > maxCachedReads {
-		c.entries = slices.Clone(c.entries[1:])
-	}
-}
-
-// take removes and returns an entry.
-func (c *pageCache) take(place channel.Place, after string) (pages historyPages, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, k := range c.entries {
-		if k.place == place && k.after == after {
-			c.entries = slices.Delete(c.entries, i, i+1)
-			return k.historyPages, true
-		}
-	}
-	return pages, false
 }

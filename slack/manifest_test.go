@@ -83,7 +83,7 @@ func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
 			"UpdateMessage": "chat.update", "SetAssistantThreadsStatus": statusMethod, "GetConversationHistory": "conversations.history",
 			"GetConversationReplies": "conversations.replies", "GetConversationInfo": "conversations.info", "GetConversations": "conversations.list",
 			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info",
-			"GetFileInfo": "files.info", "GetFile": "url_private",
+			"GetFile":     "url_private",
 			"AddReaction": reactMethod, "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
 		}
 		files := check.Must(filepath.Glob("*.go"))(t)

@@ -134,32 +134,28 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	check.Contains(t, "log", r.logs.String(), "events_dropped")
 }
 
-func TestWhatAQueueHasNoRoomForIsRead(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
-	r.begin()
-	held, release := r.holdQueue(general)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
-	<-held
-	for r.connector.queue.Offer(general, &event{}) {
-	}
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "no room"})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "nor here"})
-	r.eventually("the queue is full", r.connector.overflowed.Load)
-	release()
-	r.answered(general, "ok")
-	r.stored(conversation(general), "user: before", "user: no room", "user: nor here", "assistant: ok")
-}
-
-func TestAGapBeginsWhenEventsWereDropped(t *testing.T) {
-	at := gapAfter(time.Unix(1700000000, 0))
-	for _, c := range []struct{ newest, first, want string }{
-		{"1700000100.000200", "1600000000.000000", "1699999990.000000"},
-		{"1600000100.000200", "1600000000.000000", "1600000090.000200"}, // as always: nothing came since
-		{"1700000100.000200", "1700000050.000000", "1700000050.000000"}, // the bot was not there before
+func TestAGapBeginsBeforeTheNewestMessage(t *testing.T) {
+	dropped := time.Unix(1700000000, 0)
+	for _, c := range []struct {
+		since               time.Time
+		newest, first, want string
+	}{
+		{dropped, "1700000100.000200", "1600000000.000000", "1699999990.000000"},
+		{dropped, "1600000100.000200", "1600000000.000000", "1600000090.000200"}, // as always: nothing came since
+		{dropped, "1700000100.000200", "1700000050.000000", "1700000050.000000"}, // the bot was not there before
+		{time.Now(), "1700000100.000200", "1700000000.000000", "1700000090.000200"},
+		{time.Now(), "1700000100.000200", "1700000095.000100", "1700000095.000100"},
+		{time.Now(), "1700000100.000200", "1700000100.000200", "1700000100.000200"},
+		{time.Now(), "1700000100.000200", "1700000200.000000", "1700000100.000200"}, // what was read back stands behind
+		{time.Now(), "1700000100.000200", "D1:1", "1700000090.000200"},              // imported
+		{time.Now(), "D1:1", "D1:1", "D1:1"},
+		{time.Now(), "12", "1", "12"},
+		{time.Now(), "3.5", "1.5", "1.500000"},
+		{time.Now(), "3.5", "D1:1", "3.5"},
+		{time.Now(), "-3.5", "-5.5", "-3.5"},
+		{time.Now(), "1.-5", "1.-7", "1.-5"},
 	} {
-		check.Equal(t, fmt.Sprintf("the gap behind %s, the first being %s", c.newest, c.first), at(c.newest, c.first), c.want)
+		check.Equal(t, fmt.Sprintf("the gap behind %s, the first being %s", c.newest, c.first), gapAfter(c.since)(c.newest, c.first), c.want)
 	}
 }
 

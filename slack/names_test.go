@@ -16,7 +16,6 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	for claim, fault := range map[string]slacktest.Fault{
 		"Slack does not answer":   {Delay: time.Minute, Times: -1},
 		"Slack knows nobody":      {Error: "user_not_found", Times: -1},
-		"Slack is broken":         {Status: 500, Times: -1},
 		"the app lacks the scope": {Error: "missing_scope", Times: -1},
 	} {
 		t.Run(claim, func(t *testing.T) {

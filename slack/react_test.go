@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
@@ -53,7 +52,6 @@ func (r *rig) marks(channelID, ts string) (names []string) {
 func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	for name, fault := range map[string]*slacktest.Fault{
 		"at once":                     nil,
-		"after a rate limit":          {Method: reactMethod, RetryAfter: time.Second},
 		"where it has been marked so": {Method: reactMethod, Error: "already_reacted", TakesEffect: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,9 +3,9 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +35,7 @@ type Slack struct {
 	threads         platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
 	deletions       platform.Cache              // deleted messages, by channel and ts
 	refusals        platform.Cache              // what Slack refuses where; see noteRefusal
-	pageCache       pageCache                   // histories longer than a page
-	overflowed      atomic.Bool                 // a queue was full, and readDropped has not finished
+	unread          sync.Map                    // historyPages of histories longer than a page, by place
 	storeIncident   platform.Incident           // messages that could not be stored
 	hello           chan *listing               // those that backfillAll has not taken, at most one
 	plain           atomic.Bool                 // the server does not support Markdown
@@ -121,15 +120,9 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.tasks.Close()
 		s.api.close()
 	}()
-	err := s.authenticate(ctx)
-	if err == nil {
-		s.hub = hub
-		s.tasks.Open(ctx)
-		s.tasks.Start(s.backfillAll)
-		err = s.supervise(s.tasks.Context())
-	}
-	if broken, ok := errors.AsType[platform.SetupError](err); ok || errors.As(context.Cause(s.tasks.Context()), &broken) {
-		return fmt.Errorf("slack: %w", broken)
+	s.hub = hub
+	if err := s.supervise(ctx); err != nil {
+		return fmt.Errorf("slack: %w", err)
 	}
 	return nil
 }

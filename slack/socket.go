@@ -150,14 +150,26 @@ func explainSocketError(err error) error {
 	return err
 }
 
-// supervise keeps a socket open until ctx is done, or until an error that only a person can fix.
+// supervise keeps a socket open until ctx is done, or until an error that only a person can fix. Before
+// the first one it checks the tokens and learns who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
-	s.link.Pause, s.link.Steady = s.newBackoff(), s.times.steady
+	s.link.Pause, s.link.Wait, s.link.Steady = platform.Backoff{First: s.times.backoff, Most: time.Minute}, waitAfter, s.times.steady
 	var before *socket
 	return s.link.Keep(ctx, func(ctx context.Context) error {
+		if before == nil {
+			if err := s.probe(ctx); err != nil {
+				return err
+			}
+			s.tasks.Open(ctx)
+			s.tasks.Start(s.backfillAll)
+		}
 		next := &socket{s: s, before: before}
 		before = next
 		defer func() { next.before = nil }()
-		return next.run(ctx)
-	}, waitAfter)
+		err := next.run(s.tasks.Context())
+		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.tasks.Context())); ok { // see stopIfSetupError
+			return broken
+		}
+		return err
+	})
 }

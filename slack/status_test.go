@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/slack/slacktest"
 )
@@ -172,47 +173,29 @@ func TestASignThatComesLateIsNotLeft(t *testing.T) {
 func TestWhereAnAnswerStands(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		replyIn         string
-		direct, threads bool
+		replyIn, channel string
+		threads          bool
 	}{
-		{"", false, true},
-		{"", true, false},
-		{replyThread, false, true},
-		{replyThread, true, true},
-		{replyChannel, false, false},
-		{replyChannel, true, false},
+		{replyAuto, "C1", true},
+		{replyAuto, "D1", false},
+		{replyThread, "C1", true},
+		{replyThread, "D1", true},
+		{replyChannel, "C1", false},
+		{replyChannel, "D1", false},
 	} {
-		t.Run(fmt.Sprintf("%q, direct %v", c.replyIn, c.direct), func(t *testing.T) {
-			r, letGo := thinking(t, nil, Options{ReplyIn: c.replyIn})
-			letGo()
-			where, ann := r.place()
-			if c.direct {
-				where = r.w.DM(ann)
-			}
-			ts := r.w.Say(slacktest.Post{Channel: where, User: ann, Text: mention + "hello"})
-			r.answered(where, "answer 1")
-			want := ""
-			if c.threads {
-				want = ts
-			}
-			if own := r.own(where)[0]; own.Thread != want {
-				t.Errorf("it stands in thread %q of %s", own.Thread, ts)
-			}
-			r.stored(conversation(where), "user: hello", "assistant: answer 1")
-			r.uncomplaining()
-		})
+		s := &Slack{o: Options{ReplyIn: c.replyIn}, tasks: platform.NewGroup()}
+		w := s.Reply(conversation(c.channel), []string{"1.000000"}).(*writer)
+		check.Equal(t, fmt.Sprintf("an answer is in a thread, %+v", c), w.place.Thread != "", c.threads)
 	}
+	r, letGo := thinking(t, nil, Options{})
+	letGo()
 	t.Run("in the channel if the question was deleted", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		letGo()
 		q := r.question(false)
 		r.w.Delete(q.channel, q.to[0])
 		r.send(r.connector.Reply(q.name, q.to), piece("An answer."))
 		r.answered(q.channel, "An answer.")
 	})
 	t.Run("what may have been sent is found in the thread", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		letGo()
 		q := r.question(false)
 		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
 		w := r.connector.Reply(q.name, q.to)
@@ -226,7 +209,6 @@ func TestWhereAnAnswerStands(t *testing.T) {
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, goOn := range map[string]func(r *rig, say func()){
-		"at once":             func(_ *rig, say func()) { say() },
 		"after a restart":     func(r *rig, say func()) { r.end(); r.begin(); say() },
 		"while it restarts":   func(r *rig, say func()) { r.end(); say(); r.begin() },
 		"between two sockets": func(r *rig, say func()) { r.betweenSockets(say) },

@@ -4,7 +4,6 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 	"unicode"
@@ -74,9 +73,6 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	err := w.draft.show(ctx, w, text)
 	if err == nil {
 		return 0, true
-	}
-	if errors.Is(err, errSplitAgain) {
-		return w.s.times.edit, true
 	}
 	if wait, limited := rateLimit(err); limited {
 		return wait, true // shows the text that is the latest by then
