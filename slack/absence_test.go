@@ -129,17 +129,3 @@ func TestAMessageThatComesAfterItsDeletionIsNotStored(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
 	r.stored(conversation(general), "user: later")
 }
-
-func TestEventsWithoutAnID(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "edit 0"})
-	r.stored(conversation(general), "user: edit 0")
-	const edits = 40
-	for i := range edits {
-		r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":"events_api","envelope_id":"","payload":{"type":"event_callback","event":{"type":"message",
-			"subtype":"message_changed","channel":%q,"ts":%q,"message":{"type":"message","user":%q,"text":"edit %d","ts":%q,"edited":{"ts":%q}}}}}`,
-			general, ts, ann, i+1, ts, tsOf(timeOf(ts).Add(time.Duration(i+1)*time.Second))))
-	}
-	r.stored(conversation(general), fmt.Sprintf("user: edit %d", edits))
-}

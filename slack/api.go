@@ -34,7 +34,6 @@ var scopes = map[string]string{
 	"conversations.history":       "channels:history,groups:history,im:history,mpim:history",
 	"conversations.replies":       "channels:history,groups:history,im:history,mpim:history",
 	"conversations.info":          "channels:read,groups:read,im:read,mpim:read",
-	"conversations.list":          "channels:read,groups:read,im:read,mpim:read",
 	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
 	"users.info":                  "users:read",
 	"reactions.add":               "reactions:write",
@@ -44,10 +43,10 @@ var scopes = map[string]string{
 
 const (
 	callTimeout = 15 * time.Second // of one request
-	maxRetries  = 1 << 20          // of a rate limited request; its context ends it earlier
+	maxRetries  = 10               // of one request
 )
 
-// api has the clients of the Web API. read and write wait for rate limits until their context ends.
+// api has the clients of the Web API. read and write wait for rate limits.
 // read also retries after failures of the server or the connection; write does not, because the
 // request may have taken effect.
 type api struct {
@@ -74,20 +73,10 @@ func newAPI(o Options) *api {
 		return slackgo.New(o.BotToken, append(options[:len(options):len(options)], slackgo.OptionRetryConfig(retry))...)
 	}
 	return &api{
-		read:  retrying(upToThreeTimes{slackgo.NewConnectionErrorRetryHandler()}, upToThreeTimes{slackgo.NewServerErrorRetryHandler(retry)}),
+		read:  retrying(slackgo.NewConnectionErrorRetryHandler(), slackgo.NewServerErrorRetryHandler(retry)),
 		write: retrying(), once: slackgo.New(o.BotToken, options...),
 		http: client,
 	}
-}
-
-// upToThreeTimes limits a retry handler to three retries.
-type upToThreeTimes struct{ slackgo.RetryHandler }
-
-func (h upToThreeTimes) ShouldRetry(state *slackgo.RetryState, r *http.Request, resp *http.Response, err error) (bool, time.Duration) {
-	if state.Attempt >= 3 {
-		return false, 0
-	}
-	return h.RetryHandler.ShouldRetry(state, r, resp, err)
 }
 
 // withoutURLs is a client whose errors contain no URL.
@@ -131,7 +120,7 @@ func (s *Slack) probe(ctx context.Context) error {
 func (s *Slack) probeBot(ctx context.Context) error {
 	who, err := s.api.once.AuthTestContext(ctx)
 	if err != nil {
-		return explainBotError("auth.test", err)
+		return explainBotError(err)
 	}
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")

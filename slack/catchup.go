@@ -224,36 +224,16 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
 // memberships returns the ids of the channels that the bot is in; after an error, those found
 // before it.
-func (s *Slack) memberships(ctx context.Context) ([]string, error) {
-	found, err := s.channels(ctx, false)
-	if unknownMethod(err) {
-		return s.channels(ctx, true)
-	}
-	return found, err
-}
-
-// channels returns the ids of the channels that the bot is in, taken from the list of all channels if
-// all is true, for servers without users.conversations; after an error, those found before it.
-func (s *Slack) channels(ctx context.Context, all bool) (ids []string, err error) {
+func (s *Slack) memberships(ctx context.Context) (ids []string, err error) {
 	for cursor := ""; ; {
-		var page []slackgo.Channel
-		var next string
-		if all {
-			page, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
-				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-			})
-		} else {
-			page, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-			})
-		}
+		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+		})
 		if err != nil {
 			return ids, err
 		}
 		for _, c := range page {
-			if !all || c.IsMember || c.IsIM {
-				ids = append(ids, c.ID)
-			}
+			ids = append(ids, c.ID)
 		}
 		if next == "" || next == cursor {
 			return ids, nil

@@ -214,10 +214,4 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 		defer cancel()
 		check.Error(t, check.ErrorOf(r.connector.History(ctx, conversation(general), channel.Look{After: ts, Limit: 10})), context.DeadlineExceeded)
 	})
-	t.Run("where the server has no list of the bot's channels", func(t *testing.T) {
-		r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "unknown_method", Times: -1})
-		if ids, err := r.connector.memberships(t.Context()); err != nil || len(ids) != 1 || ids[0] != general {
-			t.Errorf("%v, %v", ids, err)
-		}
-	})
 }

@@ -83,8 +83,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 func (d *draft) startStream(ctx context.Context, w *writer, text string) (started bool, err error) {
 	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
-	const method = "chat.startStream"
-	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
+	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() {
 		return false, nil
 	}
 	_, d.ts, err = w.s.api.once.StartStreamContext(ctx, w.place.Channel,
@@ -97,7 +96,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 			d.ts = "" // another answer found it before this one knew its ts
 		}
 		return d.streaming, nil
-	case w.s.noteRefusal(method, w.place.Channel, err):
+	case isRefused(err):
 		return false, nil
 	}
 	return false, err

@@ -4,7 +4,6 @@ package slack
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -209,40 +208,26 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 	})
 }
 
-func TestWhatAServerRefusesForGoodIsTriedOnce(t *testing.T) {
+func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
 	t.Parallel()
-	for claim, c := range map[string]struct {
-		fault   slacktest.Fault
-		methods []string
-	}{
-		"streams in this kind of channel":  {slacktest.Fault{Error: "channel_type_not_supported"}, []string{"chat.startStream"}},
-		"both, without the scope":          {slacktest.Fault{Error: "missing_scope"}, []string{"chat.startStream", statusMethod}},
-		"not while the bot is no member":   {slacktest.Fault{Error: "not_in_channel"}, []string{"chat.startStream", statusMethod}},
-		"both, by a server without a path": {slacktest.Fault{Status: 404, Body: "404 page not found"}, []string{"chat.startStream", statusMethod}},
+	for claim, fault := range map[string]slacktest.Fault{
+		"in this kind of channel":    {Error: "channel_type_not_supported"},
+		"without the scope":          {Error: "missing_scope"},
+		"by a server without a path": {Status: 404, Body: "404 page not found"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := idle(t)
-			q := r.question(true)
-			for _, method := range c.methods {
-				fault := c.fault
-				fault.Method, fault.Times = method, -1
+			r, q := asked(t, true)
+			for _, fault.Method = range []string{"chat.startStream", "assistant.threads.setStatus"} {
+				fault.Times = -1
 				r.w.Fail(fault)
 			}
-			r.begin()
-			r.known(q)
-			for _, text := range []string{"First answer.", "Second answer."} {
-				w := r.connector.Reply(q.name, q.to)
-				w.(*writer).Working()
-				w.Show(text[:7])
-				r.shows(q.channel, strings.TrimSpace(trimPendingMention(text[:7])))
-				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
-			}
-			r.answered(q.channel, "First answer.", "Second answer.")
-			for _, method := range c.methods {
-				if again := len(r.w.Calls(method)) > 1; again != (c.fault.Error == "not_in_channel") {
-					t.Errorf("%s is called again: %v", method, again)
-				}
-			}
+			w := r.connector.Reply(q.name, q.to)
+			w.(*writer).Working()
+			r.eventually("there is a reaction", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
+			w.Show("One two ")
+			r.shows(q.channel, "One two")
+			r.send(w, piece("One two three."))
+			r.answered(q.channel, "One two three.")
 		})
 	}
 }

@@ -66,7 +66,7 @@ func (s *Slack) historyError(err error) error {
 	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
-	s.stopIfSetupError(explainBotError("conversations.history", err))
+	s.stopIfSetupError(explainBotError(err))
 	return fmt.Errorf("read the history: %w", err)
 }
 

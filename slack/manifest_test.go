@@ -80,11 +80,11 @@ func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
 		methods := map[string]string{
 			"AuthTest": "auth.test", "StartSocketMode": "apps.connections.open", "PostMessage": "chat.postMessage", "SendMessage": "chat.postMessage",
 			"DeleteMessage": "chat.delete", "StartStream": "chat.startStream", "AppendStream": "chat.appendStream", "StopStream": "chat.stopStream",
-			"UpdateMessage": "chat.update", "SetAssistantThreadsStatus": statusMethod, "GetConversationHistory": "conversations.history",
+			"UpdateMessage": "chat.update", "SetAssistantThreadsStatus": "assistant.threads.setStatus", "GetConversationHistory": "conversations.history",
 			"GetConversationReplies": "conversations.replies", "GetConversationInfo": "conversations.info", "GetConversations": "conversations.list",
 			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info",
 			"GetFile":     "url_private",
-			"AddReaction": reactMethod, "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
+			"AddReaction": "reactions.add", "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
 		}
 		files := check.Must(filepath.Glob("*.go"))(t)
 		call := regexp.MustCompile(`api\.(?:read|write)\.(\w+)Context\(`)

@@ -171,13 +171,11 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 // summarizedReaction marks messages that were summarized.
 const summarizedReaction = "books"
 
-const reactMethod = "reactions.add"
-
 // React adds the reaction to a message, unless it is already there. If the app lacks the scope, it
 // logs that once and returns nil.
 func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	place := channel.ParsePlace(conversation)
-	if s.refused(reactMethod, "") {
+	if s.cannotReact.Load() {
 		return nil
 	}
 	err := s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
@@ -185,8 +183,8 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	case "already_reacted":
 		return nil
 	case "missing_scope":
-		if _, logged := s.refusals.First(reactMethod+"/", "missing_scope"); !logged {
-			s.log.Warn("reaction_refused", "problem", explainBotError(reactMethod, err))
+		if !s.cannotReact.Swap(true) {
+			s.log.Warn("reaction_refused", "problem", explainBotError(err))
 		}
 		return nil
 	}

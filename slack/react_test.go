@@ -52,7 +52,7 @@ func (r *rig) marks(channelID, ts string) (names []string) {
 func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	for name, fault := range map[string]*slacktest.Fault{
 		"at once":                     nil,
-		"where it has been marked so": {Method: reactMethod, Error: "already_reacted", TakesEffect: true},
+		"where it has been marked so": {Method: "reactions.add", Error: "already_reacted", TakesEffect: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, quick(), answerN)
@@ -85,7 +85,7 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	log := r.logs.String()
 	check.Equal(t, "how often the log tells of it", strings.Count(log, "reaction_refused"), 1)
 	check.Contains(t, "the log", log, "lacks the scope reactions:write: add it at")
-	check.Equal(t, "how often it was tried", len(r.w.Calls(reactMethod)), 1)
+	check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
 	check.Len(t, "marks", r.marks(channelID, ts), 0)
 	check.Equal(t, "messages", len(r.said(channelID)), 1)
 }

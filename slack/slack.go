@@ -26,7 +26,6 @@ type Slack struct {
 	files platform.Files
 
 	queue           platform.KeyedQueue[*event] // message events, by channel
-	pendingAcks     pendingAcks                 // acknowledgements of queued events
 	tasks           *platform.Group             // all goroutines
 	handledCommands platform.Cache              // commands and button presses already handled, by id
 	authors         platform.Cache              // authors of messages, by channel and ts
@@ -34,7 +33,7 @@ type Slack struct {
 	claims          platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
 	threads         platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
 	deletions       platform.Cache              // deleted messages, by channel and ts
-	refusals        platform.Cache              // what Slack refuses where; see noteRefusal
+	cannotReact     atomic.Bool                 // the app lacks the scope
 	unread          sync.Map                    // historyPages of histories longer than a page, by place
 	storeIncident   platform.Incident           // messages that could not be stored
 	hello           chan *listing               // those that backfillAll has not taken, at most one
@@ -101,7 +100,7 @@ func New(o Options) (*Slack, error) {
 		hello:         make(chan *listing, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
-	s.names = &names{api: s.api, log: log, deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
+	s.names = &names{api: s.api, log: log}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }

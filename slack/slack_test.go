@@ -180,7 +180,7 @@ func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event":{"type":"app_mention","channel":"C1","bot_id":"B1","ts":"99999999999999999999.9","text":"<!date^9|x> <https://a|b>","attachments":[{"text":1}],"blocks":[{"type":"zzz"},5],"files":{}}}`))
 	s := knowing(f)
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		m, _, ok := readEvent(payload)
+		m, ok := readEvent(payload)
 		if !ok {
 			return
 		}

@@ -67,7 +67,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			r, letGo := thinking(t, nil, Options{})
 			general, ann := r.place()
 			if c.refused {
-				r.w.Fail(slacktest.Fault{Method: statusMethod, Error: "missing_scope", Times: -1})
+				r.w.Fail(slacktest.Fault{Method: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
 			}
 			root := ""
 			if c.thread {
@@ -86,22 +86,6 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 && !status() })
 		})
 	}
-	t.Run("not without the scope, of which the log has one line", func(t *testing.T) {
-		r, letGo := thinking(t, without(t, "reactions:write"), Options{})
-		general, ann := r.place()
-		lines := func() int { return strings.Count(r.logs.String(), "while an answer is written") }
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 0"})
-		r.eventually("the line", func() bool { return lines() > 0 })
-		letGo()
-		for n := range 2 {
-			r.awaitAnswers(general, n+1)
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+1)})
-		}
-		r.awaitAnswers(general, 3)
-		if n := lines(); n != 1 {
-			t.Errorf("%d lines in\n%s", n, r.logs)
-		}
-	})
 	t.Run("by a message that becomes the answer", func(t *testing.T) {
 		r, letGo := thinking(t, nil, Options{Working: workingPlaceholder})
 		general, ann := r.place()
@@ -122,7 +106,7 @@ func TestNoSignOfWorkIsLeft(t *testing.T) {
 		letGo()
 		r.ask(general, ann, 1)
 		r.end()
-		check.Equal(t, "calls", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
+		check.Equal(t, "calls", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
 	})
 	t.Run("no more when there will be no answer", func(t *testing.T) {
 		r, _ := thinking(t, nil, Options{})
@@ -141,8 +125,8 @@ func TestASignThatComesLateIsNotLeft(t *testing.T) {
 		method string
 		thread bool
 	}{
-		"a status":   {statusMethod, true},
-		"a reaction": {reactMethod, false},
+		"a status":   {"assistant.threads.setStatus", true},
+		"a reaction": {"reactions.add", false},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r, letGo := thinking(t, nil, Options{})
@@ -166,7 +150,7 @@ func TestASignThatComesLateIsNotLeft(t *testing.T) {
 		q := r.question(true)
 		r.send(r.connector.Reply(q.name, q.to), piece("A notice."))
 		r.end()
-		check.Equal(t, "signs", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
+		check.Equal(t, "signs", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
 	})
 }
 

@@ -21,7 +21,9 @@ type writer struct {
 	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
 	answers      string        // ts of the last answered message
 	draft        draft         // used only by the goroutine in show, until it has ended
-	reacted      bool          // the answered message has a reaction; used only by the goroutine in working, until it has ended
+
+	// Used only by the goroutine in working, until it has ended.
+	hasStatus, reacted bool // there is a status, or a reaction on the answered message
 }
 
 // Reply returns the writer of one reply.
@@ -100,7 +102,7 @@ func (w *writer) Cancel() {
 	ctx, cancel := context.WithTimeout(w.s.tasks.Context(), callTimeout)
 	defer cancel()
 	w.deleteDraft(ctx)
-	w.clearStatus(ctx, w.reacted)
+	w.clearNow(ctx, w.hasStatus, w.reacted)
 }
 
 // deleteDraft deletes the draft. It is best effort.

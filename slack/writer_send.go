@@ -47,7 +47,7 @@ func (w *writer) outboxError(ctx context.Context, err error) error {
 	if isPermanent(err) {
 		return fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
 	}
-	err = explainBotError("chat.postMessage", err)
+	err = explainBotError(err)
 	w.s.stopIfSetupError(err)
 	return fmt.Errorf("post to Slack: %w", err)
 }
@@ -75,7 +75,7 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explainBotError("conversations.history", err)
+		return nil, explainBotError(err)
 	}
 	return own, nil
 }

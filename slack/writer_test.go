@@ -253,6 +253,6 @@ func TestAStatusIsRenewedWhileItTakesLong(t *testing.T) {
 	r.begin()
 	w := r.connector.Reply(q.name, q.to)
 	w.(*writer).Working()
-	r.eventually("it is renewed", func() bool { return len(r.w.Calls(statusMethod)) > 3 })
+	r.eventually("it is renewed", func() bool { return len(r.w.Calls("assistant.threads.setStatus")) > 3 })
 	w.Cancel()
 }
