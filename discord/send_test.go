@@ -109,20 +109,6 @@ func TestWithoutThePermissionToReplyItAnswersAllTheSame(t *testing.T) {
 	}
 }
 
-func TestAnArchivedThreadIsWokenByTheAnswer(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	thread := r.Thread(r.square, r.ann.ID, "plans").ID
-	text := slowly(r, 40, 30*time.Millisecond)
-	r.ask(thread, "tell me slowly")
-	r.until("the first words", func() bool { return len(r.Sent(thread)) == 1 })
-	r.Archive(thread, false)
-	r.until("the whole reply", func() bool {
-		s := r.sent(thread)
-		return len(s) > 0 && s[len(s)-1].Content == text
-	})
-}
-
 func TestNobodyIsNotified(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start() // the double refuses what could notify
@@ -134,18 +120,6 @@ func TestNobodyIsNotified(t *testing.T) {
 		if !strings.Contains(string(q.Body), `"allowed_mentions":{"parse":[],"replied_user":false}`) || q.Status != 200 {
 			t.Errorf("%s %s: %d, %s", q.Method, q.Path, q.Status, q.Body)
 		}
-	}
-}
-
-func TestANonceNamesWhatIsSaid(t *testing.T) {
-	a := nonce("discord:1/2", "reply-1", 0)
-	for _, b := range []string{nonce("discord:1/2", "reply-1", 1), nonce("discord:1/2", "reply-2", 0), nonce("discord:1/3", "reply-1", 0), nonce("discord:1/2", "reply-", 10)} {
-		if a == b {
-			t.Errorf("two things have the nonce %s", a)
-		}
-	}
-	if len(a) != 25 || a != nonce("discord:1/2", "reply-1", 0) {
-		t.Errorf("the nonce is %q", a)
 	}
 }
 

@@ -200,16 +200,6 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 	}
 }
 
-func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, d := range []string{"null", `{"heartbeat_interval":0}`, `{"heartbeat_interval":-5}`, `{"heartbeat_interval":"x"}`, "7"} {
-		c := &session{}
-		if err := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); err == nil {
-			t.Errorf("%s is taken", d)
-		}
-	}
-}
-
 // It runs alone: goroutines of other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.connect = time.Millisecond }).start()

@@ -49,19 +49,6 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 	check.Contains(t, "the last edit", string(requests[len(requests)-1].Body), text)
 }
 
-func TestAReplyThatBeginsBeforeTheConnectorRunsIsStreamed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick)
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.open()
-	w := r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("half an answer")
-	r.run()
-	r.until("the first words", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == "half an answer" })
-	w.Cancel()
-	r.until("its end", func() bool { return len(r.sent(r.square)) == 0 })
-}
-
 func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})

@@ -36,26 +36,6 @@ func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
 	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
 }
 
-func TestAnEventWithoutATimeIsRefused(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
-	r.stored(conversation(general), "user: on Monday")
-	for _, invalid := range []any{"soon", "1700000000.abc", "-1.000000", nil} {
-		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": invalid, "text": mention + "when?"})
-		r.w.Emit(map[string]any{
-			"type": "message", "subtype": "message_changed", "channel": general, "ts": invalid,
-			"message":          map[string]any{"type": "message", "user": ann, "text": "on Tuesday", "ts": ts},
-			"previous_message": map[string]any{"type": "message", "user": ann, "text": "on Monday", "ts": ts},
-		})
-	}
-	r.eventually("all are acknowledged", r.acknowledged)
-	r.w.Edit(general, ts, "on Friday")
-	r.stored(conversation(general), "user: on Friday")
-	r.answered(general)
-	check.Equal(t, "events that the log tells of", strings.Count(r.logs.String(), "event_refused"), 8)
-}
-
 func TestTimeOfATS(t *testing.T) {
 	for ts, want := range map[string]time.Time{
 		"1700000000.000200":   time.Unix(1700000000, 200_000),
@@ -148,24 +128,6 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	release()
 	r.eventually("all are acknowledged", r.acknowledged)
 	r.stored(conversation(general), "user: slowly")
-}
-
-// TestAReplyThatWaitsBehindItsQuestionIsAnswered: whether somebody asked the bot there is known once the
-// question is stored.
-func TestAReplyThatWaitsBehindItsQuestionIsAnswered(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, quick(), answerN)
-	r.opts.ReplyIn = replyThread
-	r.begin()
-	held, release := r.holdQueue(general)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
-	<-held
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "who painted it?"})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and when?"})
-	r.eventually("both are sent", func() bool { return r.sent("and when?") > 0 })
-	time.Sleep(100 * time.Millisecond) // until they are queued
-	release()
-	r.eventually("both are answered", func() bool { return len(r.model.Requests()) == 2 })
 }
 
 // A connector that lives for months connects again and again. This runs alone: goroutines of

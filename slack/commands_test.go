@@ -69,7 +69,11 @@ func TestSlashCommands(t *testing.T) {
 	for i, text := range []string{"", "help", "/help", "  HELP  "} {
 		t.Run(fmt.Sprintf("/cairn %s shows the help", text), func(t *testing.T) {
 			r.w.Command(general, ann, "/cairn", text)
-			check.Contains(t, "the result", r.told(general, ann, i+1).Shown(), "/cairn memories")
+			help := r.told(general, ann, i+1).Shown()
+			check.Contains(t, "the result", help, "/cairn memories")
+			if !strings.HasPrefix(help, "```\n") || !strings.HasSuffix(help, "\n```") { // aligned with spaces
+				t.Errorf("no code block: %q", help)
+			}
 		})
 	}
 	t.Run("a command takes arguments", func(t *testing.T) {

@@ -3,7 +3,6 @@
 package slack
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,42 +23,19 @@ func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
 	r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: mention + "hello"}) })
 	r.answered(general, "ok")
 	r.stored(conversation(general, old), "user: hello", "assistant: ok")
-	t.Run("however old that is, in a thread that is known", func(t *testing.T) {
-		r.w.Burst(pageSize+20, slacktest.Post{Channel: general, User: ann, Text: "since then"})
-		r.eventually("all is stored", func() bool { return len(r.messages(conversation(general))) == 21+pageSize+20 })
-		r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: "and again"}) })
-		r.stored(conversation(general, old), "user: hello", "assistant: ok", "user: and again", "assistant: ok")
-	})
 }
 
 func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
 	t.Parallel()
-	t.Run("as the bot alone replied there", func(t *testing.T) {
-		r, general, ann := town(t, unhelpful(), ok)
-		r.opts.ReplyIn = replyThread
-		r.begin()
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.answered(general, "ok")
-		r.newSocket()
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
-		r.stored(conversation(general), "user: hello", "assistant: ok", "user: later")
-		r.unknown(conversation(general, root))
-	})
-	t.Run("as it is older than the gap", func(t *testing.T) {
-		r, general, ann := town(t, unhelpful(), ok)
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "before the bot came"})
-		last := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
-		r.begin()
-		check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: last, Limit: 10}))(t)
-		r.unknown(conversation(general, root))
-	})
-}
-
-// unknown checks that there is no conversation of that name.
-func (r *rig) unknown(name string) {
-	r.t.Helper()
-	check.Error(r.t, check.ErrorOf(r.store.Find(context.Background(), name)), store.ErrNotFound)
+	r, general, ann := town(t, unhelpful(), ok)
+	r.opts.ReplyIn = replyThread
+	r.begin()
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	r.answered(general, "ok")
+	r.newSocket()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+	r.stored(conversation(general), "user: hello", "assistant: ok", "user: later")
+	check.Error(t, check.ErrorOf(r.store.Find(t.Context(), conversation(general, root))), store.ErrNotFound) // the bot alone replied there
 }
 
 // A gap is closed once its page is stored: by then its threads must be noted.
@@ -96,25 +72,6 @@ func TestChannelsAreListedAgainUntilThatWorks(t *testing.T) {
 	for _, event := range []string{"list_channels_failed", "list_channels_recovered"} {
 		check.Equal(t, event, strings.Count(r.logs.String(), event), 1)
 	}
-}
-
-// The next attempt would come in a minute; a hello before that lists the channels again, and reads them as
-// far back as the failed attempt would have.
-func TestAHelloCoversAnEarlierOneWhoseListingFailed(t *testing.T) {
-	t.Parallel()
-	r, _, ann := town(t, unhelpful(), ok)
-	r.hurry = func(o *times) { o.list = time.Hour }
-	r.begin()
-	hushed := r.w.AddChannel("hushed", ann)
-	missed := r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: mention + "hello", Untold: true})
-	r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "fatal_error"})
-	hello := func(since time.Time) {
-		r.connector.hello <- &listing{known: make(map[string]bool), since: since}
-	}
-	hello(timeOf(missed).Add(-time.Second))
-	r.eventually("the channels cannot be listed", func() bool { return strings.Contains(r.logs.String(), "list_channels_failed") })
-	hello(time.Now())
-	r.answered(hushed, "ok")
 }
 
 func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {

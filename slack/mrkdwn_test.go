@@ -139,34 +139,19 @@ func TestTheBotCallsNobody(t *testing.T) {
 	}
 }
 
-// What is aligned with spaces is so only in a font of fixed width.
-func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	for i, text := range []string{"help", "context", "dance"} {
-		r.w.Command(general, ann, "/cairn", text)
-		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), channel.TextUnknown+"\n")
-		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
-			t.Errorf("/cairn %s says %q", text, got)
-		}
-	}
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/context"})
-	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
-	if got := r.own(general)[0].Shown(); !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
-		t.Errorf("/context says %q", got)
-	}
-}
-
-func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
+func TestAServerWithoutMarkdown(t *testing.T) {
 	t.Parallel()
 	const text = "An answer & more."
-	for claim, streamed := range map[string]bool{"a reply": false, "one that was shown before": true} {
+	for claim, streamed := range map[string]bool{"shows nothing of a reply": false, "shows nothing of what was shown before": true, "refuses it": false} {
 		t.Run(claim, func(t *testing.T) {
 			o := quick()
-			o.IgnoresMarkdown = true
+			o.IgnoresMarkdown = claim != "refuses it"
 			r := newRig(t, o, nil)
 			q := r.question(false)
 			r.begin()
+			if !o.IgnoresMarkdown {
+				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
+			}
 			w := r.connector.Reply(q.name, q.to)
 			if streamed {
 				w.Show(text[:10])
@@ -175,13 +160,13 @@ func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
 			r.send(w, piece(text))
 			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
 			r.answered(q.channel, escape(text), "The next one.")
-			blank := 0
+			markdown := 0
 			for _, call := range r.w.Calls("chat.postMessage") {
 				if call.Args["markdown_text"] != "" {
-					blank++
+					markdown++
 				}
 			}
-			check.Equal(t, "tries of Markdown", blank, 1)
+			check.Equal(t, "tries of Markdown", markdown, 1)
 			check.Equal(t, "how often the log tells of it", strings.Count(r.logs.String(), "markdown_refused"), 1)
 			r.uncomplaining()
 		})

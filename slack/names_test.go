@@ -34,18 +34,6 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	}
 }
 
-func TestNamesThatMayNotBeLookedUpAreAskedForOnce(t *testing.T) {
-	t.Parallel()
-	w := quick()
-	w.Scopes = slices.DeleteFunc(without(t, "channels:read"), func(scope string) bool { return scope == "users:read" })
-	r, general, ann := connectedRig(t, w, answerN)
-	for n := range 3 {
-		r.ask(general, ann, n+1)
-	}
-	check.Equal(t, "requests for the channel", len(r.w.Calls("conversations.info")), 1)
-	check.Equal(t, "requests for the author", len(r.w.Calls("users.info")), 1)
-}
-
 func TestConversationsAreListedByTheirNames(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)

@@ -94,19 +94,6 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestAServerThatSendsNoPingsAnswersThem(t *testing.T) {
-	t.Parallel()
-	o := quick()
-	o.PingEvery = -1
-	r, general, ann := town(t, o, answerN)
-	r.hurry = func(c *times) { c.silence = 2 * time.Second }
-	r.begin()
-	only := r.w.Sockets()[0]
-	time.Sleep(2500 * time.Millisecond)
-	r.ask(general, ann, 1)
-	check.Equal(t, "the socket is the first", r.w.Sockets()[0], only)
-}
-
 func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)

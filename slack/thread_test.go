@@ -84,19 +84,6 @@ func TestAQuestionOfAnyLengthIsAsked(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestANoticeAboutAnAnswerStandsInTheThread(t *testing.T) {
-	t.Parallel()
-	r, general, ann := threaded(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		cut := llmtest.Say("a long stor")
-		cut.FinishReason = llm.FinishLength
-		return cut, nil
-	})
-	r.begin()
-	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "tell me"})
-	r.inThread(general, asked, "a long stor")
-	r.inThread(general, asked, "My answer was cut off")
-}
-
 // A young bot looks for what an earlier process has shown of an answer.
 func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 	t.Parallel()

@@ -235,16 +235,6 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestWhereMarkdownIsRefused(t *testing.T) {
-	t.Parallel()
-	r, q := asked(t, false)
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
-	const text = "a < b & <!here>."
-	r.send(r.connector.Reply(q.name, q.to), piece(text))
-	r.answered(q.channel, escape(text))
-	r.uncomplaining()
-}
-
 func TestAStatusIsRenewedWhileItTakesLong(t *testing.T) {
 	t.Parallel()
 	r := idle(t)

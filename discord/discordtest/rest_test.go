@@ -175,32 +175,3 @@ func TestRequestsAreLimited(t *testing.T) {
 		}
 	}
 }
-
-func TestFaultsSpoilTheirRequestsOnly(t *testing.T) {
-	const path, hello, route = "/channels/{channel}/messages", `{"content":"x"}`, "POST /channels/*/messages"
-	for claim, c := range map[string]struct {
-		fault  discordtest.Fault
-		status int // 0: the connection ends
-		posted int
-	}{
-		"a status, in place of the effect": {discordtest.Fault{Status: 503}, 503, 0},
-		"a status, after the effect":       {discordtest.Fault{Status: 502, Done: true}, 502, 1},
-		"a cut, in place of the effect":    {discordtest.Fault{Cut: true}, 0, 0},
-		"a cut, after the effect":          {discordtest.Fault{Cut: true, Done: true}, 0, 1},
-		"a delay":                          {discordtest.Fault{Delay: time.Millisecond}, 200, 1},
-		"half a body":                      {discordtest.Fault{CutBody: true}, 200, 1},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			v := newTown(t, discordtest.Options{})
-			c.fault.Route, c.fault.Skip = route, 1
-			v.Fail(c.fault)
-			v.post(v.channel, hello)
-			a := v.ask("POST", path, hello)
-			if broken := c.status == 0 || c.fault.CutBody; a.StatusCode != c.status || (a.err != nil) != broken {
-				t.Errorf("HTTP %d, %v", a.StatusCode, a.err)
-			}
-			check.Equal(t, "messages that were posted", len(v.Sent(v.channel)), 1+c.posted)
-			v.post(v.channel, hello)
-		})
-	}
-}

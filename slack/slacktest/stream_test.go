@@ -1,8 +1,7 @@
-// Streamed answers, files, and HTTP requests that fail on demand.
+// Streamed answers, histories, and HTTP requests that fail on demand.
 package slacktest_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -73,26 +72,6 @@ func TestStreamsEnd(t *testing.T) {
 		check.NoError(t, err)
 		s.StopStream(general, ts)
 		check.Equal(t, "the refusal", code(error3(api.AppendStream(general, ts, text("more")))), "stopped_by_user")
-	})
-}
-
-func TestFiles(t *testing.T) {
-	s, general, ann := town(t, calm())
-	s.Say(slacktest.Post{Channel: general, User: ann, Text: "look", Files: []slacktest.File{{Name: "a.txt", Mimetype: "text/plain", Content: []byte("inside")}}})
-	api := client(t, s)
-	page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
-	if err != nil || len(page.Messages) != 1 || len(page.Messages[0].Files) != 1 {
-		t.Fatalf("%v, %v", page, err)
-	}
-	shared := page.Messages[0].Files[0]
-
-	t.Run("a download gives the bytes for the token only", func(t *testing.T) {
-		var content bytes.Buffer
-		if err := api.GetFile(shared.URLPrivateDownload, &content); err != nil || content.String() != "inside" {
-			t.Errorf("%q, %v", content.String(), err)
-		}
-		stranger := slack.New("xoxb-other", slack.OptionAPIURL(s.APIURL))
-		check.ErrorContains(t, "without a token", stranger.GetFile(shared.URLPrivateDownload, io.Discard), "sign-in")
 	})
 }
 
