@@ -53,19 +53,18 @@ func (d *Discord) onGuildCreate(g guildData) {
 		return
 	}
 	channels, lastSeen := d.state.addGuild(g)
-	for _, c := range channels {
-		d.backfillIfMissed(c, lastSeen[c.ID])
+	for _, p := range channels {
+		d.backfillIfMissed(p, lastSeen[p.ID])
 	}
 }
 
 // backfillIfMissed queues a backfill if a place missed messages. lastSeen is the newest message
 // that this process saw there. Messages from before the bot joined were not missed.
-func (d *Discord) backfillIfMissed(c channelData, lastSeen string) {
-	p, _ := d.state.place(c.ID)
-	if p.Hidden || p.NoMessages || p.Guild == "" {
+func (d *Discord) backfillIfMissed(p place, lastSeen string) {
+	if p.Guild == "" || !p.hasMessages() || d.state.hidden(p.ID) {
 		return
 	}
-	name := p.conversation(c.ID)
+	name := p.conversation()
 	_, open := d.gaps.Load(name)
 	horizon := d.horizon()
 	if joined := d.state.guild(p.Guild).Joined; newer(joined, horizon) {
@@ -73,11 +72,11 @@ func (d *Discord) backfillIfMissed(c channelData, lastSeen string) {
 	}
 	switch {
 	case open:
-		d.queue.Add(c.ID, func() { d.fillGap(d.work.Context(), name, c.LastID) })
-	case lastSeen != "" && newer(c.LastID, lastSeen):
-		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, lastSeen) })
-	case lastSeen == "" && d.notFirstStart.Load() && newer(c.LastID, horizon):
-		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
+		d.queue.Add(p.ID, func() { d.fillGap(d.work.Context(), name, p.Last) })
+	case lastSeen != "" && newer(p.Last, lastSeen):
+		d.queue.Add(p.ID, func() { d.catchUp(d.work.Context(), name, lastSeen) })
+	case lastSeen == "" && d.notFirstStart.Load() && newer(p.Last, horizon):
+		d.queue.Add(p.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
 	}
 }
 

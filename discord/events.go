@@ -55,17 +55,15 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 			d.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
-		d.state.add(read[channelData](data))
+		d.state.add(read[place](data))
 	case "THREAD_CREATE":
-		c := read[channelData](data)
-		d.state.add(c)
-		d.backfillIfMissed(c, d.horizon()) // a message may have added the bot to the thread
+		d.backfillIfMissed(d.state.add(read[place](data)), d.horizon()) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		d.state.remove(read[channelData](data).ID)
+		d.state.remove(read[place](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guildData](data)
 		for _, c := range sync.Threads {
-			c.GuildID = cmp.Or(c.GuildID, sync.GuildID)
+			c.Guild = cmp.Or(c.Guild, sync.GuildID)
 			d.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
@@ -130,7 +128,7 @@ func (d *Discord) onMessageCreate(m message) {
 func (d *Discord) deliver(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	name := p.conversation(m.ChannelID)
+	name := p.conversation()
 	d.fillGap(ctx, name, "")
 	in, ok := d.inbound(m, p)
 	if !ok {
@@ -187,7 +185,7 @@ func (d *Discord) edit(m message) {
 	if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
 		in.Time = t
 	}
-	name := p.conversation(m.ChannelID)
+	name := p.conversation()
 	d.store(ctx, func() error { return d.hub.Edit(ctx, name, in) }) // which keeps the contents of the files
 }
 
@@ -201,7 +199,7 @@ func (d *Discord) onMessageDelete(e deletion) {
 	}
 	d.queue.Add(e.ChannelID, func() {
 		ctx := d.work.Context()
-		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation(e.ChannelID)
+		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation()
 		d.store(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
 	})
 }
@@ -220,14 +218,14 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 		return p
 	}
 	if guild == "" {
-		return place{}
+		return place{ID: id}
 	}
-	p = place{Guild: guild}
+	p = place{ID: id, Guild: guild}
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
-		var c channelData
+		var c place
 		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &c})
 		if err == nil && c.ID == id {
-			c.GuildID = guild
+			c.Guild = guild
 			p = d.state.add(c)
 		}
 		return err == nil || errors.Is(err, channel.ErrGone)

@@ -28,7 +28,7 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 		d.updateState(e.name, json.RawMessage(e.data))
 	}
 	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
-		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(id), want)
+		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(), want)
 	}
 }
 
@@ -189,6 +189,6 @@ func FuzzEvent(f *testing.F) {
 		if line, _, ok := parseCustomID(i.Data.CustomID); ok && !strings.Contains(i.Data.CustomID, line) {
 			t.Fatalf("the button %q runs %q", i.Data.CustomID, line)
 		}
-		_, _, _ = read[deletion](data), read[guildData](data), read[channelData](data)
+		_, _, _ = read[deletion](data), read[guildData](data), read[place](data)
 	})
 }
