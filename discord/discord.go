@@ -37,7 +37,6 @@ type Discord struct {
 	lastIdentify    time.Time      // when the latest session began
 	seen            platform.Cache // interactions and commands already handled
 	own             platform.Cache // the bot's own messages
-	nicks           platform.Cache // by server and user; history does not contain them
 	reactionRefused platform.Cache // channels in which Discord refuses reactions
 	started         time.Time      // an earlier process may have started answering messages older than this
 
@@ -88,7 +87,7 @@ func New(o Options) (*Discord, error) {
 	log := cmp.Or(o.Log, slog.Default()).With("connector", Name)
 	work := platform.NewGroup()
 	d := &Discord{
-		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
+		o: o, log: log, rest: newREST(base, o.Token), state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}, work: work,
 		queue:   platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
 		started: time.Now(), pauses: defaultPauses,
 		link: platform.Link{

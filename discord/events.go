@@ -140,7 +140,11 @@ func (d *Discord) deliver(m message) {
 	}
 	if platform.IsCommand(in) {
 		if !d.seen.Seen(in.ID) {
-			d.work.Start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
+			d.work.Start(func(ctx context.Context) {
+				if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
+					d.log.Warn("command_answer_failed", "conversation", name, "error", err)
+				}
+			})
 		}
 		return
 	}

@@ -99,20 +99,6 @@ func TestAPostOfAForumBeginsWithItsTitle(t *testing.T) {
 	}
 }
 
-func TestHistoryCallsPeopleAsTheGatewayDid(t *testing.T) {
-	t.Parallel()
-	d := bot(t)
-	ada := user{ID: "3", Username: "ada"}
-	for _, c := range []struct {
-		member *member
-		want   string
-	}{{nil, "ada"}, {&member{Nick: "The Countess"}, "The Countess"}, {nil, "The Countess"}, {&member{}, "ada"}, {nil, "ada"}} {
-		if got := d.nameIn("9", ada, c.member); got != c.want {
-			t.Errorf("with %+v she is called %s, want %s", c.member, got, c.want)
-		}
-	}
-}
-
 func TestWhoIsAddressed(t *testing.T) {
 	t.Parallel()
 	d := bot(t)

@@ -56,10 +56,6 @@ func (g guild) trusts(user string, roles []string) bool {
 	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
-func newStateCache() *stateCache {
-	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}
-}
-
 func (s *stateCache) setSelf(me user, app string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

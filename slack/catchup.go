@@ -53,7 +53,13 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.greeted = true
 		s.log.Info("connected", "as", s.self.name)
 	}
-	s.noteKnownThreads(gaps)
+	for _, gap := range gaps {
+		// The next reply in a known thread does not count as the first: people may have told the bot to
+		// stop there.
+		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
+			s.threads.First(firstReplyKey(place), "")
+		}
+	}
 	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was in no conversation before
 		s.firstHello = time.Now()
 		return nil
@@ -124,16 +130,6 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// noteKnownThreads records which threads already have messages, so that their next reply does not
-// count as the first: people may have told the bot to stop there.
-func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
-	for _, gap := range gaps {
-		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
-			s.threads.First(firstReplyKey(place), "")
-		}
-	}
 }
 
 // maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read

@@ -85,7 +85,15 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	case first.SubType == slackgo.MsgSubTypeMessageChanged:
 		return 1, s.edited(ctx, first.Message)
 	case first.SubType == slackgo.MsgSubTypeMessageDeleted:
-		return 1, s.deleted(ctx, first.Message)
+		if first.DeletedTimestamp == "" {
+			return 1, nil
+		}
+		gone := slackgo.Msg{}
+		if first.PreviousMessage != nil {
+			gone = *first.PreviousMessage
+		}
+		gone.Timestamp = first.DeletedTimestamp
+		return 1, s.deletion(ctx, first.Channel, gone)
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
@@ -162,18 +170,6 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 // sameFiles reports whether two versions of a message have the same files; a deleted one gets another mode.
 func sameFiles(a, b []slackgo.File) bool {
 	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
-}
-
-// deleted returns how to store a deletion.
-func (s *Slack) deleted(ctx context.Context, m slackgo.Message) (store func() error) {
-	gone := slackgo.Msg{}
-	if m.PreviousMessage != nil {
-		gone = *m.PreviousMessage
-	}
-	if gone.Timestamp = m.DeletedTimestamp; gone.Timestamp == "" {
-		return nil
-	}
-	return s.deletion(ctx, m.Channel, gone)
 }
 
 // deletion caches a deletion, so that a late event does not bring the message back: Slack does not

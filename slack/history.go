@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	pageSize       = 200  // as Slack recommends for lists
-	maxThreadPages = 100  // most pages of a thread that messagesBefore reads
-	maxKept        = 2000 // most messages in historyPages
+	pageSize   = 200  // as Slack recommends for lists
+	maxReplies = 1000 // of a thread, that messagesBefore reads
+	maxKept    = 2000 // most messages in historyPages
 )
 
 // History returns a page of a conversation; see channel.Historian.
@@ -146,30 +146,19 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 // messagesBefore returns the newest messages before before, or of all if that is empty, oldest
 // first.
 func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) ([]slackgo.Message, error) {
-	newestFirst := place.Thread == ""
-	size := pageSize
-	if newestFirst {
+	size := maxReplies // a thread is read from its beginning
+	if place.Thread == "" {
 		size = min(limit, pageSize)
 	}
-	var all []slackgo.Message
-	cursor := ""
-	for range maxThreadPages {
-		found, next, err := s.page(ctx, place, span{latest: before, cursor: cursor, limit: size})
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range found {
-			if isTS(m.Timestamp) && m.Timestamp != place.Thread && (before == "" || timeOf(m.Timestamp).Before(timeOf(before))) {
-				all = append(all, m)
-			}
-		}
-		if next == "" || next == cursor || newestFirst && len(all) >= limit {
-			break
-		}
-		cursor = next
+	found, _, err := s.page(ctx, place, span{latest: before, limit: size})
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(all, byTime)
-	return all[max(len(all)-limit, 0):], nil
+	found = slices.DeleteFunc(found, func(m slackgo.Message) bool {
+		return !isTS(m.Timestamp) || m.Timestamp == place.Thread || before != "" && !timeOf(m.Timestamp).Before(timeOf(before))
+	})
+	slices.SortStableFunc(found, byTime)
+	return found[max(len(found)-limit, 0):], nil
 }
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }

@@ -120,7 +120,7 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 	}
 	i := Incident{
 		Log:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: drop})),
-		Failed: "send_failed", Recovered: "send_recovered", Attrs: []any{"remedy", "wait"},
+		Failed: "send_failed", Recovered: "send_recovered",
 		Reason: func(err error) string { return err.Error() },
 	}
 	i.End()
@@ -131,7 +131,7 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 		i.End()
 		i.End()
 	}
-	once := "level=WARN msg=send_failed error=busy remedy=wait\nlevel=WARN msg=send_failed error=closed remedy=wait\nlevel=INFO msg=send_recovered\n"
+	once := "level=WARN msg=send_failed error=busy\nlevel=WARN msg=send_failed error=closed\nlevel=INFO msg=send_recovered\n"
 	check.Equal(t, fmt.Sprintf("the log is\n%s", &log), log.String(), once+once)
 }
 
