@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -99,10 +98,7 @@ func New(o Options) (*Discord, error) {
 	return d, nil
 }
 
-// version matches a suffix that some people append to the API root.
-var version = regexp.MustCompile(`/api(/v\d+)?$`)
-
-// root validates the root of the API and returns it without trailing slash and API version.
+// root validates the root of the API and returns it without trailing slash.
 func root(base string) (string, error) {
 	if base == "" {
 		return "https://discord.com", nil
@@ -111,7 +107,7 @@ func root(base string) (string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return "", errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
 	}
-	return version.ReplaceAllString(strings.TrimRight(base, "/"), ""), nil
+	return strings.TrimRight(base, "/"), nil
 }
 
 // Name returns "discord".

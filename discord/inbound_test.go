@@ -175,7 +175,7 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
 		"": "https://discord.com", "http://localhost:8080": "http://localhost:8080", "http://localhost:8080/": "http://localhost:8080",
-		"https://chat.example/discord/api/v9/": "https://chat.example/discord", "http://h/api": "http://h",
+		"https://chat.example/discord/": "https://chat.example/discord",
 	} {
 		d, err := New(Options{Token: "Bot abc", APIBase: base})
 		if err != nil || d.rest.base != want || d.rest.token != "abc" {

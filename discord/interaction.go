@@ -31,7 +31,6 @@ type interaction struct {
 	Token     string  `json:"token"`
 	GuildID   string  `json:"guild_id"`
 	ChannelID string  `json:"channel_id"`
-	Channel   *place  `json:"channel"`
 	Member    *member `json:"member"` // in a server
 	User      *user   `json:"user"`   // elsewhere
 	Data      struct {
@@ -83,14 +82,8 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	return nil
 }
 
-// conversationOf returns the name of the conversation that an interaction belongs to. Most
-// interactions describe their channel, which saves looking it up.
+// conversationOf returns the name of the conversation that an interaction belongs to.
 func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
-	if _, known := d.state.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
-		p := *i.Channel
-		p.Guild = i.GuildID
-		return d.state.add(p).conversation()
-	}
 	return d.locate(ctx, i.ChannelID, i.GuildID).conversation()
 }
 

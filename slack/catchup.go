@@ -138,6 +138,7 @@ func earlier(a, b time.Time) time.Time {
 const maxImmediate = 50
 
 const (
+	pagePause    = 1200 * time.Millisecond
 	listTimeout  = 2 * time.Minute // for the list of channels, including waits for rate limits
 	maxListPause = time.Hour       // between attempts to list the channels
 )
@@ -148,7 +149,7 @@ const (
 func (s *Slack) backfillAll(ctx context.Context) {
 	incident := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
-	pace := rate.NewLimiter(rate.Every(s.times.pages), maxImmediate)
+	pace := rate.NewLimiter(rate.Every(pagePause), maxImmediate)
 	var l *listing // nil: all were backfilled
 	var again <-chan time.Time
 	for {

@@ -111,14 +111,6 @@ func explainBotError(err error) error {
 	return err
 }
 
-// explainAppError returns a platform.SetupError if err is about the app-level token.
-func explainAppError(err error) error {
-	if code := codeOf(err); code == "missing_scope" || slices.Contains(invalidTokenCodes, code) {
-		return platform.SetupError(fmt.Sprintf("Slack rejects the app-level token (%s): %s", code, clickAppToken))
-	}
-	return err
-}
-
 // stopIfSetupError ends Run if err is a platform.SetupError.
 func (s *Slack) stopIfSetupError(err error) {
 	if t, ok := errors.AsType[platform.SetupError](err); ok {

@@ -41,7 +41,7 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 		"<!date^1392734382^{date}|18 February 2014>":     "18 February 2014",
 		"<https://x.dev/a?b=1&amp;c=2>":                  "https://x.dev/a?b=1&c=2",
 		"<https://x.dev|docs> <http://x.dev|x.dev>":      "docs (https://x.dev) http://x.dev",
-		"<mailto:a@b.dev|a@b.dev> <tel:123|123>":         "a@b.dev 123 (tel:123)",
+		"<mailto:a@b.dev|a@b.dev> <tel:123|123>":         "a@b.dev tel:123",
 		"1 &lt; 2 &amp;&amp; 3 &gt; 2, &amp;lt; is no <": "1 < 2 && 3 > 2, &lt; is no <",
 		"*bold* _stays_ ~as~ `it` is":                    "*bold* _stays_ ~as~ `it` is",
 	} {

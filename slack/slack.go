@@ -64,10 +64,8 @@ type times struct {
 	dropped  time.Duration // how long Slack drops events before it says so again
 	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
 	backoff  time.Duration // before the second attempt to connect; it doubles
-	pages    time.Duration // between two conversations that are backfilled, after the first maxImmediate
 	list     time.Duration // before the second attempt to list the channels; it doubles
 	retry    time.Duration // before showing a reply is tried again
-	hello    time.Duration // how long a new socket waits for hello
 	complete time.Duration // for looking up the names and files of one message
 }
 
@@ -91,8 +89,8 @@ func New(o Options) (*Slack, error) {
 		o: o, log: log,
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, steady: 5 * time.Second, silence: 30 * time.Second,
-			backoff: time.Second, pages: 1200 * time.Millisecond, list: time.Minute, retry: 5 * time.Second,
-			hello: 45 * time.Second, complete: 10 * time.Second,
+			backoff: time.Second, list: time.Minute, retry: 5 * time.Second,
+			complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks,
 		link:          platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},

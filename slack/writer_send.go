@@ -18,9 +18,6 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	if channel.IsNotice(piece) {
 		w.answers = "" // it is no answer, so no draft is looked for
 	}
-	if w.s.tasks.Context().Err() != nil {
-		defer w.s.api.close() // Run closes them no more
-	}
 	if err := w.s.tasks.Wait(ctx); err != nil {
 		return "", err
 	}
