@@ -18,29 +18,6 @@ import (
 	"cairn/internal/platform"
 )
 
-// scopes maps the Web API methods that the connector calls to the scopes that each needs; empty:
-// none. The manifest requests exactly these.
-var scopes = map[string]string{
-	"auth.test":                   "",
-	"apps.connections.open":       "", // with the app-level token
-	"chat.postMessage":            "chat:write",
-	"chat.postEphemeral":          "chat:write",
-	"chat.update":                 "chat:write",
-	"chat.delete":                 "chat:write",
-	"chat.startStream":            "chat:write",
-	"chat.appendStream":           "chat:write",
-	"chat.stopStream":             "chat:write",
-	"assistant.threads.setStatus": "chat:write",
-	"conversations.history":       "channels:history,groups:history,im:history,mpim:history",
-	"conversations.replies":       "channels:history,groups:history,im:history,mpim:history",
-	"conversations.info":          "channels:read,groups:read,im:read,mpim:read",
-	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
-	"users.info":                  "users:read",
-	"reactions.add":               "reactions:write",
-	"reactions.remove":            "reactions:write",
-	"url_private":                 "files:read", // not a method: the URL of a file
-}
-
 const (
 	callTimeout = 15 * time.Second // of one request
 	maxRetries  = 10               // of one request
@@ -139,22 +116,14 @@ func (s *Slack) probeApp(ctx context.Context) error {
 	return nil
 }
 
-// checkScopes compares the token's scopes, if Slack lists them, with those needed. A missing
+// checkScopes compares the token's scopes, if Slack lists them, with those of the manifest. A missing
 // chat:write is an error; other missing scopes are logged.
 func (s *Slack) checkScopes(header http.Header) error {
 	granted := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(granted) == 0 {
 		return nil
 	}
-	var missing []string
-	for _, list := range scopes {
-		for scope := range strings.SplitSeq(list, ",") {
-			if scope != "" && !slices.Contains(granted, scope) && !slices.Contains(missing, scope) {
-				missing = append(missing, scope)
-			}
-		}
-	}
-	slices.Sort(missing)
+	missing := slices.DeleteFunc(manifestScopes(), func(scope string) bool { return slices.Contains(granted, scope) })
 	if slices.Contains(missing, "chat:write") {
 		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -85,42 +86,57 @@ func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
+func TestEventsThatSayLittle(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
-	r.stored(conversation(general, root), "user: forget this")
-	for _, ts := range []string{reply, root} {
+	name := conversation(general)
+	say := func(text string) string {
+		return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text})
+	}
+	change := func(ts string, at time.Time, fields map[string]any) {
+		message := map[string]any{"type": "message", "user": ann, "ts": ts}
+		maps.Copy(message, fields)
+		r.w.Emit(map[string]any{"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": tsOf(at), "message": message})
+	}
+	remove := func(ts string) {
 		r.w.Emit(map[string]any{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": general, "ts": tsOf(time.Now()), "deleted_ts": ts})
 	}
-	r.stored(conversation(general, root))
-	r.stored(conversation(general))
-}
-
-func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
-	r.w.Emit(map[string]any{
-		"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?",
+	t.Run("edits within one second", func(t *testing.T) {
+		ts := say("on Monday")
+		r.stored(name, "user: on Monday")
+		second := time.Unix(timeOf(ts).Unix()+1, 0)
+		for i, text := range []string{"on Tuesday", "on Friday"} {
+			change(ts, second.Add(time.Duration(i+1)*100*time.Millisecond), map[string]any{"text": text, "edited": map[string]any{"user": ann, "ts": tsOf(second)}})
+			r.stored(name, "user: "+text)
+		}
 	})
-	r.awaitAnswers(general, 2)
-}
-
-func TestAnEditInAFormThatIsNotKnown(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
-	r.stored(conversation(general), "user: on Monday")
-	now := tsOf(time.Now())
-	r.w.Emit(map[string]any{
-		"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": now,
-		"message": map[string]any{
-			"type": "message", "user": ann, "text": "on Friday", "ts": ts, "edited": map[string]any{"user": ann, "ts": now}, "blocks": 7,
-		},
+	t.Run("an edit in a form that is not known", func(t *testing.T) {
+		ts := say("at noon")
+		r.stored(name, "user: on Friday", "user: at noon")
+		change(ts, time.Now(), map[string]any{"text": "at nine", "edited": map[string]any{"user": ann, "ts": tsOf(time.Now())}, "blocks": 7})
+		r.stored(name, "user: on Friday", "user: at nine")
 	})
-	r.stored(conversation(general), "user: on Friday")
+	t.Run("a message that comes after its deletion is not stored", func(t *testing.T) {
+		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
+		remove(ts)
+		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
+		say("later")
+		r.stored(name, "user: on Friday", "user: at nine", "user: later")
+	})
+	t.Run("deletions that do not say what was there", func(t *testing.T) {
+		root := say("root")
+		reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
+		r.stored(conversation(general, root), "user: forget this")
+		remove(reply)
+		remove(root)
+		r.stored(conversation(general, root))
+		r.stored(name, "user: on Friday", "user: at nine", "user: later")
+	})
+	t.Run("a reply to the bot that does not say whose message it answers", func(t *testing.T) {
+		r.ask(general, ann, 1)
+		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
+		r.awaitAnswers(general, 2)
+	})
 }
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {

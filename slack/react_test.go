@@ -72,7 +72,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 
 func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	o := quick()
-	o.Scopes = slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == "reactions:write" })
+	o.Scopes = slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == "reactions:write" })
 	r := newRig(t, o, answerN)
 	r.opts.Working = workingOff
 	r.begin()

@@ -49,7 +49,7 @@ func (r *rig) reactions(channelID, ts string) (names []string) {
 }
 
 func without(t *testing.T, scope string) []string {
-	return slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == scope })
+	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
 }
 
 func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
