@@ -26,24 +26,14 @@ type command struct {
 // onSlashCommand runs a slash command: "/cairn compact prices" is "/compact prices". Slack
 // does not repeat commands on purpose, but one may arrive twice.
 func (s *Slack) onSlashCommand(payload json.RawMessage) {
-	var p struct {
-		Channel  string `json:"channel_id"`
-		User     string `json:"user_id"`
-		UserName string `json:"user_name"`
-		Text     string `json:"text"`
-		URL      string `json:"response_url"`
-		Trigger  string `json:"trigger_id"`
-	}
-	if err := json.Unmarshal(payload, &p); err != nil || p.Channel == "" {
-		s.log.Debug("read_command_failed", "error", err)
+	var p slackgo.SlashCommand
+	_ = json.Unmarshal(payload, &p) // fields in an unknown form stay empty
+	if p.ChannelID == "" || s.repeated("command", p.TriggerID, p.ResponseURL) {
 		return
 	}
-	if s.repeated("command", p.Trigger, p.URL) {
-		return
-	}
-	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
+	c := command{place: s.place(p.ChannelID, ""), line: lineOf(p.Text), who: channel.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, public: called.Public})
+	s.start(c, &webhookAnswerer{s: s, url: p.ResponseURL, public: called.Public})
 }
 
 // repeated reports whether a command or a press was handled before; without ids that is unknown.

@@ -79,7 +79,7 @@ func TestALostSocketIsReplaced(t *testing.T) {
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
 	o := quick()
-	o.WarnFor = 2 * time.Second
+	o.WarnFor = 4 * time.Second
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
