@@ -83,16 +83,12 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	for name, faults := range map[string][]discordtest.Fault{
 		"a 429 in the middle":                    {{Route: edits, Status: 429, RetryAfter: 700 * time.Millisecond, Skip: 1}},
 		"a 429 for all routes":                   {{Route: edits, Status: 429, RetryAfter: 500 * time.Millisecond, Global: true}},
-		"a 429 for the first message":            {{Route: "POST /channels/*/messages", Status: 429, RetryAfter: 500 * time.Millisecond}},
 		"an edit that hangs":                     {{Route: edits, Delay: 800 * time.Millisecond}},
 		"an edit that took effect and failed":    {{Route: edits, Status: 502, Done: true, Times: 2}},
-		"a first message that came and failed":   {{Route: "POST /channels/*/messages", Status: 502, Done: true}},
 		"a first message without an answer":      {{Route: "POST /channels/*/messages", Cut: true, Done: true}},
-		"an answer that breaks off in its body":  {{Route: "POST /channels/*/messages", CutBody: true}},
 		"a channel in which nobody sees it type": {{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}},
 		"a second message that came and failed":  {{Route: "POST /channels/*/messages", Status: 502, Done: true, Skip: 1}},
 		"a second message that did not come":     {{Route: "POST /channels/*/messages", Status: 502, Skip: 1}},
-		"a second message without an answer":     {{Route: "POST /channels/*/messages", Cut: true, Done: true, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -74,7 +74,9 @@ func TestABurstStaysInOrder(t *testing.T) {
 
 func TestADiskThatTakesNothing(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, unhelpful(), answerN) // which does not send again
+	o := quick()
+	o.AckWithin = time.Second // after which Slack sends it again
+	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	repair := r.breakDisk()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
@@ -84,6 +86,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	repair()
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
 	check.Equal(t, "how often people are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
+	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
 	check.Equal(t, "warnings for one incident", strings.Count(r.logs.String(), "store_message_failed"), 1)
 }
 

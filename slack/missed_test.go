@@ -11,7 +11,6 @@ import (
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
-	"cairn/store"
 )
 
 func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
@@ -23,19 +22,6 @@ func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
 	r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: mention + "hello"}) })
 	r.answered(general, "ok")
 	r.stored(conversation(general, old), "user: hello", "assistant: ok")
-}
-
-func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.opts.ReplyIn = replyThread
-	r.begin()
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-	r.answered(general, "ok")
-	r.newSocket()
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
-	r.stored(conversation(general), "user: hello", "assistant: ok", "user: later")
-	check.Error(t, check.ErrorOf(r.store.Find(t.Context(), conversation(general, root))), store.ErrNotFound) // the bot alone replied there
 }
 
 // A gap is closed once its page is stored: by then its threads must be noted.
@@ -127,30 +113,5 @@ func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 	} {
 		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
 		check.Equal(t, fmt.Sprint("case ", i), s.missedSince(now), c.want)
-	}
-}
-
-func TestSocketsThatDieSoonDoNotPileUpRequests(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	places := []string{general}
-	for i := range 9 {
-		places = append(places, r.w.AddChannel(fmt.Sprint("place-", i), ann))
-	}
-	r.begin()
-	for _, place := range places {
-		r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "before"})
-		r.stored(conversation(place), "user: before")
-		r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "missed", Untold: true})
-	}
-	const hellos = 40
-	for range hellos { // as if each came over another socket
-		r.w.Sockets()[0].SendRaw(`{"type":"hello"}`)
-	}
-	for _, place := range places {
-		r.stored(conversation(place), "user: before", "user: missed")
-	}
-	if n := len(r.w.Calls("users.conversations")); n > hellos/2 {
-		t.Errorf("the channels were listed %d times", n)
 	}
 }

@@ -37,18 +37,6 @@ func (r *rig) compacted() (channelID, newest string) {
 	return general, newest
 }
 
-func (r *rig) marks(channelID, ts string) (names []string) {
-	for _, m := range r.w.Messages(channelID) {
-		for _, reaction := range m.Reactions {
-			if m.TS != ts || reaction.User != slacktest.BotUserID {
-				r.t.Errorf("%s has reacted to %q", reaction.User, m.Text)
-			}
-			names = append(names, reaction.Name)
-		}
-	}
-	return names
-}
-
 func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	for name, fault := range map[string]*slacktest.Fault{
 		"at once":                     nil,
@@ -62,9 +50,9 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 				r.w.Fail(*fault)
 			}
 			channelID, ts := r.compacted()
-			r.eventually("the mark", func() bool { return len(r.marks(channelID, ts)) > 0 })
+			r.eventually("the mark", func() bool { return len(r.reactions(channelID, ts)) > 0 })
 			r.end()
-			check.EqualAll(t, "the marks", r.marks(channelID, ts), []string{summarizedReaction})
+			check.EqualAll(t, "the marks", r.reactions(channelID, ts), []string{summarizedReaction})
 			check.Lacks(t, "the log", r.logs.String(), "was not marked", "WARN")
 		})
 	}
@@ -86,6 +74,6 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	check.Equal(t, "how often the log tells of it", strings.Count(log, "reaction_refused"), 1)
 	check.Contains(t, "the log", log, "lacks the scope reactions:write: add it at")
 	check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
-	check.Len(t, "marks", r.marks(channelID, ts), 0)
+	check.Len(t, "marks", r.reactions(channelID, ts), 0)
 	check.Equal(t, "messages", len(r.said(channelID)), 1)
 }

@@ -98,25 +98,14 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	})
 }
 
-func TestNoSignOfWorkIsLeft(t *testing.T) {
+func TestASignOfWorkCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	t.Run("not at all", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{Working: workingOff})
-		general, ann := r.place()
-		letGo()
-		r.ask(general, ann, 1)
-		r.end()
-		check.Equal(t, "calls", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
-	})
-	t.Run("no more when there will be no answer", func(t *testing.T) {
-		r, _ := thinking(t, nil, Options{})
-		q := r.question(false)
-		w := r.connector.Reply(q.name, q.to)
-		w.(*writer).Working()
-		r.eventually("the reaction", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
-		w.Cancel()
-		r.eventually("it is gone", func() bool { return len(r.reactions(q.channel, q.to[0])) == 0 })
-	})
+	r, letGo := thinking(t, nil, Options{Working: workingOff})
+	general, ann := r.place()
+	letGo()
+	r.ask(general, ann, 1)
+	r.end()
+	check.Equal(t, "calls", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
 }
 
 func TestASignThatComesLateIsNotLeft(t *testing.T) {

@@ -42,16 +42,6 @@ func TestRetryEndsWithSuccessOrItsContext(t *testing.T) {
 	})
 }
 
-func TestSleep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		check.NoError(t, Sleep(ctx, time.Second))
-		check.Error(t, Sleep(ctx, time.Hour), context.DeadlineExceeded)
-		check.Error(t, Sleep(ctx, 0), context.DeadlineExceeded)
-	})
-}
-
 func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -138,17 +138,4 @@ func TestHistoryHasPages(t *testing.T) {
 		_, err := api.GetConversationHistory(&p)
 		check.Equal(t, "the refusal", code(err), refusal)
 	}
-
-	t.Run("metadata is shown to who asks for it", func(t *testing.T) {
-		other := s.AddChannel("other", ann)
-		if _, _, err := api.PostMessage(other, slack.MsgOptionText("x", false), slack.MsgOptionMetadata(slack.SlackMetadata{EventType: "sent", EventPayload: map[string]any{"id": "7"}})); err != nil {
-			t.Fatal(err)
-		}
-		for asked, want := range map[bool]string{true: "sent", false: ""} {
-			page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: other, IncludeAllMetadata: asked})
-			if err != nil || len(page.Messages) != 1 || page.Messages[0].Metadata.EventType != want {
-				t.Errorf("asked %v: %+v, %v", asked, page, err)
-			}
-		}
-	})
 }
