@@ -46,18 +46,24 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
-		d.onGuildCreate(read[guildData](data))
+		if g := read[guildData](data); !g.Unavailable { // at the start of a session, after an outage, or when the bot joins
+			for _, p := range d.state.addGuild(g) {
+				d.backfillIfMissed(p, false)
+			}
+		}
 	case "GUILD_UPDATE":
 		g := read[guildData](data)
 		d.state.updateGuild(g.ID, func(old *guild) { old.Name, old.Owner = cmp.Or(g.Name, old.Name), cmp.Or(g.OwnerID, old.Owner) })
 	case "GUILD_DELETE":
-		if g := read[guildData](data); !g.Unavailable { // an unavailable server comes back
+		if g := read[guildData](data); g.Unavailable { // it comes back
+			d.noteGaps()
+		} else {
 			d.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
 		d.state.add(read[place](data))
 	case "THREAD_CREATE":
-		d.backfillIfMissed(d.state.add(read[place](data)), d.horizon()) // a message may have added the bot to the thread
+		d.backfillIfMissed(d.state.add(read[place](data)), true) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		d.state.remove(read[place](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
@@ -112,7 +118,6 @@ func read[T any](data json.RawMessage) (v T) {
 
 // onMessageCreate queues a new message.
 func (d *Discord) onMessageCreate(m message) {
-	d.state.setLastMessage(m.ChannelID, m.ID)
 	me, _ := d.state.self()
 	if m.Author == nil || !m.isChat() {
 		return

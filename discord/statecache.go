@@ -68,9 +68,8 @@ func (s *stateCache) self() (me user, app string) {
 	return s.me, s.app
 }
 
-// addGuild adds or replaces a server. It returns the server's channels and threads, and by their
-// ids the newest messages that were known before.
-func (s *stateCache) addGuild(g guildData) (channels []place, lastSeen map[string]string) {
+// addGuild adds or replaces a server. It returns the server's channels and threads.
+func (s *stateCache) addGuild(g guildData) (channels []place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
@@ -87,13 +86,11 @@ func (s *stateCache) addGuild(g guildData) (channels []place, lastSeen map[strin
 		}
 	}
 	s.guilds[g.ID] = cached
-	lastSeen = make(map[string]string)
 	for _, p := range slices.Concat(g.Channels, g.Threads) {
 		p.Guild = g.ID
-		lastSeen[p.ID] = s.places[p.ID].Last
 		channels = append(channels, s.addLocked(p))
 	}
-	return channels, lastSeen
+	return channels
 }
 
 func (s *stateCache) add(p place) place {
@@ -103,19 +100,14 @@ func (s *stateCache) add(p place) place {
 }
 
 func (s *stateCache) addLocked(p place) place {
-	old := s.places[p.ID]
 	// Events may leave the server out (Discord, Channel: Channel Structure).
-	p.Guild = cmp.Or(p.Guild, old.Guild, s.places[p.Parent].Guild)
+	p.Guild = cmp.Or(p.Guild, s.places[p.ID].Guild, s.places[p.Parent].Guild)
 	switch p.Type {
 	case discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread, discordgo.ChannelTypeGuildNewsThread:
 	default:
 		p.Parent = "" // a category
 	}
-	cached := p
-	if newer(old.Last, p.Last) {
-		cached.Last = old.Last
-	}
-	s.places[p.ID] = cached
+	s.places[p.ID] = p
 	return p
 }
 
@@ -159,16 +151,6 @@ func (s *stateCache) place(id string) (p place, known bool) {
 	defer s.mu.Unlock()
 	p, known = s.places[id]
 	return p, known
-}
-
-// setLastMessage sets the newest message of a place, unless a newer one is known.
-func (s *stateCache) setLastMessage(id, message string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p, known := s.places[id]; known && newer(message, p.Last) {
-		p.Last = message
-		s.places[id] = p
-	}
 }
 
 // label returns the display name of a place; empty if unknown.
