@@ -95,12 +95,12 @@ var commands = []Command{
 		suggest: suggestTools,
 	},
 	{
-		Name: "allow", Help: "allow the tool call that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(true),
+		Name: "allow", Help: "allow the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(true),
 		Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
 		suggest: suggestApprovals,
 	},
 	{
-		Name: "deny", Help: "deny the tool call that I asked about", Public: true, Guarded: true, Urgent: true, run: answersApproval(false),
+		Name: "deny", Help: "deny the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(false),
 		Args:    []Arg{{Name: "code", Help: "which call; without it the oldest one", Suggests: true}},
 		suggest: suggestApprovals,
 	},

@@ -24,6 +24,7 @@ type Command struct {
 	Restricted bool   // only managers may run it, unless the settings say otherwise
 	Guarded    bool   // only managers may run it, whatever the settings say
 	Urgent     bool   // it runs immediately, even where commands wait for earlier messages to be answered
+	Replies    bool   // it replies to a question of the bot, beside whose answer it is written
 
 	opens   bool                   // it needs the engine, so it waits until the conversation is open
 	own     func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none

@@ -14,9 +14,6 @@ import (
 	"cairn/internal/platform"
 )
 
-// textExpired answers a button that this version does not know.
-const textExpired = "I no longer know that list. Please run the command again."
-
 func textAnswer(text string) post {
 	return post{Content: text, Mentions: noMentions(), Components: []discordgo.MessageComponent{}}
 }
@@ -109,13 +106,7 @@ func (d *Discord) webhookPath(i interaction) string {
 func (d *Discord) originalPath(i interaction) string { return d.webhookPath(i) + "/messages/@original" }
 
 // runText runs a command that was written as a message, and posts the answer as a reply to it.
-func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) {
-	if err := d.answerText(ctx, name, m, in); err != nil && ctx.Err() == nil {
-		d.log.Warn("command_answer_failed", "conversation", name, "error", err)
-	}
-}
-
-func (d *Discord) answerText(ctx context.Context, name string, m message, in channel.Inbound) error {
+func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) error {
 	p := channel.ParsePlace(name)
 	who := channel.Person{ID: in.AuthorID, Name: in.Author, Manager: p.Direct()}
 	if m.Member != nil {

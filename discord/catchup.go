@@ -15,19 +15,9 @@ import (
 // lets any other event be delivered.
 func (d *Discord) onReady(r readyData) error {
 	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
-	ctx := d.work.Context()
-	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
-	defer cancel()
-	var all []channel.Gap
-	if !d.store(limited, func() (err error) {
-		all, err = d.hub.Away(limited, Name, nil) // nil: Discord delivers events in order
-		return err
-	}) {
+	all, ok := d.noteGaps()
+	if !ok {
 		return errors.New("store the gaps of a new session: not possible in time")
-	}
-	d.gaps.Clear()
-	for _, gap := range all {
-		d.gaps.Store(gap.Conversation, gap.After)
 	}
 	if len(all) > 0 || d.hadSession {
 		d.notFirstStart.Store(true)
@@ -37,7 +27,7 @@ func (d *Discord) onReady(r readyData) error {
 	d.log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation, "") })
+			d.queue.Add(p.Channel, func() { d.fillGap(d.work.Context(), gap.Conversation, "") })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
@@ -46,38 +36,41 @@ func (d *Discord) onReady(r readyData) error {
 	return nil
 }
 
-// onGuildCreate handles GUILD_CREATE, which describes a server with its channels and threads: at
-// the start of a session, after an outage, or when the bot joins.
-func (d *Discord) onGuildCreate(g guildData) {
-	if g.Unavailable {
-		return
+// noteGaps stores which conversations may have missed messages; ok is false if that is not possible in
+// time.
+func (d *Discord) noteGaps() (all []channel.Gap, ok bool) {
+	ctx, cancel := context.WithTimeout(d.work.Context(), d.pauses.open)
+	defer cancel()
+	if !d.store(ctx, func() (err error) {
+		all, err = d.hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
+		return err
+	}) {
+		return nil, false
 	}
-	channels, lastSeen := d.state.addGuild(g)
-	for _, c := range channels {
-		d.backfillIfMissed(c, lastSeen[c.ID])
+	d.gaps.Clear()
+	for _, gap := range all {
+		d.gaps.Store(gap.Conversation, gap.After)
 	}
+	return all, true
 }
 
-// backfillIfMissed queues a backfill if a place missed messages. lastSeen is the newest message
-// that this process saw there. Messages from before the bot joined were not missed.
-func (d *Discord) backfillIfMissed(c channelData, lastSeen string) {
-	p, _ := d.state.place(c.ID)
-	if p.Hidden || p.NoMessages || p.Guild == "" {
+// backfillIfMissed queues a backfill if a place missed messages; joined reports whether the bot just
+// joined it. Messages from before the bot joined the server were not missed.
+func (d *Discord) backfillIfMissed(p place, joined bool) {
+	if p.Guild == "" || !p.hasMessages() || d.state.hidden(p.ID) {
 		return
 	}
-	name := p.conversation(c.ID)
+	name := p.conversation()
 	_, open := d.gaps.Load(name)
 	horizon := d.horizon()
-	if joined := d.state.guild(p.Guild).Joined; newer(joined, horizon) {
-		horizon = joined
+	if since := d.state.guild(p.Guild).Joined; newer(since, horizon) {
+		horizon = since
 	}
 	switch {
 	case open:
-		d.queue.Add(c.ID, func() { d.fillGap(d.work.Context(), name, c.LastID) })
-	case lastSeen != "" && newer(c.LastID, lastSeen):
-		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, lastSeen) })
-	case lastSeen == "" && d.notFirstStart.Load() && newer(c.LastID, horizon):
-		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
+		d.queue.Add(p.ID, func() { d.fillGap(d.work.Context(), name, p.Last) })
+	case (joined || d.notFirstStart.Load()) && newer(p.Last, horizon):
+		d.queue.Add(p.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
 	}
 }
 

@@ -165,31 +165,11 @@ func TestHistoryGivesPages(t *testing.T) {
 		{after: ids[3], limit: 10, want: "4 5 6"},
 		{before: ids[3], limit: 2, want: "1 2", last: ids[1], more: true},
 		{before: ids[2], limit: 5, want: "0 1", last: ids[0]},
-		{after: before(ids[5]), limit: 1, want: "5", last: ids[5], more: true},
 	} {
 		page, err := r.connector.History(r.ctx, r.place(r.square), channel.Look{After: c.after, Before: c.before, Limit: c.limit})
 		if got := strings.Join(texts(page.Said), " "); err != nil || got != c.want || page.More != c.more || c.last != "" && page.Last != c.last {
 			t.Errorf("after %q before %q: %q, last %s, more %v, %v; want %+v", c.after, c.before, got, page.Last, page.More, err, c)
 		}
-	}
-}
-
-func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.converse("first", 1)
-	begun, gate := make(chan struct{}), make(chan struct{})
-	r.connector.queue.Add(r.square, func() { close(begun); <-gate })
-	<-begun
-	for r.connector.queue.Offer(r.square, func() {}) {
-	}
-	r.ask(r.square, "no room")
-	r.Say(r.square, r.ann.ID, "nor here")
-	r.until("the queue to be full", func() bool { _, full := r.connector.overflowed.Load(r.square); return full })
-	close(gate)
-	check.Equal(t, "it answered", r.answers(r.square, 2)[1], "echo: nor here")
-	if said := r.heard(r.place(r.square), 3); said[1].Text != "no room" || !said[1].Addressed || said[2].Addressed {
-		t.Errorf("it heard %+v", said)
 	}
 }
 

@@ -29,21 +29,11 @@ func InviteURL(application string) string {
 
 // Application is what Discord reports about a token.
 type Application struct {
-	ID      string // for InviteURL
-	Bot     string // the bot's name
-	Content Intent // whether the bot may read messages that are not addressed to it
-	Servers int    // number of servers that the bot is in
+	ID        string // for InviteURL
+	Bot       string // the bot's name
+	NoContent bool   // the bot may not read messages that are not addressed to it
+	Servers   int    // number of servers that the bot is in
 }
-
-// Intent is whether a gateway intent is switched on.
-type Intent int
-
-// IntentUnknown is for compatible servers, which may not know intents.
-const (
-	IntentUnknown Intent = iota
-	IntentOff
-	IntentOn
-)
 
 // ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to
 // do.
@@ -77,10 +67,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	case err != nil:
 		return found, err
 	default:
-		found.ID, found.Content = cmp.Or(app.ID, found.ID), IntentOff
-		if app.Flags&(flagMessageContent|flagMessageContentLimited) != 0 {
-			found.Content = IntentOn
-		}
+		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&(flagMessageContent|flagMessageContentLimited) == 0
 	}
 	var guilds []discordgo.UserGuild
 	err = get("/users/@me/guilds", &guilds)
@@ -97,18 +84,16 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 		facts = append(facts, fmt.Sprintf("the token is good: the bot is %s", app.Bot))
 	}
 	switch {
-	case app.Content == IntentUnknown:
+	case err != nil:
+		return facts, err
 	case d.o.MentionOnly:
 		facts = append(facts, "it answers what is addressed to it: Message Content Intent is not needed")
-	case app.Content == IntentOff:
+	case app.NoContent:
 		return facts, ErrContentIntent
 	default:
 		facts = append(facts, "Message Content Intent is on")
 	}
-	switch {
-	case err != nil:
-		return facts, err
-	case app.Servers == 0:
+	if app.Servers == 0 {
 		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
 	}
 	return append(facts, fmt.Sprintf("servers that it is in: %d", app.Servers)), nil

@@ -4,9 +4,7 @@ package discord
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -18,22 +16,11 @@ import (
 // people see exactly the ones that are declared in package channel.
 func (d *Discord) register(ctx context.Context) {
 	_, app := d.state.self()
-	incident := platform.Incident{Log: d.log, Failed: "command_registration_failed", Recovered: "command_registration_recovered"}
-	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: 10 * time.Minute}, func() (done bool) {
-		err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
-		switch {
-		case err == nil:
-			incident.End()
-			return true
-		case errors.Is(err, channel.ErrGone): // a retry would be refused too
-			d.registered.Store(false)
-			d.log.Warn("command_registration_refused", "error", err)
-			return true
-		case ctx.Err() == nil:
-			incident.Begin(err)
-		}
-		return false
-	})
+	err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
+	if err != nil && ctx.Err() == nil {
+		d.registered.Store(false) // the next session tries again
+		d.log.Warn("command_registration_failed", "error", err)
+	}
 }
 
 func slashCommands() []*discordgo.ApplicationCommand {

@@ -86,9 +86,7 @@ func (s *session) receive(p packet) error {
 			return s.heartbeat()
 		}
 	case opHeartbeat:
-		if s.interval > 0 { // otherwise IDENTIFY must be sent first
-			return s.heartbeat()
-		}
+		return s.heartbeat()
 	case opHeartbeatAck:
 		s.unacknowledged = false
 	case opReconnect:
@@ -104,9 +102,6 @@ func (s *session) receive(p packet) error {
 
 // hello answers the first packet with IDENTIFY or RESUME.
 func (s *session) hello(data json.RawMessage) error {
-	if s.interval > 0 {
-		return nil
-	}
 	hello := read[struct {
 		Interval float64 `json:"heartbeat_interval"` // ms
 	}](data)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +29,6 @@ type Discord struct {
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
-	overflowed      sync.Map                    // channels whose queue was full, so that a backfill is queued
 	work            *platform.Group
 	gaps            sync.Map       // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   atomic.Bool    // this process or an earlier one had a session or conversations
@@ -38,7 +36,6 @@ type Discord struct {
 	lastIdentify    time.Time      // when the latest session began
 	seen            platform.Cache // interactions and commands already handled
 	own             platform.Cache // the bot's own messages
-	nicks           platform.Cache // by server and user; history does not contain them
 	reactionRefused platform.Cache // channels in which Discord refuses reactions
 	started         time.Time      // an earlier process may have started answering messages older than this
 
@@ -63,7 +60,6 @@ var (
 type pauses struct {
 	identify  time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and some margin
 	connect   time.Duration // before the first attempt to reconnect; it doubles
-	resume    time.Duration // maximum before an established session is resumed, which Discord does not count as a new one
 	open      time.Duration // from the dial to READY
 	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted whole
 	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
@@ -72,7 +68,7 @@ type pauses struct {
 }
 
 var defaultPauses = pauses{
-	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
+	identify: 5500 * time.Millisecond, connect: time.Second, open: 20 * time.Second,
 	firstPost: 700 * time.Millisecond, edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 }
 
@@ -90,7 +86,7 @@ func New(o Options) (*Discord, error) {
 	log := cmp.Or(o.Log, slog.Default()).With("connector", Name)
 	work := platform.NewGroup()
 	d := &Discord{
-		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work,
+		o: o, log: log, rest: newREST(base, o.Token), state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}, work: work,
 		queue:   platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
 		started: time.Now(), pauses: defaultPauses,
 		link: platform.Link{
@@ -102,10 +98,7 @@ func New(o Options) (*Discord, error) {
 	return d, nil
 }
 
-// version matches a suffix that some people append to the API root.
-var version = regexp.MustCompile(`/api(/v\d+)?$`)
-
-// root validates the root of the API and returns it without trailing slash and API version.
+// root validates the root of the API and returns it without trailing slash.
 func root(base string) (string, error) {
 	if base == "" {
 		return "https://discord.com", nil
@@ -114,7 +107,7 @@ func root(base string) (string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return "", errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
 	}
-	return version.ReplaceAllString(strings.TrimRight(base, "/"), ""), nil
+	return strings.TrimRight(base, "/"), nil
 }
 
 // Name returns "discord".

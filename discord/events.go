@@ -46,26 +46,30 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
-		d.onGuildCreate(read[guildData](data))
+		if g := read[guildData](data); !g.Unavailable { // at the start of a session, after an outage, or when the bot joins
+			for _, p := range d.state.addGuild(g) {
+				d.backfillIfMissed(p, false)
+			}
+		}
 	case "GUILD_UPDATE":
 		g := read[guildData](data)
 		d.state.updateGuild(g.ID, func(old *guild) { old.Name, old.Owner = cmp.Or(g.Name, old.Name), cmp.Or(g.OwnerID, old.Owner) })
 	case "GUILD_DELETE":
-		if g := read[guildData](data); !g.Unavailable { // an unavailable server comes back
+		if g := read[guildData](data); g.Unavailable { // it comes back
+			d.noteGaps()
+		} else {
 			d.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
-		d.state.add(read[channelData](data))
+		d.state.add(read[place](data))
 	case "THREAD_CREATE":
-		c := read[channelData](data)
-		d.state.add(c)
-		d.backfillIfMissed(c, d.horizon()) // a message may have added the bot to the thread
+		d.backfillIfMissed(d.state.add(read[place](data)), true) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		d.state.remove(read[channelData](data).ID)
+		d.state.remove(read[place](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guildData](data)
 		for _, c := range sync.Threads {
-			c.GuildID = cmp.Or(c.GuildID, sync.GuildID)
+			c.Guild = cmp.Or(c.Guild, sync.GuildID)
 			d.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
@@ -114,7 +118,6 @@ func read[T any](data json.RawMessage) (v T) {
 
 // onMessageCreate queues a new message.
 func (d *Discord) onMessageCreate(m message) {
-	d.state.setLastMessage(m.ChannelID, m.ID)
 	me, _ := d.state.self()
 	if m.Author == nil || !m.isChat() {
 		return
@@ -123,22 +126,14 @@ func (d *Discord) onMessageCreate(m message) {
 		d.own.Set(m.ID, "")
 		return
 	}
-	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
-		return
-	}
-	if _, queued := d.overflowed.LoadOrStore(m.ChannelID, true); !queued {
-		d.queue.Add(m.ChannelID, func() {
-			d.overflowed.Delete(m.ChannelID)
-			d.backfill(m)
-		})
-	}
+	d.queue.Add(m.ChannelID, func() { d.deliver(m) })
 }
 
 // deliver passes a message to the hub. It runs in the queue of the channel.
 func (d *Discord) deliver(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	name := p.conversation(m.ChannelID)
+	name := p.conversation()
 	d.fillGap(ctx, name, "")
 	in, ok := d.inbound(m, p)
 	if !ok {
@@ -150,7 +145,11 @@ func (d *Discord) deliver(m message) {
 	}
 	if platform.IsCommand(in) {
 		if !d.seen.Seen(in.ID) {
-			d.work.Start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
+			d.work.Start(func(ctx context.Context) {
+				if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
+					d.log.Warn("command_answer_failed", "conversation", name, "error", err)
+				}
+			})
 		}
 		return
 	}
@@ -161,13 +160,6 @@ func (d *Discord) deliver(m message) {
 		}
 		return err
 	})
-}
-
-// backfill reads the messages that the queue had no room for from history, starting with m.
-func (d *Discord) backfill(m message) {
-	ctx := d.work.Context()
-	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	d.catchUp(ctx, p.conversation(m.ChannelID), before(m.ID))
 }
 
 // onMessageUpdate queues an edit. Discord also sends updates for link previews, and some servers
@@ -202,7 +194,7 @@ func (d *Discord) edit(m message) {
 	if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
 		in.Time = t
 	}
-	name := p.conversation(m.ChannelID)
+	name := p.conversation()
 	d.store(ctx, func() error { return d.hub.Edit(ctx, name, in) }) // which keeps the contents of the files
 }
 
@@ -216,7 +208,7 @@ func (d *Discord) onMessageDelete(e deletion) {
 	}
 	d.queue.Add(e.ChannelID, func() {
 		ctx := d.work.Context()
-		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation(e.ChannelID)
+		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation()
 		d.store(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
 	})
 }
@@ -235,14 +227,14 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 		return p
 	}
 	if guild == "" {
-		return place{}
+		return place{ID: id}
 	}
-	p = place{Guild: guild}
+	p = place{ID: id, Guild: guild}
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
-		var c channelData
+		var c place
 		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &c})
 		if err == nil && c.ID == id {
-			c.GuildID = guild
+			c.Guild = guild
 			p = d.state.add(c)
 		}
 		return err == nil || errors.Is(err, channel.ErrGone)

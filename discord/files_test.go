@@ -45,16 +45,3 @@ func TestFilesAreReadOrDescribed(t *testing.T) {
 	check.Equal(t, "the text of a file after an edit", r.transcript(r.place(r.square))[0].Attachments[0].Text, "the plan is simple")
 	check.Equal(t, "files that were fetched", len(r.Requests("GET /attachments/*/*/*")), fetched)
 }
-
-func TestWithoutABudgetNothingIsFetched(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> look", Files: []discordtest.File{
-		{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}, {Name: "cat.png", ContentType: "image/png", Data: []byte("png")},
-	}})
-	r.answers(r.square, 1)
-	check.Equal(t, "files were fetched", len(r.Requests("GET /attachments/*/*/*")), 0)
-	if files := r.heard(r.place(r.square), 1)[0].Attachments; len(files) != 2 || files[0].Text != "" {
-		t.Errorf("it heard of %+v", files)
-	}
-}

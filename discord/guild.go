@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,14 +12,15 @@ import (
 	"cairn/channel"
 )
 
-type channelData struct {
-	ID         string      `json:"id"`
-	Type       int         `json:"type"`
-	GuildID    string      `json:"guild_id"`
-	ParentID   string      `json:"parent_id"`
-	Name       string      `json:"name"`
-	LastID     string      `json:"last_message_id"`
-	Overwrites []overwrite `json:"permission_overwrites"`
+// place is a channel or a thread.
+type place struct {
+	ID         string                `json:"id"`
+	Type       discordgo.ChannelType `json:"type"`
+	Guild      string                `json:"guild_id"`
+	Parent     string                `json:"parent_id"` // in the state cache only of threads: the channel
+	Name       string                `json:"name"`
+	Last       string                `json:"last_message_id"`
+	Overwrites []overwrite           `json:"permission_overwrites"` // nil: unknown
 }
 
 type overwrite struct {
@@ -28,16 +30,16 @@ type overwrite struct {
 }
 
 type guildData struct {
-	ID          string        `json:"id"`
-	GuildID     string        `json:"guild_id"` // the id of a list of threads
-	Name        string        `json:"name"`
-	Unavailable bool          `json:"unavailable"`
-	OwnerID     string        `json:"owner_id"`
-	Joined      string        `json:"joined_at"` // when the bot joined
-	Roles       []roleData    `json:"roles"`
-	Channels    []channelData `json:"channels"`
-	Threads     []channelData `json:"threads"`
-	Members     []member      `json:"members"`
+	ID          string     `json:"id"`
+	GuildID     string     `json:"guild_id"` // the id of a list of threads
+	Name        string     `json:"name"`
+	Unavailable bool       `json:"unavailable"`
+	OwnerID     string     `json:"owner_id"`
+	Joined      string     `json:"joined_at"` // when the bot joined
+	Roles       []roleData `json:"roles"`
+	Channels    []place    `json:"channels"`
+	Threads     []place    `json:"threads"`
+	Members     []member   `json:"members"`
 }
 
 type roleData struct {
@@ -75,7 +77,7 @@ func (s *stateCache) audience(id string) channel.Audience {
 	switch {
 	case !known:
 		return ""
-	case p.Guild == "" || p.Private:
+	case p.Guild == "" || p.Type == discordgo.ChannelTypeGuildPrivateThread:
 		return channel.Members
 	case p.Parent != "":
 		if s.openLocked(p.Parent) == channel.ServerWide {
@@ -91,13 +93,65 @@ func (s *stateCache) audience(id string) channel.Audience {
 func (s *stateCache) openLocked(id string) channel.Audience {
 	p := s.places[id]
 	everyone, known := s.guilds[p.Guild].Roles[p.Guild]
-	if !known || !p.OverwritesKnown {
+	if !known || p.Overwrites == nil {
 		return ""
 	}
 	const needed = discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory
 	can := everyone.Permissions
-	if can&discordgo.PermissionAdministrator == 0 && (can&^p.Deny|p.Allow)&needed != needed {
+	if can&discordgo.PermissionAdministrator == 0 && p.changed(can, p.Guild)&needed != needed {
 		return channel.Members
 	}
 	return channel.ServerWide
+}
+
+// changed returns permissions as the overwrites for some roles or a person change them.
+func (p place) changed(permissions bitset, whose ...string) bitset {
+	var deny, allow bitset
+	for _, o := range p.Overwrites {
+		if slices.Contains(whose, o.ID) {
+			deny |= o.Deny
+			allow |= o.Allow
+		}
+	}
+	return permissions&^deny | allow
+}
+
+// hasMessages reports whether a place is of a type that contains messages.
+func (p place) hasMessages() bool {
+	switch p.Type {
+	case discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
+		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory:
+		return false
+	}
+	return true
+}
+
+// conversation returns the name of a place's conversation.
+func (p place) conversation() string {
+	name := channel.Place{Connector: Name, Server: p.Guild, Channel: p.ID}
+	switch {
+	case p.Guild == "":
+		name.Server = channel.DirectServer
+	case p.Parent != "":
+		name.Channel, name.Thread = p.Parent, p.ID
+	}
+	return name.String()
+}
+
+// hidden reports whether a channel's overwrites keep the bot from reading it (Discord, Permissions:
+// Permission Overwrites). It assumes that the server's roles allow reading: a wrong guess costs one
+// refused request.
+func (s *stateCache) hidden(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.places[id]
+	g := s.guilds[p.Guild]
+	for _, role := range g.BotRoles {
+		if g.Roles[role].Permissions&discordgo.PermissionAdministrator != 0 {
+			return false
+		}
+	}
+	const needed = bitset(discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory)
+	can := p.changed(p.changed(p.changed(needed, p.Guild), g.BotRoles...), s.me.ID)
+	return can&needed != needed
 }

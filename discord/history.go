@@ -56,7 +56,7 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 // single message as unknown only if the bot may read the channel.
 func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
 	p, _ := d.state.place(id)
-	if parent, _ := d.state.place(p.Parent); p.Hidden || parent.Hidden {
+	if d.state.hidden(id) || d.state.hidden(p.Parent) {
 		return false
 	}
 	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)

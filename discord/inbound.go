@@ -18,7 +18,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.ID, AuthorID: m.Author.ID, Author: d.nameIn(p.Guild, *m.Author, m.Member), Time: m.sentAt(),
+		ID: m.ID, AuthorID: m.Author.ID, Author: nameIn(p.Guild, *m.Author, m.Member), Time: m.sentAt(),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
 		Addressed: p.Guild == "" || d.addresses(m, p, me),
 	}
@@ -48,29 +48,18 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 		return true
 	}
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
-	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.isOwn(to.MessageID) {
-		return true
+	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil {
+		if _, own := d.own.Find(to.MessageID); own {
+			return true
+		}
 	}
 	return d.state.guild(p.Guild).hasRole(m.Roles)
 }
 
-// isOwn reports whether a message is known to be the bot's.
-func (d *Discord) isOwn(id string) bool {
-	_, own := d.own.Find(id)
-	return own
-}
-
 // nameIn returns the display name of a user in a server, or in direct messages if guild is empty.
-// Only gateway events contain nicknames (in m), so the latest one is cached for messages from
-// history.
-func (d *Discord) nameIn(guild string, u user, m *member) string {
-	nick, _ := d.nicks.Find(guild + "/" + u.ID)
-	switch {
-	case guild == "":
-	case m == nil && nick != "":
-		return nick
-	case m != nil && m.Nick != nick:
-		d.nicks.Set(guild+"/"+u.ID, m.Nick)
+func nameIn(guild string, u user, m *member) string {
+	if guild == "" {
+		m = nil
 	}
 	return u.name(m)
 }
@@ -81,7 +70,7 @@ func (d *Discord) quote(m message, guild string, me user) string {
 	if files := m.files(); len(files) > 0 {
 		file = files[0].Filename
 	}
-	return platform.Quote(d.nameIn(guild, *m.Author, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
+	return platform.Quote(nameIn(guild, *m.Author, m.Member), d.textOf(m, guild, me, m.Author.Bot), file)
 }
 
 // attach adds descriptions of the files of a message, and of the messages that it forwards.

@@ -25,15 +25,14 @@ const (
 // interaction is the use of a slash command or a button, or a request for suggestions. discordgo's
 // type cannot be decoded if a single field has an unknown form.
 type interaction struct {
-	ID        string       `json:"id"`
-	AppID     string       `json:"application_id"`
-	Type      int          `json:"type"`
-	Token     string       `json:"token"`
-	GuildID   string       `json:"guild_id"`
-	ChannelID string       `json:"channel_id"`
-	Channel   *channelData `json:"channel"`
-	Member    *member      `json:"member"` // in a server
-	User      *user        `json:"user"`   // elsewhere
+	ID        string  `json:"id"`
+	AppID     string  `json:"application_id"`
+	Type      int     `json:"type"`
+	Token     string  `json:"token"`
+	GuildID   string  `json:"guild_id"`
+	ChannelID string  `json:"channel_id"`
+	Member    *member `json:"member"` // in a server
+	User      *user   `json:"user"`   // elsewhere
 	Data      struct {
 		Name     string   `json:"name"`
 		Options  []option `json:"options"`
@@ -83,15 +82,9 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	return nil
 }
 
-// conversationOf returns the name of the conversation that an interaction belongs to. Most
-// interactions describe their channel, which saves looking it up.
+// conversationOf returns the name of the conversation that an interaction belongs to.
 func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
-	if _, known := d.state.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
-		c := *i.Channel
-		c.GuildID = i.GuildID
-		return d.state.add(c).conversation(c.ID)
-	}
-	return d.locate(ctx, i.ChannelID, i.GuildID).conversation(i.ChannelID)
+	return d.locate(ctx, i.ChannelID, i.GuildID).conversation()
 }
 
 // person returns the person who caused the interaction.

@@ -3,9 +3,9 @@
 package discord
 
 import (
+	"context"
 	"maps"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -13,109 +13,73 @@ import (
 )
 
 const (
-	perSecond     = 45   // requests on all routes together; Discord allows 50 (Rate Limits: Global Rate Limit)
-	slowAfter     = 2000 // invalid requests in 10 minutes before slowPerSecond applies
-	slowPerSecond = 10   // requests, so that the 10 000 invalid ones that ban the IP address are out of reach
-	maxBuckets    = 1000
-
-	rounding = time.Millisecond // margin for X-RateLimit-Reset-After, which is rounded to three decimals
+	perSecond           = 40   // requests on all routes together; with a burst, at most the 50 that Discord allows in a second (Rate Limits: Global Rate Limit)
+	burst               = 10   // requests at once
+	backgroundPerSecond = 25   // requests in the background, so that there is room for others
+	slowAfter           = 2000 // invalid requests in 10 minutes before slowPerSecond applies
+	slowPerSecond       = 10   // requests, so that the 10 000 invalid ones that ban the IP address are out of reach
 )
 
 // limits keeps requests below Discord's rate limits.
 type limits struct {
-	mu        sync.Mutex // guards everything below
-	perSecond int
-	recent    []time.Time // times of the requests in the last second, oldest first
-	until     time.Time   // no request may be sent before this, on any route
-	buckets   map[string]bucket
-	invalid   *rate.Limiter // of responses 401, 403 and 429
-}
+	all, background, slow *rate.Limiter
+	invalid               *rate.Limiter // of responses 401, 403 and 429
 
-// bucket is what is left of a route's limit.
-type bucket struct {
-	left  int
-	reset time.Time
+	mu    sync.Mutex           // guards until
+	until map[string]time.Time // when Discord accepts requests again, by route; "": on all routes
 }
 
 func newLimits() *limits {
-	invalid := rate.NewLimiter(rate.Every(10*time.Minute/slowAfter), slowAfter)
-	return &limits{perSecond: perSecond, buckets: make(map[string]bucket), invalid: invalid}
+	return &limits{
+		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, 1), slow: rate.NewLimiter(slowPerSecond, 1),
+		invalid: rate.NewLimiter(rate.Every(10*time.Minute/slowAfter), slowAfter), until: make(map[string]time.Time),
+	}
 }
 
-// take returns how long a request has to wait; 0 means that it was counted and may be sent. A
-// request with its own token, such as one about an interaction, is not subject to the global limit.
-// A background request leaves room for others.
-func (l *limits) take(route string, c call, now time.Time) time.Duration {
+// refused returns how long Discord refuses a request because of a 429; 0: it does not. A request with
+// its own token, such as one about an interaction, is not subject to the global limit.
+func (l *limits) refused(c call) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b, known := l.buckets[route]
-	if known && !now.Before(b.reset) {
-		delete(l.buckets, route)
-		known = false
-	}
-	if known && b.left <= 0 {
-		return b.reset.Sub(now)
-	}
-	if wait := l.globalLocked(now, c.background); wait > 0 && !c.ownToken {
-		return wait
-	}
-	if known {
-		b.left--
-		l.buckets[route] = b
-	}
+	wait := time.Until(l.until[c.route()])
 	if !c.ownToken {
-		l.recent = append(l.recent, now)
+		wait = max(wait, time.Until(l.until[""]))
 	}
-	return 0
+	return max(wait, 0)
 }
 
-func (l *limits) globalLocked(now time.Time, background bool) time.Duration {
-	if now.Before(l.until) {
-		return l.until.Sub(now)
+// wait waits for the global limit. It returns an error if ctx ends first.
+func (l *limits) wait(ctx context.Context, c call) error {
+	for _, limit := range []struct {
+		*rate.Limiter
+		applies bool
+	}{{l.slow, l.invalid.Tokens() < 1}, {l.background, c.background}, {l.all, !c.ownToken}} {
+		if limit.applies {
+			if err := limit.Wait(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	for len(l.recent) > 0 && now.Sub(l.recent[0]) >= time.Second {
-		l.recent = l.recent[1:]
-	}
-	allowed := l.perSecond
-	if l.invalid.TokensAt(now) < 1 {
-		allowed = min(allowed, slowPerSecond)
-	}
-	if background {
-		allowed = allowed * 2 / 3
-	}
-	if len(l.recent) < allowed {
-		return 0
-	}
-	return time.Second - now.Sub(l.recent[len(l.recent)-allowed])
+	return nil
 }
 
 // learn updates the limits from a response. after is how long a 429 asks to wait, global whether it
 // is about all routes.
-func (l *limits) learn(route string, status int, header http.Header, after time.Duration, global bool, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *limits) learn(c call, status int, header http.Header, after time.Duration, global bool) {
 	limited := status == http.StatusTooManyRequests
 	shared := header.Get("X-RateLimit-Scope") == "shared"
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || limited && !shared {
-		l.invalid.ReserveN(now, 1)
+		l.invalid.Reserve()
 	}
-	switch {
-	case limited && global:
-		l.until = now.Add(after)
-	case limited:
-		l.setLocked(route, bucket{0, now.Add(after)}, now)
-	default:
-		left, err := strconv.Atoi(header.Get("X-RateLimit-Remaining"))
-		seconds, err2 := strconv.ParseFloat(header.Get("X-RateLimit-Reset-After"), 64)
-		if err == nil && err2 == nil && seconds > 0 {
-			l.setLocked(route, bucket{left, now.Add(time.Duration(seconds*float64(time.Second)) + rounding)}, now)
-		}
+	if !limited {
+		return
 	}
-}
-
-func (l *limits) setLocked(route string, b bucket, now time.Time) {
-	if len(l.buckets) >= maxBuckets {
-		maps.DeleteFunc(l.buckets, func(_ string, old bucket) bool { return now.After(old.reset) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return time.Now().After(until) })
+	if global {
+		l.until[""] = time.Now().Add(after)
+	} else {
+		l.until[c.route()] = time.Now().Add(after)
 	}
-	l.buckets[route] = b
 }

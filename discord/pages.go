@@ -64,10 +64,8 @@ func buttons(all []channel.Button) []discordgo.MessageComponent {
 // answer.
 func (d *Discord) runButton(ctx context.Context, i interaction) error {
 	line, n, ok := parseCustomID(i.Data.CustomID)
-	if !ok {
-		s := textAnswer(textExpired)
-		s.Flags = int(discordgo.MessageFlagsEphemeral)
-		return d.callback(ctx, i, discordgo.InteractionResponseChannelMessageWithSource, s)
+	if !ok { // of another version
+		return nil
 	}
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredMessageUpdate, nil); err != nil {
 		return err

@@ -101,17 +101,6 @@ func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
 	check.Equal(t, "messages", len(r.sent(r.square)), 1)
 }
 
-func TestAMarkOnAMessageThatIsGone(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	m := r.Say(r.square, r.ann.ID, "hello")
-	r.heard(r.place(r.square), 1)
-	r.Delete(r.square, m.ID)
-	if err := r.connector.React(r.ctx, r.place(r.square), m.ID); !refusedWith(err, codeUnknownMessage) {
-		t.Errorf("it is refused with %v", err)
-	}
-}
-
 func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()

@@ -90,9 +90,11 @@ func (r *rest) do(ctx context.Context, c call) error {
 
 // try makes one attempt at a request.
 func (r *rest) try(ctx context.Context, c call) error {
-	route := c.route()
-	if wait := r.limits.take(route, c, time.Now()); wait > 0 {
+	if wait := r.limits.refused(c); wait > 0 {
 		return &refusal{status: http.StatusTooManyRequests, request: c.describe(), message: "held back", after: wait, unsent: true}
+	}
+	if err := r.limits.wait(ctx, c); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -110,7 +112,7 @@ func (r *rest) try(ctx context.Context, c call) error {
 		return fmt.Errorf("%s: read the answer: %w", c.describe(), platform.WithoutURL(err))
 	}
 	response := refusalOf(c, resp, body)
-	r.limits.learn(route, resp.StatusCode, resp.Header, response.after, response.global, time.Now())
+	r.limits.learn(c, resp.StatusCode, resp.Header, response.after, response.global)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return response
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -30,9 +31,7 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 		done <- err
 	}()
 	r.until("the 429", func() bool {
-		d.rest.limits.mu.Lock()
-		defer d.rest.limits.mu.Unlock()
-		return len(d.rest.limits.buckets) == 1
+		return d.rest.limits.refused(call{method: http.MethodPost, path: "/channels/" + r.square + "/messages"}) > 0
 	})
 	cancel()
 	select {
@@ -48,55 +47,48 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 	check.Equal(t, "requests", len(r.Requests("POST /channels/*/messages")), 1)
 }
 
-func TestRequestsStayBelowTheLimits(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	d := r.newConnector()
-	t.Cleanup(d.rest.client.CloseIdleConnections)
-	const burst = 120
-	r.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 40, Per: 700 * time.Millisecond})
-	for i := range burst {
-		check.Must(d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false))(t)
-	}
-	check.Equal(t, "requests that were refused", r.InvalidRequests(), 0)
-	check.Equal(t, "messages", len(r.Sent(r.square)), burst)
-}
-
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1_700_000_000, 0)
 	refused := http.Header{}
-	t.Run("requests on all routes together", func(t *testing.T) {
+	a, b := call{path: "/channels/1/messages"}, call{path: "/channels/2/messages"}
+	synctest.Test(t, func(t *testing.T) {
 		l := newLimits()
-		for i := range perSecond {
-			if wait := l.take("a", call{}, now); wait != 0 {
-				t.Fatalf("request %d waits %v", i, wait)
+		begin, waited := time.Now(), []time.Duration{}
+		for range 3 * perSecond {
+			check.NoError(t, l.wait(t.Context(), a))
+			waited = append(waited, time.Since(begin))
+		}
+		for i, at := range waited[50:] {
+			if at-waited[i] < time.Second {
+				t.Fatalf("51 requests in %v", at-waited[i])
 			}
 		}
-		check.Equal(t, "one too many waits", l.take("b", call{}, now.Add(400*time.Millisecond)), 600*time.Millisecond)
-		check.Equal(t, "one in the background waits for a third of them", l.take("b", call{background: true}, now.Add(400*time.Millisecond)), 600*time.Millisecond)
-		check.Equal(t, "an answer to an interaction waits", l.take("interaction", call{ownToken: true}, now), 0)
-		check.Equal(t, "a second later it waits", l.take("b", call{}, now.Add(time.Second)), 0)
+		check.NoError(t, l.wait(t.Context(), call{ownToken: true}))
+		check.Equal(t, "an answer to an interaction waits", time.Since(begin), waited[len(waited)-1])
 	})
-	t.Run("a 429 for all routes stops all", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		l := newLimits()
-		l.learn("a", 429, refused, 3*time.Second, true, now)
-		check.Equal(t, "it waits", l.take("b", call{}, now.Add(time.Second)), 2*time.Second)
+		l.learn(a, 429, refused, 3*time.Second, false)
+		check.Equal(t, "a 429 for one route stops that", l.refused(a), 3*time.Second)
+		check.Equal(t, "and no other", l.refused(b), 0)
+		l.learn(b, 429, refused, 2*time.Second, true)
+		check.Equal(t, "a 429 for all routes stops others", l.refused(call{path: "/users/@me"}), 2*time.Second)
+		check.Equal(t, "but no answer to an interaction", l.refused(call{path: "/interactions/1", ownToken: true}), 0)
+		time.Sleep(3 * time.Second)
+		check.Equal(t, "then it does not", l.refused(a), 0)
 	})
-	t.Run("a 429 for one route stops that", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the ban for 10 000 invalid requests is out of reach
 		l := newLimits()
-		l.learn("a", 429, refused, 3*time.Second, false, now)
-		if a, b := l.take("a", call{}, now), l.take("b", call{}, now); a != 3*time.Second || b != 0 {
-			t.Errorf("they wait %v and %v", a, b)
+		l.learn(a, 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false)
+		check.Equal(t, "a shared limit is not held against the bot", l.invalid.Tokens(), slowAfter)
+		invalid := 0
+		for begin := time.Now(); time.Since(begin) < 10*time.Minute; invalid++ {
+			check.NoError(t, l.wait(t.Context(), b))
+			l.learn(b, 403, refused, 0, false)
 		}
-	})
-	t.Run("what headers say is left is used up and no more", func(t *testing.T) {
-		l := newLimits()
-		l.learn("a", 200, http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset-After": {"1.5"}}, 0, false, now)
-		if a, b := l.take("a", call{}, now), l.take("a", call{}, now); a != 0 || b <= 1500*time.Millisecond || b > 1510*time.Millisecond { // it is rounded
-			t.Errorf("they wait %v and %v", a, b)
+		if invalid >= 9000 {
+			t.Errorf("%d invalid requests in 10 minutes", invalid)
 		}
-		check.Equal(t, "then it waits", l.take("a", call{}, now.Add(1510*time.Millisecond)), 0)
 	})
 	t.Run("the messages of a channel share one", func(t *testing.T) {
 		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
@@ -105,28 +97,6 @@ func TestLimits(t *testing.T) {
 			t.Errorf("two channels count for %s", a)
 		}
 	})
-}
-
-func TestTheBanForInvalidRequestsIsOutOfReach(t *testing.T) {
-	t.Parallel()
-	now, refused := time.Unix(1_700_000_000, 0), http.Header{}
-	l := newLimits()
-	invalid := 0
-	for at := now; at.Before(now.Add(10 * time.Minute)); {
-		wait := l.take("a", call{}, at)
-		if wait == 0 {
-			l.learn("b", 403, refused, 0, false, at)
-			invalid++
-			wait = time.Microsecond
-		}
-		at = at.Add(wait)
-	}
-	if invalid >= 9000 {
-		t.Errorf("%d invalid requests in 10 minutes", invalid)
-	}
-	shared := newLimits()
-	shared.learn("a", 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false, now)
-	check.Equal(t, "a shared limit is not held against the bot", shared.invalid.TokensAt(now), slowAfter)
 }
 
 func TestErrorsNameNoSecrets(t *testing.T) {
@@ -192,6 +162,6 @@ func TestABanOfTheAddressStopsAllRoutes(t *testing.T) {
 		if err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true}); rateLimitWait(err) != time.Minute {
 			t.Errorf("%s: got %v", body, err)
 		}
-		check.Equal(t, body+": another route waits", rest.limits.take("another", call{}, time.Now()) > 50*time.Second, all)
+		check.Equal(t, body+": another route waits", rest.limits.refused(call{path: "/another"}) > 50*time.Second, all)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
@@ -72,7 +73,7 @@ func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	o.Token, o.RefusePings = token, true
-	r := &rig{Server: discordtest.New(o), t: t, ctx: ctx, dir: t.TempDir(), log: new(check.Buffer), tune: tune}
+	r := &rig{Server: discordtest.New(o), t: t, ctx: ctx, dir: channeltest.Folder(t), log: new(check.Buffer), tune: tune}
 	t.Cleanup(r.Server.Close)
 	r.ann = r.User("ann")
 	r.guild = r.Guild("town", r.ann)

@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -104,9 +102,6 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 			ResumeURL string `json:"resume_gateway_url"`
 		}](data)
 		s.id, s.resumeURL = ready.ID, ready.ResumeURL
-		if siteOf(s.resumeURL) != siteOf(s.gateway) { // the token must not go to another site
-			s.resumeURL = ""
-		}
 		s.established, s.failedResumes = true, 0
 	case "RESUMED":
 		s.established, s.failedResumes = true, 0
@@ -127,17 +122,4 @@ func (s *session) address() string {
 	q.Set("encoding", "json")
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// siteOf returns the scheme and the domain of an address, i.e. the last two labels of its host.
-func siteOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	host := u.Hostname()
-	if labels := strings.Split(host, "."); len(labels) > 2 && net.ParseIP(host) == nil {
-		host = strings.Join(labels[len(labels)-2:], ".")
-	}
-	return u.Scheme + "://" + host
 }

@@ -3,14 +3,9 @@
 package discord
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +15,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
-	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
 
@@ -107,10 +101,6 @@ func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 			"/ws?shape=a", func(*gate) string { return "ws://127.0.0.1:1" },
 			[]string{"IDENTIFY /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9"},
 		},
-		"resumed where it began, if READY sends elsewhere": {
-			"/ws", func(g *gate) string { return strings.Replace(g.address("/again"), "127.0.0.1", "localhost", 1) },
-			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9"},
-		},
 		"at a host alone": {
 			"", func(*gate) string { return "" },
 			[]string{"IDENTIFY /?encoding=json&v=9", "RESUME /?encoding=json&v=9"},
@@ -158,105 +148,4 @@ func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 	if n := len(g.came()); s.id != "" || n < 3 {
 		t.Errorf("after %d connections it is resumable: %v", n, s.id != "")
 	}
-}
-
-func TestSiteOf(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"wss://gateway-us-east1-b.discord.gg", "wss://gateway.discord.gg/", true},
-		{"ws://gateway.discord.gg", "wss://gateway.discord.gg", false},
-		{"wss://gateway.discord.gg", "ws://127.0.0.1:4000", false},
-		{"ws://10.0.0.1:4000", "ws://9.0.0.1:4000", false},
-		{"ws://localhost:4001/resume", "ws://localhost:4000", true},
-		{"", "ws://localhost:4000", false},
-	} {
-		if got := siteOf(c.a) == siteOf(c.b); got != c.want {
-			t.Errorf("%s and %s: %v", c.a, c.b, got)
-		}
-	}
-}
-
-func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
-	t.Parallel()
-	const hello = `{"op":10,"d":{"heartbeat_interval":500}}`
-	heartbeats := make(chan string, 100)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		ws, err := (&websocket.Upgrader{}).Upgrade(w, q, nil)
-		if err != nil {
-			return
-		}
-		defer func() { _ = ws.Close() }()
-		for _, say := range []string{`{"op":11}`, `{"op":1}`, `{"op":1}`, "no JSON", `{"op":"x"}`, hello, hello, `{"op":1}`, ready(""), hello, `{"op":1}`, `{"op":99}`} {
-			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
-		}
-		for {
-			_, data, err := ws.ReadMessage()
-			if err != nil {
-				close(heartbeats)
-				return
-			}
-			if strings.Contains(string(data), `"op":1}`) {
-				_ = ws.WriteMessage(websocket.TextMessage, []byte(`{"op":11}`))
-			}
-			heartbeats <- string(data)
-		}
-	}))
-	defer server.Close()
-	s := sessionWith(t, "ws"+strings.TrimPrefix(server.URL, "http"))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- s.connect(ctx) }()
-	first := <-heartbeats
-	for range 5 {
-		check.Contains(t, "after IDENTIFY it sent", <-heartbeats, `"op":1}`)
-	}
-	cancel()
-	if e := <-ended; !strings.Contains(first, `"op":2}`) || !errors.Is(e, context.Canceled) || s.id == "" {
-		t.Errorf("it began with %s and ended with %v", first, e)
-	}
-	for range heartbeats {
-		continue
-	}
-}
-
-func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, d := range []string{"null", `{"heartbeat_interval":0}`, `{"heartbeat_interval":-5}`, `{"heartbeat_interval":"x"}`, "7"} {
-		c := &session{}
-		if err := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); err == nil {
-			t.Errorf("%s is taken", d)
-		}
-	}
-}
-
-// It runs alone: goroutines of other tests would be counted too.
-func TestReconnectingLeavesNothingBehind(t *testing.T) {
-	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.resume, d.pauses.connect = time.Millisecond, time.Millisecond }).start()
-	r.registered() // that has a connection of its own
-	ways := []func(){r.Reconnect, r.Cut, func() { r.Disconnect(discordtest.CloseUnknown) }}
-	asked := 0
-	lose := func(times int) {
-		for range times {
-			ways[asked%len(ways)]()
-			asked++
-			r.ask(r.square, fmt.Sprint("question ", asked))
-			r.answers(r.square, asked)
-		}
-	}
-	lose(len(ways)) // what is made once is there then
-	goroutines, handles := runtime.NumGoroutine(), openFiles()
-	lose(2 * len(ways))
-	r.until("goroutines and open files are as before", func() bool {
-		return runtime.NumGoroutine() <= goroutines && openFiles() <= handles
-	})
-}
-
-// openFiles counts files and sockets; 0 where the system does not tell.
-func openFiles() int {
-	all, _ := os.ReadDir("/proc/self/fd")
-	return len(all)
 }

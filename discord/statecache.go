@@ -24,20 +24,6 @@ type stateCache struct {
 	guilds map[string]guild
 }
 
-// place is a channel or a thread.
-type place struct {
-	Guild           string
-	Parent          string // channel of a thread; empty: not a thread
-	Name            string
-	Last            string // id of the newest message
-	Hidden          bool   // the bot may not read it
-	NoMessages      bool   // of a type that contains no messages
-	Private         bool   // a private thread
-	OverwritesKnown bool   // the next two are known
-	Deny            bitset // permissions that the channel denies to everyone on the server
-	Allow           bitset // permissions that it grants to everyone
-}
-
 // guild is a server.
 type guild struct {
 	Name     string
@@ -70,10 +56,6 @@ func (g guild) trusts(user string, roles []string) bool {
 	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
-func newStateCache() *stateCache {
-	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild)}
-}
-
 func (s *stateCache) setSelf(me user, app string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,9 +68,8 @@ func (s *stateCache) self() (me user, app string) {
 	return s.me, s.app
 }
 
-// addGuild adds or replaces a server. It returns the server's channels and threads, and by their
-// ids the newest messages that were known before.
-func (s *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map[string]string) {
+// addGuild adds or replaces a server. It returns the server's channels and threads.
+func (s *stateCache) addGuild(g guildData) (channels []place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as the distant past
@@ -105,75 +86,29 @@ func (s *stateCache) addGuild(g guildData) (channels []channelData, lastSeen map
 		}
 	}
 	s.guilds[g.ID] = cached
-	lastSeen = make(map[string]string)
-	for _, c := range slices.Concat(g.Channels, g.Threads) {
-		c.GuildID = g.ID
-		lastSeen[c.ID] = s.places[c.ID].Last
-		s.addLocked(c)
-		channels = append(channels, c)
+	for _, p := range slices.Concat(g.Channels, g.Threads) {
+		p.Guild = g.ID
+		channels = append(channels, s.addLocked(p))
 	}
-	return channels, lastSeen
+	return channels
 }
 
-func (s *stateCache) add(c channelData) place {
+func (s *stateCache) add(p place) place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.addLocked(c)
+	return s.addLocked(p)
 }
 
-func (s *stateCache) addLocked(c channelData) place {
-	old := s.places[c.ID]
+func (s *stateCache) addLocked(p place) place {
 	// Events may leave the server out (Discord, Channel: Channel Structure).
-	c.GuildID = cmp.Or(c.GuildID, cmp.Or(old.Guild, s.places[c.ParentID].Guild))
-	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
-	if newer(old.Last, p.Last) {
-		p.Last = old.Last
-	}
-	p.Private = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
-	p.OverwritesKnown = c.Overwrites != nil // the channel in an interaction has none
-	for _, o := range c.Overwrites {
-		if o.ID == c.GuildID {
-			p.Deny, p.Allow = o.Deny, o.Allow
-		}
-	}
-	switch discordgo.ChannelType(c.Type) {
+	p.Guild = cmp.Or(p.Guild, s.places[p.ID].Guild, s.places[p.Parent].Guild)
+	switch p.Type {
 	case discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread, discordgo.ChannelTypeGuildNewsThread:
-		p.Parent = c.ParentID
-	case discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
-		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory:
-		p.NoMessages = true
+	default:
+		p.Parent = "" // a category
 	}
-	p.Hidden = s.hiddenLocked(c)
-	s.places[c.ID] = p
+	s.places[p.ID] = p
 	return p
-}
-
-// hiddenLocked reports whether a channel's overwrites keep the bot from reading it (Discord,
-// Permissions: Permission Overwrites). It assumes that the server's roles allow reading: a wrong
-// guess costs one refused request.
-func (s *stateCache) hiddenLocked(c channelData) bool {
-	g := s.guilds[c.GuildID]
-	for _, id := range g.BotRoles {
-		if g.Roles[id].Permissions&discordgo.PermissionAdministrator != 0 {
-			return false
-		}
-	}
-	const needed = discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory
-	can := bitset(needed)
-	apply := func(who func(id string) bool) {
-		var deny, allow bitset
-		for _, o := range c.Overwrites {
-			if who(o.ID) {
-				deny |= o.Deny
-				allow |= o.Allow
-			}
-		}
-		can = can&^deny | allow&needed
-	}
-	apply(func(id string) bool { return id == c.GuildID }) // everyone
-	apply(func(id string) bool { return slices.Contains(g.BotRoles, id) })
-	apply(func(id string) bool { return id == s.me.ID })
-	return can != needed
 }
 
 func (s *stateCache) remove(id string) {
@@ -218,16 +153,6 @@ func (s *stateCache) place(id string) (p place, known bool) {
 	return p, known
 }
 
-// setLastMessage sets the newest message of a place, unless a newer one is known.
-func (s *stateCache) setLastMessage(id, message string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p, known := s.places[id]; known && newer(message, p.Last) {
-		p.Last = message
-		s.places[id] = p
-	}
-}
-
 // label returns the display name of a place; empty if unknown.
 func (s *stateCache) label(id string) string {
 	s.mu.Lock()
@@ -238,16 +163,4 @@ func (s *stateCache) label(id string) string {
 		return channel.Label(p.Name, s.places[p.Parent].Name, server)
 	}
 	return channel.Label("", p.Name, server)
-}
-
-// conversation returns the name of a place's conversation.
-func (p place) conversation(id string) string {
-	name := channel.Place{Connector: Name, Server: p.Guild, Channel: id}
-	switch {
-	case p.Guild == "":
-		name.Server = channel.DirectServer
-	case p.Parent != "":
-		name.Channel, name.Thread = p.Parent, id
-	}
-	return name.String()
 }

@@ -54,21 +54,14 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 
 // typing shows that the bot is typing until the reply is sent, or that is not possible here.
 func (w *writer) typing(ctx context.Context) {
-	for w.sendTyping(ctx) && platform.Sleep(w.Live, w.d.pauses.typing) == nil {
+	for {
+		ctx, cancel := context.WithTimeout(ctx, typingTimeout)
+		err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
+		cancel()
+		if errors.Is(err, channel.ErrGone) || platform.Sleep(w.Live, w.d.pauses.typing) != nil {
+			return
+		}
 	}
-}
-
-// follow shows the text as it grows. It is best effort, because Send sends the final text.
-func (w *writer) follow(ctx context.Context) {
-	w.Follow(w.d.pauses.firstPost, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
-}
-
-// sendTyping sends a typing request. It returns false if typing cannot be shown here.
-func (w *writer) sendTyping(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, typingTimeout)
-	defer cancel()
-	err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
-	return !errors.Is(err, channel.ErrGone)
 }
 
 // showText updates the messages to show text, waiting between requests. It returns the delay until

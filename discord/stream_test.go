@@ -32,8 +32,9 @@ func quick(d *Discord) {
 
 func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	text := slowly(r, 60, 80*time.Millisecond)
+	const pause = 300 * time.Millisecond
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.edit = pause }).start()
+	text := slowly(r, 60, 25*time.Millisecond)
 	r.ask(r.square, "tell me slowly")
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == text })
 	requests := append(r.Requests("POST /channels/"+r.square+"/messages"), r.Requests("PATCH /channels/*/messages/*")...)
@@ -41,24 +42,11 @@ func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
 		t.Fatalf("%d requests: it was not streamed", len(requests))
 	}
 	for i, q := range requests[1:] {
-		if apart := q.At.Sub(requests[i].At); apart < defaultPauses.edit-50*time.Millisecond {
-			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, defaultPauses.edit)
+		if apart := q.At.Sub(requests[i].At); apart < pause-50*time.Millisecond {
+			t.Errorf("edit %d came %v after what was before it, want %v", i, apart, pause)
 		}
 	}
 	check.Contains(t, "the last edit", string(requests[len(requests)-1].Body), text)
-}
-
-func TestAReplyThatBeginsBeforeTheConnectorRunsIsStreamed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick)
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.open()
-	w := r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("half an answer")
-	r.run()
-	r.until("the first words", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == "half an answer" })
-	w.Cancel()
-	r.until("its end", func() bool { return len(r.sent(r.square)) == 0 })
 }
 
 func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
@@ -95,16 +83,12 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	for name, faults := range map[string][]discordtest.Fault{
 		"a 429 in the middle":                    {{Route: edits, Status: 429, RetryAfter: 700 * time.Millisecond, Skip: 1}},
 		"a 429 for all routes":                   {{Route: edits, Status: 429, RetryAfter: 500 * time.Millisecond, Global: true}},
-		"a 429 for the first message":            {{Route: "POST /channels/*/messages", Status: 429, RetryAfter: 500 * time.Millisecond}},
 		"an edit that hangs":                     {{Route: edits, Delay: 800 * time.Millisecond}},
 		"an edit that took effect and failed":    {{Route: edits, Status: 502, Done: true, Times: 2}},
-		"a first message that came and failed":   {{Route: "POST /channels/*/messages", Status: 502, Done: true}},
 		"a first message without an answer":      {{Route: "POST /channels/*/messages", Cut: true, Done: true}},
-		"an answer that breaks off in its body":  {{Route: "POST /channels/*/messages", CutBody: true}},
 		"a channel in which nobody sees it type": {{Route: "POST /channels/*/typing", Status: 403, Code: 50013, Times: 9}},
 		"a second message that came and failed":  {{Route: "POST /channels/*/messages", Status: 502, Done: true, Skip: 1}},
 		"a second message that did not come":     {{Route: "POST /channels/*/messages", Status: 502, Skip: 1}},
-		"a second message without an answer":     {{Route: "POST /channels/*/messages", Cut: true, Done: true, Skip: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

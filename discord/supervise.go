@@ -23,12 +23,14 @@ const (
 // close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
-	4010: "Discord refuses the shard of the bot (code 4010); this version uses none, so the server behind api_base may be at fault",
+	4010: outdated,
 	4011: "the bot is in more servers than one connection may serve (code 4011); remove it from some: it cannot be split over several connections yet",
-	4012: "Discord no longer accepts this version of its gateway (code 4012); update cairn",
-	4013: "Discord does not know an intent the bot asks for (code 4013); update cairn",
+	4012: outdated,
+	4013: outdated,
 	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
 }
+
+const outdated = "Discord no longer accepts how this version of Cairn connects (codes 4010, 4012, 4013): update cairn, or look at the server behind api_base"
 
 // fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
@@ -58,11 +60,6 @@ func (d *Discord) supervise(ctx context.Context) error {
 			}
 		}
 		return cmp.Or(fatal(err), err)
-	}, func(pause time.Duration, _ error) time.Duration {
-		if s != nil && s.established && s.id != "" {
-			return min(pause, d.pauses.resume) // people are waiting, and Discord counts only new sessions
-		}
-		return pause
 	})
 }
 

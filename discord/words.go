@@ -118,14 +118,13 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 func (d *Discord) userName(id string, m message, guild string, me user) string {
 	for _, u := range m.Mentions {
 		if u.ID == id {
-			return d.nameIn(guild, u.user, u.Member)
+			return nameIn(guild, u.user, u.Member)
 		}
 	}
 	if id == me.ID {
 		return me.name(nil)
 	}
-	nick, _ := d.nicks.Find(guild + "/" + id)
-	return cmp.Or(nick, "unknown")
+	return "unknown"
 }
 
 // formatTime formats a Unix timestamp as a local date and time.

@@ -35,7 +35,9 @@ type writer struct {
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
-	w.Stream = platform.NewStream(d.work, w.typing, w.follow)
+	w.Stream = platform.NewStream(d.work, w.typing, func(ctx context.Context) {
+		w.Follow(d.pauses.firstPost, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
+	})
 	return w
 }
 

@@ -44,20 +44,27 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	r.answers(r.square, 1)
 }
 
+// begun is the writer of an answer that an earlier process may have begun, and of which half is shown.
+func (r *rig) begun() (w channel.Writer, question string) {
+	r.t.Helper()
+	m := r.Say(r.square, r.ann.ID, "question")
+	r.heard(r.place(r.square), 1)
+	check.NoError(r.t, platform.Sleep(r.ctx, 5*time.Millisecond))
+	r.connector.started = time.Now()
+	w = r.connector.Reply(r.place(r.square), []string{m.ID})
+	w.Show("half an answer")
+	r.until("the words", func() bool { return len(r.sent(r.square)) == 1 })
+	return w, m.ID
+}
+
 // After a failed attempt at an answer comes another one, or a sentence that says so.
 func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.heard(r.place(r.square), 1)
-	check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
-	r.connector.started = time.Now() // an earlier process began the answer
-	w := r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("half an answer")
-	r.until("the words", func() bool { return len(r.sent(r.square)) == 1 })
+	w, question := r.begun()
 	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 500 * time.Millisecond})
 	w.Cancel()
-	r.sendAll(r.connector.Reply(r.place(r.square), []string{m.ID}), "That did not work.", m.ID)
+	r.sendAll(r.connector.Reply(r.place(r.square), []string{question}), "That did not work.", question)
 	r.until("the end of the first attempt", func() bool { return len(r.Requests("DELETE /channels/*/messages/*")) == 1 })
 	r.stop() // what was begun is done
 	check.Equal(t, "it says", strings.Join(r.contents(r.square), ", "), "That did not work.")
@@ -66,45 +73,22 @@ func TestWhatIsCanceledIsNotTakenOver(t *testing.T) {
 func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
-	m := r.Say(r.square, r.ann.ID, "question")
-	r.heard(r.place(r.square), 1)
-	check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
-	r.connector.started = time.Now() // an earlier process may have begun the answer
-	w := r.connector.Reply(r.place(r.square), []string{m.ID})
-	w.Show("half an answer")
-	r.until("the words", func() bool { return len(r.sent(r.square)) == 1 })
-	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{m.ID}, Failure: true}
+	w, question := r.begun()
+	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
 	check.Must(r.connector.Reply(r.place(r.square), notice.To).Send(r.ctx, notice))(t)
-	r.sendAll(w, "the answer", m.ID)
+	r.sendAll(w, "the answer", question)
 	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
 }
 
 func TestStreamedPiecesTooManyGoBeforeTheReplyCountsAsSent(t *testing.T) {
 	t.Parallel()
-	t.Run("in the process that streamed them", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, discordtest.Options{}, quick).start()
-		w := r.connector.Reply(r.place(r.square), nil)
-		w.Show(wordsOf(700))
-		r.shows(r.square, wordsOf(700))
-		r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
-		r.sendAll(w, "Short.")
-		check.Equal(t, "messages when it is sent", strings.Join(r.contents(r.square), "|"), "Short.")
-	})
-	t.Run("in the next process, after a crash", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, discordtest.Options{}, quick).start()
-		m := r.Say(r.square, r.ann.ID, "question")
-		for i, text := range []string{"Short.", "the second piece", "the third piece"} {
-			check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, replyTarget(i, []string{m.ID}), nonce(text)), false))(t)
-		}
-		r.notice(r.square, "older messages were summarized")
-		check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
-		r.connector.started = time.Now()
-		piece := channel.Piece{Reply: "r", Parts: 1, Text: "Short.", To: []string{m.ID}, Sending: true}
-		check.Must(r.connector.Reply(r.place(r.square), piece.To).Send(r.ctx, piece))(t)
-		check.Equal(t, "messages", strings.Join(r.contents(r.square), "|"), "Short.|older messages were summarized")
-	})
+	r := newRig(t, discordtest.Options{}, quick).start()
+	w := r.connector.Reply(r.place(r.square), nil)
+	w.Show(wordsOf(700))
+	r.shows(r.square, wordsOf(700))
+	r.Fail(discordtest.Fault{Route: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+	r.sendAll(w, "Short.")
+	check.Equal(t, "messages when it is sent", strings.Join(r.contents(r.square), "|"), "Short.")
 }
 
 func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {

@@ -13,11 +13,9 @@ import (
 	"cairn/internal/platform"
 )
 
-// answerer sends the answer to a command.
+// answerer sends the answer to a command. A further answer replaces the first.
 type answerer interface {
 	answer(ctx context.Context, c command, a channel.Answer) error
-	// replace replaces the answer that was sent.
-	replace(ctx context.Context, c command, a channel.Answer) error
 }
 
 // webhookAnswerer answers over a response_url. Only the sender sees the answer, unless it is
@@ -33,96 +31,49 @@ type webhookAnswerer struct {
 func (p *webhookAnswerer) answer(ctx context.Context, c command, a channel.Answer) error {
 	p.public = p.public && !a.Private
 	text, all := blocks(c, a)
-	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces && !a.Private}
+	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
+	if p.public {
+		m.ResponseType = slackgo.ResponseTypeInChannel
+	}
 	if !m.ReplaceOriginal {
 		m.ThreadTimestamp = p.thread
 	}
 	if len(all) > 0 {
 		m.Blocks = &slackgo.Blocks{BlockSet: all}
 	}
-	return p.respond(ctx, m)
-}
-
-func (p *webhookAnswerer) replace(ctx context.Context, c command, a channel.Answer) error {
 	p.replaces = true
-	return p.answer(ctx, c, a)
+	return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
 }
 
-// respond posts to the response_url, which Slack accepts only a few times. A message may have arrived
-// although the request failed, so the next attempt replaces it, unless that would be the pressed one.
-func (p *webhookAnswerer) respond(ctx context.Context, m *slackgo.WebhookMessage) error {
-	m.ResponseType = slackgo.ResponseTypeEphemeral
-	if p.public {
-		m.ResponseType = slackgo.ResponseTypeInChannel
-	}
-	return p.s.retry(ctx, func() error {
-		err := platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m))
-		m.ReplaceOriginal = m.ReplaceOriginal || !p.replaces && mayHaveTakenEffect(err)
-		return err
-	})
-}
-
-// messageAnswerer answers with a message, which everyone sees unless the answer is private.
+// messageAnswerer answers with a message, which everyone sees unless the answer is private. A private
+// one has no ts and cannot be edited.
 type messageAnswerer struct {
-	s         *Slack
-	place     channel.Place
-	commandTS string // ts of the command
-	ts        string // ts of the answer
+	s     *Slack
+	place channel.Place
+	ts    string // of the answer
 }
 
-// answer posts the answer. If the request fails but may have taken effect, it searches for the
-// message before it tries again.
 func (o *messageAnswerer) answer(ctx context.Context, c command, a channel.Answer) (err error) {
-	if a.Private && !o.place.Direct() {
-		return o.answerPrivately(ctx, c, a)
-	}
-	m := mark{reply: "command", answers: o.commandTS}
-	options := append(o.messageOptions(c, a), slackgo.MsgOptionMetadata(m.metadata()))
-	if o.place.Thread != "" {
-		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
-	}
-	tried := false
-	return o.s.retry(ctx, func() error {
-		if tried {
-			own, err := o.s.messagesSince(ctx, o.place, o.commandTS)
-			if err != nil {
-				return err
-			}
-			for _, sent := range own {
-				if found, _ := markOf(sent); found == m {
-					o.ts = sent.Timestamp
-					return nil
-				}
-			}
-		}
-		tried = true
-		_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
-		if err == nil {
-			o.s.claims.Set(o.place.Channel+"/"+o.ts, finished)
-		}
+	options, write := messageOptions(c, a), o.s.api.write
+	if o.ts != "" {
+		_, _, _, err := write.UpdateMessageContext(ctx, o.place.Channel, o.ts, options...)
 		return err
-	})
-}
-
-// answerPrivately posts an answer that only the sender sees. Such a message has no ts and cannot be
-// edited.
-func (o *messageAnswerer) answerPrivately(ctx context.Context, c command, a channel.Answer) error {
-	options := o.messageOptions(c, a)
+	}
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
-	_, err := o.s.api.write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
+	if a.Private && !o.place.Direct() {
+		_, err = write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
+		return err
+	}
+	m := mark{reply: "command"}
+	if _, o.ts, err = write.PostMessageContext(ctx, o.place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
+		o.s.claims.Set(o.place.Channel+"/"+o.ts, finished)
+	}
 	return err
 }
 
-func (o *messageAnswerer) replace(ctx context.Context, c command, a channel.Answer) error {
-	return o.s.retry(ctx, func() error {
-		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.messageOptions(c, a)...)
-		return err
-	})
-}
-
-func (o *messageAnswerer) messageOptions(c command, a channel.Answer) []slackgo.MsgOption {
+func messageOptions(c command, a channel.Answer) []slackgo.MsgOption {
 	text, all := blocks(c, a)
 	options := []slackgo.MsgOption{slackgo.MsgOptionText(text, false)}
 	if len(all) > 0 {

@@ -18,37 +18,12 @@ import (
 	"cairn/internal/platform"
 )
 
-// scopes maps the Web API methods that the connector calls to the scopes that each needs; empty:
-// none. The manifest requests exactly these.
-var scopes = map[string]string{
-	"auth.test":                   "",
-	"apps.connections.open":       "", // with the app-level token
-	"chat.postMessage":            "chat:write",
-	"chat.postEphemeral":          "chat:write",
-	"chat.update":                 "chat:write",
-	"chat.delete":                 "chat:write",
-	"chat.startStream":            "chat:write",
-	"chat.appendStream":           "chat:write",
-	"chat.stopStream":             "chat:write",
-	"assistant.threads.setStatus": "chat:write",
-	"conversations.history":       "channels:history,groups:history,im:history,mpim:history",
-	"conversations.replies":       "channels:history,groups:history,im:history,mpim:history",
-	"conversations.info":          "channels:read,groups:read,im:read,mpim:read",
-	"conversations.list":          "channels:read,groups:read,im:read,mpim:read",
-	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
-	"users.info":                  "users:read",
-	"files.info":                  "files:read",
-	"reactions.add":               "reactions:write",
-	"reactions.remove":            "reactions:write",
-	"url_private":                 "files:read", // not a method: the URL of a file
-}
-
 const (
 	callTimeout = 15 * time.Second // of one request
-	maxRetries  = 1 << 20          // of a rate limited request; its context ends it earlier
+	maxRetries  = 10               // of one request
 )
 
-// api has the clients of the Web API. read and write wait for rate limits until their context ends.
+// api has the clients of the Web API. read and write wait for rate limits.
 // read also retries after failures of the server or the connection; write does not, because the
 // request may have taken effect.
 type api struct {
@@ -75,20 +50,10 @@ func newAPI(o Options) *api {
 		return slackgo.New(o.BotToken, append(options[:len(options):len(options)], slackgo.OptionRetryConfig(retry))...)
 	}
 	return &api{
-		read:  retrying(upToThreeTimes{slackgo.NewConnectionErrorRetryHandler()}, upToThreeTimes{slackgo.NewServerErrorRetryHandler(retry)}),
+		read:  retrying(slackgo.NewConnectionErrorRetryHandler(), slackgo.NewServerErrorRetryHandler(retry)),
 		write: retrying(), once: slackgo.New(o.BotToken, options...),
 		http: client,
 	}
-}
-
-// upToThreeTimes limits a retry handler to three retries.
-type upToThreeTimes struct{ slackgo.RetryHandler }
-
-func (h upToThreeTimes) ShouldRetry(state *slackgo.RetryState, r *http.Request, resp *http.Response, err error) (bool, time.Duration) {
-	if state.Attempt >= 3 {
-		return false, 0
-	}
-	return h.RetryHandler.ShouldRetry(state, r, resp, err)
 }
 
 // withoutURLs is a client whose errors contain no URL.
@@ -113,31 +78,6 @@ func sameHost(r *http.Request, via []*http.Request) error {
 
 func (a *api) close() { a.http.CloseIdleConnections() }
 
-// authenticate checks the tokens and learns who the bot is. It retries until Slack responds;
-// an error is a platform.SetupError, unless ctx has ended.
-func (s *Slack) authenticate(ctx context.Context) error {
-	incident := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
-	pause := s.newBackoff()
-	for {
-		err := s.probe(ctx)
-		if err == nil {
-			incident.End()
-			return nil
-		}
-		if _, broken := errors.AsType[platform.SetupError](err); broken || ctx.Err() != nil {
-			return err
-		}
-		incident.Begin(err)
-		if err := platform.Sleep(ctx, waitAfter(pause.Next(), err)); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *Slack) newBackoff() platform.Backoff {
-	return platform.Backoff{First: s.times.backoff, Most: time.Minute}
-}
-
 // waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
 func waitAfter(pause time.Duration, err error) time.Duration {
 	if asked, limited := rateLimit(err); limited {
@@ -157,7 +97,7 @@ func (s *Slack) probe(ctx context.Context) error {
 func (s *Slack) probeBot(ctx context.Context) error {
 	who, err := s.api.once.AuthTestContext(ctx)
 	if err != nil {
-		return explainBotError("auth.test", err)
+		return explainBotError(err)
 	}
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
@@ -176,22 +116,14 @@ func (s *Slack) probeApp(ctx context.Context) error {
 	return nil
 }
 
-// checkScopes compares the token's scopes, if Slack lists them, with those needed. A missing
+// checkScopes compares the token's scopes, if Slack lists them, with those of the manifest. A missing
 // chat:write is an error; other missing scopes are logged.
 func (s *Slack) checkScopes(header http.Header) error {
 	granted := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(granted) == 0 {
 		return nil
 	}
-	var missing []string
-	for _, list := range scopes {
-		for scope := range strings.SplitSeq(list, ",") {
-			if scope != "" && !slices.Contains(granted, scope) && !slices.Contains(missing, scope) {
-				missing = append(missing, scope)
-			}
-		}
-	}
-	slices.Sort(missing)
+	missing := slices.DeleteFunc(manifestScopes(), func(scope string) bool { return slices.Contains(granted, scope) })
 	if slices.Contains(missing, "chat:write") {
 		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}

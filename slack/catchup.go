@@ -53,7 +53,13 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		s.greeted = true
 		s.log.Info("connected", "as", s.self.name)
 	}
-	s.noteKnownThreads(gaps)
+	for _, gap := range gaps {
+		// The next reply in a known thread does not count as the first: people may have told the bot to
+		// stop there.
+		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
+			s.threads.First(firstReplyKey(place), "")
+		}
+	}
 	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was in no conversation before
 		s.firstHello = time.Now()
 		return nil
@@ -75,18 +81,13 @@ func (s *Slack) offer(l *listing) {
 }
 
 // noteDropped handles Slack's notice that the workspace has more events than an app is sent in a
-// minute, so that some are dropped.
+// minute, so that some are dropped: once the minute is over, they are read from history.
 func (s *Slack) noteDropped(payload json.RawMessage) {
 	var notice slackevents.EventsAPIAppRateLimited
 	if json.Unmarshal(payload, &notice) != nil || notice.Type != slackevents.AppRateLimited {
 		return
 	}
-	s.readDropped(time.Unix(int64(notice.MinuteRateLimited), 0))
-}
-
-// readDropped has the messages whose events are dropped for a minute from since on read from history,
-// once the minute is over.
-func (s *Slack) readDropped(since time.Time) {
+	since := time.Unix(int64(notice.MinuteRateLimited), 0)
 	s.log.Warn("events_dropped", "since", since)
 	s.tasks.Start(func(ctx context.Context) {
 		if platform.Sleep(ctx, s.times.dropped) != nil {
@@ -97,7 +98,6 @@ func (s *Slack) readDropped(since time.Time) {
 			gaps, err = s.hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
-			s.overflowed.Store(false)
 			s.offer(newListing(gaps, since))
 		}
 	})
@@ -132,22 +132,13 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// noteKnownThreads records which threads already have messages, so that their next reply does not
-// count as the first: people may have told the bot to stop there.
-func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
-	for _, gap := range gaps {
-		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
-			s.threads.First(firstReplyKey(place), "")
-		}
-	}
-}
-
 // maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read
 // some 50 pages a minute, so the others follow at that rate; one that receives a message reads its
 // gap first.
 const maxImmediate = 50
 
 const (
+	pagePause    = 1200 * time.Millisecond
 	listTimeout  = 2 * time.Minute // for the list of channels, including waits for rate limits
 	maxListPause = time.Hour       // between attempts to list the channels
 )
@@ -158,7 +149,7 @@ const (
 func (s *Slack) backfillAll(ctx context.Context) {
 	incident := platform.Incident{Log: s.log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 	pause := platform.Backoff{First: s.times.list, Most: maxListPause}
-	pace := rate.NewLimiter(rate.Every(s.times.pages), maxImmediate)
+	pace := rate.NewLimiter(rate.Every(pagePause), maxImmediate)
 	var l *listing // nil: all were backfilled
 	var again <-chan time.Time
 	for {
@@ -230,36 +221,16 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
 // memberships returns the ids of the channels that the bot is in; after an error, those found
 // before it.
-func (s *Slack) memberships(ctx context.Context) ([]string, error) {
-	found, err := s.channels(ctx, false)
-	if unknownMethod(err) {
-		return s.channels(ctx, true)
-	}
-	return found, err
-}
-
-// channels returns the ids of the channels that the bot is in, taken from the list of all channels if
-// all is true, for servers without users.conversations; after an error, those found before it.
-func (s *Slack) channels(ctx context.Context, all bool) (ids []string, err error) {
+func (s *Slack) memberships(ctx context.Context) (ids []string, err error) {
 	for cursor := ""; ; {
-		var page []slackgo.Channel
-		var next string
-		if all {
-			page, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
-				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-			})
-		} else {
-			page, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-			})
-		}
+		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+		})
 		if err != nil {
 			return ids, err
 		}
 		for _, c := range page {
-			if !all || c.IsMember || c.IsIM {
-				ids = append(ids, c.ID)
-			}
+			ids = append(ids, c.ID)
 		}
 		if next == "" || next == cursor {
 			return ids, nil

@@ -19,6 +19,17 @@ import (
 //go:embed manifest.json
 var manifestJSON []byte
 
+// manifestScopes returns the scopes that the manifest requests.
+func manifestScopes() []string {
+	var m struct {
+		OAuth struct {
+			Scopes struct{ Bot []string }
+		} `json:"oauth_config"`
+	}
+	_ = json.Unmarshal(manifestJSON, &m) // a test checks that it is valid
+	return m.OAuth.Scopes.Bot
+}
+
 // CreateURL returns the address at which people create the app from its manifest.
 func CreateURL() string {
 	var compact bytes.Buffer

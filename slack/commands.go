@@ -26,24 +26,14 @@ type command struct {
 // onSlashCommand runs a slash command: "/cairn compact prices" is "/compact prices". Slack
 // does not repeat commands on purpose, but one may arrive twice.
 func (s *Slack) onSlashCommand(payload json.RawMessage) {
-	var p struct {
-		Channel  string `json:"channel_id"`
-		User     string `json:"user_id"`
-		UserName string `json:"user_name"`
-		Text     string `json:"text"`
-		URL      string `json:"response_url"`
-		Trigger  string `json:"trigger_id"`
-	}
-	if err := json.Unmarshal(payload, &p); err != nil || p.Channel == "" {
-		s.log.Debug("read_command_failed", "error", err)
+	var p slackgo.SlashCommand
+	_ = json.Unmarshal(payload, &p) // fields in an unknown form stay empty
+	if p.ChannelID == "" || s.repeated("command", p.TriggerID, p.ResponseURL) {
 		return
 	}
-	if s.repeated("command", p.Trigger, p.URL) {
-		return
-	}
-	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
+	c := command{place: s.place(p.ChannelID, ""), line: lineOf(p.Text), who: channel.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
-	s.start(c, &webhookAnswerer{s: s, url: p.URL, public: called.Public})
+	s.start(c, &webhookAnswerer{s: s, url: p.ResponseURL, public: called.Public})
 }
 
 // repeated reports whether a command or a press was handled before; without ids that is unknown.
@@ -69,8 +59,8 @@ func lineOf(text string) string {
 // Slack has no slash commands, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
 	place := channel.ParsePlace(conversation)
-	inThread := place.Thread != "" || s.repliesInThreads(place) && (line == "/allow" || line == "/deny") // they end a question in the thread of the answer
-	if !inThread {
+	command, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
+	if place.Thread == "" && !(command.Replies && s.repliesInThreads(place)) {
 		return "/cairn " + strings.TrimPrefix(line, "/")
 	}
 	name := "Cairn"
@@ -89,7 +79,7 @@ func (s *Slack) onTextCommand(place channel.Place, in channel.Inbound) {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.start(c, &messageAnswerer{s: s, place: place, commandTS: in.ID})
+	s.start(c, &messageAnswerer{s: s, place: place})
 }
 
 // buttonValue is the value of a button, as JSON.
@@ -169,7 +159,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	if text == "" || ctx.Err() != nil {
 		return
 	}
-	if err := to.replace(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
+	if err := to.answer(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
 		s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
 	}
 }

@@ -5,21 +5,19 @@ package slack
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"cairn/channel"
 	"cairn/internal/check"
-	"cairn/internal/platform"
 	"cairn/slack/slacktest"
 )
 
@@ -64,128 +62,95 @@ func (r *rig) histories(change func(message map[string]any)) {
 	})
 }
 
-// forgetful has the histories tell of no metadata.
-func (r *rig) forgetful() {
-	r.histories(func(message map[string]any) { delete(message, "metadata") })
-}
-
 func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	for claim, odd := range map[string]map[string]any{
-		"an element that is new": {"blocks": []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}},
-		"a number for a word":    {"attachments": []any{map[string]any{"fields": []any{map[string]any{"title": "builds", "value": 5}}}}},
-		"a file told otherwise":  {"files": []any{map[string]any{"id": "F1", "size": "big"}}},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, unhelpful(), answerN)
-			r.histories(func(message map[string]any) {
-				for key, value := range odd {
-					message[key] = value
-				}
-			})
-			general, ann := r.place()
-			r.begin()
-			r.ask(general, ann, 1)
-			r.end()
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-			r.begin()
-			r.awaitAnswers(general, 2)
-			r.ask(general, ann, 3)
-		})
-	}
-}
-
-func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-	mute := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if conn, err := upgrader.Upgrade(w, q, nil); err == nil {
-			_, _, _ = conn.ReadMessage()
-			conn.Close()
+	r := newRig(t, unhelpful(), answerN)
+	r.histories(func(message map[string]any) {
+		switch text, _ := message["text"].(string); {
+		case strings.HasSuffix(text, "question 2"): // an element that is new
+			message["blocks"] = []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}
+		case strings.HasSuffix(text, "question 3"): // a number for a word
+			message["attachments"] = []any{map[string]any{"fields": []any{map[string]any{"title": "builds", "value": 5}}}}
+		default: // a word for a number
+			message["files"] = []any{map[string]any{"id": "F1", "size": "big"}}
 		}
-	}))
-	defer mute.Close()
-	var asked atomic.Int32
-	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
-		if strings.HasSuffix(q.URL.Path, "/apps.connections.open") {
-			if asked.Add(1) == 2 { // the first is the probe
-				_, _ = io.WriteString(w, `{"ok":true,"url":"ws`+strings.TrimPrefix(mute.URL, "http")+`"}`)
-				return
-			}
-		}
-		workspace.ServeHTTP(w, q)
 	})
-	r.hurry = func(c *times) { c.hello = 500 * time.Millisecond }
 	general, ann := r.place()
 	r.begin()
 	r.ask(general, ann, 1)
-	check.Contains(t, "the log", r.logs.String(), platform.ErrSilent.Error())
+	for n := range 2 {
+		r.end()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+2)})
+		r.begin()
+		r.awaitAnswers(general, n+2)
+	}
 }
 
-func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
+func TestEventsThatSayLittle(t *testing.T) {
 	t.Parallel()
 	r, general, ann := connectedRig(t, quick(), answerN)
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
-	r.stored(conversation(general, root), "user: forget this")
-	for _, ts := range []string{reply, root} {
+	name := conversation(general)
+	say := func(text string) string {
+		return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text})
+	}
+	change := func(ts string, at time.Time, fields map[string]any) {
+		message := map[string]any{"type": "message", "user": ann, "ts": ts}
+		maps.Copy(message, fields)
+		r.w.Emit(map[string]any{"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": tsOf(at), "message": message})
+	}
+	remove := func(ts string) {
 		r.w.Emit(map[string]any{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": general, "ts": tsOf(time.Now()), "deleted_ts": ts})
 	}
-	r.stored(conversation(general, root))
-	r.stored(conversation(general))
-}
-
-func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
-	r.w.Emit(map[string]any{
-		"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?",
+	t.Run("edits within one second", func(t *testing.T) {
+		ts := say("on Monday")
+		r.stored(name, "user: on Monday")
+		second := time.Unix(timeOf(ts).Unix()+1, 0)
+		for i, text := range []string{"on Tuesday", "on Friday"} {
+			change(ts, second.Add(time.Duration(i+1)*100*time.Millisecond), map[string]any{"text": text, "edited": map[string]any{"user": ann, "ts": tsOf(second)}})
+			r.stored(name, "user: "+text)
+		}
 	})
-	r.awaitAnswers(general, 2)
-}
-
-func TestAnEditInAFormThatIsNotKnown(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
-	r.stored(conversation(general), "user: on Monday")
-	now := tsOf(time.Now())
-	r.w.Emit(map[string]any{
-		"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": now,
-		"message": map[string]any{
-			"type": "message", "user": ann, "text": "on Friday", "ts": ts, "edited": map[string]any{"user": ann, "ts": now}, "blocks": 7,
-		},
+	t.Run("an edit in a form that is not known", func(t *testing.T) {
+		ts := say("at noon")
+		r.stored(name, "user: on Friday", "user: at noon")
+		change(ts, time.Now(), map[string]any{"text": "at nine", "edited": map[string]any{"user": ann, "ts": tsOf(time.Now())}, "blocks": 7})
+		r.stored(name, "user: on Friday", "user: at nine")
 	})
-	r.stored(conversation(general), "user: on Friday")
+	t.Run("a message that comes after its deletion is not stored", func(t *testing.T) {
+		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
+		remove(ts)
+		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
+		say("later")
+		r.stored(name, "user: on Friday", "user: at nine", "user: later")
+	})
+	t.Run("deletions that do not say what was there", func(t *testing.T) {
+		root := say("root")
+		reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
+		r.stored(conversation(general, root), "user: forget this")
+		remove(reply)
+		remove(root)
+		r.stored(conversation(general, root))
+		r.stored(name, "user: on Friday", "user: at nine", "user: later")
+	})
+	t.Run("a reply to the bot that does not say whose message it answers", func(t *testing.T) {
+		r.ask(general, ann, 1)
+		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
+		r.awaitAnswers(general, 2)
+	})
 }
 
 func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 	t.Parallel()
-	lost := slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true}
 	both(t, func(t *testing.T, inThread bool) {
-		t.Run("what was sent is known by its text", func(t *testing.T) {
-			r := idle(t)
-			r.forgetful()
-			q := r.question(inThread)
-			r.begin()
-			r.w.Fail(lost)
-			w := r.connector.Reply(q.name, q.to)
-			r.send(w, r.doubtful(w, piece("An answer & more.")))
-			r.answered(q.channel, "An answer & more.")
-		})
-		t.Run("no other answer is written over", func(t *testing.T) {
-			r := idle(t)
-			r.forgetful()
-			q := r.question(inThread)
-			r.begin()
-			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
-			r.w.Fail(lost)
-			w := r.connector.Reply(q.name, q.to)
-			r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second answer."}))
-			r.answered(q.channel, "First answer.", "Second answer.")
-		})
+		r := idle(t)
+		r.histories(func(message map[string]any) { delete(message, "metadata") })
+		q := r.question(inThread)
+		r.begin()
+		r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
+		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
+		w := r.connector.Reply(q.name, q.to)
+		r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second & last."}))
+		r.answered(q.channel, "First answer.", "Second & last.") // known by its text, and not written over the other
 	})
 }
 
@@ -201,17 +166,6 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "question 2"})
 	r.awaitAnswers(general, 2)
-}
-
-func TestWhatIsNoFaultOfTheSettingsIsNotBlamedOnThem(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error", Times: 1})
-	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "request_timeout", Skip: 1, Times: 1})
-	general, ann := r.place()
-	r.begin()
-	r.ask(general, ann, 1)
-	check.Lacks(t, "the log", r.logs.String(), "your app → Socket Mode")
 }
 
 func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {

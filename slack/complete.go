@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"regexp"
-	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -40,7 +39,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(limited, place)
 	}
-	attachments, err := s.files.Complete(limited, s.describeFiles(limited, m.Attachments))
+	attachments, err := s.files.Complete(limited, m.Attachments)
 	if err != nil { // files without contents stay described
 		s.log.Debug("read_file_failed", "error", err)
 	}
@@ -82,32 +81,6 @@ func (s *Slack) authorOf(ctx context.Context, m slackgo.Msg) string {
 		name = s.names.lookup(ctx, m.User)
 	}
 	return name
-}
-
-// fileInfo and an id are the address of a file of which a message has nothing but its id.
-const fileInfo = "files.info:"
-
-// lacks reports whether Complete can find out more about a file.
-func (s *Slack) lacks(a channel.Attachment) bool {
-	return strings.HasPrefix(a.URL, fileInfo) || s.files.Wanted(a)
-}
-
-// describeFiles looks up the files of which a message has nothing but the id.
-func (s *Slack) describeFiles(ctx context.Context, all []channel.Attachment) []channel.Attachment {
-	all = slices.Clone(all)
-	for i, a := range all {
-		id, unknown := strings.CutPrefix(a.URL, fileInfo)
-		if !unknown {
-			continue
-		}
-		all[i].URL = ""
-		if f, _, _, err := s.api.read.GetFileInfoContext(ctx, id, 1, 1); err != nil {
-			s.log.Debug("look_up_file_failed", "error", err)
-		} else if f.FileAccess = ""; f.ID == id {
-			all[i] = attachments([]slackgo.File{*f})[0]
-		}
-	}
-	return all
 }
 
 // fetch reads at most limit bytes of a file. slack-go sends the token only to Slack and to the Web

@@ -4,7 +4,6 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -20,9 +19,6 @@ type draft struct {
 	unsure    bool   // the message may have a text other than text
 	lost      bool   // it may have been posted with an unknown ts
 }
-
-// errStreamStuck is returned for a stream that can neither be stopped nor edited.
-var errStreamStuck = errors.New("the stream does not end")
 
 // show updates the draft to show text, as far as a stream allows.
 func (d *draft) show(ctx context.Context, w *writer, text string) error {
@@ -87,8 +83,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 func (d *draft) startStream(ctx context.Context, w *writer, text string) (started bool, err error) {
 	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
-	const method = "chat.startStream"
-	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
+	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() {
 		return false, nil
 	}
 	_, d.ts, err = w.s.api.once.StartStreamContext(ctx, w.place.Channel,
@@ -101,7 +96,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 			d.ts = "" // another answer found it before this one knew its ts
 		}
 		return d.streaming, nil
-	case w.s.noteRefusal(method, w.place.Channel, err):
+	case isRefused(err):
 		return false, nil
 	}
 	return false, err
@@ -132,32 +127,24 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 
 // finish turns the draft into the first message of the reply.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
-	if d.streaming {
-		more, grows := strings.CutPrefix(defuseMentions(text), d.text)
-		if grows && !d.unsure {
-			options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
-			if more != "" {
-				options = append(options, slackgo.MsgOptionMarkdownText(more))
-			}
-			_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
-			d.streaming, d.unsure = false, true
-			if err == nil {
-				return nil
-			}
-			w.s.log.Debug("stop_stream_failed", "error", err)
-		} else if err := d.stopStream(ctx, w); err != nil {
-			return err
+	if more, grows := strings.CutPrefix(defuseMentions(text), d.text); d.streaming && grows && !d.unsure {
+		options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
+		if more != "" {
+			options = append(options, slackgo.MsgOptionMarkdownText(more))
 		}
+		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
+		d.unsure = true
+		if err == nil {
+			return nil
+		}
+		w.s.log.Debug("stop_stream_failed", "error", err)
 	}
 	err := w.s.edit(ctx, w.place, d.ts, text, m)
-	if codeOf(err) == "streaming_state_conflict" { // a stream of an earlier process, or one that could not be stopped
+	if codeOf(err) == "streaming_state_conflict" { // it is a stream that was not stopped, maybe of an earlier process
 		if err := d.stopStream(ctx, w); err != nil {
 			return err
 		}
 		err = w.s.edit(ctx, w.place, d.ts, text, m)
-		if codeOf(err) == "streaming_state_conflict" {
-			return errStreamStuck
-		}
 	}
 	return err
 }

@@ -3,9 +3,7 @@
 package slack
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +15,8 @@ import (
 func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
+		r := idle(t)
+		r.begin()
 		for claim, final := range map[string]string{
 			"and goes on to its end":       "One two three four.",
 			"and is set right at its end":  "Something else altogether.",
@@ -25,8 +25,9 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 			"and may end with a line more": "One two three\n\n",
 		} {
 			t.Run(claim, func(t *testing.T) {
-				r, q := asked(t, inThread)
-				w := r.replying(q)
+				q := r.question(inThread)
+				r.known(q)
+				w := r.connector.Reply(q.name, q.to)
 				w.Show("One two thr")
 				r.shows(q.channel, "One two")
 				id := r.send(w, piece(final))
@@ -36,9 +37,9 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				}
 				check.Equal(t, "streamed", own[0].Streamed, inThread)
 				check.Contains(t, "it is marked", string(own[0].Metadata), `"reply":"r1"`)
-				r.uncomplaining()
 			})
 		}
+		r.uncomplaining()
 	})
 }
 
@@ -70,56 +71,42 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 		first := map[bool]string{false: "chat.postMessage", true: "chat.startStream"}[inThread]
 		more := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
 		last := map[bool]string{false: "chat.update", true: "chat.stopStream"}[inThread]
-		for claim, fault := range failures {
-			for _, method := range []string{first, more, last} {
-				t.Run(method+" "+claim, func(t *testing.T) {
-					t.Parallel()
-					r, q := asked(t, inThread)
-					fault := fault
-					fault.Method = method
-					w := r.connector.Reply(q.name, q.to)
-					if method == first {
-						r.w.Fail(fault)
-					}
-					w.Show("One ")
-					r.eventually("it is begun", func() bool { return len(r.w.Calls(first)) > 0 })
-					if method == more {
-						r.shows(q.channel, "One")
-						r.w.Fail(fault)
-					}
-					w.Show("One two ")
-					if method != first {
-						r.eventually("it goes on", func() bool { return len(r.w.Calls(more)) > 0 })
-					}
-					if method == last {
-						w.(*writer).Stop()
-						r.w.Fail(fault)
-					}
-					p := piece("One two three.")
-					ctx, cancel := context.WithTimeout(context.Background(), soon)
-					defer cancel()
-					_, err := w.Send(ctx, p)
-					if err != nil { // as the outbox does
-						p.Sending = true
-						r.send(w, p)
-					}
-					r.answered(q.channel, "One two three.")
-				})
-			}
+		for _, method := range []string{first, more, last} {
+			t.Run(method, func(t *testing.T) {
+				t.Parallel()
+				r := idle(t)
+				r.begin()
+				for claim, fault := range failures {
+					t.Run(claim, func(t *testing.T) {
+						q := r.question(inThread)
+						r.known(q)
+						calls := func(method string) int { return len(r.w.Calls(method)) }
+						begun, shown := calls(first), calls(more)
+						fault.Method = method
+						w := r.connector.Reply(q.name, q.to)
+						if method == first {
+							r.w.Fail(fault)
+						}
+						w.Show("One ")
+						r.eventually("it is begun", func() bool { return calls(first) > begun })
+						if method == more {
+							r.shows(q.channel, "One")
+							r.w.Fail(fault)
+						}
+						w.Show("One two ")
+						if method != first {
+							r.eventually("it goes on", func() bool { return calls(more) > shown })
+						}
+						if method == last {
+							w.(*writer).Stop()
+							r.w.Fail(fault)
+						}
+						r.insist(w, piece("One two three."))
+						r.answered(q.channel, "One two three.")
+					})
+				}
+			})
 		}
-	})
-}
-
-func TestAFailureForNowDoesNotEndTheShow(t *testing.T) {
-	t.Parallel()
-	both(t, func(t *testing.T, inThread bool) {
-		r, q := asked(t, inThread)
-		w := r.replying(q)
-		more := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
-		r.w.Fail(slacktest.Fault{Method: more, Error: "team_added_to_org", Times: 2})
-		w.Show("One two ")
-		r.shows(q.channel, "One two")
-		w.Cancel()
 	})
 }
 
@@ -152,47 +139,28 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 // is young, each answer looks for what an earlier process left of it.
 func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	t.Parallel()
-	for claim, slow := range map[string]time.Duration{"whose streams are known": 0, "one of which is not known yet": 500 * time.Millisecond} {
-		t.Run(claim, func(t *testing.T) {
-			r := idle(t)
-			r.opts.ReplyIn = replyThread
-			q := r.question(false)
-			reply := q
-			reply.thread = q.to[0]
-			reply.to = []string{r.w.Say(slacktest.Post{Channel: q.channel, User: r.w.AddUser("bob"), Thread: reply.thread, Text: "and?"})}
-			reply.name = conversation(q.channel, reply.thread)
-			r.begin()
-			r.known(q)
-			r.known(reply)
-			r.w.Fail(slacktest.Fault{Method: "chat.startStream", Delay: slow, Late: true})
-			above, below := r.connector.Reply(q.name, q.to), r.connector.Reply(reply.name, reply.to)
-			above.Show("One ")
-			r.shows(q.channel, "One")
-			below.Show("Two ")
-			r.eventually("the other is shown", func() bool { return len(r.own(q.channel)) == 2 })
-			r.send(below, channel.Piece{Reply: "r2", Parts: 1, Text: "Two three."})
-			r.send(above, piece("One two."))
-			said := r.said(q.channel)
-			slices.Sort(said)
-			check.EqualAll(t, "said", said, []string{"One two.", "Two three."})
-			r.uncomplaining()
-		})
-	}
-}
-
-func TestAReplyThatBeginsBeforeTheBotIsConnectedIsShown(t *testing.T) {
-	t.Parallel()
 	r := idle(t)
+	r.opts.ReplyIn = replyThread
 	q := r.question(false)
-	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: -1})
-	r.launch()
-	r.eventually("it cannot connect", func() bool { return len(r.w.Calls("auth.test")) > 0 })
-	w := r.connector.Reply(q.name, q.to)
-	w.Show("One two ")
-	r.w.Heal()
-	r.shows(q.channel, "One two")
-	r.send(w, piece("One two three."))
-	r.answered(q.channel, "One two three.")
+	reply := q
+	reply.thread = q.to[0]
+	reply.to = []string{r.w.Say(slacktest.Post{Channel: q.channel, User: r.w.AddUser("bob"), Thread: reply.thread, Text: "and?"})}
+	reply.name = conversation(q.channel, reply.thread)
+	r.begin()
+	r.known(q)
+	r.known(reply)
+	r.w.Fail(slacktest.Fault{Method: "chat.startStream", Delay: 300 * time.Millisecond, Late: true}) // so that the other finds a stream that is not known yet
+	above, below := r.connector.Reply(q.name, q.to), r.connector.Reply(reply.name, reply.to)
+	above.Show("One ")
+	r.shows(q.channel, "One")
+	below.Show("Two ")
+	r.eventually("the other is shown", func() bool { return len(r.own(q.channel)) == 2 })
+	r.send(below, channel.Piece{Reply: "r2", Parts: 1, Text: "Two three."})
+	r.send(above, piece("One two."))
+	said := r.said(q.channel)
+	slices.Sort(said)
+	check.EqualAll(t, "said", said, []string{"One two.", "Two three."})
+	r.uncomplaining()
 }
 
 func TestCancelTakesBackWhatWasShown(t *testing.T) {
@@ -200,50 +168,34 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 	both(t, func(t *testing.T, inThread bool) {
 		r, q := asked(t, inThread)
 		w := r.replying(q)
+		w.(*writer).Working()
+		sign := func() bool { return len(r.reactions(q.channel, q.to[0])) > 0 || r.w.Status(q.channel, q.thread) != "" }
+		r.eventually("a sign of work", sign)
 		w.Cancel()
-		r.eventually("it is gone", func() bool { return len(r.own(q.channel)) == 0 })
-		if inThread {
-			r.eventually("so is the status", func() bool { return r.w.Status(q.channel, q.thread) == "" })
-		}
+		r.eventually("all is gone", func() bool { return len(r.own(q.channel)) == 0 && !sign() })
 	})
 }
 
-func TestWhatAServerRefusesForGoodIsTriedOnce(t *testing.T) {
+func TestWhereAServerHasNeitherStreamsNorStatus(t *testing.T) {
 	t.Parallel()
-	for claim, c := range map[string]struct {
-		fault   slacktest.Fault
-		methods []string
-	}{
-		"streams that are not known":       {slacktest.Fault{Error: "unknown_method"}, []string{"chat.startStream"}},
-		"streams in this kind of channel":  {slacktest.Fault{Error: "channel_type_not_supported"}, []string{"chat.startStream"}},
-		"streams without the scope":        {slacktest.Fault{Error: "missing_scope"}, []string{"chat.startStream"}},
-		"a status that is not known":       {slacktest.Fault{Error: "unknown_method"}, []string{statusMethod}},
-		"not while the bot is no member":   {slacktest.Fault{Error: "not_in_channel"}, []string{"chat.startStream", statusMethod}},
-		"both, by a server without a path": {slacktest.Fault{Status: 404, Body: "404 page not found"}, []string{"chat.startStream", statusMethod}},
+	for claim, fault := range map[string]slacktest.Fault{
+		"in this kind of channel":    {Error: "channel_type_not_supported"},
+		"without the scope":          {Error: "missing_scope"},
+		"by a server without a path": {Status: 404, Body: "404 page not found"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := idle(t)
-			q := r.question(true)
-			for _, method := range c.methods {
-				fault := c.fault
-				fault.Method, fault.Times = method, -1
+			r, q := asked(t, true)
+			for _, fault.Method = range []string{"chat.startStream", "assistant.threads.setStatus"} {
+				fault.Times = -1
 				r.w.Fail(fault)
 			}
-			r.begin()
-			r.known(q)
-			for _, text := range []string{"First answer.", "Second answer."} {
-				w := r.connector.Reply(q.name, q.to)
-				w.(*writer).Working()
-				w.Show(text[:7])
-				r.shows(q.channel, strings.TrimSpace(trimPendingMention(text[:7])))
-				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
-			}
-			r.answered(q.channel, "First answer.", "Second answer.")
-			for _, method := range c.methods {
-				if again := len(r.w.Calls(method)) > 1; again != (c.fault.Error == "not_in_channel") {
-					t.Errorf("%s is called again: %v", method, again)
-				}
-			}
+			w := r.connector.Reply(q.name, q.to)
+			w.(*writer).Working()
+			r.eventually("there is a reaction", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
+			w.Show("One two ")
+			r.shows(q.channel, "One two")
+			r.send(w, piece("One two three."))
+			r.answered(q.channel, "One two three.")
 		})
 	}
 }
@@ -251,9 +203,12 @@ func TestWhatAServerRefusesForGoodIsTriedOnce(t *testing.T) {
 func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
 	t.Parallel()
 	goesOn := func(r *rig, w channel.Writer) {
+		calls := len(r.w.Calls("chat.appendStream"))
 		w.Show("One two ")
-		r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > 0 })
+		r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > calls })
 	}
+	r := idle(t)
+	r.begin()
 	for claim, c := range map[string]struct {
 		inThread bool
 		happen   func(r *rig, q target, ts string, w channel.Writer)
@@ -269,11 +224,12 @@ func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
 		"somebody deletes it in a channel": {false, func(r *rig, q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
 		"somebody deletes it in a thread":  {true, func(r *rig, q target, ts string, _ channel.Writer) { r.w.Delete(q.channel, ts) }},
 		"it can no longer be edited": {false, func(r *rig, _ target, _ string, _ channel.Writer) {
-			r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed", Times: -1})
+			r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed"})
 		}},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r, q := asked(t, c.inThread)
+			q := r.question(c.inThread)
+			r.known(q)
 			w := r.replying(q)
 			c.happen(r, q, r.own(q.channel)[0].TS, w)
 			r.send(w, piece("One two three."))

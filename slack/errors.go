@@ -59,6 +59,12 @@ func unknownMethod(err error) bool {
 	return codeOf(err) == "unknown_method" || errors.As(err, &status) && status.Code == http.StatusNotFound
 }
 
+// isRefused reports whether a retry of a request is pointless as long as the app's setup is the same.
+func isRefused(err error) bool {
+	code := codeOf(err)
+	return isPermanent(err) || unknownMethod(err) || code == "missing_scope" || code == "not_allowed_token_type"
+}
+
 // mayHaveTakenEffect reports whether a failed request may have taken effect.
 func mayHaveTakenEffect(err error) bool {
 	if err == nil {
@@ -93,30 +99,14 @@ func rateLimit(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// missingScope returns the scope that a method lacks, as Slack reports it, or all that the method
-// needs.
-func missingScope(method string, err error) string {
-	if answer, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok && answer.Needed != "" {
-		return answer.Needed
-	}
-	return scopes[method]
-}
-
 // explainBotError returns a platform.SetupError if err is about the bot token.
-func explainBotError(method string, err error) error {
+func explainBotError(err error) error {
 	switch code := codeOf(err); {
 	case code == "missing_scope":
-		return platform.SetupError(fmt.Sprintf("the app lacks the scope %s: %s", missingScope(method, err), clickScope))
+		answer, _ := errors.AsType[slackgo.SlackErrorResponse](err)
+		return platform.SetupError(fmt.Sprintf("the app lacks the scope %s: %s", answer.Needed, clickScope))
 	case slices.Contains(invalidTokenCodes, code):
 		return platform.SetupError(fmt.Sprintf("Slack rejects the bot token (%s): %s", code, clickBotToken))
-	}
-	return err
-}
-
-// explainAppError returns a platform.SetupError if err is about the app-level token.
-func explainAppError(err error) error {
-	if code := codeOf(err); code == "missing_scope" || slices.Contains(invalidTokenCodes, code) {
-		return platform.SetupError(fmt.Sprintf("Slack rejects the app-level token (%s): %s", code, clickAppToken))
 	}
 	return err
 }
@@ -141,8 +131,8 @@ func cannotReplyTo(err error) bool {
 // needed.
 func cannotEdit(err error) bool {
 	switch codeOf(err) {
-	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
+	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method", "streaming_state_conflict":
 		return true
 	}
-	return tooLong(err) || errors.Is(err, errStreamStuck)
+	return tooLong(err)
 }

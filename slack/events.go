@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -15,10 +14,9 @@ import (
 	"cairn/internal/platform"
 )
 
-// queueEvent queues an event. ack is called when the event is on disk, or there is nothing to
-// store. An event that is repeated while it is queued is not queued twice.
+// queueEvent queues an event. ack is called when the event is on disk, or there is nothing to store.
 func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
-	m, id, ok := readEvent(payload)
+	m, ok := readEvent(payload)
 	if !ok {
 		s.noteDropped(payload)
 	}
@@ -31,60 +29,19 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 		ack()
 		return
 	}
-	if id == "" { // a compatible server may leave it out
-		id = string(payload)
-	}
-	if !s.pendingAcks.add(id, ack) {
-		return
-	}
-	e := &event{id: id, Message: m, members: membersOf(payload)}
-	if s.queue.Offer(m.Channel, e) {
-		return
-	}
-	s.pendingAcks.take(id) // without an acknowledgement, so Slack repeats it for a while
-	if since := timeOf(m.Timestamp); !since.IsZero() && !s.overflowed.Swap(true) {
-		s.readDropped(since)
-	}
+	s.queue.Add(m.Channel, &event{Message: m, members: membersOf(payload), ack: ack})
 }
 
-// pendingAcks contains the acknowledgements of queued events, by event id.
-type pendingAcks struct {
-	mu   sync.Mutex // guards acks
-	acks map[string][]func()
-}
-
-// add adds an acknowledgement and reports whether it is the first for its event.
-func (p *pendingAcks) add(id string, ack func()) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.acks == nil {
-		p.acks = make(map[string][]func())
-	}
-	p.acks[id] = append(p.acks[id], ack)
-	return len(p.acks[id]) == 1
-}
-
-// take removes and returns the acknowledgements of an event.
-func (p *pendingAcks) take(id string) []func() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	acks := p.acks[id]
-	delete(p.acks, id)
-	return acks
-}
-
-// readEvent decodes the message of an event and the event's id. It ignores fields in an unknown
-// form.
-func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) {
+// readEvent decodes the message of an event. It ignores fields in an unknown form.
+func readEvent(payload json.RawMessage) (m slackgo.Message, ok bool) {
 	var outer struct {
-		ID    string          `json:"event_id"`
 		Event json.RawMessage `json:"event"`
 	}
 	if json.Unmarshal(payload, &outer) != nil {
-		return m, "", false
+		return m, false
 	}
 	_, m, ok = readable(outer.Event)
-	return m, outer.ID, ok && m.Channel != ""
+	return m, ok && m.Channel != ""
 }
 
 // isChange reports whether an event is about an edit or a deletion.
@@ -99,10 +56,9 @@ func (s *Slack) refuseEvent(m slackgo.Message) {
 
 // event is a queued event about a message.
 type event struct {
-	id string
 	slackgo.Message
-
 	members members // of its channel
+	ack     func()  // acknowledges it
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.
@@ -112,9 +68,7 @@ func (s *Slack) handle(batch []*event) {
 		n, store := s.next(ctx, batch)
 		if store == nil || platform.Store(ctx, &s.storeIncident, store) {
 			for _, e := range batch[:n] {
-				for _, ack := range s.pendingAcks.take(e.id) {
-					ack()
-				}
+				e.ack()
 			}
 		}
 		batch = batch[n:]
@@ -131,7 +85,15 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 	case first.SubType == slackgo.MsgSubTypeMessageChanged:
 		return 1, s.edited(ctx, first.Message)
 	case first.SubType == slackgo.MsgSubTypeMessageDeleted:
-		return 1, s.deleted(ctx, first.Message)
+		if first.DeletedTimestamp == "" {
+			return 1, nil
+		}
+		gone := slackgo.Msg{}
+		if first.PreviousMessage != nil {
+			gone = *first.PreviousMessage
+		}
+		gone.Timestamp = first.DeletedTimestamp
+		return 1, s.deletion(ctx, first.Channel, gone)
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
@@ -197,29 +159,17 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 		s.refuseEvent(m)
 		return nil
 	}
-	// Complete is not called for edits, so names and files are looked up here; nearly all names are
-	// cached since the original message.
+	// Complete is not called for edits, so names are looked up here; nearly all are cached since the
+	// original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	in.Text, in.Attachments = s.resolveNames(limited, in.Text), s.describeFiles(limited, in.Attachments)
+	in.Text = s.resolveNames(limited, in.Text)
 	return func() error { return s.hub.Edit(ctx, place.String(), in) }
 }
 
 // sameFiles reports whether two versions of a message have the same files; a deleted one gets another mode.
 func sameFiles(a, b []slackgo.File) bool {
 	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
-}
-
-// deleted returns how to store a deletion.
-func (s *Slack) deleted(ctx context.Context, m slackgo.Message) (store func() error) {
-	gone := slackgo.Msg{}
-	if m.PreviousMessage != nil {
-		gone = *m.PreviousMessage
-	}
-	if gone.Timestamp = m.DeletedTimestamp; gone.Timestamp == "" {
-		return nil
-	}
-	return s.deletion(ctx, m.Channel, gone)
 }
 
 // deletion caches a deletion, so that a late event does not bring the message back: Slack does not

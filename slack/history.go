@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -16,9 +15,9 @@ import (
 )
 
 const (
-	pageSize       = 200  // as Slack recommends for lists
-	maxThreadPages = 100  // most pages of a thread that messagesBefore reads
-	maxKept        = 2000 // most messages in historyPages
+	pageSize   = 200  // as Slack recommends for lists
+	maxReplies = 1000 // of a thread, that messagesBefore reads
+	maxKept    = 2000 // most messages in historyPages
 )
 
 // History returns a page of a conversation; see channel.Historian.
@@ -67,20 +66,23 @@ func (s *Slack) historyError(err error) error {
 	if code := codeOf(err); isPermanent(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
-	s.stopIfSetupError(explainBotError("conversations.history", err))
+	s.stopIfSetupError(explainBotError(err))
 	return fmt.Errorf("read the history: %w", err)
 }
 
 // messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack
-// returns the newest messages of a channel first, so a long gap is read completely, and pageCache
-// keeps the part that was not requested yet.
+// returns the newest messages of a channel first, so a long gap is read completely, and unread keeps
+// the part that was not requested yet.
 func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, r historyPages, err error) {
 	after := request.After
-	r, ok := s.pageCache.take(place, after)
-	if !ok || !r.complete {
+	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(historyPages).after == after {
+		r = kept.(historyPages)
+	}
+	r.after = after
+	if !r.complete {
 		missed := cmp.Or(request.Missed, after)
 		if err = s.readAfter(ctx, place, after, missed, &r); err != nil {
-			s.pageCache.put(place, after, r) // so that the next attempt continues there
+			s.unread.Store(place, r) // so that the next attempt continues there
 			return nil, r, err
 		}
 		for _, name := range r.threads { // must be stored before the channel's gap is closed
@@ -92,7 +94,8 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 	n := min(request.Limit, len(r.messages))
 	found, r.messages = r.messages[:n], r.messages[n:]
 	if len(r.messages) > 0 {
-		s.pageCache.put(place, found[n-1].Timestamp, r)
+		r.after = found[n-1].Timestamp
+		s.unread.Store(place, r)
 	}
 	return found, r, nil
 }
@@ -143,30 +146,19 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 // messagesBefore returns the newest messages before before, or of all if that is empty, oldest
 // first.
 func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) ([]slackgo.Message, error) {
-	newestFirst := place.Thread == ""
-	size := pageSize
-	if newestFirst {
+	size := maxReplies // a thread is read from its beginning
+	if place.Thread == "" {
 		size = min(limit, pageSize)
 	}
-	var all []slackgo.Message
-	cursor := ""
-	for range maxThreadPages {
-		found, next, err := s.page(ctx, place, span{latest: before, cursor: cursor, limit: size})
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range found {
-			if isTS(m.Timestamp) && m.Timestamp != place.Thread && (before == "" || timeOf(m.Timestamp).Before(timeOf(before))) {
-				all = append(all, m)
-			}
-		}
-		if next == "" || next == cursor || newestFirst && len(all) >= limit {
-			break
-		}
-		cursor = next
+	found, _, err := s.page(ctx, place, span{latest: before, limit: size})
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(all, byTime)
-	return all[max(len(all)-limit, 0):], nil
+	found = slices.DeleteFunc(found, func(m slackgo.Message) bool {
+		return !isTS(m.Timestamp) || m.Timestamp == place.Thread || before != "" && !timeOf(m.Timestamp).Before(timeOf(before))
+	})
+	slices.SortStableFunc(found, byTime)
+	return found[max(len(found)-limit, 0):], nil
 }
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
@@ -215,6 +207,7 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 
 // historyPages is the part of a history that was read but not requested yet.
 type historyPages struct {
+	after      string // the ts of the message before them
 	messages   []slackgo.Message
 	threads    []string // conversations that may have missed messages
 	cursor     string   // of the next page
@@ -229,40 +222,4 @@ func (r *historyPages) sort() {
 	if len(r.messages) > maxKept {
 		r.messages, r.truncated = slices.Clone(r.messages[:maxKept]), true
 	}
-}
-
-// pageCache keeps the latest few historyPages, each by the message after which it starts.
-type pageCache struct {
-	mu      sync.Mutex // guards entries
-	entries []cachedPages
-}
-
-type cachedPages struct {
-	place channel.Place
-	after string
-	historyPages
-}
-
-const maxCachedReads = 16
-
-func (c *pageCache) put(place channel.Place, after string, pages historyPages) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.entries = append(c.entries, cachedPages{place, after, pages})
-	if len(c.entries) > maxCachedReads {
-		c.entries = slices.Clone(c.entries[1:])
-	}
-}
-
-// take removes and returns an entry.
-func (c *pageCache) take(place channel.Place, after string) (pages historyPages, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, k := range c.entries {
-		if k.place == place && k.after == after {
-			c.entries = slices.Delete(c.entries, i, i+1)
-			return k.historyPages, true
-		}
-	}
-	return pages, false
 }

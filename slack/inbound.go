@@ -57,7 +57,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	}
 	s.quoteRoot(place, &in)
 	_, channelKnown := s.names.find(place.Channel) // for the label
-	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.lacks) || in.ReplyTo != "" && in.Quote == ""
+	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
 
@@ -211,9 +211,6 @@ func attachments(files []slackgo.File) []channel.Attachment {
 		if f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
 			all = append(all, channel.Attachment{Kind: "file", Caption: "no longer there"})
 			continue
-		}
-		if f.FileAccess == "check_file_info" { // of another organization
-			f.URLPrivateDownload = fileInfo + f.ID
 		}
 		all = append(all, channel.Attachment{
 			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: int64(f.Size),

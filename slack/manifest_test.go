@@ -7,19 +7,12 @@ import (
 	"errors"
 	"net/url"
 	"os"
-	"path/filepath"
 	"reflect"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
 )
-
-// withoutMethod are the scopes that events and commands need.
-var withoutMethod = []string{"app_mentions:read", "commands"}
 
 // manifestFile is what of an app manifest the connector depends on.
 type manifestFile struct {
@@ -37,9 +30,6 @@ type manifestFile struct {
 			Escape               bool `json:"should_escape"`
 		} `json:"slash_commands"`
 	}
-	OAuth struct {
-		Scopes struct{ Bot []string }
-	} `json:"oauth_config"`
 	Settings struct {
 		Events struct {
 			Bot []string `json:"bot_events"`
@@ -59,49 +49,6 @@ func manifest(t testing.TB) (m manifestFile) {
 	}
 	check.NoError(t, err)
 	return m
-}
-
-func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
-	m := manifest(t)
-	t.Run("the scopes are those of the methods, and no others", func(t *testing.T) {
-		want := slices.Clone(withoutMethod)
-		for _, list := range scopes {
-			for scope := range strings.SplitSeq(list, ",") {
-				if scope != "" && !slices.Contains(want, scope) {
-					want = append(want, scope)
-				}
-			}
-		}
-		slices.Sort(want)
-		got := slices.Sorted(slices.Values(m.OAuth.Scopes.Bot))
-		check.EqualAll(t, "the scopes that it asks for", got, want)
-	})
-	t.Run("the methods that are called are known", func(t *testing.T) {
-		methods := map[string]string{
-			"AuthTest": "auth.test", "StartSocketMode": "apps.connections.open", "PostMessage": "chat.postMessage", "SendMessage": "chat.postMessage",
-			"DeleteMessage": "chat.delete", "StartStream": "chat.startStream", "AppendStream": "chat.appendStream", "StopStream": "chat.stopStream",
-			"UpdateMessage": "chat.update", "SetAssistantThreadsStatus": statusMethod, "GetConversationHistory": "conversations.history",
-			"GetConversationReplies": "conversations.replies", "GetConversationInfo": "conversations.info", "GetConversations": "conversations.list",
-			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info",
-			"GetFileInfo": "files.info", "GetFile": "url_private",
-			"AddReaction": reactMethod, "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
-		}
-		files := check.Must(filepath.Glob("*.go"))(t)
-		call := regexp.MustCompile(`api\.(?:read|write)\.(\w+)Context\(`)
-		found := 0
-		for _, file := range files {
-			source := check.Must(os.ReadFile(file))(t)
-			for _, match := range call.FindAllStringSubmatch(string(source), -1) {
-				found++
-				if _, known := scopes[methods[match[1]]]; !known {
-					t.Errorf("%s calls %s, of which the scopes say nothing", file, match[1])
-				}
-			}
-		}
-		if found < 10 {
-			t.Errorf("only %d calls were found", found)
-		}
-	})
 }
 
 func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {

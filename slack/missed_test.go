@@ -3,7 +3,6 @@
 package slack
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/slack/slacktest"
-	"cairn/store"
 )
 
 func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
@@ -24,42 +22,6 @@ func TestAMissedReplyToAnOldMessageIsRead(t *testing.T) {
 	r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: mention + "hello"}) })
 	r.answered(general, "ok")
 	r.stored(conversation(general, old), "user: hello", "assistant: ok")
-	t.Run("however old that is, in a thread that is known", func(t *testing.T) {
-		r.w.Burst(pageSize+20, slacktest.Post{Channel: general, User: ann, Text: "since then"})
-		r.eventually("all is stored", func() bool { return len(r.messages(conversation(general))) == 21+pageSize+20 })
-		r.betweenSockets(func() { r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: old, Text: "and again"}) })
-		r.stored(conversation(general, old), "user: hello", "assistant: ok", "user: and again", "assistant: ok")
-	})
-}
-
-func TestAThreadInWhichNothingWasMissedIsNotRead(t *testing.T) {
-	t.Parallel()
-	t.Run("as the bot alone replied there", func(t *testing.T) {
-		r, general, ann := town(t, unhelpful(), ok)
-		r.opts.ReplyIn = replyThread
-		r.begin()
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.answered(general, "ok")
-		r.newSocket()
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
-		r.stored(conversation(general), "user: hello", "assistant: ok", "user: later")
-		r.unknown(conversation(general, root))
-	})
-	t.Run("as it is older than the gap", func(t *testing.T) {
-		r, general, ann := town(t, unhelpful(), ok)
-		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "before the bot came"})
-		last := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
-		r.begin()
-		check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: last, Limit: 10}))(t)
-		r.unknown(conversation(general, root))
-	})
-}
-
-// unknown checks that there is no conversation of that name.
-func (r *rig) unknown(name string) {
-	r.t.Helper()
-	check.Error(r.t, check.ErrorOf(r.store.Find(context.Background(), name)), store.ErrNotFound)
 }
 
 // A gap is closed once its page is stored: by then its threads must be noted.
@@ -98,25 +60,6 @@ func TestChannelsAreListedAgainUntilThatWorks(t *testing.T) {
 	}
 }
 
-// The next attempt would come in a minute; a hello before that lists the channels again, and reads them as
-// far back as the failed attempt would have.
-func TestAHelloCoversAnEarlierOneWhoseListingFailed(t *testing.T) {
-	t.Parallel()
-	r, _, ann := town(t, unhelpful(), ok)
-	r.hurry = func(o *times) { o.list = time.Hour }
-	r.begin()
-	hushed := r.w.AddChannel("hushed", ann)
-	missed := r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: mention + "hello", Untold: true})
-	r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "fatal_error"})
-	hello := func(since time.Time) {
-		r.connector.hello <- &listing{known: make(map[string]bool), since: since}
-	}
-	hello(timeOf(missed).Add(-time.Second))
-	r.eventually("the channels cannot be listed", func() bool { return strings.Contains(r.logs.String(), "list_channels_failed") })
-	hello(time.Now())
-	r.answered(hushed, "ok")
-}
-
 func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, unhelpful(), ok)
@@ -134,32 +77,28 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	check.Contains(t, "log", r.logs.String(), "events_dropped")
 }
 
-func TestWhatAQueueHasNoRoomForIsRead(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	r.hurry = func(o *times) { o.dropped = 100 * time.Millisecond }
-	r.begin()
-	held, release := r.holdQueue(general)
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
-	<-held
-	for r.connector.queue.Offer(general, &event{}) {
-	}
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "no room"})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "nor here"})
-	r.eventually("the queue is full", r.connector.overflowed.Load)
-	release()
-	r.answered(general, "ok")
-	r.stored(conversation(general), "user: before", "user: no room", "user: nor here", "assistant: ok")
-}
-
-func TestAGapBeginsWhenEventsWereDropped(t *testing.T) {
-	at := gapAfter(time.Unix(1700000000, 0))
-	for _, c := range []struct{ newest, first, want string }{
-		{"1700000100.000200", "1600000000.000000", "1699999990.000000"},
-		{"1600000100.000200", "1600000000.000000", "1600000090.000200"}, // as always: nothing came since
-		{"1700000100.000200", "1700000050.000000", "1700000050.000000"}, // the bot was not there before
+func TestAGapBeginsBeforeTheNewestMessage(t *testing.T) {
+	dropped := time.Unix(1700000000, 0)
+	for _, c := range []struct {
+		since               time.Time
+		newest, first, want string
+	}{
+		{dropped, "1700000100.000200", "1600000000.000000", "1699999990.000000"},
+		{dropped, "1600000100.000200", "1600000000.000000", "1600000090.000200"}, // as always: nothing came since
+		{dropped, "1700000100.000200", "1700000050.000000", "1700000050.000000"}, // the bot was not there before
+		{time.Now(), "1700000100.000200", "1700000000.000000", "1700000090.000200"},
+		{time.Now(), "1700000100.000200", "1700000095.000100", "1700000095.000100"},
+		{time.Now(), "1700000100.000200", "1700000100.000200", "1700000100.000200"},
+		{time.Now(), "1700000100.000200", "1700000200.000000", "1700000100.000200"}, // what was read back stands behind
+		{time.Now(), "1700000100.000200", "D1:1", "1700000090.000200"},              // imported
+		{time.Now(), "D1:1", "D1:1", "D1:1"},
+		{time.Now(), "12", "1", "12"},
+		{time.Now(), "3.5", "1.5", "1.500000"},
+		{time.Now(), "3.5", "D1:1", "3.5"},
+		{time.Now(), "-3.5", "-5.5", "-3.5"},
+		{time.Now(), "1.-5", "1.-7", "1.-5"},
 	} {
-		check.Equal(t, fmt.Sprintf("the gap behind %s, the first being %s", c.newest, c.first), at(c.newest, c.first), c.want)
+		check.Equal(t, fmt.Sprintf("the gap behind %s, the first being %s", c.newest, c.first), gapAfter(c.since)(c.newest, c.first), c.want)
 	}
 }
 
@@ -174,30 +113,5 @@ func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 	} {
 		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
 		check.Equal(t, fmt.Sprint("case ", i), s.missedSince(now), c.want)
-	}
-}
-
-func TestSocketsThatDieSoonDoNotPileUpRequests(t *testing.T) {
-	t.Parallel()
-	r, general, ann := town(t, unhelpful(), ok)
-	places := []string{general}
-	for i := range 9 {
-		places = append(places, r.w.AddChannel(fmt.Sprint("place-", i), ann))
-	}
-	r.begin()
-	for _, place := range places {
-		r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "before"})
-		r.stored(conversation(place), "user: before")
-		r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "missed", Untold: true})
-	}
-	const hellos = 40
-	for range hellos { // as if each came over another socket
-		r.w.Sockets()[0].SendRaw(`{"type":"hello"}`)
-	}
-	for _, place := range places {
-		r.stored(conversation(place), "user: before", "user: missed")
-	}
-	if n := len(r.w.Calls("users.conversations")); n > hellos/2 {
-		t.Errorf("the channels were listed %d times", n)
 	}
 }

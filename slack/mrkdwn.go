@@ -67,15 +67,8 @@ func (s *Slack) tokenText(inside string) (text string, known bool) {
 	case strings.HasPrefix(target, "!"):
 		return "@" + strings.TrimPrefix(cmp.Or(label, target[1:]), "@"), true
 	}
-	address := entities.Replace(target)
-	bare := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(address, "mailto:"), "https://"), "http://")
-	switch {
-	case label == "":
-		return strings.TrimPrefix(address, "mailto:"), true
-	case label == address, label == bare, label == strings.TrimSuffix(bare, "/"):
-		if strings.HasPrefix(address, "mailto:") {
-			return label, true
-		}
+	address := strings.TrimPrefix(entities.Replace(target), "mailto:")
+	if strings.HasSuffix(strings.TrimSuffix(address, "/"), strings.TrimSuffix(label, "/")) { // or there is no label
 		return address, true
 	}
 	return label + " (" + address + ")", true

@@ -41,7 +41,7 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 		"<!date^1392734382^{date}|18 February 2014>":     "18 February 2014",
 		"<https://x.dev/a?b=1&amp;c=2>":                  "https://x.dev/a?b=1&c=2",
 		"<https://x.dev|docs> <http://x.dev|x.dev>":      "docs (https://x.dev) http://x.dev",
-		"<mailto:a@b.dev|a@b.dev> <tel:123|123>":         "a@b.dev 123 (tel:123)",
+		"<mailto:a@b.dev|a@b.dev> <tel:123|123>":         "a@b.dev tel:123",
 		"1 &lt; 2 &amp;&amp; 3 &gt; 2, &amp;lt; is no <": "1 < 2 && 3 > 2, &lt; is no <",
 		"*bold* _stays_ ~as~ `it` is":                    "*bold* _stays_ ~as~ `it` is",
 	} {
@@ -139,59 +139,34 @@ func TestTheBotCallsNobody(t *testing.T) {
 	}
 }
 
-// What is aligned with spaces is so only in a font of fixed width.
-func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
+func TestAServerWithoutMarkdown(t *testing.T) {
 	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	for i, text := range []string{"help", "context", "dance"} {
-		r.w.Command(general, ann, "/cairn", text)
-		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), channel.TextUnknown+"\n")
-		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
-			t.Errorf("/cairn %s says %q", text, got)
-		}
-	}
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/context"})
-	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
-	if got := r.own(general)[0].Shown(); !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
-		t.Errorf("/context says %q", got)
-	}
-}
-
-func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("A sentence that takes its room. ", 200)
-	for claim, c := range map[string]struct {
-		streamed bool
-		text     string
-	}{
-		"a reply":                   {false, "An answer & more."},
-		"one that was shown before": {true, "An answer & more."},
-		"a long one":                {false, long},
-		"a long one, shown before":  {true, long},
-	} {
+	const text = "An answer & more."
+	for claim, streamed := range map[string]bool{"shows nothing of a reply": false, "shows nothing of what was shown before": true, "refuses it": false} {
 		t.Run(claim, func(t *testing.T) {
 			o := quick()
-			o.IgnoresMarkdown = true
+			o.IgnoresMarkdown = claim != "refuses it"
 			r := newRig(t, o, nil)
 			q := r.question(false)
 			r.begin()
-			w := r.connector.Reply(q.name, q.to)
-			if c.streamed {
-				w.Show(c.text[:10])
-				r.shows(q.channel, trimPendingMention(c.text[:10]))
+			if !o.IgnoresMarkdown {
+				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 			}
-			r.send(w, piece(c.text))
+			w := r.connector.Reply(q.name, q.to)
+			if streamed {
+				w.Show(text[:10])
+				r.shows(q.channel, trimPendingMention(text[:10]))
+			}
+			r.send(w, piece(text))
 			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
-			said := r.said(q.channel)
-			check.Equal(t, "there stands", strings.Join(said[:len(said)-1], ""), escape(c.text))
-			check.Equal(t, "the last message", said[len(said)-1], "The next one.")
-			blank := 0
+			r.answered(q.channel, escape(text), "The next one.")
+			markdown := 0
 			for _, call := range r.w.Calls("chat.postMessage") {
 				if call.Args["markdown_text"] != "" {
-					blank++
+					markdown++
 				}
 			}
-			check.Equal(t, "tries of Markdown", blank, 1)
+			check.Equal(t, "tries of Markdown", markdown, 1)
 			check.Equal(t, "how often the log tells of it", strings.Count(r.logs.String(), "markdown_refused"), 1)
 			r.uncomplaining()
 		})

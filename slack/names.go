@@ -16,10 +16,9 @@ import (
 
 // names looks up the names of people and channels and caches them.
 type names struct {
-	api            *api
-	log            *slog.Logger
-	cache          platform.Cache    // by nameKey, and the last known ones by id
-	deniedIncident platform.Incident // while a scope is missing
+	api   *api
+	log   *slog.Logger
+	cache platform.Cache // by nameKey
 }
 
 // nameKey returns the key of a name in the cache, which counts until the end of the hour: people may
@@ -29,22 +28,17 @@ func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15")
 // find returns a cached name.
 func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(nameKey(id)) }
 
-func (n *names) note(id, name string) {
-	n.cache.Set(nameKey(id), name)
-	n.cache.Set(id, name)
-}
+func (n *names) note(id, name string) { n.cache.Set(nameKey(id), name) }
 
 // lookupTimeout is how long one lookup may take.
 const lookupTimeout = 5 * time.Second
 
-// lookup returns the name of a person or a channel from the cache or from Slack. If it cannot be
-// found it returns the last known one, or else the id.
+// lookup returns the name of a person or a channel from the cache or from Slack; the id if it cannot be
+// found.
 func (n *names) lookup(ctx context.Context, id string) string {
 	if name, ok := n.find(id); ok {
 		return name
 	}
-	known, _ := n.cache.Find(id)
-	known = cmp.Or(known, id)
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	var name string
@@ -60,13 +54,10 @@ func (n *names) lookup(ctx context.Context, id string) string {
 			name = nameOf(u)
 		}
 	}
-	switch {
-	case codeOf(err) == "missing_scope":
-		n.deniedIncident.Begin(err)
-	case err != nil && !isPermanent(err):
-		return known // it is looked up again for the next message
+	if err != nil && !isRefused(err) {
+		return id // it is looked up again for the next message
 	}
-	name = cmp.Or(name, known)
+	name = cmp.Or(name, id)
 	n.note(id, name)
 	return name
 }

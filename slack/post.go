@@ -11,7 +11,6 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
-	"cairn/internal/platform"
 )
 
 // mark is metadata of the bot's messages, invisible to people, by which they are found again: which
@@ -19,7 +18,6 @@ import (
 type mark struct {
 	reply   string // empty: the reply is still being written
 	part    int
-	sub, of int    // of a piece that needs several messages: the index of this one, and how many
 	answers string // ts of the last message that is answered
 }
 
@@ -29,9 +27,6 @@ func (m mark) metadata() slackgo.SlackMetadata {
 	payload := map[string]any{"answers": m.answers}
 	if m.reply != "" {
 		payload["reply"], payload["part"] = m.reply, m.part
-		if m.of > 1 {
-			payload["sub"], payload["of"] = m.sub, m.of
-		}
 	}
 	return slackgo.SlackMetadata{EventType: replyType, EventPayload: payload}
 }
@@ -44,13 +39,9 @@ func markOf(m slackgo.Message) (found mark, ok bool) {
 	payload := m.Metadata.EventPayload
 	found.reply, _ = payload["reply"].(string)
 	found.answers, _ = payload["answers"].(string)
-	found.part, found.sub, found.of = number(payload["part"]), number(payload["sub"]), number(payload["of"])
+	part, _ := payload["part"].(float64)
+	found.part = int(part)
 	return found, true
-}
-
-func number(v any) int {
-	n, _ := v.(float64)
-	return int(n)
 }
 
 // noMarkdownCodes are the error codes of servers that do not know markdown_text.
@@ -58,14 +49,11 @@ var noMarkdownCodes = []string{
 	"no_text", "invalid_arguments", "invalid_arg_name", "markdown_text_conflict", "invalid_blocks", "invalid_blocks_format",
 }
 
-// errSplitAgain is returned for a text that was split for Markdown and is too long for plain text.
-var errSplitAgain = errors.New("too long for plain text")
-
 // errBlank is returned for a message that is blank although markdown_text was not.
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
 // write posts a text, or edits the message edits to it: as Markdown, or as plain text if the server
-// refuses Markdown or does not show it.
+// refuses Markdown or does not show it, or if what Slack makes of it is too long.
 func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
@@ -75,7 +63,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 		_, ts, _, err = client.SendMessageContext(context.WithValue(ctx, blankKey{}, &blank), channelID, append(options[:len(options):len(options)], words)...)
 		return ts, err
 	}
-	refused := false
+	refused, long := false, false
 	if !s.plain.Load() {
 		ts, err = call(slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 		if err == nil && blank && s.o.APIBase != "" { // Slack itself always supports Markdown
@@ -84,16 +72,13 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 				s.remove(ctx, channelID, ts)
 			}
 		}
-		refused = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err))
+		refused, long = errors.Is(err, errBlank) || slices.Contains(noMarkdownCodes, codeOf(err)), tooLong(err)
 	}
-	if refused && plain.CostOf(text) > plain.Limit {
-		s.notePlain(err)
-		return "", errSplitAgain
-	}
-	if refused || s.plain.Load() {
+	if refused || long || s.plain.Load() {
 		var plainErr error
-		if ts, plainErr = call(slackgo.MsgOptionText(escape(text), false)); refused && plainErr == nil {
-			s.notePlain(err)
+		ts, plainErr = call(slackgo.MsgOptionText(escape(text), false))
+		if refused && plainErr == nil && !s.plain.Swap(true) {
+			s.log.Info("markdown_refused", "error", err)
 		}
 		err = plainErr
 	}
@@ -108,13 +93,6 @@ func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 	_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {
 		s.log.Debug("delete_message_failed", "error", err)
-	}
-}
-
-// notePlain records that the server does not support Markdown.
-func (s *Slack) notePlain(err error) {
-	if !s.plain.Swap(true) {
-		s.log.Info("markdown_refused", "error", err)
 	}
 }
 
@@ -135,30 +113,10 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 	return ts, err
 }
 
-const maxTries = 3 // of a request that may have taken effect
-
-// retry calls try again after a rate limit, and after an error after which it may have taken effect:
-// it must do no harm the second time.
-func (s *Slack) retry(ctx context.Context, try func() error) error {
-	for tries := 1; ; tries++ {
-		err := try()
-		if _, limited := rateLimit(err); limited {
-			tries--
-		} else if tries == maxTries || !mayHaveTakenEffect(err) {
-			return err
-		}
-		if platform.Sleep(ctx, waitAfter(s.times.backoff, err)) != nil {
-			return err
-		}
-	}
-}
-
 // edit replaces the text and the mark of one of the bot's messages.
 func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
-	return s.retry(ctx, func() error {
-		_, err := s.write(ctx, s.api.write, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
-		return err
-	})
+	_, err := s.write(ctx, s.api.write, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
+	return err
 }
 
 // maxSearchPages is the maximum number of history pages searched for the bot's messages.
@@ -168,7 +126,7 @@ const maxSearchPages = 10
 // the message has no mark, as on compatible servers that drop metadata.
 func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 	if found, marked := markOf(m); marked {
-		return found.reply == wanted.reply && found.part == wanted.part && found.sub == wanted.sub
+		return found.reply == wanted.reply && found.part == wanted.part
 	}
 	owner, claimed := s.claims.Find(m.Channel + "/" + m.Timestamp)
 	return (!claimed || owner == wanted.answers) && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
@@ -179,14 +137,6 @@ func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
 func tooLong(err error) bool {
 	code := codeOf(err)
 	return code == "msg_too_long" || code == "msg_blocks_too_long"
-}
-
-// wasSplit reports whether a piece, as far as it was sent, was sent in several messages.
-func wasSplit(own []slackgo.Message, piece channel.Piece) bool {
-	return slices.ContainsFunc(own, func(o slackgo.Message) bool {
-		m, _ := markOf(o)
-		return m.reply == piece.Reply && m.part == piece.Part && m.of > 1
-	})
 }
 
 // messagesSince returns the bot's messages after the one with the ts answers, oldest first; those
@@ -221,13 +171,11 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 // summarizedReaction marks messages that were summarized.
 const summarizedReaction = "books"
 
-const reactMethod = "reactions.add"
-
 // React adds the reaction to a message, unless it is already there. If the app lacks the scope, it
 // logs that once and returns nil.
 func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	place := channel.ParsePlace(conversation)
-	if s.refused(reactMethod, "") {
+	if s.cannotReact.Load() {
 		return nil
 	}
 	err := s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
@@ -235,8 +183,8 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	case "already_reacted":
 		return nil
 	case "missing_scope":
-		if _, logged := s.refusals.First(reactMethod+"/", "missing_scope"); !logged {
-			s.log.Warn("reaction_refused", "problem", explainBotError(reactMethod, err))
+		if !s.cannotReact.Swap(true) {
+			s.log.Warn("reaction_refused", "problem", explainBotError(err))
 		}
 		return nil
 	}

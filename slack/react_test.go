@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/channel"
 	"cairn/internal/check"
@@ -38,23 +37,10 @@ func (r *rig) compacted() (channelID, newest string) {
 	return general, newest
 }
 
-func (r *rig) marks(channelID, ts string) (names []string) {
-	for _, m := range r.w.Messages(channelID) {
-		for _, reaction := range m.Reactions {
-			if m.TS != ts || reaction.User != slacktest.BotUserID {
-				r.t.Errorf("%s has reacted to %q", reaction.User, m.Text)
-			}
-			names = append(names, reaction.Name)
-		}
-	}
-	return names
-}
-
 func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	for name, fault := range map[string]*slacktest.Fault{
 		"at once":                     nil,
-		"after a rate limit":          {Method: reactMethod, RetryAfter: time.Second},
-		"where it has been marked so": {Method: reactMethod, Error: "already_reacted", TakesEffect: true},
+		"where it has been marked so": {Method: "reactions.add", Error: "already_reacted", TakesEffect: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, quick(), answerN)
@@ -64,9 +50,9 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 				r.w.Fail(*fault)
 			}
 			channelID, ts := r.compacted()
-			r.eventually("the mark", func() bool { return len(r.marks(channelID, ts)) > 0 })
+			r.eventually("the mark", func() bool { return len(r.reactions(channelID, ts)) > 0 })
 			r.end()
-			check.EqualAll(t, "the marks", r.marks(channelID, ts), []string{summarizedReaction})
+			check.EqualAll(t, "the marks", r.reactions(channelID, ts), []string{summarizedReaction})
 			check.Lacks(t, "the log", r.logs.String(), "was not marked", "WARN")
 		})
 	}
@@ -74,7 +60,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 
 func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	o := quick()
-	o.Scopes = slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == "reactions:write" })
+	o.Scopes = slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == "reactions:write" })
 	r := newRig(t, o, answerN)
 	r.opts.Working = workingOff
 	r.begin()
@@ -87,7 +73,7 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	log := r.logs.String()
 	check.Equal(t, "how often the log tells of it", strings.Count(log, "reaction_refused"), 1)
 	check.Contains(t, "the log", log, "lacks the scope reactions:write: add it at")
-	check.Equal(t, "how often it was tried", len(r.w.Calls(reactMethod)), 1)
-	check.Len(t, "marks", r.marks(channelID, ts), 0)
+	check.Equal(t, "how often it was tried", len(r.w.Calls("reactions.add")), 1)
+	check.Len(t, "marks", r.reactions(channelID, ts), 0)
 	check.Equal(t, "messages", len(r.said(channelID)), 1)
 }

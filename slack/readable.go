@@ -57,10 +57,10 @@ func (p readableTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body = readableBody(body)
 	if blank, ok := r.Context().Value(blankKey{}).(*bool); ok {
 		*blank = isBlank(body)
 	}
+	body = readableBody(body)
 	a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return a, nil
 }
@@ -86,36 +86,24 @@ func isBlank(body []byte) bool {
 	return m.Text != nil && strings.TrimSpace(*m.Text) == "" && len(m.Blocks)+len(m.Attachments) == 0
 }
 
-// readableBody returns a response in which every message can be decoded. It drops fields that
-// cannot be, or all fields of a message if need be.
+// readableBody returns a response in which every message of a history can be decoded: it drops fields that
+// cannot be, or all fields of a message if need be. Of a message that was posted slack-go returns nothing.
 func readableBody(body []byte) []byte {
-	var messages struct {
-		One  *slackgo.Message  `json:"message"`
-		Many []slackgo.Message `json:"messages"`
-	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &messages) == nil || json.Unmarshal(body, &fields) != nil {
+	if json.Unmarshal(body, &fields) != nil {
 		return body
 	}
-	if one, ok := fields["message"]; ok {
-		if fields["message"], _, ok = readable(one); !ok {
-			delete(fields, "message")
-		}
-	}
+	delete(fields, "message")
 	var many []json.RawMessage
-	if json.Unmarshal(fields["messages"], &many) == nil {
+	if json.Unmarshal(fields["messages"], &many) == nil && many != nil {
 		for i, one := range many {
 			var ok bool
 			if many[i], _, ok = readable(one); !ok {
 				many[i] = json.RawMessage(`{}`) // without a ts, so that History knows the page is incomplete
 			}
 		}
-		if list, err := json.Marshal(many); err == nil {
-			fields["messages"] = list
-		}
+		fields["messages"], _ = json.Marshal(many) // valid JSON can always be encoded, here and below
 	}
-	if cleaned, err := json.Marshal(fields); err == nil {
-		return cleaned
-	}
-	return body
+	cleaned, _ := json.Marshal(fields)
+	return cleaned
 }

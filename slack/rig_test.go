@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
@@ -78,10 +79,10 @@ func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
 	t.Helper()
 	if w.Scopes == nil {
-		w.Scopes = manifest(t).OAuth.Scopes.Bot // no test needs more
+		w.Scopes = manifestScopes() // no test needs more
 	}
 	w.AckWithin = cmp.Or(w.AckWithin, 20*time.Second) // a busy machine takes more than Slack's 3 s
-	r := &rig{t: t, dir: t.TempDir(), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &check.Buffer{}}
+	r := &rig{t: t, dir: channeltest.Folder(t), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &check.Buffer{}}
 	r.opts = Options{
 		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,
 		ReplyIn: replyChannel, // most tests ask in a channel and look there

@@ -3,9 +3,9 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +26,6 @@ type Slack struct {
 	files platform.Files
 
 	queue           platform.KeyedQueue[*event] // message events, by channel
-	pendingAcks     pendingAcks                 // acknowledgements of queued events
 	tasks           *platform.Group             // all goroutines
 	handledCommands platform.Cache              // commands and button presses already handled, by id
 	authors         platform.Cache              // authors of messages, by channel and ts
@@ -34,9 +33,8 @@ type Slack struct {
 	claims          platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
 	threads         platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see quoteRoot, firstReplyKey
 	deletions       platform.Cache              // deleted messages, by channel and ts
-	refusals        platform.Cache              // what Slack refuses where; see noteRefusal
-	pageCache       pageCache                   // histories longer than a page
-	overflowed      atomic.Bool                 // a queue was full, and readDropped has not finished
+	cannotReact     atomic.Bool                 // the app lacks the scope
+	unread          sync.Map                    // historyPages of histories longer than a page, by place
 	storeIncident   platform.Incident           // messages that could not be stored
 	hello           chan *listing               // those that backfillAll has not taken, at most one
 	plain           atomic.Bool                 // the server does not support Markdown
@@ -66,10 +64,8 @@ type times struct {
 	dropped  time.Duration // how long Slack drops events before it says so again
 	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
 	backoff  time.Duration // before the second attempt to connect; it doubles
-	pages    time.Duration // between two conversations that are backfilled, after the first maxImmediate
 	list     time.Duration // before the second attempt to list the channels; it doubles
 	retry    time.Duration // before showing a reply is tried again
-	hello    time.Duration // how long a new socket waits for hello
 	complete time.Duration // for looking up the names and files of one message
 }
 
@@ -93,8 +89,8 @@ func New(o Options) (*Slack, error) {
 		o: o, log: log,
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, steady: 5 * time.Second, silence: 30 * time.Second,
-			backoff: time.Second, pages: 1200 * time.Millisecond, list: time.Minute, retry: 5 * time.Second,
-			hello: 45 * time.Second, complete: 10 * time.Second,
+			backoff: time.Second, list: time.Minute, retry: 5 * time.Second,
+			complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks,
 		link:          platform.Link{Incident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}},
@@ -102,7 +98,7 @@ func New(o Options) (*Slack, error) {
 		hello:         make(chan *listing, 1),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
-	s.names = &names{api: s.api, log: log, deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
+	s.names = &names{api: s.api, log: log}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }
@@ -121,15 +117,9 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.tasks.Close()
 		s.api.close()
 	}()
-	err := s.authenticate(ctx)
-	if err == nil {
-		s.hub = hub
-		s.tasks.Open(ctx)
-		s.tasks.Start(s.backfillAll)
-		err = s.supervise(s.tasks.Context())
-	}
-	if broken, ok := errors.AsType[platform.SetupError](err); ok || errors.As(context.Cause(s.tasks.Context()), &broken) {
-		return fmt.Errorf("slack: %w", broken)
+	s.hub = hub
+	if err := s.supervise(ctx); err != nil {
+		return fmt.Errorf("slack: %w", err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,8 @@ var errReplaced = errors.New("Slack asks for another socket")
 // seconds to close.
 const drainTime = 30 * time.Second
 
+const helloTimeout = 45 * time.Second // how long a new socket waits for hello
+
 // socket is one connection of Socket Mode, from dialing to its end. Apart from acknowledgements,
 // only the goroutine in run uses it.
 type socket struct {
@@ -37,7 +40,11 @@ type socket struct {
 
 // run serves the socket until it ends, and returns the reason.
 func (k *socket) run(ctx context.Context) (err error) {
-	if err := k.dial(ctx); err != nil {
+	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
+	if err == nil {
+		k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
+	}
+	if err != nil {
 		return explainSocketError(err)
 	}
 	defer func() {
@@ -87,20 +94,6 @@ func (k *socket) drain(ctx context.Context) {
 	}
 }
 
-// overlaps reports whether the socket before is still read, so that nothing was missed in between.
-func (k *socket) overlaps() bool {
-	return k.before != nil && k.before.greeted && k.before.draining.Load()
-}
-
-func (k *socket) dial(ctx context.Context) error {
-	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
-	if err != nil {
-		return err
-	}
-	k.ws, _, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, k.s.times.hello) // as slack-go does
-	return err
-}
-
 // receive handles a message. The socket must end after an error.
 func (k *socket) receive(ctx context.Context, message []byte) error {
 	var r socketmode.Request
@@ -109,7 +102,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	}
 	switch r.Type {
 	case socketmode.RequestTypeHello:
-		if !k.overlaps() {
+		if before := k.before; before == nil || !before.greeted || !before.draining.Load() { // otherwise nothing was missed in between
 			if err := k.s.handleHello(ctx); err != nil {
 				return err
 			}
@@ -144,20 +137,36 @@ func (k *socket) acknowledge(r socketmode.Request) {
 
 // explainSocketError adds instructions to an error of Socket Mode, if there are any.
 func explainSocketError(err error) error {
-	if err = explainAppError(platform.WithoutURL(err)); isPermanent(err) {
+	err = platform.WithoutURL(err)
+	switch code := codeOf(err); {
+	case code == "missing_scope", slices.Contains(invalidTokenCodes, code):
+		return platform.SetupError(fmt.Sprintf("Slack rejects the app-level token (%s): %s", code, clickAppToken))
+	case isPermanent(err):
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
 	return err
 }
 
-// supervise keeps a socket open until ctx is done, or until an error that only a person can fix.
+// supervise keeps a socket open until ctx is done, or until an error that only a person can fix. Before
+// the first one it checks the tokens and learns who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
-	s.link.Pause, s.link.Steady = s.newBackoff(), s.times.steady
+	s.link.Pause, s.link.Wait, s.link.Steady = platform.Backoff{First: s.times.backoff, Most: time.Minute}, waitAfter, s.times.steady
 	var before *socket
 	return s.link.Keep(ctx, func(ctx context.Context) error {
+		if before == nil {
+			if err := s.probe(ctx); err != nil {
+				return err
+			}
+			s.tasks.Open(ctx)
+			s.tasks.Start(s.backfillAll)
+		}
 		next := &socket{s: s, before: before}
 		before = next
 		defer func() { next.before = nil }()
-		return next.run(ctx)
-	}, waitAfter)
+		err := next.run(s.tasks.Context())
+		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.tasks.Context())); ok { // see stopIfSetupError
+			return broken
+		}
+		return err
+	})
 }

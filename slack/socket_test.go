@@ -4,7 +4,7 @@ package slack
 
 import (
 	"fmt"
-	"slices"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -39,10 +39,9 @@ func (r *rig) awaitAnswers(channelID string, n int) {
 func TestALostSocketIsReplaced(t *testing.T) {
 	t.Parallel()
 	for claim, lose := range map[string]func(*slacktest.Socket){
-		"asked to go, soon":   func(k *slacktest.Socket) { k.Disconnect("warning") },
-		"asked to go at once": func(k *slacktest.Socket) { k.Disconnect("refresh_requested") },
-		"cut":                 func(k *slacktest.Socket) { k.Cut() },
-		"frozen":              func(k *slacktest.Socket) { k.Freeze() },
+		"asked to go": func(k *slacktest.Socket) { k.Disconnect("warning") },
+		"cut":         func(k *slacktest.Socket) { k.Cut() },
+		"frozen":      func(k *slacktest.Socket) { k.Freeze() },
 	} {
 		t.Run(claim, func(t *testing.T) {
 			o := quick()
@@ -69,6 +68,7 @@ func TestALostSocketIsReplaced(t *testing.T) {
 			if n := len(r.w.Calls("apps.connections.open")); n != 3 && claim != "frozen" {
 				t.Errorf("%d sockets were asked for", n)
 			}
+			check.Equal(t, "how often the first connection is told", strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`), 1)
 			r.uncomplaining()
 		})
 	}
@@ -79,7 +79,7 @@ func TestALostSocketIsReplaced(t *testing.T) {
 func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	t.Parallel()
 	o := quick()
-	o.WarnFor = 2 * time.Second
+	o.WarnFor = 4 * time.Second
 	r, general, ann := connectedRig(t, o, answerN)
 	r.ask(general, ann, 1)
 	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Delay: time.Second, Times: 1})
@@ -92,19 +92,6 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	r.ask(general, ann, 2)
 	check.Len(t, "lists of channels to look for what was missed", r.w.Calls("users.conversations"), 0)
 	r.uncomplaining()
-}
-
-func TestAServerThatSendsNoPingsAnswersThem(t *testing.T) {
-	t.Parallel()
-	o := quick()
-	o.PingEvery = -1
-	r, general, ann := town(t, o, answerN)
-	r.hurry = func(c *times) { c.silence = 2 * time.Second }
-	r.begin()
-	only := r.w.Sockets()[0]
-	time.Sleep(2500 * time.Millisecond)
-	r.ask(general, ann, 1)
-	check.Equal(t, "the socket is the first", r.w.Sockets()[0], only)
 }
 
 func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
@@ -125,33 +112,47 @@ func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
-	bad := func(o *Options, bot, app string) { o.BotToken, o.AppToken = bot, app }
+	options := func(bot, app string) Options { return Options{BotToken: bot, AppToken: app} }
+	good := options(slacktest.BotToken, slacktest.AppToken)
 	for claim, c := range map[string]struct {
-		options func(*Options)
+		options Options
 		fault   slacktest.Fault
 		want    string
 	}{
-		"an unknown bot token":         {func(o *Options) { bad(o, "xoxb-other", slacktest.AppToken) }, slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
-		"an app token nobody knows":    {func(o *Options) { bad(o, slacktest.BotToken, "xapp-other") }, slacktest.Fault{}, "App-Level Tokens"},
-		"another kind of app token":    {func(o *Options) { bad(o, slacktest.BotToken, "xoxp-other") }, slacktest.Fault{}, "connections:write"},
-		"a revoked token":              {nil, slacktest.Fault{Method: "auth.test", Error: "token_revoked", Times: -1}, "token_revoked"},
-		"a workspace that was deleted": {nil, slacktest.Fault{Method: "auth.test", Error: "account_inactive", Times: -1}, "Bot User OAuth Token"},
-		"an app token without a scope": {nil, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope", Times: -1}, "connections:write"},
+		"an unknown bot token":         {options("xoxb-other", slacktest.AppToken), slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
+		"an app token nobody knows":    {options(slacktest.BotToken, "xapp-other"), slacktest.Fault{}, "App-Level Tokens"},
+		"another kind of app token":    {options(slacktest.BotToken, "xoxp-other"), slacktest.Fault{}, "connections:write"},
+		"a revoked token":              {good, slacktest.Fault{Method: "auth.test", Error: "token_revoked"}, "token_revoked"},
+		"a workspace that was deleted": {good, slacktest.Fault{Method: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
+		"an app token without a scope": {good, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
+		"a scope it cannot do without": {good, slacktest.Fault{}, "lacks the scope chat:write"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, quick(), answerN)
-			if c.options != nil {
-				c.options(&r.opts)
+			o := slacktest.Options{}
+			if strings.Contains(claim, "it cannot do without") {
+				o.Scopes = without(t, "chat:write")
 			}
+			server := slacktest.New(o)
+			defer server.Close()
 			if c.fault.Method != "" {
-				r.w.Fail(c.fault)
+				server.Fail(c.fault)
 			}
-			r.launch()
-			err := r.ended()
+			var log check.Buffer
+			c.options.APIBase, c.options.Log = server.APIURL, slog.New(slog.NewTextHandler(&log, nil))
+			err := check.Must(New(c.options))(t).Run(t.Context(), nil)
 			check.ErrorContains(t, "the error", err, c.want, "api.slack.com/apps")
-			r.keepsSecrets(err)
+			check.Lacks(t, "what is told", err.Error()+log.String(), c.options.BotToken, c.options.AppToken)
 		})
 	}
+}
+
+func TestAScopeThatItCanDoWithoutIsNamed(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.Scopes = without(t, "users:read")
+	r, general, ann := connectedRig(t, o, answerN)
+	r.ask(general, ann, 1)
+	check.Contains(t, "the log", r.logs.String(), "scopes=users:read", "OAuth & Permissions")
 }
 
 // ended waits until Run ends by itself, and returns why.
@@ -196,60 +197,19 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 	r.answered(general, "answer 1")
 }
 
-func TestScopesAreLookedAtAtTheStart(t *testing.T) {
-	t.Parallel()
-	without := func(scope string) slacktest.Options {
-		o := quick()
-		o.Scopes = slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == scope })
-		return o
-	}
-	t.Run("one that it cannot do without", func(t *testing.T) {
-		r := newRig(t, without("chat:write"), answerN)
-		r.launch()
-		check.ErrorContains(t, "the error", r.ended(), "lacks the scope chat:write")
-	})
-	t.Run("one that it can do without", func(t *testing.T) {
-		r := newRig(t, without("users:read"), answerN)
-		general, ann := r.place()
-		r.begin()
-		r.ask(general, ann, 1)
-		check.Contains(t, "the log", r.logs.String(), "scopes=users:read", "OAuth & Permissions")
-	})
-}
-
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
 	r, general, ann := town(t, quick(), answerN)
 	r.w.SocketModeOff()
 	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error"}) // which is no fault of the settings
 	r.launch()
 	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
 	r.w.SocketModeOn()
 	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
 	r.ask(general, ann, 1)
-	if n := strings.Count(r.logs.String(), "level=WARN"); n != 2 {
-		t.Errorf("%d warnings for two reasons\n%s", n, r.logs)
+	if n := strings.Count(r.logs.String(), "level=WARN"); n != 3 {
+		t.Errorf("%d warnings for three reasons\n%s", n, r.logs)
 	}
-}
-
-func TestSocketModeSwitchedOffAndOn(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.w.SocketModeOff()
-	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
-	r.w.SocketModeOn()
-	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
-	r.ask(general, ann, 1)
-}
-
-func TestTheFirstConnectionIsTold(t *testing.T) {
-	t.Parallel()
-	r, general, ann := connectedRig(t, quick(), answerN)
-	r.ask(general, ann, 1)
-	r.w.Sockets()[0].Cut()
-	r.eventually("it is connected again", func() bool { return len(r.w.Calls("apps.connections.open")) == 3 && len(r.w.Sockets()) == 1 })
-	r.ask(general, ann, 2)
-	if n := strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`); n != 1 {
-		t.Errorf("it is told %d times\n%s", n, r.logs)
-	}
+	r.eventually("people are told that it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/channel"
+	"cairn/internal/check"
 	"cairn/slack/slacktest"
 	"cairn/words/wordstest"
 )
@@ -16,11 +18,12 @@ func TestSplitCountsAsSlackDoes(t *testing.T) {
 		pieces int
 	}{
 		"an empty text is one piece":        {"", 1},
-		"characters are counted, not bytes": {strings.Repeat("語", 12_000), 1},
-		"those of two units count twice":    {strings.Repeat("🗿", 6001), 2},
-		"what is made harmless counts more": {strings.Repeat("@", 6001), 2},
+		"characters are counted, not bytes": {strings.Repeat("語", 4000), 1},
+		"those of two units count twice":    {strings.Repeat("🗿", 2001), 2},
+		"what is made harmless counts more": {strings.Repeat("@", 2001), 2},
+		"so does what is escaped":           {strings.Repeat("<", 1001), 2},
 	} {
-		if got := markdown.Texts(c.text, ""); len(got) != c.pieces || strings.Join(got, "") != c.text {
+		if got := messages.Texts(c.text, ""); len(got) != c.pieces || strings.Join(got, "") != c.text {
 			t.Errorf("%s: %d pieces", claim, len(got))
 		}
 	}
@@ -32,47 +35,33 @@ func FuzzCost(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if sent := len([]rune(defuseMentions(text))); markdown.CostOf(text) < sent {
-			t.Errorf("%d characters are sent for %d that were counted", sent, markdown.CostOf(text))
+		if sent := len([]rune(escape(text))); messages.CostOf(text) < sent {
+			t.Errorf("%d characters are sent for %d that were counted", sent, messages.CostOf(text))
 		}
 	})
 }
 
-func TestAPieceThatIsTooLongAfterAllIsCut(t *testing.T) {
+// Slack counts the blocks that it makes of Markdown, too.
+func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, inThread bool) {
-		for claim, shown := range map[string]bool{"before it was shown": false, "when it was shown": true} {
-			t.Run(claim, func(t *testing.T) {
-				r, q := asked(t, inThread)
-				w := r.connector.Reply(q.name, q.to)
-				if shown {
-					w.Show("Many ")
-					r.shows(q.channel, "Many")
-					for _, method := range []string{"chat.update", "chat.stopStream"} {
-						r.w.Fail(slacktest.Fault{Method: method, Error: "msg_too_long", Times: 1})
-					}
-				}
-				r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "msg_blocks_too_long", Times: 1})
-				text := strings.Repeat("Many words. ", 900)
-				r.send(w, piece(text))
-				if got := r.said(q.channel); strings.Join(got, "") != text || len(got) < 3 {
-					t.Errorf("%d characters of %d arrived, in %d messages", len(strings.Join(got, "")), len(text), len(got))
-				}
-			})
-		}
-	})
-}
-
-func TestAPieceThatWasCutIsGoneOnWith(t *testing.T) {
-	t.Parallel()
-	r, q := asked(t, false)
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "msg_too_long"})
-	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Skip: 1})
-	p := r.doubtful(r.connector.Reply(q.name, q.to), piece(strings.Repeat("Many words. ", 900)))
-	r.end()
-	r.begin()
-	r.send(r.connector.Reply(q.name, q.to), p)
-	if got := r.said(q.channel); strings.Join(got, "") != p.Text || len(got) != 3 {
-		t.Errorf("%d characters of %d arrived, in %d messages", len(strings.Join(got, "")), len(p.Text), len(got))
+	for claim, shown := range map[string]bool{"before it was shown": false, "when it was shown": true} {
+		t.Run(claim, func(t *testing.T) {
+			r, q := asked(t, shown) // in a thread it is streamed
+			w := r.connector.Reply(q.name, q.to)
+			if shown {
+				w.Show("Many ")
+				r.shows(q.channel, "Many")
+			}
+			for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
+				r.w.Fail(slacktest.Fault{Method: method, Error: "msg_blocks_too_long"})
+			}
+			text := strings.Repeat("Many words. ", 300)
+			r.send(w, piece(text))
+			r.answered(q.channel, text)
+			r.w.Heal()
+			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
+			calls := r.w.Calls("chat.postMessage")
+			check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/slack/slacktest"
 )
@@ -48,7 +49,7 @@ func (r *rig) reactions(channelID, ts string) (names []string) {
 }
 
 func without(t *testing.T, scope string) []string {
-	return slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == scope })
+	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
 }
 
 func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
@@ -66,7 +67,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			r, letGo := thinking(t, nil, Options{})
 			general, ann := r.place()
 			if c.refused {
-				r.w.Fail(slacktest.Fault{Method: statusMethod, Error: "missing_scope", Times: -1})
+				r.w.Fail(slacktest.Fault{Method: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
 			}
 			root := ""
 			if c.thread {
@@ -85,22 +86,6 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 && !status() })
 		})
 	}
-	t.Run("not without the scope, of which the log has one line", func(t *testing.T) {
-		r, letGo := thinking(t, without(t, "reactions:write"), Options{})
-		general, ann := r.place()
-		lines := func() int { return strings.Count(r.logs.String(), "while an answer is written") }
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 0"})
-		r.eventually("the line", func() bool { return lines() > 0 })
-		letGo()
-		for n := range 2 {
-			r.awaitAnswers(general, n+1)
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+1)})
-		}
-		r.awaitAnswers(general, 3)
-		if n := lines(); n != 1 {
-			t.Errorf("%d lines in\n%s", n, r.logs)
-		}
-	})
 	t.Run("by a message that becomes the answer", func(t *testing.T) {
 		r, letGo := thinking(t, nil, Options{Working: workingPlaceholder})
 		general, ann := r.place()
@@ -113,25 +98,14 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	})
 }
 
-func TestNoSignOfWorkIsLeft(t *testing.T) {
+func TestASignOfWorkCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	t.Run("not at all", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{Working: workingOff})
-		general, ann := r.place()
-		letGo()
-		r.ask(general, ann, 1)
-		r.end()
-		check.Equal(t, "calls", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
-	})
-	t.Run("no more when there will be no answer", func(t *testing.T) {
-		r, _ := thinking(t, nil, Options{})
-		q := r.question(false)
-		w := r.connector.Reply(q.name, q.to)
-		w.(*writer).Working()
-		r.eventually("the reaction", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
-		w.Cancel()
-		r.eventually("it is gone", func() bool { return len(r.reactions(q.channel, q.to[0])) == 0 })
-	})
+	r, letGo := thinking(t, nil, Options{Working: workingOff})
+	general, ann := r.place()
+	letGo()
+	r.ask(general, ann, 1)
+	r.end()
+	check.Equal(t, "calls", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
 }
 
 func TestASignThatComesLateIsNotLeft(t *testing.T) {
@@ -140,8 +114,8 @@ func TestASignThatComesLateIsNotLeft(t *testing.T) {
 		method string
 		thread bool
 	}{
-		"a status":   {statusMethod, true},
-		"a reaction": {reactMethod, false},
+		"a status":   {"assistant.threads.setStatus", true},
+		"a reaction": {"reactions.add", false},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			r, letGo := thinking(t, nil, Options{})
@@ -165,54 +139,36 @@ func TestASignThatComesLateIsNotLeft(t *testing.T) {
 		q := r.question(true)
 		r.send(r.connector.Reply(q.name, q.to), piece("A notice."))
 		r.end()
-		check.Equal(t, "signs", len(r.w.Calls(statusMethod))+len(r.w.Calls(reactMethod)), 0)
+		check.Equal(t, "signs", len(r.w.Calls("assistant.threads.setStatus"))+len(r.w.Calls("reactions.add")), 0)
 	})
 }
 
 func TestWhereAnAnswerStands(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		replyIn         string
-		direct, threads bool
+		replyIn, channel string
+		threads          bool
 	}{
-		{"", false, true},
-		{"", true, false},
-		{replyThread, false, true},
-		{replyThread, true, true},
-		{replyChannel, false, false},
-		{replyChannel, true, false},
+		{replyAuto, "C1", true},
+		{replyAuto, "D1", false},
+		{replyThread, "C1", true},
+		{replyThread, "D1", true},
+		{replyChannel, "C1", false},
+		{replyChannel, "D1", false},
 	} {
-		t.Run(fmt.Sprintf("%q, direct %v", c.replyIn, c.direct), func(t *testing.T) {
-			r, letGo := thinking(t, nil, Options{ReplyIn: c.replyIn})
-			letGo()
-			where, ann := r.place()
-			if c.direct {
-				where = r.w.DM(ann)
-			}
-			ts := r.w.Say(slacktest.Post{Channel: where, User: ann, Text: mention + "hello"})
-			r.answered(where, "answer 1")
-			want := ""
-			if c.threads {
-				want = ts
-			}
-			if own := r.own(where)[0]; own.Thread != want {
-				t.Errorf("it stands in thread %q of %s", own.Thread, ts)
-			}
-			r.stored(conversation(where), "user: hello", "assistant: answer 1")
-			r.uncomplaining()
-		})
+		s := &Slack{o: Options{ReplyIn: c.replyIn}, tasks: platform.NewGroup()}
+		w := s.Reply(conversation(c.channel), []string{"1.000000"}).(*writer)
+		check.Equal(t, fmt.Sprintf("an answer is in a thread, %+v", c), w.place.Thread != "", c.threads)
 	}
+	r, letGo := thinking(t, nil, Options{})
+	letGo()
 	t.Run("in the channel if the question was deleted", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		letGo()
 		q := r.question(false)
 		r.w.Delete(q.channel, q.to[0])
 		r.send(r.connector.Reply(q.name, q.to), piece("An answer."))
 		r.answered(q.channel, "An answer.")
 	})
 	t.Run("what may have been sent is found in the thread", func(t *testing.T) {
-		r, letGo := thinking(t, nil, Options{})
-		letGo()
 		q := r.question(false)
 		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
 		w := r.connector.Reply(q.name, q.to)
@@ -226,7 +182,6 @@ func TestWhereAnAnswerStands(t *testing.T) {
 func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, goOn := range map[string]func(r *rig, say func()){
-		"at once":             func(_ *rig, say func()) { say() },
 		"after a restart":     func(r *rig, say func()) { r.end(); r.begin(); say() },
 		"while it restarts":   func(r *rig, say func()) { r.end(); say(); r.begin() },
 		"between two sockets": func(r *rig, say func()) { r.betweenSockets(say) },

@@ -64,22 +64,24 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			check.Equal(t, "the thread where a stranger is refused", r.told(general, bob, 1).Thread, asked)
 			decide(r, general, ann, question)
 			r.inThread(general, asked, "The tool says: five")
+			r.inThread(general, asked, "ann allowed the call of calc_add")
 			r.uncomplaining()
 		})
 	}
 }
 
-func TestANoticeAboutAnAnswerStandsInTheThread(t *testing.T) {
+// TestAQuestionOfAnyLengthIsAsked: escaped arguments need several sections.
+func TestAQuestionOfAnyLengthIsAsked(t *testing.T) {
 	t.Parallel()
-	r, general, ann := threaded(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		cut := llmtest.Say("a long stor")
-		cut.FinishReason = llm.FinishLength
-		return cut, nil
-	})
-	r.begin()
-	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "tell me"})
-	r.inThread(general, asked, "a long stor")
-	r.inThread(general, asked, "My answer was cut off")
+	r, general, ann := connectedRig(t, quick(), answerN)
+	place := conversation(general)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	r.answered(general, "answer 1")
+	text := "May I? " + strings.Repeat("<", 1000)
+	r.send(r.connector.Reply(place, nil), channel.Piece{Reply: "approve-k3f9x.en", Parts: 1, Text: text, Failure: true})
+	own := r.own(general)
+	check.Equal(t, "what it asked", entities.Replace(strings.ReplaceAll(own[len(own)-1].Shown(), "\n", "")), text)
+	r.uncomplaining()
 }
 
 // A young bot looks for what an earlier process has shown of an answer.

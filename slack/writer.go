@@ -4,7 +4,6 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 	"unicode"
@@ -22,7 +21,9 @@ type writer struct {
 	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
 	answers      string        // ts of the last answered message
 	draft        draft         // used only by the goroutine in show, until it has ended
-	reacted      bool          // the answered message has a reaction; used only by the goroutine in working, until it has ended
+
+	// Used only by the goroutine in working, until it has ended.
+	hasStatus, reacted bool // there is a status, or a reaction on the answered message
 }
 
 // Reply returns the writer of one reply.
@@ -75,9 +76,6 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	if err == nil {
 		return 0, true
 	}
-	if errors.Is(err, errSplitAgain) {
-		return w.s.times.edit, true
-	}
 	if wait, limited := rateLimit(err); limited {
 		return wait, true // shows the text that is the latest by then
 	}
@@ -104,7 +102,7 @@ func (w *writer) Cancel() {
 	ctx, cancel := context.WithTimeout(w.s.tasks.Context(), callTimeout)
 	defer cancel()
 	w.deleteDraft(ctx)
-	w.clearStatus(ctx, w.reacted)
+	w.clearNow(ctx, w.hasStatus, w.reacted)
 }
 
 // deleteDraft deletes the draft. It is best effort.

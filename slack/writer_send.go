@@ -4,7 +4,6 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,9 +17,6 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	w.Stop()
 	if channel.IsNotice(piece) {
 		w.answers = "" // it is no answer, so no draft is looked for
-	}
-	if w.s.tasks.Context().Err() != nil {
-		defer w.s.api.close() // Run closes them no more
 	}
 	if err := w.s.tasks.Wait(ctx); err != nil {
 		return "", err
@@ -48,7 +44,7 @@ func (w *writer) outboxError(ctx context.Context, err error) error {
 	if isPermanent(err) {
 		return fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
 	}
-	err = explainBotError("chat.postMessage", err)
+	err = explainBotError(err)
 	w.s.stopIfSetupError(err)
 	return fmt.Errorf("post to Slack: %w", err)
 }
@@ -61,32 +57,11 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 			return "", err
 		}
 	}
-	if buttons := buttonsOf(w.conversation, channel.Buttons(piece)); len(buttons) > 0 {
-		return w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, of: 1, answers: w.answers}, own, buttons...)
-	}
-	unsplit, pieces := []string{piece.Text}, plain.Texts(piece.Text, "")
-	if w.s.plain.Load() || wasSplit(own, piece) {
-		return w.sendAll(ctx, pieces, piece, own)
-	}
-	if id, err = w.sendAll(ctx, unsplit, piece, own); tooLong(err) || errors.Is(err, errSplitAgain) {
-		return w.sendAll(ctx, pieces, piece, own)
+	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttonsOf(w.conversation, channel.Buttons(piece)))
+	if err == nil {
+		w.s.claims.Set(w.place.Channel+"/"+id, finished)
 	}
 	return id, err
-}
-
-// sendAll sends the messages of a piece and returns the ts of the first.
-func (w *writer) sendAll(ctx context.Context, texts []string, piece channel.Piece, own []slackgo.Message) (id string, err error) {
-	done := make([]string, len(texts))
-	for sub, text := range texts {
-		m := mark{reply: piece.Reply, part: piece.Part, sub: sub, of: len(texts), answers: w.answers}
-		if done[sub], err = w.sendOne(ctx, text, m, own); err != nil {
-			return "", err
-		}
-	}
-	for _, ts := range done {
-		w.s.claims.Set(w.place.Channel+"/"+ts, finished)
-	}
-	return done[0], nil
 }
 
 // findSent returns the bot's messages since the answered one, or none where the history cannot be
@@ -97,20 +72,20 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explainBotError("conversations.history", err)
+		return nil, explainBotError(err)
 	}
 	return own, nil
 }
 
 // sendOne sends one message of a reply and returns its ts, unless own contains it already. One with
 // buttons replaces no draft.
-func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message, buttons ...slackgo.BlockElement) (ts string, err error) {
+func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message, buttons []slackgo.BlockElement) (ts string, err error) {
 	for _, o := range own {
 		if w.s.matchesMark(o, m, text) {
 			return o.Timestamp, nil
 		}
 	}
-	if m.part > 0 || m.sub > 0 || len(buttons) > 0 {
+	if m.part > 0 || len(buttons) > 0 {
 		return w.s.post(ctx, w.s.api.write, w.place, text, m, buttons...)
 	}
 	if w.draft.ts == "" {

@@ -93,7 +93,7 @@ func (s *setup) discordApplication(ctx context.Context, token string) (discord.A
 // awaitContentIntent waits until the Message Content Intent is on, or the person declines it.
 func (s *setup) awaitContentIntent(ctx context.Context, token string, app discord.Application) (discord.Application, error) {
 	switch {
-	case app.Content != discord.IntentOff || s.withoutContent:
+	case !app.NoContent || s.withoutContent:
 		return app, nil
 	case s.ask == nil:
 		return app, fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
@@ -101,12 +101,12 @@ func (s *setup) awaitContentIntent(ctx context.Context, token string, app discor
 	s.say("✗ %v", discord.ErrContentIntent)
 	const prompt = "Press Enter when it is on, or type without: then the bot reads only\nmessages addressed to it: "
 	err := s.await(ctx, token, &app, prompt, "without", func() (err error) {
-		if app.Content == discord.IntentOff {
+		if app.NoContent {
 			err = discord.ErrContentIntent
 		}
 		return err
 	})
-	s.withoutContent = app.Content == discord.IntentOff
+	s.withoutContent = app.NoContent
 	return app, err
 }
 

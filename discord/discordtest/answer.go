@@ -1,16 +1,13 @@
-// Responses of the REST API, faults on demand, and the rate limits that every request counts
-// against.
+// Responses of the REST API, faults on demand, and the global rate limit.
 package discordtest
 
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"cairn/internal/loopback"
@@ -37,10 +34,7 @@ func refuseIf(wrong bool, why *apiError) {
 	}
 }
 
-type answer struct {
-	loopback.Reply
-	shared bool // a 429 that does not count against the client
-}
+type answer struct{ loopback.Reply }
 
 // jsonAnswer returns a response with a JSON body.
 func jsonAnswer(status int, v any) answer {
@@ -140,7 +134,6 @@ func (f Fault) answer() answer {
 func tooMany(after time.Duration, global, shared bool) answer {
 	seconds := after.Seconds()
 	a := jsonAnswer(http.StatusTooManyRequests, map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
-	a.shared = shared
 	header := a.Header
 	header.Set("Retry-After", strconv.Itoa(int(math.Ceil(seconds))))
 	scope := "user"
@@ -152,9 +145,6 @@ func tooMany(after time.Duration, global, shared bool) answer {
 		scope = "shared"
 	}
 	header.Set("X-RateLimit-Scope", scope)
-	if !global {
-		setLimit(header, 5, 0, time.Now().Add(after), "abcd1234")
-	}
 	return a
 }
 
@@ -172,85 +162,9 @@ func (w *world) limited(authorized bool) (answer, bool) {
 	return tooMany(time.Second-now.Sub(w.second), true, false), w.inSecond > w.options.GlobalPerSecond
 }
 
-// count counts a response that Discord treats as an invalid request.
-func (w *world) count(a answer) {
-	limited := a.Status == http.StatusTooManyRequests && !a.shared
-	if limited || a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-		w.invalid++
-	}
-}
-
 // decode decodes a JSON body into v.
 func (q query) decode(v any) {
 	if err := json.Unmarshal(q.body, v); err != nil {
 		panic(invalid("_", "DICT_TYPE_CONVERT", err.Error()))
 	}
-}
-
-// RouteLimit limits the requests of a route in a time, separately for each channel, guild or
-// webhook. Responses have the X-RateLimit headers, and excess requests get a 429 with the scope
-// "user" (Discord, Rate Limits: Header Format).
-type RouteLimit struct {
-	Route    string // as in Fault; it should match one method and one path
-	Requests int
-	Per      time.Duration
-}
-
-// bucket is the state of a RouteLimit for one top-level resource.
-type bucket struct {
-	limit RouteLimit
-	name  string // of the route, not of the resource
-	used  int
-	reset time.Time
-}
-
-// Limit adds limits; a request counts against the first that matches.
-func (s *Server) Limit(limits ...RouteLimit) {
-	s.do(func(w *world) { w.limits = append(w.limits, limits...) })
-}
-
-// bucketOf returns the bucket of a request; nil if it is not limited. A window starts with its
-// first request (judgement).
-func (w *world) bucketOf(r *Request) *bucket {
-	for i, l := range w.limits {
-		if !r.on(l.Route) {
-			continue
-		}
-		key := fmt.Sprint(i, topResource(r.Path))
-		b := w.buckets[key]
-		if b == nil {
-			b = &bucket{limit: l, name: fmt.Sprintf("bucket-%d", i)}
-			w.buckets[key] = b
-		}
-		if now := time.Now(); !now.Before(b.reset) {
-			b.used, b.reset = 0, now.Add(l.Per)
-		}
-		return b
-	}
-	return nil
-}
-
-// topResource returns the part of a path that separates limits: channels, guilds, and webhooks with
-// their token (Discord, Rate Limits).
-func topResource(path string) string {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	n := map[string]int{"channels": 2, "guilds": 2, "webhooks": 3}[parts[0]]
-	return strings.Join(parts[:min(n, len(parts))], "/")
-}
-
-// take counts a request, and reports whether it is within the limit.
-func (b *bucket) take() bool {
-	ok := b.used < b.limit.Requests
-	if ok {
-		b.used++
-	}
-	return ok
-}
-
-func setLimit(h http.Header, limit, remaining int, reset time.Time, bucket string) {
-	h.Set("X-RateLimit-Limit", fmt.Sprint(limit))
-	h.Set("X-RateLimit-Remaining", fmt.Sprint(remaining))
-	h.Set("X-RateLimit-Reset", fmt.Sprintf("%.3f", float64(reset.UnixMilli())/1000))
-	h.Set("X-RateLimit-Reset-After", fmt.Sprintf("%.3f", max(0, time.Until(reset).Seconds())))
-	h.Set("X-RateLimit-Bucket", bucket)
 }

@@ -180,19 +180,4 @@ func TestResume(t *testing.T) {
 		v.wait("the close", func() bool { return v.Connections()[0].ClientClose == 1000 })
 		again(v, session, seq).hear(9)
 	})
-	t.Run("after a long absence gets op 9", func(t *testing.T) {
-		v := newTown(t, discordtest.Options{})
-		r, session, seq := begin(v)
-		_ = r.Close()
-		v.wait("the close", func() bool { return !v.Connections()[0].Open })
-		v.Forget()
-		again(v, session, seq).hear(9)
-	})
-	t.Run("after 4009 gets op 9", func(t *testing.T) {
-		v := newTown(t, discordtest.Options{})
-		r, session, seq := begin(v)
-		v.Disconnect(discordtest.CloseSessionTimeout)
-		check.Equal(t, "closed with", r.closedWith(), 4009)
-		again(v, session, seq).hear(9)
-	})
 }

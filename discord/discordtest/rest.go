@@ -76,13 +76,11 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
 	}
 	s.exchange(rw, r, record, func(w *world, f Fault) answer {
-		a := w.answer(record, f, authorized, func() any {
+		return w.answer(f, authorized, func() any {
 			refuseIf(refusal != nil, refusal)
 			w.checkRequest(q, authorized)
 			return e(w, q)
 		})
-		w.count(a)
-		return a
 	})
 }
 
@@ -108,24 +106,17 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Reque
 	a.Write(rw)
 }
 
-// answer handles a request within the limits, unless a fault prevents it.
-func (w *world) answer(r *Request, f Fault, authorized bool, respond func() any) (a answer) {
-	if a, limited := w.limited(authorized); limited {
-		return a
-	}
-	b := w.bucketOf(r)
+// answer handles a request within the global limit, unless a fault prevents it.
+func (w *world) answer(f Fault, authorized bool, respond func() any) answer {
+	a, limited := w.limited(authorized)
 	switch {
-	case b != nil && !b.take():
-		a = tooMany(time.Until(b.reset), false, false)
+	case limited:
+		return a
 	case f.breaks() && !f.Done:
 		return f.answer()
-	default:
-		if a = answerOf(respond); f.breaks() {
-			return f.answer()
-		}
 	}
-	if b != nil {
-		setLimit(a.Header, b.limit.Requests, b.limit.Requests-b.used, b.reset, b.name)
+	if a = answerOf(respond); f.breaks() {
+		return f.answer()
 	}
 	return a
 }

@@ -32,7 +32,6 @@ func TestWhatEachRequestMustBring(t *testing.T) {
 	} {
 		check.Equal(t, claim, v.ask("GET", c.path, "", c.header...).StatusCode, c.status)
 	}
-	check.Equal(t, "invalid requests", v.InvalidRequests(), 3)
 	v.refused(v.ask("GET", "/channels/{channel}/messages?limit=101", ""), 400, 50035)
 	v.refused(v.ask("GET", "/channels/{channel}/messages?before=1&after=2", ""), 400, 50035)
 }
@@ -148,24 +147,7 @@ func TestAnEnforcedNonceIsRememberedForAWhile(t *testing.T) {
 }
 
 func TestRequestsAreLimited(t *testing.T) {
-	const path, hello = "/channels/{channel}/messages", `{"content":"x"}`
 	v := newTown(t, discordtest.Options{GlobalPerSecond: 20})
-	other := v.Channel(v.guild.ID, "park").ID
-	v.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 2, Per: time.Minute})
-	for i, want := range []struct {
-		status           int
-		remaining, scope string
-	}{{200, "1", ""}, {200, "0", ""}, {429, "0", "user"}} {
-		a := v.ask("POST", path, hello)
-		if h := a.Header; a.StatusCode != want.status || h.Get("X-RateLimit-Remaining") != want.remaining || h.Get("X-RateLimit-Scope") != want.scope {
-			t.Errorf("request %d: %d with %v, want %+v", i, a.StatusCode, h, want)
-		}
-	}
-	v.post(other, hello) // has a limit of its own
-	check.Equal(t, "invalid requests", v.InvalidRequests(), 1)
-	v.Fail(discordtest.Fault{Status: 429, Shared: true, RetryAfter: time.Second})
-	check.Equal(t, "Retry-After", v.ask("GET", "/users/@me", "").Header.Get("Retry-After"), "1")
-	check.Equal(t, "invalid requests", v.InvalidRequests(), 1)
 	for n := 0; ; n++ {
 		if a := v.ask("GET", "/users/@me", ""); a.Header.Get("X-RateLimit-Global") == "true" {
 			break
@@ -173,34 +155,5 @@ func TestRequestsAreLimited(t *testing.T) {
 		if n > 1000 {
 			t.Fatal("no limit on all routes together")
 		}
-	}
-}
-
-func TestFaultsSpoilTheirRequestsOnly(t *testing.T) {
-	const path, hello, route = "/channels/{channel}/messages", `{"content":"x"}`, "POST /channels/*/messages"
-	for claim, c := range map[string]struct {
-		fault  discordtest.Fault
-		status int // 0: the connection ends
-		posted int
-	}{
-		"a status, in place of the effect": {discordtest.Fault{Status: 503}, 503, 0},
-		"a status, after the effect":       {discordtest.Fault{Status: 502, Done: true}, 502, 1},
-		"a cut, in place of the effect":    {discordtest.Fault{Cut: true}, 0, 0},
-		"a cut, after the effect":          {discordtest.Fault{Cut: true, Done: true}, 0, 1},
-		"a delay":                          {discordtest.Fault{Delay: time.Millisecond}, 200, 1},
-		"half a body":                      {discordtest.Fault{CutBody: true}, 200, 1},
-	} {
-		t.Run(claim, func(t *testing.T) {
-			v := newTown(t, discordtest.Options{})
-			c.fault.Route, c.fault.Skip = route, 1
-			v.Fail(c.fault)
-			v.post(v.channel, hello)
-			a := v.ask("POST", path, hello)
-			if broken := c.status == 0 || c.fault.CutBody; a.StatusCode != c.status || (a.err != nil) != broken {
-				t.Errorf("HTTP %d, %v", a.StatusCode, a.err)
-			}
-			check.Equal(t, "messages that were posted", len(v.Sent(v.channel)), 1+c.posted)
-			v.post(v.channel, hello)
-		})
 	}
 }

@@ -173,12 +173,6 @@ func (s *Server) Requests(route string) (all []Request) {
 	return all
 }
 
-// InvalidRequests returns the number of requests answered with 401, 403 or 429.
-func (s *Server) InvalidRequests() (n int) {
-	s.view(func(w *world) { n = w.invalid })
-	return n
-}
-
 // Messages returns a channel's messages, oldest first, without deleted ones.
 func (s *Server) Messages(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool { return !m.Deleted })

@@ -37,10 +37,7 @@ type world struct {
 	handshakes []Handshake
 	drop       int // events that will not be sent
 	faults     []*Fault
-	limits     []RouteLimit
-	buckets    map[string]*bucket // by limit and top-level resource
 	requests   []*Request
-	invalid    int
 	second     time.Time // start of the current window of the global limit
 	inSecond   int
 }
@@ -50,7 +47,7 @@ func newWorld(o Options) world {
 		options: o, changed: make(chan struct{}),
 		users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
 		messages: map[string][]*Message{}, files: map[string]File{},
-		interactions: map[string]*Interaction{}, permissions: map[string]int64{}, buckets: map[string]*bucket{},
+		interactions: map[string]*Interaction{}, permissions: map[string]int64{},
 		sessions: map[string]*session{}, open: map[*connection]struct{}{},
 	}
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gogs/chardet"
 	"golang.org/x/net/html/charset"
 
 	"cairn/channel"
@@ -107,19 +106,14 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 	return all, failed
 }
 
-// decodeText returns the contents of a text file. Programs on Windows still write other encodings than
-// UTF-8. What is invalid is left out.
+// decodeText returns the contents of a text file: UTF-8, UTF-16 with a byte order mark, or what else
+// programs on Windows write in Western Europe. What is invalid is left out.
 func decodeText(data []byte) string {
 	text := strings.ToValidUTF8(string(data), "")
 	if invalid, valid := len(data)-len(text), len(text)-utf8.RuneCountInString(text); invalid > valid { // otherwise it is UTF-8, perhaps with flaws or cut off
-		name := "windows-1252"
-		if guess, err := chardet.NewTextDetector().DetectBest(data); err == nil && guess.Confidence > 10 { // 10: there are too few letters to tell
-			name = strings.Replace(guess.Charset, "GB-", "GB", 1) // as the Web's standard calls it
-		}
-		if decoder, _ := charset.Lookup(name); decoder != nil {
-			decoded, _ := decoder.NewDecoder().Bytes(data) // what is invalid becomes U+FFFD
-			text = string(decoded)
-		}
+		encoding, _, _ := charset.DetermineEncoding(data, "")
+		decoded, _ := encoding.NewDecoder().Bytes(data) // what is invalid becomes U+FFFD
+		text = string(decoded)
 	}
 	return strings.TrimPrefix(text, "\ufeff")
 }

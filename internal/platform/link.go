@@ -17,8 +17,9 @@ func (e SetupError) Error() string { return string(e) }
 // Link keeps a connector connected.
 type Link struct {
 	Incident
-	Pause  Backoff       // before the next connection
-	Steady time.Duration // a connection that lasts this long works: the next one follows without a pause
+	Pause  Backoff                                            // before the next connection
+	Wait   func(pause time.Duration, err error) time.Duration // adjusts the pause after an error; nil: it does not
+	Steady time.Duration                                      // a connection that lasts this long works: the next one follows without a pause
 
 	connected atomic.Bool
 	steady    *time.Timer // ends the incident; nil: the latest connection is not established
@@ -36,8 +37,8 @@ func (l *Link) Established() {
 }
 
 // Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It
-// returns only a SetupError. wait adjusts the pause after an error.
-func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error, wait func(pause time.Duration, err error) time.Duration) error {
+// returns only a SetupError.
+func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error) error {
 	for ctx.Err() == nil {
 		err := connect(ctx)
 		established := l.steady != nil
@@ -56,9 +57,14 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 			l.Begin(err)
 		}
 		l.Log.Debug("connection_lost", "error", err)
-		if !steady {
-			_ = Sleep(ctx, wait(l.Pause.Next(), err)) // its error ends the loop
+		if steady {
+			continue
 		}
+		pause := l.Pause.Next()
+		if l.Wait != nil {
+			pause = l.Wait(pause, err)
+		}
+		_ = Sleep(ctx, pause) // its error ends the loop
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 				connected += now.lasts
 				_ = Sleep(ctx, now.lasts)
 				return now.err
-			}, func(pause time.Duration, _ error) time.Duration { return pause })
+			})
 			check.Error(t, err, SetupError("wrong token"))
 			check.Equal(t, claim+": warnings", strings.Count(log.String(), "connection_failed"), c.failed)
 			check.Equal(t, claim+": recoveries", strings.Count(log.String(), "connection_recovered"), c.restored)

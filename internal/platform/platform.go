@@ -63,7 +63,6 @@ func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
 type Incident struct {
 	Log               *slog.Logger
 	Failed, Recovered string                 // log messages of the start and the end
-	Attrs             []any                  // logged with Failed, after the error
 	Reason            func(err error) string // an error with a new reason is logged again; nil: all errors count as one
 
 	mu     sync.Mutex // guards everything below
@@ -80,7 +79,7 @@ func (i *Incident) Begin(err error) {
 		reason = i.Reason(err)
 	}
 	if !i.open || reason != i.reason {
-		i.Log.Warn(i.Failed, append([]any{"error", err}, i.Attrs...)...)
+		i.Log.Warn(i.Failed, "error", err)
 	}
 	i.open, i.reason = true, reason
 }

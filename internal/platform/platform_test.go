@@ -42,16 +42,6 @@ func TestRetryEndsWithSuccessOrItsContext(t *testing.T) {
 	})
 }
 
-func TestSleep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		check.NoError(t, Sleep(ctx, time.Second))
-		check.Error(t, Sleep(ctx, time.Hour), context.DeadlineExceeded)
-		check.Error(t, Sleep(ctx, 0), context.DeadlineExceeded)
-	})
-}
-
 func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -120,7 +110,7 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 	}
 	i := Incident{
 		Log:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: drop})),
-		Failed: "send_failed", Recovered: "send_recovered", Attrs: []any{"remedy", "wait"},
+		Failed: "send_failed", Recovered: "send_recovered",
 		Reason: func(err error) string { return err.Error() },
 	}
 	i.End()
@@ -131,7 +121,7 @@ func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
 		i.End()
 		i.End()
 	}
-	once := "level=WARN msg=send_failed error=busy remedy=wait\nlevel=WARN msg=send_failed error=closed remedy=wait\nlevel=INFO msg=send_recovered\n"
+	once := "level=WARN msg=send_failed error=busy\nlevel=WARN msg=send_failed error=closed\nlevel=INFO msg=send_recovered\n"
 	check.Equal(t, fmt.Sprintf("the log is\n%s", &log), log.String(), once+once)
 }
 
@@ -142,25 +132,16 @@ func TestKeyedQueue(t *testing.T) {
 	var done []int
 	q.Add("a", func() { close(begun); <-hold })
 	<-begun
-	for i := range maxWaiting {
-		if !q.Offer("a", func() { done = append(done, i) }) {
-			t.Fatalf("the queue is full with %d", i)
-		}
-	}
-	if q.Offer("a", func() {}) {
-		t.Error("a key takes any number")
-	}
-	if !q.Add("a", func() { done = append(done, maxWaiting) }) {
-		t.Error("what has to be done is refused")
+	const many = 3 * maxBatch
+	for i := range many {
+		q.Add("a", func() { done = append(done, i) })
 	}
 	passed := make(chan struct{})
-	if !q.Offer("b", func() { close(passed) }) {
-		t.Error("a full key closes the others")
-	}
+	q.Add("b", func() { close(passed) }) // which does not wait for a
 	<-passed
 	close(hold)
 	group.Close()
-	if len(done) != maxWaiting+1 || !slices.IsSorted(done) {
+	if len(done) != many || !slices.IsSorted(done) {
 		t.Errorf("%d done, in order: %v", len(done), slices.IsSorted(done))
 	}
 	check.Equal(t, "keys without work are kept", len(q.waiting), 0)

@@ -6,8 +6,10 @@ package platform
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -17,7 +19,6 @@ const (
 	maxMessage   = 64 << 20         // bytes of one message
 	writeTimeout = 10 * time.Second // of one message
 	closeTimeout = time.Second      // for a close frame
-	grace        = time.Second      // beyond the time in which something must be received
 	readAhead    = 64               // messages buffered while the loop is busy, so that PINGs are still answered
 )
 
@@ -30,17 +31,11 @@ type Socket struct {
 	// read.
 	Messages <-chan []byte
 
-	ws  *websocket.Conn
-	err error // why nothing more can be read; set before Messages is closed
-
-	writing sync.Mutex // the library allows one write at a time
-
-	mu        sync.Mutex    // guards everything below
-	silence   time.Duration // see Expect; 0: not called yet
-	read      time.Time     // when something was last received
-	watch     *time.Timer   // calls suspect
-	suspected bool          // nothing was received in time, and the grace is running
-	silent    bool          // nor in the grace
+	ws      *websocket.Conn
+	err     error                     // why nothing more can be read; set before Messages is closed
+	writing sync.Mutex                // the library allows one write at a time
+	silence atomic.Int64              // a duration, see Expect; 0: not called yet
+	read    atomic.Pointer[time.Time] // when something was last received
 }
 
 // Dial connects. The socket ends with ErrSilent after timeout, unless Expect is called before. If
@@ -55,10 +50,9 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 		return nil, status, err
 	}
 	messages := make(chan []byte, readAhead)
-	s = &Socket{Messages: messages, ws: ws, read: time.Now()}
-	s.mu.Lock() // suspect may run before watch is set
-	s.watch = time.AfterFunc(timeout, s.suspect)
-	s.mu.Unlock()
+	s = &Socket{Messages: messages, ws: ws}
+	s.noteRead()
+	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, here and below
 	ws.SetReadLimit(maxMessage)
 	pong := ws.PingHandler()
 	ws.SetPingHandler(func(data string) error {
@@ -74,74 +68,37 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 		for {
 			_, data, err := ws.ReadMessage()
 			if err != nil {
-				s.noteEnd(err)
+				if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
+					err = ErrSilent
+				}
+				s.err = err
 				return
 			}
-			s.unwatch() // the time in which no one takes the message does not count
 			messages <- data
-			s.noteRead()
+			s.noteRead() // the time in which no one took the message does not count
 		}
 	}()
 	return s, 0, nil
 }
 
-func (s *Socket) noteEnd(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.watch.Stop()
-	if s.err = err; s.silent {
-		s.err = ErrSilent
-	}
-}
-
 // Expect has the socket end with ErrSilent once nothing, not even a PING or PONG, was received for
 // silence.
 func (s *Socket) Expect(silence time.Duration) {
-	s.mu.Lock()
-	s.silence = silence
-	s.mu.Unlock()
+	s.silence.Store(int64(silence))
 	s.noteRead()
 }
 
 func (s *Socket) noteRead() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.read = time.Now()
-	if s.silence > 0 {
-		s.suspected = false
-		s.watch.Reset(s.silence)
+	now := time.Now()
+	s.read.Store(&now)
+	if silence := time.Duration(s.silence.Load()); silence > 0 {
+		_ = s.ws.SetReadDeadline(now.Add(silence))
 	}
-}
-
-func (s *Socket) unwatch() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.silence > 0 {
-		s.watch.Stop()
-	}
-}
-
-// suspect closes a socket on which nothing was received in time, nor in the grace after it: this
-// process may only have been late to read.
-func (s *Socket) suspect() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.suspected {
-		s.suspected = true
-		s.watch.Reset(grace)
-		return
-	}
-	s.silent = true
-	_ = s.ws.Close() // which ends the reading goroutine
 }
 
 // LastRead returns when something was last received, or when the connection was made if nothing was
 // yet.
-func (s *Socket) LastRead() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.read
-}
+func (s *Socket) LastRead() time.Time { return *s.read.Load() }
 
 // Ping asks the server for a PONG.
 func (s *Socket) Ping() {

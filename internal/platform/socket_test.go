@@ -124,12 +124,12 @@ func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 		check.NoError(t, err)
 		defer s.Close()
 		start := time.Now()
-		s.Expect(500 * time.Millisecond)
-		time.Sleep(300 * time.Millisecond)
+		s.Expect(200 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 		s.Ping()
 		<-s.Messages
 		check.Error(t, s.Err(), ErrSilent)
-		check.Equal(t, "the answer counts", time.Since(start) >= 800*time.Millisecond, true)
+		check.Equal(t, "the answer counts", time.Since(start) >= 300*time.Millisecond, true)
 	})
 }
 
@@ -145,7 +145,7 @@ func TestASocketWhoseMessagesAreNotTakenLives(t *testing.T) {
 	check.NoError(t, err)
 	defer s.Close()
 	s.Expect(200 * time.Millisecond)
-	time.Sleep(grace + 500*time.Millisecond) // as while a disk is slow
+	time.Sleep(500 * time.Millisecond) // as while a disk is slow
 	for i := range all {
 		if _, open := <-s.Messages; !open {
 			t.Fatalf("it ended after %d messages: %v", i, s.Err())

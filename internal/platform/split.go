@@ -9,12 +9,6 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Part is a piece of a text, with the fence that reopens a code block before it and the one that
-// closes a code block after it.
-type Part struct{ Opening, Text, Closing string }
-
-func (p Part) String() string { return p.Opening + p.Text + p.Closing }
-
 // Splitter splits replies into messages, preferably between paragraphs, else between lines, else
 // between words. A code block that is split is closed, and reopened with the same language. Apart
 // from these fences, and from empty lines at the splits, the messages add up to the text.
@@ -23,38 +17,30 @@ type Splitter struct {
 	Cost  func(rune) int // cost of a character; nil: its length in UTF-16
 }
 
-// Texts returns the parts of a text with their fences; for a blank text it returns just empty.
-func (s Splitter) Texts(text, empty string) (parts []string) {
-	for _, p := range s.Split(text) {
-		parts = append(parts, p.String())
-	}
-	if len(parts) == 0 {
-		return []string{empty}
-	}
-	return parts
-}
-
-// Split splits a text into parts; a blank text has none.
-func (s Splitter) Split(text string) (all []Part) {
+// Texts splits a text; for a blank one it returns just empty.
+func (s Splitter) Texts(text, empty string) (all []string) {
 	text = cutEmptyLines(strings.ToValidUTF8(text, "\uFFFD"))
 	for fence := ""; text != ""; {
-		var p Part
+		opening, closing := "", ""
 		if fence != "" {
-			p.Opening = fence + "\n"
+			opening = fence + "\n"
 		}
-		end, next := s.fit(text, fence, s.Limit-s.CostOf(p.Opening))
-		visible := hasContent(text[:end], fence)
-		if p.Text, text, fence = text[:end], text[end:], next; fence != "" {
-			p.Closing = fenceMarks(fence)
-			if !strings.HasSuffix(p.Text, "\n") {
-				p.Closing = "\n" + p.Closing
+		end, next := s.fit(text, fence, s.Limit-s.CostOf(opening))
+		visible, part := hasContent(text[:end], fence), text[:end]
+		if text, fence = text[end:], next; fence != "" {
+			closing = fenceMarks(fence)
+			if !strings.HasSuffix(part, "\n") {
+				closing = "\n" + closing
 			}
 		} else {
 			text = cutEmptyLines(text)
 		}
-		if visible || len(all) == 0 && text == "" && strings.TrimSpace(p.Text) != "" {
-			all = append(all, p)
+		if visible || len(all) == 0 && text == "" && strings.TrimSpace(part) != "" {
+			all = append(all, opening+part+closing)
 		}
+	}
+	if len(all) == 0 {
+		return []string{empty}
 	}
 	return all
 }

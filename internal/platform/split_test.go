@@ -21,7 +21,7 @@ func TestSplit(t *testing.T) {
 		want []string // how the pieces begin and end, with … between
 	}{
 		"a short text stays whole":             {"hello\n\n  world", []string{"hello…world"}},
-		"nothing is no piece":                  {" \n\t", nil},
+		"nothing is an empty piece":            {" \n\t", []string{"…"}},
 		"between paragraphs":                   {"A" + para + "\n\nB" + para + "\n\nC" + para, []string{"A…word", "C…word"}},
 		"else between lines":                   {"A" + para + "\nB" + para + "\nC" + para, []string{"A…word", "C…word"}},
 		"else between words":                   {"A" + strings.Repeat("word ", 500) + "Z", []string{"A…word", "w…Z"}},
@@ -78,32 +78,28 @@ var discord = Splitter{Limit: 2000}
 
 // pieces are those of a text as people see them.
 func pieces(text string) (all []string) {
-	for _, p := range discord.Split(text) {
-		all = append(all, strings.TrimRightFunc(p.String(), unicode.IsSpace))
+	for _, p := range discord.Texts(text, "") {
+		all = append(all, strings.TrimRightFunc(p, unicode.IsSpace))
 	}
 	return all
 }
 
 // checkPieces returns what is wrong with the pieces of a text.
 func checkPieces(s Splitter, text string) error {
-	var all strings.Builder
-	for i, p := range s.Split(text) {
-		piece := p.String()
+	pieces := s.Texts(text, "")
+	for i, piece := range pieces {
 		switch {
 		case s.CostOf(piece) > s.Limit:
 			return fmt.Errorf("piece %d costs %d of %d", i, s.CostOf(piece), s.Limit)
-		case strings.TrimSpace(piece) == "":
+		case strings.TrimSpace(piece) == "" && (len(pieces) > 1 || strings.TrimSpace(text) != ""):
 			return fmt.Errorf("piece %d is empty", i)
-		case p.Opening != "" && fenceMarks(p.Opening) == "", p.Closing != "" && strings.Trim(p.Closing, "~`\n") != "":
-			return fmt.Errorf("piece %d is put between %q and %q", i, p.Opening, p.Closing)
 		}
-		all.WriteString(p.Text)
 	}
 	if fit := s.Fit(text); s.CostOf(fit) > s.Limit {
 		return fmt.Errorf("what is shortened costs %d of %d", s.CostOf(fit), s.Limit)
 	}
 	want := strings.ToValidUTF8(text, "\uFFFD")
-	if a, b := visible(all.String()), visible(want); a != b && hasContent(want, "") && !s.cutsMarks(want) {
+	if a, b := visible(strings.Join(pieces, "\n")), visible(want); a != b && hasContent(want, "") && !s.cutsMarks(want) {
 		return fmt.Errorf("the pieces are not the text: %q, not %q", a, b)
 	}
 	return nil

@@ -133,27 +133,11 @@ type File struct {
 	Name     string
 	Mimetype string // such as text/plain
 	Content  []byte
-	Foreign  bool // of another organization: events and histories have only its id (apis/slack-connect)
 }
 
 type file struct {
 	slack.File
 	content []byte
-	foreign bool
-}
-
-// shown returns the file as in messages.
-func (f *file) shown() slack.File {
-	if f.foreign {
-		return slack.File{ID: f.ID, FileAccess: "check_file_info"}
-	}
-	return f.File
-}
-
-func (s *Server) fileInfo(a args) answer {
-	f := s.files[a["file"]]
-	refuseIf(f == nil, "file_not_found")
-	return answer{"file": f.File}
 }
 
 func (s *Server) addFileLocked(f File, owner string) string {
@@ -162,7 +146,7 @@ func (s *Server) addFileLocked(f File, owner string) string {
 	s.files[id] = &file{slack.File{
 		ID: id, Name: f.Name, Title: f.Name, Mimetype: f.Mimetype, Size: len(f.Content), User: owner,
 		Filetype: strings.TrimPrefix(path.Ext(f.Name), "."), Mode: "hosted", URLPrivate: url, URLPrivateDownload: url,
-	}, f.Content, f.Foreign}
+	}, f.Content}
 	return id
 }
 

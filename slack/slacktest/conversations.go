@@ -11,7 +11,7 @@ const (
 	historyDefault = 100  // messages per page (reference/methods/conversations.history)
 	historyMax     = 999  // same page
 	repliesDefault = 1000 // reference/methods/conversations.replies
-	listMax        = 999  // reference/methods/conversations.list and users.conversations
+	listMax        = 999  // reference/methods/users.conversations
 )
 
 func (s *Server) channelObjectLocked(c *channel) map[string]any {
@@ -129,7 +129,7 @@ func (s *Server) reactionLocked(a args) (*channel, *Message) {
 var typeNames = map[string]string{"public_channel": "channel", "private_channel": "group", "mpim": "mpim", "im": "im"}
 
 // kinds parses the argument types; the default is public_channel
-// (reference/methods/conversations.list).
+// (reference/methods/users.conversations).
 func (a args) kinds() []string {
 	var kinds []string
 	for name := range strings.SplitSeq(a["types"], ",") {
@@ -141,14 +141,13 @@ func (a args) kinds() []string {
 	return kinds
 }
 
-// conversationsLocked lists conversations that the app may see, or only those of which it is a member
-// (reference/methods/conversations.list, reference/methods/users.conversations).
-func (s *Server) conversationsLocked(a args, joined bool) answer {
+// conversationsLocked lists conversations of which the app is a member (reference/methods/users.conversations).
+func (s *Server) conversationsLocked(a args) answer {
 	kinds := a.kinds()
 	refuseIf(slices.Contains(kinds, ""), "invalid_types")
 	found := []map[string]any{}
 	for _, id := range s.order {
-		if c := s.channels[id]; c.visible() && slices.Contains(kinds, c.kind) && (!joined || c.has(BotUserID)) {
+		if c := s.channels[id]; slices.Contains(kinds, c.kind) && c.has(BotUserID) {
 			found = append(found, s.channelObjectLocked(c))
 		}
 	}

@@ -66,59 +66,6 @@ func TestSockets(t *testing.T) {
 		}
 		check.Equal(t, "sockets that were used", len(used), 3)
 	})
-
-	t.Run("a socket's URL works once", func(t *testing.T) {
-		s := start(t, calm())
-		_, url, err := client(t, s).StartSocketModeContext(t.Context())
-		check.NoError(t, err)
-		first, _, err := websocket.DefaultDialer.Dial(url, nil)
-		check.NoError(t, err)
-		defer first.Close()
-		if _, response, err := websocket.DefaultDialer.Dial(url, nil); err == nil || response.StatusCode != 403 {
-			t.Errorf("second time: %v", err)
-		}
-	})
-
-	t.Run("the toggle disconnects and refuses", func(t *testing.T) {
-		s := start(t, calm())
-		conn := dial(t, s)
-		read(t, conn)
-		s.SocketModeOff()
-		check.Equal(t, "reason", read(t, conn).Reason, "link_disabled")
-		if _, _, err := client(t, s).StartSocketModeContext(t.Context()); err == nil {
-			t.Error("opened")
-		}
-		s.SocketModeOn()
-		read(t, dial(t, s))
-	})
-
-	t.Run("PINGs come, and none on a frozen socket", func(t *testing.T) {
-		o := calm()
-		o.PingEvery = 20 * time.Millisecond
-		s := start(t, o)
-		conn := dial(t, s)
-		read(t, conn)
-		pings := make(chan bool, 1000)
-		conn.SetPingHandler(func(string) error { pings <- true; return nil })
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, _, _ = conn.ReadMessage() // until the test closes it
-		}()
-		<-pings
-		s.Sockets()[0].Freeze()
-		for over, quiet := time.After(soon), false; !quiet; {
-			select {
-			case <-pings: // one that was on its way
-			case <-time.After(10 * o.PingEvery):
-				quiet = true
-			case <-over:
-				t.Fatal("PINGs still come")
-			}
-		}
-		conn.Close()
-		<-ended
-	})
 }
 
 func TestAcknowledgements(t *testing.T) {

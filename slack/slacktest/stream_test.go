@@ -1,8 +1,7 @@
-// Streamed answers, files, and HTTP requests that fail on demand.
+// Streamed answers, histories, and HTTP requests that fail on demand.
 package slacktest_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -76,26 +75,6 @@ func TestStreamsEnd(t *testing.T) {
 	})
 }
 
-func TestFiles(t *testing.T) {
-	s, general, ann := town(t, calm())
-	s.Say(slacktest.Post{Channel: general, User: ann, Text: "look", Files: []slacktest.File{{Name: "a.txt", Mimetype: "text/plain", Content: []byte("inside")}}})
-	api := client(t, s)
-	page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
-	if err != nil || len(page.Messages) != 1 || len(page.Messages[0].Files) != 1 {
-		t.Fatalf("%v, %v", page, err)
-	}
-	shared := page.Messages[0].Files[0]
-
-	t.Run("a download gives the bytes for the token only", func(t *testing.T) {
-		var content bytes.Buffer
-		if err := api.GetFile(shared.URLPrivateDownload, &content); err != nil || content.String() != "inside" {
-			t.Errorf("%q, %v", content.String(), err)
-		}
-		stranger := slack.New("xoxb-other", slack.OptionAPIURL(s.APIURL))
-		check.ErrorContains(t, "without a token", stranger.GetFile(shared.URLPrivateDownload, io.Discard), "sign-in")
-	})
-}
-
 func TestFaults(t *testing.T) {
 	s := start(t, calm())
 	general := s.AddChannel("general")
@@ -159,17 +138,4 @@ func TestHistoryHasPages(t *testing.T) {
 		_, err := api.GetConversationHistory(&p)
 		check.Equal(t, "the refusal", code(err), refusal)
 	}
-
-	t.Run("metadata is shown to who asks for it", func(t *testing.T) {
-		other := s.AddChannel("other", ann)
-		if _, _, err := api.PostMessage(other, slack.MsgOptionText("x", false), slack.MsgOptionMetadata(slack.SlackMetadata{EventType: "sent", EventPayload: map[string]any{"id": "7"}})); err != nil {
-			t.Fatal(err)
-		}
-		for asked, want := range map[bool]string{true: "sent", false: ""} {
-			page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: other, IncludeAllMetadata: asked})
-			if err != nil || len(page.Messages) != 1 || page.Messages[0].Metadata.EventType != want {
-				t.Errorf("asked %v: %+v, %v", asked, page, err)
-			}
-		}
-	})
 }

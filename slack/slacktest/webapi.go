@@ -44,12 +44,10 @@ var methods = map[string]struct {
 	// (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": {(*Server).setStatus, "chat:write"},
 	"conversations.info":          {(*Server).conversationInfo, ":read"},
-	"conversations.list":          {func(s *Server, a args) answer { return s.conversationsLocked(a, false) }, ":read"},
 	"conversations.history":       {(*Server).conversationHistory, ":history"},
 	"conversations.replies":       {(*Server).conversationReplies, ":history"},
-	"users.conversations":         {func(s *Server, a args) answer { return s.conversationsLocked(a, true) }, ":read"},
+	"users.conversations":         {(*Server).conversationsLocked, ":read"},
 	"users.info":                  {(*Server).userInfo, "users:read"},
-	"files.info":                  {(*Server).fileInfo, "files:read"},
 	"reactions.add":               {(*Server).addReaction, "reactions:write"},
 	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
 }
@@ -195,7 +193,7 @@ func (s *Server) checkScopeLocked(method, scope string, a args) {
 	switch c := s.channels[a["channel"]]; {
 	case scope == "":
 		return
-	case method == "conversations.list" || method == "users.conversations":
+	case method == "users.conversations":
 		needed = nil
 		for kind, family := range families {
 			if slices.Contains(a.kinds(), kind) {

@@ -185,7 +185,7 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 		o["subtype"] = "file_share" // reference/events/message/file_share
 		var files []slack.File
 		for _, id := range m.Files {
-			files = append(files, s.files[id].shown())
+			files = append(files, s.files[id].File)
 		}
 		o["files"] = files
 	}
