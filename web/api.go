@@ -2,10 +2,8 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -73,9 +71,6 @@ func (s *Server) apiRoutes() {
 			if err := r.checkQuery(req); err != nil {
 				return err
 			}
-			if err := r.checkBody(req); err != nil {
-				return err
-			}
 			return r.handle(w, req)
 		}
 		if r.stream {
@@ -84,7 +79,6 @@ func (s *Server) apiRoutes() {
 			s.handle(r.pattern(), checked)
 		}
 	}
-	s.handle("/api/", s.noRoute)
 }
 
 // checkQuery rejects unknown parameters, so that a typo is not ignored.
@@ -97,87 +91,29 @@ func (r route) checkQuery(req *http.Request) error {
 	return nil
 }
 
-// checkBody rejects a body where none is expected, so that no wish in it is ignored.
-func (r route) checkBody(req *http.Request) error {
-	if r.body != nil {
-		return nil
-	}
-	text, err := bodyOf(req)
-	if err != nil {
-		return err
-	}
-	var fields map[string]any
-	if len(text) > 0 && (json.Unmarshal(text, &fields) != nil || len(fields) > 0) {
-		return bad("This path takes no body: send none, or {}.")
-	}
-	return nil
-}
-
-// noRoute responds that the path does not exist, or that its method is not allowed.
-func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
-	var allowed []string
-	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-		other := r.Clone(r.Context())
-		other.Method = method
-		if _, pattern := s.mux.Handler(other); pattern != "/api/" && pattern != "" {
-			allowed = append(allowed, method)
-		}
-	}
-	if len(allowed) == 0 {
-		return problem(http.StatusNotFound, "There is no such path; GET /api/openapi.json lists them. A \"/\" in a name is written %%2F.")
-	}
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return problem(http.StatusMethodNotAllowed, "This path takes %s.", strings.Join(allowed, ", "))
-}
-
-// bodyOf reads the body of a request.
-func bodyOf(r *http.Request) ([]byte, error) {
-	text, err := io.ReadAll(r.Body)
-	if _, large := errors.AsType[*http.MaxBytesError](err); err != nil && !large {
-		return nil, bad("The body did not arrive whole: send it again.")
-	}
-	return text, err
-}
-
 // decode reads a JSON body. An empty body counts as an empty object.
 func decode(r *http.Request, into any) error {
-	text, err := bodyOf(r)
-	if err != nil {
-		return err
-	}
-	if len(text) == 0 {
+	if r.ContentLength == 0 {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
+	err := decoder.Decode(into)
 	if err == nil && decoder.More() {
 		err = errors.New("there is text after the object")
 	}
-	return bodyProblem(err)
-}
-
-// bodyProblem says which field of a JSON body is wrong.
-func bodyProblem(err error) error {
-	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
+	_, large := errors.AsType[*http.MaxBytesError](err)
 	switch {
-	case err == nil:
-		return nil
-	case ok && wrong.Field == "":
-		return bad("The body must be an object, not a value of type %s.", wrong.Value)
-	case ok:
-		return bad("%s: a value of type %s is not accepted; GET /api/openapi.json has the types.", wrong.Field, wrong.Value)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return bad("The body ends too early.")
+	case err == nil || large:
+		return err
+	case unfit:
+		return bad("The body cannot be read: a value of type %s is not accepted for %q; GET /api/openapi.json has the types.", wrong.Value, wrong.Field)
 	}
-	text := strings.TrimPrefix(err.Error(), "json: ")
-	if key, unknown := strings.CutPrefix(text, "unknown field "); unknown {
-		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
-	}
-	return bad("The body cannot be read: %s.", text)
+	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // params is the query of a request. err is the first mistake in what was read of it.

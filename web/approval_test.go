@@ -16,7 +16,7 @@ import (
 func asking(t *testing.T) (*rig, *channeltest.Box, channel.Approval) {
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
-	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"please add"}})
+	r.send("please add")
 	return r, box, r.waits()
 }
 
@@ -63,7 +63,7 @@ func TestApprovalIsDeniedOnPage(t *testing.T) {
 	check.Contains(t, "the pane still shows the question", page, "did not allow this call")
 }
 
-func TestApprovalInBrowser(t *testing.T) {
+func approvalInBrowser(t *testing.T) {
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
 	b := newBrowser(t, r.url)

@@ -21,13 +21,7 @@ import (
 // hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as
 // code.
 func hostileRig(t *testing.T) *rig {
-	r := newRig(t, rigOptions{model: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if last := req.Messages[len(req.Messages)-1].Text; strings.Contains(last, "think for long") {
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		}
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d <b>in bold</b>.", n)}, FinishReason: llm.FinishStop}, nil
-	}})
+	r := newRig(t, rigOptions{model: thinksForLong})
 	r.talk(here, 30)
 	for i, text := range append(wordstest.Texts(), hostile) {
 		r.say(here, text)
@@ -41,6 +35,15 @@ func hostileRig(t *testing.T) *rig {
 		}
 	}
 	return r
+}
+
+// thinksForLong is a model that answers, unless it is asked to think for long.
+func thinksForLong(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	if last := req.Messages[len(req.Messages)-1].Text; strings.Contains(last, "think for long") {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}
+	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d <b>in bold</b>.", n)}, FinishReason: llm.FinishStop}, nil
 }
 
 // settled waits until no repair replaces a summary, which would remove its page.
@@ -59,10 +62,8 @@ func settled(r *rig) conversationAnswer {
 	return d
 }
 
-func TestPagesInBrowser(t *testing.T) {
-	check.SkipUnderRace(t)
-	r := hostileRig(t)
-	b := newBrowser(t, r.url)
+// pagesInBrowser opens and audits every page.
+func pagesInBrowser(t *testing.T, r *rig, b *browser) {
 	d := settled(r)
 	memories := get[memoryList](r, "/api/memories")
 	if len(d.Stack) == 0 || len(memories.Memories) == 0 {
@@ -101,10 +102,11 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 }
 
-func TestClicksInBrowser(t *testing.T) {
+func clicksInBrowser(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := hostileRig(t)
-	settled(r)
 	b := newBrowser(t, r.url)
+	pagesInBrowser(t, r, b)
 	p := pageOf(here)
 	b.open("/")
 	b.click(fmt.Sprintf(`a[href="%s"]`, p))
@@ -142,8 +144,9 @@ func TestClicksInBrowser(t *testing.T) {
 	b.submits(`form[action$="/restore"] button`, "Restored")
 }
 
-func TestChatPaneInBrowser(t *testing.T) {
-	b := newBrowser(t, hostileRig(t).url)
+func chatPaneInBrowser(t *testing.T) {
+	r := newRig(t, rigOptions{window: 100_000, model: thinksForLong})
+	b := newBrowser(t, r.url)
 	b.open("/chat/general")
 	b.until("the bot is far away", "(direct => (window.fetch = (...a) => new Promise(r => setTimeout(r, 300)).then(() => window.gone ? Promise.reject(new Error('The bot is gone.')) : direct(...a)), true))(window.fetch)")
 	b.keys("#text", "Hello <img src=x onerror=alert(1)>")
@@ -181,27 +184,42 @@ func TestChatPaneInBrowser(t *testing.T) {
 	b.click(`#said form[action$="/resume"] button`)
 	b.sees("#note", "answering again")
 	b.until("it is not paused any more", "!document.querySelector('#said form')")
-}
 
-func TestLoginInBrowser(t *testing.T) {
-	r := newRig(t, rigOptions{token: "a-long-secret-token"})
-	b := newBrowser(t, r.url)
-	b.open("/login?next=/memories")
-	b.audited("login")
-	b.keys("input[type=password]", "a-long-secret-token")
+	// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that
+	// it is none.
+	b.keys("#text", "konnichiwa")
+	const enter = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: %d, bubbles: true, cancelable: true}))"
+	check.Equal(t, "the page leaves the key alone", evaluate[bool](b, fmt.Sprintf(enter, 229)), true)
+	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
+	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
+	b.sees("#said", "konnichiwa")
+
+	// A screen reader reads out what is added to the page, which should be what is new.
+	r.talk("web:long", 20)
+	b.open("/chat/long")
+	b.sees("#connection", "live")
+	b.until("additions are counted", "(window.added = 0, new MutationObserver((all) => all.forEach((m) => window.added += m.addedNodes.length)).observe(document.getElementById('said'), { childList: true }), true)")
+	b.keys("#text", "Are the tulips red?")
 	b.enter()
-	b.shows(".search")
-	b.click(`form[action="/logout"] button`)
-	b.shows("input[type=password]")
+	b.sees("#said article:nth-last-child(2)", "Are the tulips red?")
+	b.until("few elements were added", "window.added < 20")
 }
 
-func TestSessionThatEndsInBrowser(t *testing.T) {
+func loginInBrowser(t *testing.T) {
 	r := newRig(t, rigOptions{token: "a-long-secret-token"})
 	r.say(here, "Hello")
 	b := newBrowser(t, r.url)
-	b.open("/login?next=/")
-	b.keys("input[type=password]", "a-long-secret-token")
-	b.enter()
+	login := func(next, shows string) {
+		b.open("/login?next=" + next)
+		b.keys("input[type=password]", "a-long-secret-token")
+		b.enter()
+		b.shows(shows)
+	}
+	login("/memories", ".search")
+	b.click(`form[action="/logout"] button`)
+	b.shows("input[type=password]")
+	b.audited("login")
+	login("/", "tbody")
 	b.sees("#connection", "live")
 	b.tolerates("401")
 	b.until("the session ends", "fetch('/logout', {method: 'POST'}).then(() => true)")
@@ -209,7 +227,7 @@ func TestSessionThatEndsInBrowser(t *testing.T) {
 	b.until("the login is a page of its own", "location.pathname === '/login' && !!document.querySelector('form.login')")
 }
 
-func TestServerThatRefusesForAWhileInBrowser(t *testing.T) {
+func refusalInBrowser(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.say(here, "Hello")
 	var all []*watcher
@@ -225,17 +243,4 @@ func TestServerThatRefusesForAWhileInBrowser(t *testing.T) {
 		r.events.unwatch(w)
 	}
 	b.sees("#connection", "live")
-}
-
-// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that
-// it is none.
-func TestEnterOfAnInputMethodInBrowser(t *testing.T) {
-	b := newBrowser(t, newRig(t, rigOptions{}).url)
-	b.open("/chat/general")
-	b.keys("#text", "konnichiwa")
-	const enter = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: %d, bubbles: true, cancelable: true}))"
-	check.Equal(t, "the page leaves the key alone", evaluate[bool](b, fmt.Sprintf(enter, 229)), true)
-	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
-	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
-	b.sees("#said", "konnichiwa")
 }

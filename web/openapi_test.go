@@ -39,9 +39,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 		check.Equal(t, route.pattern()+": status", resp.StatusCode, http.StatusBadRequest)
 		check.Equal(t, "Content-Type", resp.Header.Get("Content-Type"), "application/problem+json")
 	}
-	if resp := r.request("DELETE", "/api/conversations", ""); resp.StatusCode != 405 || resp.Header.Get("Allow") != "GET" {
-		t.Error(resp.Status, resp.Header)
-	}
+	r.do(404, nil, "DELETE", "/api/conversations", "")
 	r.do(404, nil, "GET", "/api/nothing", "")
 }
 

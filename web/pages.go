@@ -3,8 +3,10 @@ package web
 import (
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -34,9 +36,7 @@ func pageTable() map[string]func(*visit) error {
 		"GET /health":                   healthPage,
 		"GET /chat":                     openChat,
 		"GET /chat/{name}":              chatPage,
-		"POST /chat/{name}":             chatForm,
 		"GET /chat/{name}/suggest":      suggest,
-		"GET /chat/{name}/messages":     chatPage, // only the part that changes, with ?fragment=messages
 	}
 }
 
@@ -61,7 +61,7 @@ func (s *Server) pageRoutes() {
 		return previewPage(&visit{r, s, w})
 	})
 	s.serve("/", func(http.ResponseWriter, *http.Request) error {
-		return problem(http.StatusNotFound, "There is no such page.")
+		return problem(http.StatusNotFound, "There is nothing at this path. A \"/\" in a name is written %%2F.")
 	})
 }
 
@@ -152,3 +152,35 @@ func (v *visit) pager(total int) g.Node {
 		g.If(at+pageSize < total, to(at+pageSize, "next", "Next →")),
 	))
 }
+
+// showProblem shows why a request was rejected, and links back.
+func showProblem(v *visit, p *Problem) error {
+	return writePage(v.w, p.Status, v.frame("This did not work").around(g.Group{
+		heading("This did not work"),
+		h.P(g.Text(p.Detail)),
+		h.P(h.A(h.Href("/"), g.Text("Conversations"))),
+	}))
+}
+
+// The pages show what the API returns and change things through it. They call it within the
+// process, after the visitor has authenticated.
+
+// ask makes a call to the API. Rejections are returned as *Problem.
+func (v *visit) ask(method, path string, query url.Values, body, into any) error {
+	text, err := v.s.API()(v.Context(), method, path, query, body)
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// get is ask for reads.
+func (v *visit) get(path string, query url.Values, into any) error {
+	return v.ask(http.MethodGet, path, query, nil, into)
+}
+
+// apiOf returns the API path of a conversation.
+func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }
+
+// bad returns a Problem with status 400.
+func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }

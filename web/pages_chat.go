@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -85,11 +84,11 @@ func waitingView(all []store.Inbound) g.Node {
 	})
 }
 
-// chatView is the chat, with a form that works without scripts.
+// chatView is the chat. A script shows the form, which it sends to the API.
 func chatView(name, conversation string, messages g.Node) g.Node {
 	return g.Group{
 		heading(name, conversationTabs(conversation, "Chat")),
-		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"/messages?fragment=messages"), messages),
+		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"?fragment=messages"), messages),
 		h.Article(
 			h.Class("message assistant"), h.ID("writing"), g.Attr("hidden"),
 			h.Header(h.B(g.Text("assistant")), g.Text(" "), h.Span(h.Class("spinner"), h.Aria("hidden", "true"))),
@@ -97,8 +96,7 @@ func chatView(name, conversation string, messages g.Node) g.Node {
 		),
 		h.P(h.Class("note"), h.ID("note"), h.Role("status"), g.Attr("hidden")),
 		form(
-			chatPageOf(name), h.ID("chat"), h.Class("chat"),
-			hidden("id", fmt.Sprintf("web-%d", time.Now().UnixNano())),
+			apiOf(conversation)+"/messages", h.ID("chat"), h.Class("chat"), g.Attr("hidden"),
 			h.Label(h.Class("skip"), h.For("text"), g.Text("Message")),
 			h.Textarea(
 				h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"), h.Rows("3"), h.Required(), h.MaxLength("100000"),

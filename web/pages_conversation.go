@@ -24,7 +24,7 @@ func conversationsPage(v *visit) error {
 	if err := v.get("/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize), &list); err != nil {
 		return err
 	}
-	table := conversationsView(q, list, v.pager(list.Total))
+	table := conversationsView(list, v.pager(list.Total))
 	return v.show("Conversations", map[string]g.Node{"live": table},
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
 		live("conversations", v.URL.RequestURI(), table),
@@ -33,13 +33,9 @@ func conversationsPage(v *visit) error {
 
 var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
 
-func conversationsView(q string, list conversationList, pager g.Node) g.Node {
-	switch {
-	case list.Total > 0:
-	case q != "":
-		return h.P(g.Text("No conversation has “" + q + "” in its name."))
-	default:
-		return h.P(g.Text("Nobody has said anything yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
+func conversationsView(list conversationList, pager g.Node) g.Node {
+	if list.Total == 0 {
+		return h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
 	}
 	return g.Group{
 		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {

@@ -18,22 +18,13 @@ import (
 
 func memoriesPage(v *visit) error {
 	query := v.URL.Query()
-	query.Del("fragment")
-	for name, values := range query { // a form also sends empty fields
-		if len(values) > 0 && values[0] == "" {
-			query.Del(name)
-		}
-	}
 	query.Set("limit", strconv.Itoa(pageSize))
 	var list memoryList
 	if err := v.get("/api/memories", query, &list); err != nil {
 		return err
 	}
-	found := g.Node(h.P(g.Text("No memories match.")))
-	switch {
-	case list.Total == 0 && len(query) == 1:
-		found = h.P(g.Text("Nothing is remembered yet. Memories are saved when messages are summarized, and by /remember."))
-	case list.Total > 0:
+	found := g.Node(h.P(g.Text("No memories match. They are saved when messages are summarized, and by /remember.")))
+	if list.Total > 0 {
 		found = g.Group{
 			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
 			faint(grouped(list.Total), g.Text(" in all")),

@@ -27,7 +27,7 @@ func (r *rig) get(path string) (status int, text string) {
 // post sends a form, and returns the page, or the note of the redirect and its target.
 func (r *rig) post(path string, form url.Values) (status int, text string) {
 	r.t.Helper()
-	resp := r.request("POST", path, form.Encode(), "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin")
+	resp := r.request("POST", path, form.Encode(), "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "Accept: text/html")
 	text = string(must(io.ReadAll(resp.Body))) + resp.Header.Get("Location")
 	for _, c := range resp.Cookies() {
 		if c.Name == noteCookie && c.Value != "" {
@@ -35,6 +35,12 @@ func (r *rig) post(path string, form url.Values) (status int, text string) {
 		}
 	}
 	return resp.StatusCode, text
+}
+
+// send sends a message to the chat web:general.
+func (r *rig) send(text string) {
+	r.t.Helper()
+	r.do(202, nil, "POST", at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, text, text))
 }
 
 func must[T any](v T, err error) T {
@@ -77,7 +83,7 @@ func TestPages(t *testing.T) {
 	for page, wants := range map[string][]string{
 		"/":                                      {here, "terminal:hostile", "<meter"},
 		"/?q=hostile":                            {"1 in all"},
-		"/?q=%3Cscript%3E":                       {"No conversation has “&lt;script&gt;”"},
+		"/?q=%3Cscript%3E":                       {"There is no such conversation yet."},
 		"/?fragment=live":                        {"<table"},
 		p:                                        {"<svg", "background", "Compact now", "What fills the window"},
 		p + "?fragment=live":                     {"<svg"},
@@ -90,7 +96,7 @@ func TestPages(t *testing.T) {
 		"/memories": {"Ada prefers"},
 		"/memories?q=Ada&kind=&state=all&about=&conversation=": {"<select"},
 		fmt.Sprintf("/memories/%d", list.Memories[0].ID):       {"Origin", "Forget"},
-		"/usage":                   {"Usage and cost", `<progress max="208060" value="208060" title="turns 208k, summaries 0"`},
+		"/usage":                   {"Usage and cost", "Total"},
 		"/usage?by=model&since=7d": {"Usage and cost"},
 		"/health":                  {"All is well"},
 		"/login":                   {"Log in"},

@@ -83,7 +83,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.problemOf(r, err)
 	if p.Status == http.StatusUnauthorized {
 		if wantsPage(r) {
-			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			next := "/"
+			if r.Method == http.MethodGet {
+				next = r.URL.RequestURI()
+			}
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(next), http.StatusSeeOther)
 			return
 		}
 		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
@@ -94,7 +98,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch in, within := w.(*reply); {
 	case within: // a page asked the API; it shows the problem
 		in.problem = p
-	case wantsPage(r) || sendsForm(r):
+	case wantsPage(r):
 		_ = showProblem(&visit{r, s, w}, p) // only rendering can fail
 	default:
 		writeJSON(w, p.Status, "application/problem+json", p)

@@ -1,5 +1,5 @@
 // The chat pane: sends without leaving the page, shows the answer while it is written, stops it,
-// and completes commands. Without this script the form works, and the answer shows on reload.
+// and completes commands. Without this script the chat can be read.
 "use strict";
 
 const form = document.getElementById("chat");
@@ -57,11 +57,11 @@ async function read() {
 
 async function send(text, id) {
   const answer = await fetch(form.action, {
-    method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams({ id, text }),
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ id, text }),
   }).catch(() => null);
   const taken = await answer?.json().catch(() => null);
   if (!answer?.ok) throw new Error(taken?.detail ?? "the bot does not answer.");
-  return taken?.reason ?? "";
+  return taken?.answer ?? "";
 }
 
 // What could not be sent keeps its id: the bot may have it, and what is sent again is the same message.
@@ -159,7 +159,7 @@ async function offer() {
   hide();
   if (!command || command.suggests !== String(before)) return;
   const mine = asked;
-  const from = new URL(form.action + "/suggest");
+  const from = new URL(location.pathname + "/suggest", location.href);
   from.search = new URLSearchParams({ command: command.name, typed: line[3] });
   const answer = await fetch(from, { headers: { Accept: "application/json" } }).catch(() => null);
   if (!answer?.ok || mine !== asked) return;
@@ -196,5 +196,6 @@ watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation
   turn: (turn) => { busy(turn.state === "started"); read(); },
   approval: read, reset: async () => { if (await read()) busy(isAnswering()); },
 });
+form.hidden = false;
 busy(isAnswering());
 scrollTo(0, document.body.scrollHeight);
