@@ -30,7 +30,7 @@ func chatPage(v *visit) error {
 	conversation := config.WebName + ":" + name
 	var said messageList
 	var waiting []store.Inbound
-	c, err := v.s.find(v.Request, conversation)
+	c, err := v.s.find(v.Context(), conversation)
 	if err == nil {
 		err = v.get(apiOf(conversation)+"/messages", query("limit", 100), &said)
 	}

@@ -75,7 +75,7 @@ func (c listedConversation) state() g.Node {
 // showConversation shows a page of a conversation.
 func (v *visit) showConversation(tab string, parts map[string]g.Node, content ...g.Node) error {
 	name := v.name()
-	c, err := v.s.find(v.Request, name)
+	c, err := v.s.find(v.Context(), name)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (v *visit) preview(all []settingControl) (g.Node, error) {
 	if len(tried.Set) == 0 {
 		return warning("Nothing to compare yet: move a slider or type another value."), nil
 	}
-	c, err := v.s.find(v.Request, v.name())
+	c, err := v.s.find(v.Context(), v.name())
 	if err != nil {
 		return nil, err
 	}

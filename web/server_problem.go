@@ -111,14 +111,6 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// answerOr responds with a value as JSON, or returns err.
-func answerOr(w http.ResponseWriter, v any, err error) error {
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, v)
-}
-
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // a programming error: our own type cannot be encoded
