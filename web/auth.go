@@ -88,8 +88,8 @@ func (s *Server) guess(r *http.Request, token string) error {
 	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
 }
 
-// wantsPage reports whether a browser loads a page or sends a form, as opposed to a script that asks for
-// a part of a page, or a program that asks for data.
+// wantsPage reports whether a browser loads a page, as opposed to a script that asks for a part of one,
+// or a program that asks for data.
 func wantsPage(r *http.Request) bool {
 	return !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html") && !r.URL.Query().Has("fragment")
 }

@@ -229,11 +229,12 @@ func (b *browser) sees(selector, text string) {
 	b.until(fmt.Sprintf("%s shows %q", selector, text), "(document.querySelector(%q)?.textContent ?? '').includes(%q)", selector, text)
 }
 
-// submits clicks a button whose form loads another page, which shows a note.
+// submits clicks a button that changes something; then the page is loaded again, with a note.
 func (b *browser) submits(selector, text string) {
 	b.t.Helper()
+	b.until("forget the note before", "(document.getElementById('flash').textContent = '') === ''")
 	b.click(selector)
-	b.sees(".flash", text)
+	b.sees("#flash", text)
 }
 
 // audited checks a page for other kinds of eyesight, screens and keyboards.

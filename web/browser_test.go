@@ -120,28 +120,32 @@ func clicksInBrowser(t *testing.T) {
 	b.shows(".stack details[open]")
 
 	b.keys("input[name=focus]", "the pond")
-	b.click(`form[action$="/compact"] button`)
-	b.shows(".flash")
+	b.click(`form[data-api$="/compact"] button`)
+	b.sees(".flash", "summarized")
 	r.idle(here)
-	b.submits(`form[action$="/pause"] button`, "paused here")
-	b.submits(`form[action$="/resume"] button`, "answering here again")
+	b.submits(`form[data-api$="/pause"] button`, "paused here")
+	b.submits(`form[data-api$="/resume"] button`, "answering here again")
 	r.do(200, nil, "POST", at(here, "/pause"), "") // as in another tab
 	r.say(here, "Hello")
-	b.submits(`form[action$="/resume"] button`, "answering here again")
+	b.submits(`form[data-api$="/resume"] button`, "answering here again")
 
 	b.open(p + "/settings")
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
 	b.sees("#preview thead", "background_threshold=0.6")
 	b.shows("#preview svg")
 	check.Equal(t, "link to the preview", evaluate[string](b, "location.search"), "?background_threshold=0.6")
-	b.submits(`button[formmethod=post]`, "background_threshold = 0.6")
-	b.submits(`button[value=background_threshold]`, "is reset")
+	b.submits(`.apply button:not(#try)`, "The settings are changed.")
+	b.submits(`button[value=background_threshold]`, "The settings are changed.")
+	b.until("it is reset", "document.getElementById('set-background_threshold').value === '0.8'")
 
 	b.open("/memories?q=tea")
 	b.click(".memories a")
-	b.submits(`form[action$="/pin"] button`, "Pinned")
-	b.submits(`form[action$="/forget"] button`, "Forgotten")
-	b.submits(`form[action$="/restore"] button`, "Restored")
+	b.submits(`form[data-body*="true"] button`, "Pinned")
+	b.until("change the text", "(document.querySelector('textarea').value = 'Ada prefers black tea') !== ''")
+	b.submits(`form[data-body="{}"] button`, "Changed.")
+	b.sees("blockquote", "black tea")
+	b.submits(`form[data-body*="forgotten"] button`, "Forgotten")
+	b.submits(`form[data-body*="active"] button`, "Restored")
 }
 
 func chatPaneInBrowser(t *testing.T) {
@@ -169,7 +173,7 @@ func chatPaneInBrowser(t *testing.T) {
 	b.until("the bot goes", "window.gone = true")
 	b.keys("#text", "Are you there?")
 	b.enter()
-	b.sees("#note", "Not sent: the bot does not answer.")
+	b.sees("#note", "Not sent: The bot does not answer.")
 	b.until("what was not sent is in the box", "document.getElementById('text').value === 'Are you there?'")
 	b.until("it comes back", "(document.getElementById('text').value = '', window.gone = false) === false")
 
@@ -181,8 +185,8 @@ func chatPaneInBrowser(t *testing.T) {
 	b.sees("#said", "think for long")
 	b.keys("#text", "/pause")
 	b.enter()
-	b.click(`#said form[action$="/resume"] button`)
-	b.sees("#note", "answering again")
+	b.click(`#said form[data-api$="/resume"] button`)
+	b.sees("#note", "answering here again")
 	b.until("it is not paused any more", "!document.querySelector('#said form')")
 
 	// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that

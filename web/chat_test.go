@@ -127,7 +127,7 @@ func TestPagesSayThatTheBotIsPaused(t *testing.T) {
 			check.Equal(t, page+" says: "+text, strings.Contains(got, text), want[i])
 		}
 	}
-	shows("is paused", false, false, false)
+	shows("it saves messages", false, false, false)
 	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "a", "text": "/pause"}`)
 	shows("The bot is paused here: it saves messages, but does not answer them. /resume ends that.", true, false, true)
 	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "b", "text": "/pause everywhere"}`)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"io/fs"
 	"net/http"
@@ -19,24 +18,21 @@ import (
 //go:embed static
 var files embed.FS
 
-// pageTable returns the pages and forms. The preview is not among them, because it may be slow.
+// pageTable returns the pages. The preview is not among them, because it may be slow.
 func pageTable() map[string]func(*visit) error {
 	return map[string]func(*visit) error{
-		"GET /{$}":                      conversationsPage,
-		"GET /c/{name}":                 conversationPage,
-		"GET /c/{name}/messages":        messagesPage,
-		"GET /c/{name}/summaries/{id}":  summaryPage,
-		"GET /c/{name}/settings":        settingsPage,
-		"POST /c/{name}/settings":       settingsForm,
-		"POST /c/{name}/{command}":      commandForm,
-		"GET /memories":                 memoriesPage,
-		"GET /memories/{id}":            memoryPage,
-		"POST /memories/{id}/{command}": memoryForm,
-		"GET /usage":                    usagePage,
-		"GET /health":                   healthPage,
-		"GET /chat":                     openChat,
-		"GET /chat/{name}":              chatPage,
-		"GET /chat/{name}/suggest":      suggest,
+		"GET /{$}":                     conversationsPage,
+		"GET /c/{name}":                conversationPage,
+		"GET /c/{name}/messages":       messagesPage,
+		"GET /c/{name}/summaries/{id}": summaryPage,
+		"GET /c/{name}/settings":       settingsPage,
+		"GET /memories":                memoriesPage,
+		"GET /memories/{id}":           memoryPage,
+		"GET /usage":                   usagePage,
+		"GET /health":                  healthPage,
+		"GET /chat":                    openChat,
+		"GET /chat/{name}":             chatPage,
+		"GET /chat/{name}/suggest":     suggest,
 	}
 }
 
@@ -51,9 +47,6 @@ func (s *Server) pageRoutes() {
 	})
 	for path, page := range pageTable() {
 		s.handle(path, func(w http.ResponseWriter, r *http.Request) error {
-			if r.Method == http.MethodPost && r.ParseForm() != nil {
-				return bad("The form cannot be read.")
-			}
 			return page(&visit{r, s, w})
 		})
 	}
@@ -96,9 +89,9 @@ func (v *visit) show(title string, parts map[string]g.Node, content ...g.Node) e
 	return writePage(v.w, http.StatusOK, v.frame(title).around(g.Group(content)))
 }
 
-// frame returns the data of every page, and consumes the flash message.
+// frame returns the data of every page.
 func (v *visit) frame(title string) frame {
-	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed, Flash: v.takeFlash()}
+	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed}
 	here, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
 	if here == "c" { // the pages of a conversation
 		here = ""
@@ -108,34 +101,6 @@ func (v *visit) frame(title string) frame {
 		f.Nav = append(f.Nav, one)
 	}
 	return f
-}
-
-const (
-	noteCookie = "cairn_note"
-	maxNote    = 2900 // bytes: browsers drop a cookie over 4096, and it is encoded
-)
-
-// redirectWithNote redirects to a page, which shows a note once.
-func (v *visit) redirectWithNote(to, note string) error {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote], "") + " …"
-	}
-	http.SetCookie(v.w, &http.Cookie{
-		Name: noteCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)),
-		Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	})
-	http.Redirect(v.w, v.Request, to, http.StatusSeeOther)
-	return nil
-}
-
-func (v *visit) takeFlash() string {
-	cookie, err := v.Cookie(noteCookie)
-	if err != nil {
-		return ""
-	}
-	http.SetCookie(v.w, &http.Cookie{Name: noteCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	note, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // an invalid value counts as no note
-	return strings.ToValidUTF8(string(note), "")
 }
 
 // pager links the previous and the next page of a list.
@@ -162,21 +127,13 @@ func showProblem(v *visit, p *Problem) error {
 	}))
 }
 
-// The pages show what the API returns and change things through it. They call it within the
-// process, after the visitor has authenticated.
-
-// ask makes a call to the API. Rejections are returned as *Problem.
-func (v *visit) ask(method, path string, query url.Values, body, into any) error {
-	text, err := v.s.API()(v.Context(), method, path, query, body)
-	if err != nil || into == nil {
+// get reads what a page shows from the API, within the process. Scripts make changes through the API.
+func (v *visit) get(path string, query url.Values, into any) error {
+	text, err := v.s.API()(v.Context(), http.MethodGet, path, query, nil)
+	if err != nil {
 		return err
 	}
 	return json.Unmarshal(text, into)
-}
-
-// get is ask for reads.
-func (v *visit) get(path string, query url.Values, into any) error {
-	return v.ask(http.MethodGet, path, query, nil, into)
 }
 
 // apiOf returns the API path of a conversation.

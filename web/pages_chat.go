@@ -95,8 +95,8 @@ func chatView(name, conversation string, messages g.Node) g.Node {
 			longText("", ""),
 		),
 		h.P(h.Class("note"), h.ID("note"), h.Role("status"), g.Attr("hidden")),
-		form(
-			apiOf(conversation)+"/messages", h.ID("chat"), h.Class("chat"), g.Attr("hidden"),
+		command(
+			conversation, "messages", "", h.ID("chat"), h.Class("chat"), g.Attr("hidden"),
 			h.Label(h.Class("skip"), h.For("text"), g.Text("Message")),
 			h.Textarea(
 				h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"), h.Rows("3"), h.Required(), h.MaxLength("100000"),

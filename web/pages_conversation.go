@@ -137,19 +137,19 @@ func conversationPage(v *visit) error {
 }
 
 func actionsView(name string) g.Node {
-	action := func(command, label string) g.Node {
-		return g.Group{form(pageOf(name)+"/"+command, button("", label)), g.Text(" ")}
+	action := func(action, label, done string) g.Node {
+		return g.Group{command(name, action, done, button("", label)), g.Text(" ")}
 	}
 	return h.Section(
 		h.Class("actions"), h.Aria("label", "Actions"),
-		form(
-			pageOf(name)+"/compact", h.Class("wide"),
+		command(
+			name, "compact", "The older messages are summarized. The conversation goes on.", h.Class("wide"),
 			h.Label(g.Text("Focus "), h.Input(h.Name("focus"), h.MaxLength("500"), h.Placeholder("what to keep in detail (optional)"))),
 			button("main", "Compact now"),
 		),
-		action("undo", "Undo the latest compaction"),
-		action("new", "New session"),
-		action("pause", "Pause answers"),
+		action("undo", "Undo the latest compaction", "Undone."),
+		action("new", "New session", "A new session. The earlier messages are summarized in the background; nothing is lost."),
+		action("pause", "Pause answers", "The bot is paused here until it is resumed. Messages are still saved."),
 	)
 }
 

@@ -3,9 +3,7 @@ package web
 import (
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,11 +26,9 @@ type settingControl struct {
 // Changed reports whether the value in the form differs from the one in force.
 func (k settingControl) Changed() bool { return k.Control != "" && k.Typed != k.Now }
 
-// settingControls returns the settings of the conversation, with the values typed into the form. A
-// value that the form still shows as it was loaded is not typed: it may have changed since.
+// settingControls returns the settings of the conversation, with the values typed into the form.
 func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored []string, err error) {
 	var a settingsAnswer
-	shown, _ := url.ParseQuery(typed.Get("shown")) // an invalid value counts as none
 	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +48,7 @@ func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored
 			k.Control = ""
 		}
 		k.Typed = k.Now
-		if typed.Has(one.Key) && (!shown.Has(one.Key) || typed.Get(one.Key) != shown.Get(one.Key)) {
+		if typed.Has(one.Key) {
 			k.Typed = strings.TrimSpace(typed.Get(one.Key))
 		}
 		all = append(all, k)
@@ -80,7 +76,7 @@ func (v *visit) showSettings(typed url.Values) error {
 		g.Map(ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
 		}),
-		settingsView(pageOf(v.name())+"/settings", all, effect),
+		settingsView(pageOf(v.name())+"/settings", apiOf(v.name())+"/settings", all, effect),
 	)
 }
 
@@ -94,9 +90,9 @@ func helpFor(key string) string {
 	return ""
 }
 
-// settingsView is a form of all settings. Scripts show the effect of what is typed; without them a
-// button does.
-func settingsView(here string, all []settingControl, effect g.Node) g.Node {
+// settingsView is a form of all settings. Scripts show the effect of what is typed, and apply it; without
+// them a button shows the effect.
+func settingsView(here, api string, all []settingControl, effect g.Node) g.Node {
 	shown := url.Values{}
 	for _, k := range all {
 		shown.Set(k.Key, k.Now)
@@ -104,26 +100,26 @@ func settingsView(here string, all []settingControl, effect g.Node) g.Node {
 	return g.Group{
 		faint(g.Text("How this conversation is compacted. Change values to see what they would have done with it; nothing changes until you apply them, and then only for this conversation.")),
 		h.Form(
-			h.ID("settings"), h.Method("get"), h.Action(here+"/preview"), hidden("shown", shown.Encode()),
+			h.ID("settings"), h.Method("get"), h.Action(here+"/preview"), h.Data("api", api), hidden("shown", shown.Encode()),
 			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview"), effect),
 			h.P(
 				h.Class("apply"),
 				h.Button(h.Class("main"), h.ID("try"), g.Text("Preview")),
-				h.Button(h.FormMethod("post"), h.FormAction(here), g.Text("Apply to this conversation")),
+				h.Button(g.Text("Apply to this conversation")),
 				h.A(h.Href(here), g.Text("Start over")),
 			),
-			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, all, func(k settingControl) []g.Node { return k.cells(here) }),
+			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, all, settingControl.cells),
 		),
 		h.Script(h.Src("/static/settings.js"), h.Defer()),
 	}
 }
 
-func (k settingControl) cells(here string) []g.Node {
+func (k settingControl) cells() []g.Node {
 	origin := g.Text(k.Origin)
 	if k.Here {
 		origin = g.Group{
 			h.B(origin), g.Text(" "),
-			h.Button(h.Class("quiet"), h.Name("take_back"), h.Value(k.Key), h.FormMethod("post"), h.FormAction(here), g.Text("Take back")),
+			h.Button(h.Class("quiet"), h.Value(k.Key), g.Text("Take back")),
 		}
 	}
 	return []g.Node{
@@ -152,34 +148,4 @@ func (k settingControl) input() g.Node {
 		return field(h.MaxLength("500"))
 	}
 	return g.Group{h.Code(g.Text(k.Now)), g.Text(" "), h.Span(h.Class("faint"), g.Text("in the settings file only"))}
-}
-
-// settingsForm sets all values of a form or none, or resets one.
-func settingsForm(v *visit) error {
-	all, _, err := v.settingControls(v.PostForm)
-	if err != nil {
-		return err
-	}
-	here, set := pageOf(v.name())+"/settings", map[string]any{}
-	note := ""
-	if key := v.PostForm.Get("take_back"); key != "" {
-		set[key], note = nil, key+" is reset."
-	} else {
-		var changes []string
-		for _, k := range all {
-			if k.Changed() {
-				set[k.Key] = k.Typed
-				changes = append(changes, k.Key+" = "+k.Typed)
-			}
-		}
-		slices.Sort(changes)
-		note = "From now on: " + strings.Join(changes, ", ") + "."
-	}
-	if len(set) == 0 {
-		return v.redirectWithNote(here, "Nothing was changed.")
-	}
-	if err := v.ask(http.MethodPut, apiOf(v.name())+"/settings", nil, set, nil); err != nil {
-		return v.redirectProblem(here, err)
-	}
-	return v.redirectWithNote(here, note)
 }

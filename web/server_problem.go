@@ -83,11 +83,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.problemOf(r, err)
 	if p.Status == http.StatusUnauthorized {
 		if wantsPage(r) {
-			next := "/"
-			if r.Method == http.MethodGet {
-				next = r.URL.RequestURI()
-			}
-			http.Redirect(w, r, "/login?next="+url.QueryEscape(next), http.StatusSeeOther)
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 			return
 		}
 		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)

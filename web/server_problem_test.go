@@ -34,22 +34,10 @@ func TestProblemIsAPage(t *testing.T) {
 		check.Contains(t, c.path, text, append(c.says, frameText, "<h1>")...)
 		check.Lacks(t, c.path, text, "GET /api/", `"detail"`)
 	}
-	t.Run("of a form", func(t *testing.T) {
-		status, text := r.post("/c/terminal:nope/compact", nil)
-		check.Equal(t, "status", status, 404)
-		check.Contains(t, "page", text, frameText, "There is no conversation")
-	})
 	t.Run("of the API", func(t *testing.T) {
 		text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
 		check.Contains(t, "problem", text, `"status":404`, "There is no conversation")
 	})
-}
-
-func TestFormWithoutASessionLeadsToTheLogin(t *testing.T) {
-	r := newRig(t, rigOptions{token: "correct-horse-battery"})
-	status, target := r.post("/c/terminal:nope/compact", nil)
-	check.Equal(t, "status", status, 303)
-	check.Contains(t, "target", target, "/login?next=%2F")
 }
 
 func TestBadBodySaysWhatIsExpectedOfWhichField(t *testing.T) {

@@ -6,7 +6,7 @@ const form = document.getElementById("chat");
 const box = document.getElementById("text");
 const said = document.getElementById("said");
 const writing = document.getElementById("writing");
-const note = document.getElementById("note");
+const told = document.getElementById("note");
 const stop = document.getElementById("stop");
 const choices = document.getElementById("choices");
 const commands = [...document.querySelectorAll("#commands li")].map((li) => li.dataset);
@@ -15,8 +15,8 @@ const newID = () => "web-" + Date.now() + "-" + Math.random().toString(36).slice
 // tell shows the answer to a command, or what did not work.
 function tell(text) {
   follow(() => {
-    note.textContent = text;
-    note.hidden = text === "";
+    told.textContent = text;
+    told.hidden = text === "";
   });
 }
 
@@ -56,12 +56,8 @@ async function read() {
 }
 
 async function send(text, id) {
-  const answer = await fetch(form.action, {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ id, text }),
-  }).catch(() => null);
-  const taken = await answer?.json().catch(() => null);
-  if (!answer?.ok) throw new Error(taken?.detail ?? "the bot does not answer.");
-  return taken?.answer ?? "";
+  const taken = await change("POST", form.dataset.api, { id, text });
+  return taken.answer ?? "";
 }
 
 // What could not be sent keeps its id: the bot may have it, and what is sent again is the same message.
@@ -88,19 +84,18 @@ form.addEventListener("submit", async (e) => {
   await read();
 });
 
-// run runs the command of a button, which then goes away: people type on.
-function run(command) {
-  send(command, newID()).catch((error) => error.message).then(tell).then(read);
+// finish tells what a button did, which then goes away: people type on.
+function finish(done) {
+  done.catch((error) => error.message).then(tell).then(read);
   box.focus();
 }
 
-// The buttons between the messages are commands; without this script their forms load another page.
 said.addEventListener("submit", (e) => {
   e.preventDefault();
-  run("/" + e.target.action.split("/").pop() + " " + (e.target.elements.code?.value ?? ""));
+  finish(act(e.target));
 });
 
-stop.addEventListener("click", () => run("/stop"));
+stop.addEventListener("click", () => finish(send("/stop", newID())));
 
 // The list of choices below the box: Up and Down choose, Tab or Enter takes the chosen one,
 // Escape closes it.

@@ -8,12 +8,17 @@ const shown = new URLSearchParams(settings.elements.shown.value); // the values 
 let wait = 0;
 let running = null;
 
+// typed returns the values that were changed.
+function typed() {
+  return [...new FormData(settings)].filter(([key, value]) => shown.has(key) && shown.get(key) !== value);
+}
+
 async function simulate() {
   running?.abort();
   const mine = running = new AbortController();
   preview.setAttribute("aria-busy", "true");
   const from = new URL(settings.action, location.href);
-  from.search = new URLSearchParams([...new FormData(settings)].filter(([key, value]) => shown.has(key) && shown.get(key) !== value));
+  from.search = new URLSearchParams(typed());
   history.replaceState(null, "", from);
   from.searchParams.set("fragment", "preview");
   try {
@@ -39,8 +44,13 @@ settings.addEventListener("input", (e) => {
   wait = setTimeout(simulate, 350);
 });
 settings.addEventListener("submit", (e) => {
-  if (e.submitter?.id !== "try") return; // the others change something
   e.preventDefault();
   clearTimeout(wait);
-  simulate();
+  if (e.submitter?.id === "try") {
+    simulate();
+    return;
+  }
+  const reset = e.submitter?.value;
+  const set = reset ? { [reset]: null } : Object.fromEntries(typed());
+  change("PUT", settings.dataset.api, set).then(() => noteOn(settings.querySelector(".apply a").href, "The settings are changed."), (error) => note(error.message));
 });
