@@ -86,7 +86,6 @@ func pagesInBrowser(t *testing.T, r *rig, b *browser) {
 			t.Errorf("%s did not open", pattern)
 		}
 	}
-	paths["preview"] = p + "/settings/preview?background_threshold=0.6"
 	paths["hostile"] = pageOf("terminal:" + hostile)
 	paths["hostile messages"] = pageOf("terminal:"+hostile) + "/messages"
 	paths["search"] = p + "/messages?q=" + url.QueryEscape(hostile)
@@ -133,7 +132,6 @@ func clicksInBrowser(t *testing.T) {
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
 	b.sees("#preview thead", "background_threshold=0.6")
 	b.shows("#preview svg")
-	check.Equal(t, "link to the preview", evaluate[string](b, "location.search"), "?background_threshold=0.6")
 	b.submits(`.apply button:not(#try)`, "The settings are changed.")
 	b.submits(`button[value=background_threshold]`, "The settings are changed.")
 	b.until("it is reset", "document.getElementById('set-background_threshold').value === '0.8'")

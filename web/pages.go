@@ -18,7 +18,7 @@ import (
 //go:embed static
 var files embed.FS
 
-// pageTable returns the pages. The preview is not among them, because it may be slow.
+// pageTable returns the pages. The preview, a part of one, is not among them, because it may be slow.
 func pageTable() map[string]func(*visit) error {
 	return map[string]func(*visit) error{
 		"GET /{$}":                     conversationsPage,

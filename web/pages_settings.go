@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -20,14 +19,10 @@ type settingControl struct {
 	Help    string
 	Control string // share: a slider from 0 to 1; number, switch or text; "": read-only, set only in the settings file
 	Now     string // the value in force
-	Typed   string // the value in the form
 }
 
-// Changed reports whether the value in the form differs from the one in force.
-func (k settingControl) Changed() bool { return k.Control != "" && k.Typed != k.Now }
-
-// settingControls returns the settings of the conversation, with the values typed into the form.
-func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored []string, err error) {
+// settingControls returns the settings of the conversation.
+func (v *visit) settingControls() (all []settingControl, ignored []string, err error) {
 	var a settingsAnswer
 	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
 		return nil, nil, err
@@ -47,36 +42,21 @@ func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored
 		if !one.Settable {
 			k.Control = ""
 		}
-		k.Typed = k.Now
-		if typed.Has(one.Key) {
-			k.Typed = strings.TrimSpace(typed.Get(one.Key))
-		}
 		all = append(all, k)
 	}
 	return all, a.Ignored, nil
 }
 
-func settingsPage(v *visit) error { return v.showSettings(nil) }
-
-// previewPage shows the settings page with the effect that the typed values would have had.
-func previewPage(v *visit) error { return v.showSettings(v.URL.Query()) }
-
-func (v *visit) showSettings(typed url.Values) error {
-	all, ignored, err := v.settingControls(typed)
+func settingsPage(v *visit) error {
+	all, ignored, err := v.settingControls()
 	if err != nil {
 		return err
 	}
-	var effect g.Node
-	if typed != nil {
-		if effect, err = v.preview(all); err != nil {
-			return err
-		}
-	}
-	return v.showConversation("Settings", map[string]g.Node{"preview": effect},
+	return v.showConversation("Settings", nil,
 		g.Map(ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
 		}),
-		settingsView(pageOf(v.name())+"/settings", apiOf(v.name())+"/settings", all, effect),
+		settingsView(v.name(), all),
 	)
 }
 
@@ -90,18 +70,14 @@ func helpFor(key string) string {
 	return ""
 }
 
-// settingsView is a form of all settings. Scripts show the effect of what is typed, and apply it; without
-// them a button shows the effect.
-func settingsView(here, api string, all []settingControl, effect g.Node) g.Node {
-	shown := url.Values{}
-	for _, k := range all {
-		shown.Set(k.Key, k.Now)
-	}
+// settingsView is a form of all settings. A script shows the effect of what is typed, and applies it.
+func settingsView(name string, all []settingControl) g.Node {
+	here := pageOf(name) + "/settings"
 	return g.Group{
 		faint(g.Text("How this conversation is compacted. Change values to see what they would have done with it; nothing changes until you apply them, and then only for this conversation.")),
 		h.Form(
-			h.ID("settings"), h.Method("get"), h.Action(here+"/preview"), h.Data("api", api), hidden("shown", shown.Encode()),
-			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview"), effect),
+			h.ID("settings"), h.AutoComplete("off"), h.Data("api", apiOf(name)+"/settings"), h.Data("preview", here+"/preview"),
+			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview")),
 			h.P(
 				h.Class("apply"),
 				h.Button(h.Class("main"), h.ID("try"), g.Text("Preview")),
@@ -126,24 +102,24 @@ func (k settingControl) cells() []g.Node {
 		g.Group{h.Label(h.For("set-"+k.Key), g.Text(k.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(k.Help))},
 		k.input(),
 		origin,
-		h.ID(k.Key), g.If(k.Changed(), h.Class("changed")),
+		h.ID(k.Key),
 	}
 }
 
 func (k settingControl) input() g.Node {
-	id, value := "set-"+k.Key, h.Value(k.Typed)
+	id, value := "set-"+k.Key, h.Value(k.Now)
 	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(k.Key), value, g.Group(more)) }
 	switch k.Control {
 	case "share":
 		return h.Span(
 			h.Class("slider"),
 			field(h.Type("range"), h.Min("0"), h.Max("1"), h.Step("0.01")),
-			g.El("output", h.For(id), g.Text(k.Typed)),
+			g.El("output", h.For(id), g.Text(k.Now)),
 		)
 	case "number":
 		return field(h.Type("number"), h.Step("any"))
 	case "switch":
-		return h.Select(h.ID(id), h.Name(k.Key), options([]string{"true", "false"}, k.Typed))
+		return h.Select(h.ID(id), h.Name(k.Key), options([]string{"true", "false"}, k.Now))
 	case "text":
 		return field(h.MaxLength("500"))
 	}

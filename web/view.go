@@ -279,7 +279,7 @@ func timeView(t time.Time) g.Node {
 }
 
 // thousands inserts spaces between thousands.
-func thousands[N int | int64 | string](n N) string {
+func thousands[N int | int64](n N) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "\u202f" + text[i:]
