@@ -20,6 +20,12 @@ import (
 	"cairn/store"
 )
 
+func TestMain(m *testing.M) {
+	check.InMemory()
+	// The key reader's last event has no receiver if the screen closes meanwhile.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents"))
+}
+
 type buffer struct{ check.Buffer }
 
 // wait returns once the buffer contains text.
@@ -73,9 +79,6 @@ func open(t *testing.T, o Options, f answer) *session {
 
 func openWith(t *testing.T, o Options, model llm.Model) *session {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
-	// The key reader's last event has no receiver if the screen closes meanwhile.
-	reader := goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents")
 	s := &session{out: &buffer{}, err: &buffer{}, logged: &buffer{}}
 	s.log = slog.New(slog.NewTextHandler(s.logged, nil))
 	if o.Out == nil {
@@ -104,7 +107,6 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 		if err := s.store.Close(); err != nil && !s.lost {
 			t.Error(err)
 		}
-		goleak.VerifyNone(t, before, reader)
 	})
 	return s
 }
