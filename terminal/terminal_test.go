@@ -209,3 +209,13 @@ func TestReadLine(t *testing.T) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestPieces(t *testing.T) {
+	s := open(t, Options{In: strings.NewReader(""), JSON: true}, nil)
+	check.EqualAll(t, "a reply was cut", s.connector.Split("a\nb"), []string{"a\nb"})
+	w := s.connector.Reply("terminal:x", nil)
+	id, err := w.Send(t.Context(), channel.Piece{Reply: "r", Text: "t"})
+	if err != nil || id != "r" || s.out.String() != `{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`+"\n" {
+		t.Errorf("got %q, %v, %s", id, err, s.out)
+	}
+}
