@@ -11,7 +11,6 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -250,19 +249,14 @@ func (s *Server) summary(r *request, c *store.Conversation) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: stackEntries(e.Children), Messages: []chat.Record{}, From: e.Next}
+	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: []channel.StackEntry{}, Messages: []chat.Record{}, From: e.Next}
+	for _, row := range e.Children {
+		a.Children = append(a.Children, channel.StackEntryOf(row))
+	}
 	for _, m := range e.Messages {
 		a.Messages = append(a.Messages, chat.RecordOf(m))
 	}
 	return a, nil
-}
-
-func stackEntries(rows []compactor.Compaction) []channel.StackEntry {
-	all := []channel.StackEntry{}
-	for _, row := range rows {
-		all = append(all, channel.StackEntryOf(row))
-	}
-	return all
 }
 
 // id returns the {id} in the path of a request.

@@ -57,10 +57,8 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 		return problem(http.StatusServiceUnavailable, "The bot is stopping. Try again once it runs.")
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
-	case errors.As(err, &wrong):
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", wrong)
-	case errors.As(err, &out):
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", out)
+	case errors.As(err, &wrong), errors.As(err, &out):
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
 	case errors.As(err, &state):
 		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
 	case errors.Is(err, memory.ErrSaid):
