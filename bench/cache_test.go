@@ -137,7 +137,7 @@ func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
 	tools, err := toolsOf(t.Context())
 	must(t, err)
 	rule := promptcache.Rule{Kind: llm.CacheBreakpoints, TTL: cacheTTL}
-	turns := talk(40, 0.7, false)
+	turns := talk(15, 0.7, false)
 	all := contenders(tools, rule)
 	at := slices.IndexFunc(all, func(c contender) bool { return c.name == "sliding window" })
 	for _, with := range []contender{all[0], all[at]} {

@@ -45,7 +45,7 @@ func TestStrategies(t *testing.T) {
 	all := contender{"everything", window, func(_ context.Context, c *clock, turns *meter) (strategy, error) {
 		return everything{newList(c, tools, false), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
 	}}
-	turns := talk(45, 0.7, false)
+	turns := talk(36, 0.7, false)
 	rows := map[string]row{}
 	for _, with := range []contender{cairn, slide, all} {
 		watched := with
@@ -67,7 +67,7 @@ func TestStrategies(t *testing.T) {
 		if requests != want || r.Turns.Requests != want {
 			t.Errorf("%s: %d requests were sent and %d charged, the conversation has %d", with.name, requests, r.Turns.Requests, want)
 		}
-		if end := last.Messages[len(last.Messages)-1]; !strings.Contains(flat(last), turns[44].question.text) || end.Role == llm.RoleAssistant {
+		if end := last.Messages[len(last.Messages)-1]; !strings.Contains(flat(last), turns[35].question.text) || end.Role == llm.RoleAssistant {
 			t.Errorf("%s: the last request does not ask the last question", with.name)
 		}
 	}
@@ -110,7 +110,7 @@ func TestCairnUsesPauses(t *testing.T) {
 	cold := func(pauses bool, change func(p *compactor.Policy)) (changes int) {
 		policy := compactor.DefaultPolicy()
 		change(&policy)
-		turns := talk(45, 0.7, pauses)
+		turns := talk(30, 0.7, pauses)
 		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			s, err := newEngine(ctx, c, window, policy, byPrefix)
 			head, at := "", c.now()

@@ -51,7 +51,7 @@ type verdictsOf struct {
 	Example string `json:"example,omitempty"` // a text that was misjudged
 }
 
-func (v *verdicts) judge(recording, kind string, good bool, text string, span []chat.Message) {
+func (v *verdicts) judge(recording, kind string, good bool, text string, span []summarize.Item) {
 	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)
@@ -59,9 +59,9 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, span []
 	}
 	k := &v.Kinds[at]
 	k.Texts++
-	if err := summarize.Judge(text, span); (err == nil) != good {
+	if why := summarize.JudgeItems(summarize.StripThoughts(text), span, "", "", summarize.MostOfSummary(span)); (why == "") != good {
 		k.Wrong++
-		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(span), text, err)
+		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(span), text, why)
 	}
 }
 
@@ -108,16 +108,16 @@ func measureJudge(ctx context.Context, s *screen, dir string) (v verdicts, err e
 
 // judgeSpan generates the texts for a span and judges them.
 func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
-	tokens := 0
+	items, tokens := summarize.ItemsOf(span, summarize.MostOfMessage), 0
 	for _, m := range span {
 		tokens += chat.TokensOf(m)
 	}
 	good := func(kind, text string) {
 		if text != "" {
-			v.judge(r.name, kind, true, text, span)
+			v.judge(r.name, kind, true, text, items)
 		}
 	}
-	bad := func(kind, text string) { v.judge(r.name, kind, false, text, span) }
+	bad := func(kind, text string) { v.judge(r.name, kind, false, text, items) }
 	good("extractive summary", summarize.Extract(span, tokens/5, 0, "").Text)
 	good("sentences with names", namedSentences(span, tokens/5))
 	good("questions and answers", r.answered(span[0].Seq, span[len(span)-1].Seq))

@@ -8,7 +8,7 @@ import (
 // What a busy machine makes of speed and memory is nobody's business here: what must
 // hold is that nothing is lost and nothing left behind.
 func TestLoad(t *testing.T) {
-	r := ranAs[load](t, "load", "--channels", "50", "--minutes", "0.05")
+	r := ranAs[load](t, "load", "--channels", "25", "--minutes", "0.05", "--rate", "25")
 	if r.Lost != 0 || r.Unanswered != 0 || r.Twice != 0 || r.Failed != 0 || r.Broken != 0 || len(r.Findings) != 0 {
 		t.Errorf("%d lost, %d unanswered, %d answered twice, %d failed (%s), doctor finds %q", r.Lost, r.Unanswered, r.Twice, r.Failed+r.Broken, r.Why, r.Findings)
 	}

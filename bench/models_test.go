@@ -19,12 +19,16 @@ func TestModels(t *testing.T) {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
 			var out, progress bytes.Buffer
-			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, 20)
+			turns := 12
+			if trial.name == "switched" || trial.name == "gemma" { // here the window fills, and the gauge settles, later
+				turns = 20
+			}
+			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, turns)
 			must(t, err)
-			if len(got.Failures) > 0 || got.Answered != 20 {
+			if len(got.Failures) > 0 || got.Answered != turns {
 				t.Errorf("%d turns were answered: %q", got.Answered, got.Failures)
 			}
-			if got.Requests < 20 || got.Summaries == 0 || got.Extended == 0 || got.Changes == 0 || got.Cached < 0.4 {
+			if got.Requests < turns || got.Summaries == 0 || got.Extended == 0 || got.Changes == 0 || got.Cached < 0.4 {
 				t.Errorf("too little happened: %+v", got)
 			}
 			if thinking(trial.name) && got.Counted.Output < 4000 {

@@ -14,7 +14,7 @@ import (
 
 func TestPicture(t *testing.T) {
 	check.SkipUnderRace(t)
-	d := drawing{turns: 60, window: 16_000}
+	d := drawing{turns: 30, window: 8_000}
 	picture, err := d.draw(t.Context(), screenOf(io.Discard, io.Discard))
 	must(t, err)
 	svg, panel := picture.SVG(chart.Options{Standalone: true}), picture.Panels[0]

@@ -28,6 +28,7 @@ func TestIdle(t *testing.T) {
 func TestStart(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
+	starts = 2
 	r := ranAs[started](t, "start", "--messages", "300")
 	if len(r.Shapes) != 3 || r.Shapes[0].Median <= 0 || r.Shapes[1].Median <= 0 || r.Shapes[2].CPU <= 0 {
 		t.Errorf("%+v", r)

@@ -71,11 +71,11 @@ func TestSimulationMatchesImport(t *testing.T) {
 		window, messages int
 		change           func(*compactor.Policy)
 	}{
-		"defaults":                {8000, 900, nil},
-		"a small window":          {4000, 130, nil},
-		"a large window":          {32_000, 480, nil},
-		"other levels":            {8000, 180, func(p *compactor.Policy) { p.BackgroundThreshold, p.PrepareThreshold = 0.6, 0 }},
-		"nothing but emergencies": {8000, 150, func(p *compactor.Policy) { p.Enabled = false }},
+		"defaults":                {8000, 300, nil},
+		"a small window":          {4000, 110, nil},
+		"a large window":          {16_000, 240, nil},
+		"other levels":            {8000, 130, func(p *compactor.Policy) { p.BackgroundThreshold, p.PrepareThreshold = 0.6, 0 }},
+		"nothing but emergencies": {8000, 120, func(p *compactor.Policy) { p.Enabled = false }},
 	} {
 		t.Run(about, func(t *testing.T) {
 			if about != "other levels" { // one shows that they do not race

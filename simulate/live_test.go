@@ -83,40 +83,41 @@ func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Mo
 }
 
 func TestSimulationMatchesLiveConversation(t *testing.T) {
+	const window = 6000
 	for about, c := range map[string]struct {
-		messages, recall int
-		worker           bool
-		asked            func(i int) bool
-		change           func(*compactor.Policy)
-		counts           func(n, estimate int) int
-		failing          int
+		recall  int
+		worker  bool
+		asked   func(i int) bool
+		change  func(*compactor.Policy)
+		counts  func(n, estimate int) int
+		failing int
 	}{
-		"a worker":               {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
-		"no model to summarize":  {160, 0, false, func(i int) bool { return i%3 == 0 }, nil, nil, 0},
-		"nothing ahead":          {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, nil, 0},
-		"memories are recalled":  {160, 600, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
-		"a provider counts more": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 13 / 10 }, 0},
-		"a provider counts less": {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 8 / 10 }, 0},
-		"counts vary":            {160, 600, true, func(i int) bool { return i%3 == 0 }, nil, func(n, e int) int { return e * (118 + n*7%5) / 100 }, 0},
-		"counts, nothing ahead":  {160, 0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, func(n, e int) int { return e * (105 + n*7%20) / 100 }, 0},
-		"attempts fail":          {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 3},
-		"most attempts fail":     {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 12 / 10 }, 2},
-		"every attempt fails":    {160, 0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 1},
+		"a worker":               {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
+		"no model to summarize":  {0, false, func(i int) bool { return i%3 == 0 }, nil, nil, 0},
+		"nothing ahead":          {0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, nil, 0},
+		"memories are recalled":  {600, true, func(i int) bool { return i%2 == 0 }, nil, nil, 0},
+		"a provider counts more": {0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 13 / 10 }, 0},
+		"a provider counts less": {0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 8 / 10 }, 0},
+		"counts vary":            {600, true, func(i int) bool { return i%3 == 0 }, nil, func(n, e int) int { return e * (118 + n*7%5) / 100 }, 0},
+		"counts, nothing ahead":  {0, true, func(int) bool { return true }, func(p *compactor.Policy) { p.PrepareThreshold = 0 }, func(n, e int) int { return e * (105 + n*7%20) / 100 }, 0},
+		"attempts fail":          {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 3},
+		"most attempts fail":     {0, true, func(i int) bool { return i%2 == 0 }, nil, func(_, e int) int { return e * 12 / 10 }, 2},
+		"every attempt fails":    {0, true, func(i int) bool { return i%2 == 0 }, nil, nil, 1},
 	} {
 		t.Run(about, func(t *testing.T) {
 			if about != "a worker" { // one shows that they do not race
 				check.SkipUnderRace(t)
 			}
 			t.Parallel()
-			agent := agentOf(6000, c.change)
-			model := scripted(6000, c.failing, c.counts)
+			agent := agentOf(window, c.change)
+			model := scripted(window, c.failing, c.counts)
 			agent.Model, agent.Recall = model, c.recall
 			if c.worker {
 				agent.Worker = model
 			}
 			var rec simulate.Recording
 			dir := t.TempDir()
-			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(c.messages, 11), c.asked) })
+			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(100, 11), c.asked) })
 			report := check.Must(simulate.Run(t.Context(), rec, nil, options(t, agent)))(t)
 			differ := 0
 			if c.failing > 0 { // the order of a failed attempt and a turn of the same moment is not recorded

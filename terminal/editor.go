@@ -30,12 +30,10 @@ type editor struct {
 	log          *slog.Logger
 	saving       *platform.Incident
 
-	mu            sync.Mutex   // guards everything below; Update must not take it
-	program       *tea.Program // nil: there is no screen, and rows are written directly
-	transitioning bool         // the screen is starting or stopping; rows are collected in deferred
-	deferred      []string
-	replying      bool     // a reply is being shown and is not complete
-	queued        []string // rows that wait for the end of the reply
+	mu       sync.Mutex   // guards everything below; Update must not take it
+	program  *tea.Program // nil: there is no screen, and rows are written directly
+	replying bool         // a reply is being shown and is not complete
+	queued   []string     // rows that wait for the end of the reply
 
 	left    atomic.Bool  // the person has left
 	waiting atomic.Int64 // number of the newest message that was sent, while it may be answered; 0: none
@@ -106,19 +104,17 @@ func (e *editor) loop(ctx context.Context, hub *channel.Hub) error {
 // start starts the screen and waits until it is drawn: rows printed before that would make it
 // occupy the whole terminal. The channel receives the error with which it ended.
 func (e *editor) start(s *screen) chan error {
-	e.mu.Lock()
-	e.transitioning = true
-	e.mu.Unlock()
+	e.mu.Lock() // rows of others wait
+	defer e.mu.Unlock()
 	out := &drawSignal{File: e.out, drawn: make(chan struct{})}
-	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	e.program = tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	ended := make(chan error, 1)
-	go func() {
+	go func(program *tea.Program) {
 		_, err := program.Run()
 		out.once.Do(func() { close(out.drawn) })
 		ended <- err
-	}()
+	}(e.program)
 	<-out.drawn
-	e.attach(program)
 	return ended
 }
 
@@ -138,27 +134,15 @@ func (w *drawSignal) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// stop stops the screen, and then writes the deferred rows.
+// stop stops the screen. Further rows are written directly.
 func (e *editor) stop(ended chan error) {
 	e.mu.Lock()
-	program := e.program
-	e.transitioning = true
-	e.mu.Unlock()
-	program.Send(quitMsg{})
+	defer e.mu.Unlock()
+	e.program.Send(quitMsg{})
 	if err := <-ended; err != nil {
 		e.log.Error("terminal_ended", "error", err)
 	}
-	e.attach(nil)
-}
-
-// attach makes program print all further rows, or none if program is nil, and writes the deferred
-// rows.
-func (e *editor) attach(program *tea.Program) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.program, e.transitioning = program, false
-	_ = e.putLocked(strings.Join(e.deferred, ""))
-	e.deferred = nil
+	e.program = nil
 }
 
 // answers are what people type to answer a question, and the commands that do.
@@ -198,11 +182,11 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line t
 			e.note("what you typed is not deleted: " + err.Error())
 		}
 	}
-	err = e.write(answerRows(printable(answer.String()), e.width()) + "\n")
+	err = e.write(e.wrap(printable(answer.String())) + "\n")
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {
 			if text := answer.Then(ctx); ctx.Err() == nil {
-				_ = e.write(answerRows(printable(text), e.width()) + "\n")
+				_ = e.write(e.wrap(printable(text)) + "\n")
 			}
 		})
 	}

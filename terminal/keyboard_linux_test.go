@@ -91,11 +91,12 @@ func monochrome(t *testing.T, model llm.Model) *keyboard {
 	return sitDown(t, Options{}, model)
 }
 
-// served is a model on a server, which must end before the test looks for leaks.
-func served(t *testing.T, script func(x *llmtest.Exchange)) (model llm.Model, end func()) {
+// served is a model on a server.
+func served(t *testing.T, script func(x *llmtest.Exchange)) llm.Model {
 	t.Helper()
 	server := llmtest.NewServer(script)
-	return check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t), server.Close
+	t.Cleanup(server.Close)
+	return check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
 }
 
 func sitDown(t *testing.T, o Options, model llm.Model) *keyboard {

@@ -3,7 +3,6 @@ package terminal
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -197,24 +196,6 @@ func indent(text, first, rest string) string {
 
 // wrap breaks the lines of text between words; a word that is wider than a row is cut.
 func wrap(text string, width int) string { return lipgloss.Wrap(text, max(width, 1), " ") }
-
-// lastColumn matches what stands before the text of a line: its indent, or its first columns.
-var lastColumn = regexp.MustCompile(`^(?: *\S.*?  +| +)`)
-
-// answerRows is wrap for the answer of a command, which may be a list with columns: the rest of a
-// long line stands below its last one, or where that is too far to the right, two columns in.
-func answerRows(text string, width int) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		first := lastColumn.FindString(line)
-		left := lipgloss.Width(first)
-		if left > width/2 {
-			first, left = "", min(2, width/2)
-		}
-		lines[i] = indent(wrap(line[len(first):], width-left), first, strings.Repeat(" ", left))
-	}
-	return strings.Join(lines, "\n")
-}
 
 // finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no
 // further text can change.

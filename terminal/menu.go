@@ -21,30 +21,23 @@ type menu struct {
 	closed   bool // the person has closed the menu
 }
 
-// choice is a command in the menu.
-type choice struct{ name, usage, help string }
-
 // choices returns the commands that line can be completed to; none unless it is a single word that
 // starts with a slash.
-func choices(line string) (found []choice) {
-	if !strings.HasPrefix(line, "/") || strings.ContainsAny(line, " \n") {
+func choices(line string) (found []channel.Command) {
+	word, slash := strings.CutPrefix(strings.ToLower(line), "/")
+	if !slash || strings.ContainsAny(word, " \n") {
 		return nil
 	}
-	all := make([]choice, 0, len(channel.Commands)+1)
-	for _, c := range channel.Commands {
-		all = append(all, choice{"/" + c.Name, "/" + c.Usage(), c.Help})
-	}
-	all = append(all, choice{"/quit", "/quit", "leave; so do /exit and Ctrl-D"})
-	for _, c := range all {
-		if strings.HasPrefix(c.name, strings.ToLower(line)) {
+	for _, c := range append(slices.Clone(channel.Commands), channel.Command{Name: "quit", Help: "leave; so do /exit and Ctrl-D"}) {
+		if strings.HasPrefix(c.Name, word) {
 			found = append(found, c)
 		}
 	}
 	return found
 }
 
-func (s *screen) choices() []choice {
-	if s.menu.closed || s.search != nil {
+func (s *screen) choices() []channel.Command {
+	if s.menu.closed {
 		return nil
 	}
 	return choices(s.input.Value())
@@ -64,15 +57,15 @@ func (s *screen) menuKey(name string) bool {
 	case "esc":
 		s.menu.closed = true
 	case "tab":
-		s.set(found[s.menu.selected].name + " ")
+		s.set("/" + found[s.menu.selected].Name + " ")
 	case "enter":
 		if !s.menu.moved {
 			return false
 		}
 		chosen := found[s.menu.selected]
-		s.set(chosen.name)
+		s.set("/" + chosen.Name)
 		s.menu.closed = true
-		if strings.Contains(chosen.usage, " ") { // it may have arguments
+		if len(chosen.Args) > 0 {
 			s.input.InsertString(" ")
 		} else {
 			s.enter()
@@ -90,7 +83,7 @@ func (s *screen) menuRows() (rows []string) {
 	}
 	width := 0
 	for _, c := range found {
-		width = max(width, len(c.usage))
+		width = max(width, len(c.Usage()))
 	}
 	selected := min(s.menu.selected, len(found)-1)
 	size := s.menuSize()
@@ -100,7 +93,7 @@ func (s *screen) menuRows() (rows []string) {
 		if from+i == selected {
 			mark = "▸ "
 		}
-		rows = append(rows, s.dimmed(fmt.Sprintf("%s%-*s  %s", mark, width, c.usage, c.help)))
+		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), c.Help)))
 	}
 	if more := len(found) - size; more > 0 {
 		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Tab completes, Esc closes", more)))

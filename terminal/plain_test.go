@@ -154,3 +154,36 @@ func TestStatus(t *testing.T) {
 		check.Equal(t, test.name, status(event), test.want)
 	}
 }
+
+func TestUnknownCommand(t *testing.T) {
+	const typed = "/contxt\n/usr/bin is full\n//contxt\n/quit\nnever read\n"
+	s := talk(t, Options{}, typed, echo)
+	check.Equal(t, "output", s.out.String(), "you said /usr/bin is full\nyou said /contxt\n")
+	check.Contains(t, "the error stream", s.err.String(), "There is no command /contxt, did you mean /context?")
+	conversation := check.Must(s.store.Find(t.Context(), "terminal:general"))(t)
+	messages := check.Must(conversation.Transcript().Page(t.Context(), 1, 10))(t)
+	check.Len(t, "stored messages", messages, 4)
+}
+
+// At a terminal "/" lists the commands, so Enter after it asks for them.
+func TestSlashAloneIsHelp(t *testing.T) {
+	s := talk(t, Options{}, "/\n", echo)
+	check.HasPrefix(t, "output", s.out.String(), "/compact [focus] ")
+}
+
+func TestSlowAnswerIsShownWhole(t *testing.T) {
+	const want = "Ada moved to Turin"
+	t.Run("plain", func(t *testing.T) {
+		s := talk(t, Options{}, "Ada moved to Turin in May.\n/recap\n/help\n", echo)
+		recap, help := strings.Index(s.out.String(), "Made without a model"), strings.Index(s.out.String(), "/compact")
+		if strings.Count(s.out.String(), want) != 3 || recap < 0 || help < recap || strings.Contains(s.out.String(), "one moment") {
+			t.Errorf("got %q", s.out)
+		}
+	})
+	t.Run("JSON Lines", func(t *testing.T) {
+		s := talk(t, asJSON, `{"id":"1","text":"Ada moved to Turin in May."}`+"\n"+`{"id":"2","text":"/recap"}`+"\n", echo)
+		replies := s.of(t, "reply")
+		check.Len(t, "replies", replies, 2)
+		check.Contains(t, "second reply", replies[1], want, "Made without a model")
+	})
+}

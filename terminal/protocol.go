@@ -182,9 +182,9 @@ func (p *protocol) fail(ctx context.Context, r request, err error) {
 func (p *protocol) refuse(r request, text string) {
 	to := []string{}
 	if r.ID != "" {
-		to = append(to, clipEcho(r.ID))
+		to = append(to, r.ID)
 	}
-	_ = p.emit(errorLine{Type: "error", Channel: clipEcho(cmp.Or(shortName(r.Channel), p.channel)), To: to, Text: text})
+	_ = p.emit(errorLine{Type: "error", Channel: cmp.Or(shortName(r.Channel), p.channel), To: to, Text: text})
 }
 
 // emit writes v as one line. A failed write ends the run, see output.

@@ -7,9 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,15 +16,15 @@ import (
 
 // request is an input line with defaults applied.
 type request struct {
-	Channel string
-	User    string
-	Text    string
-	ID      string
-	Time    *time.Time
-	Mention *bool // absent: true
-	DM      bool
+	Channel string     `json:"channel"`
+	User    string     `json:"user"`
+	Text    string     `json:"text"`
+	ID      string     `json:"id"`
+	Time    *time.Time `json:"time"`
+	Mention *bool      `json:"mention"` // absent: true
+	DM      bool       `json:"dm"`
 
-	Compaction map[string]any // settings for the turn that answers it
+	Compaction map[string]any `json:"compaction"` // settings for the turn that answers it
 
 	patch        channel.Patch // parsed Compaction
 	conversation string        // full name
@@ -63,49 +60,22 @@ func (p *protocol) parse(in Line) (request, error) {
 	return r, err
 }
 
-// decode decodes a line strictly, because a misspelled key would silently change its meaning;
-// encoding/json would also accept "TEXT" for "text".
+// decode decodes a line. An unknown key is an error, because a misspelled one would silently change
+// the line's meaning.
 func decode(text string) (r request, err error) {
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return r, errors.New(`a line must be one JSON object, as {"text": "hello"}`)
-	}
-	var fields map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(text))
-	if err := dec.Decode(&fields); err != nil {
-		return r, fmt.Errorf("this is not JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	if _, err := dec.Token(); err != io.EOF {
+	dec.DisallowUnknownFields()
+	err = dec.Decode(&r)
+	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case unfit:
+		return r, fmt.Errorf("a value of type %s is not accepted for %q", wrong.Value, wrong.Field)
+	case err != nil:
+		return r, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	case dec.More():
 		return r, errors.New("there is text after the JSON object: send one object per line")
 	}
-	for _, key := range slices.Sorted(maps.Keys(fields)) { // all keys, because the error response contains id and channel
-		if wrong := r.set(key, fields[key]); err == nil {
-			err = wrong
-		}
-	}
-	return r, err
-}
-
-// set decodes the value of one key.
-func (r *request) set(key string, value json.RawMessage) error {
-	into := map[string]any{
-		"channel": &r.Channel, "user": &r.User, "text": &r.Text, "id": &r.ID,
-		"time": &r.Time, "mention": &r.Mention, "dm": &r.DM, "compaction": &r.Compaction,
-	}[key]
-	if into == nil {
-		return fmt.Errorf("unknown key %q: there are channel, user, text, id, time, mention, dm and compaction", clipEcho(key))
-	}
-	err := json.Unmarshal(value, into)
-	switch {
-	case err == nil:
-		return nil
-	case key == "time":
-		return errors.New("time must be a text like 2026-01-31T15:04:05Z")
-	case key == "mention" || key == "dm":
-		return fmt.Errorf("%s must be true or false", key)
-	case key == "compaction":
-		return errors.New(`compaction must be an object, as {"background_threshold": 0.7}`)
-	}
-	return fmt.Errorf("%s must be a text in quotes", key)
+	return r, nil
 }
 
 // complete validates a request and applies the defaults.
@@ -151,15 +121,4 @@ func (p *protocol) complete(r *request) (err error) {
 	}
 	r.Text, r.command, r.immediate = t.text, t.command, t.immediate
 	return nil
-}
-
-// maxEcho limits rejected input that is repeated in an error, in bytes.
-const maxEcho = 200
-
-// clipEcho cuts text to maxEcho.
-func clipEcho(text string) string {
-	if len(text) <= maxEcho {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxEcho], "") + "…"
 }

@@ -95,8 +95,6 @@ const rowsAtOnce = 4
 func (e *editor) putLocked(rows string) error {
 	switch {
 	case rows == "":
-	case e.transitioning:
-		e.deferred = append(e.deferred, rows)
 	case e.program == nil:
 		if _, err := io.WriteString(e.out, rows); err != nil {
 			return fmt.Errorf("write to the terminal: %w", err)
@@ -110,7 +108,7 @@ func (e *editor) putLocked(rows string) error {
 }
 
 func (e *editor) sendLocked(m tea.Msg) {
-	if e.program != nil && !e.transitioning {
+	if e.program != nil {
 		e.program.Send(m)
 	}
 }

@@ -1,5 +1,5 @@
 // The screen below the finished output: the incomplete part of a reply, the waiting indicator, a
-// menu or a search, and the input.
+// menu, and the input.
 package terminal
 
 import (
@@ -46,7 +46,6 @@ type screen struct {
 	width, height int
 	recent        recent
 	menu          menu
-	search        *search // nil: no search is active
 	pastes        pastes
 
 	unfinished, queued string
@@ -130,12 +129,9 @@ func (s *screen) tick() tea.Cmd {
 	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
 }
 
-// key handles a key: in the search, in the menu, or in the input.
+// key handles a key: in the menu, or in the input.
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	if s.search != nil && s.searchKey(k) {
-		return nil
-	}
 	if s.menuKey(name) {
 		return nil
 	}
@@ -149,7 +145,12 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return s.edit(k)
 	case "ctrl+r":
-		s.search = newSearch(s.recent.history)
+		text, ok := s.recent.search(s.input.Value())
+		if !ok {
+			s.note = "No older line contains this."
+			return nil
+		}
+		s.set(text)
 	case "enter":
 		s.enter()
 	case "alt+enter", "shift+enter", "ctrl+j":
@@ -258,9 +259,6 @@ func (s *screen) View() tea.View {
 func (s *screen) rowsBelow() (rows []string) {
 	if s.waiting.Load() > 0 && !s.since.IsZero() && s.unfinished == "" {
 		rows = append(rows, s.dimmed(s.waitingText()))
-	}
-	if s.search != nil {
-		rows = append(rows, s.dimmed(s.search.String()))
 	}
 	rows = append(rows, s.menuRows()...)
 	if s.note != "" {

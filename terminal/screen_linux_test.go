@@ -44,22 +44,11 @@ func TestEditorShowsTheRest(t *testing.T) {
 		}))
 		k.shows(t, "hello\r", "Tides\n\nThe wall is high.\n\n• one\n• two")
 	})
-	t.Run("without colour nothing is dim", func(t *testing.T) {
-		k := monochrome(t, scripted(echo))
-		_, _ = k.connector.Notes().Write([]byte("a log line\n"))
-		k.screen.wait(t, "a log line")
-		check.Lacks(t, "the screen", k.raw.String(), "\x1b[2m")
-	})
 	t.Run("what a stranger wrote cannot change the terminal", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Say("red \x1b[31malert\x07 \u009b2J"), nil
 		}))
 		k.shows(t, "hello\r", "red [31malert 2J\n")
-	})
-	t.Run("bytes that are no UTF-8 are passed over", func(t *testing.T) {
-		k := sit(t, Options{}, scripted(echo))
-		k.typed(t, "a\xff\xc3(b\xe2\x82")
-		k.shows(t, "\xac\r", "you said a(b€")
 	})
 }
 

@@ -107,21 +107,3 @@ func TestHistory(t *testing.T) {
 	text := check.Must(os.ReadFile(file))(t)
 	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)
 }
-
-// The rest of a long line of a list stands below its last column, where there is room for that.
-func TestAnswerRows(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		width int
-		want  string
-	}{
-		{"/new                 start a new session", 36, "/new                 start a new\n  session"},
-		{"/new         start a new session", 28, "/new         start a new\n             session"},
-		{"head\n  1  leaf  one two three\nend", 20, "head\n  1  leaf  one two\n     three\nend"},
-		{"    one two three", 12, "    one two\n    three"},
-		{"one two three four", 10, "one two\nthree four"},
-		{"日本  one two", 8, "日本\n  one\n  two"},
-	} {
-		check.Equal(t, test.text, answerRows(test.text, test.width), test.want)
-	}
-}

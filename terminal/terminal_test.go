@@ -21,6 +21,12 @@ import (
 	"cairn/store"
 )
 
+func TestMain(m *testing.M) {
+	check.InMemory()
+	// The key reader's last event has no receiver if the screen closes meanwhile.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents"))
+}
+
 type buffer struct{ check.Buffer }
 
 // wait returns once the buffer contains text.
@@ -74,9 +80,6 @@ func open(t *testing.T, o Options, f answer) *session {
 
 func openWith(t *testing.T, o Options, model llm.Model) *session {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
-	// The key reader's last event has no receiver if the screen closes meanwhile.
-	reader := goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents")
 	s := &session{out: &buffer{}, err: &buffer{}, logged: &buffer{}}
 	s.log = slog.New(slog.NewTextHandler(s.logged, nil))
 	if o.Out == nil {
@@ -107,7 +110,6 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 		if err := s.store.Close(); err != nil && !s.lost {
 			t.Error(err)
 		}
-		goleak.VerifyNone(t, before, reader)
 	})
 	return s
 }
@@ -210,3 +212,13 @@ func TestReadLine(t *testing.T) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestPieces(t *testing.T) {
+	s := open(t, Options{In: strings.NewReader(""), JSON: true}, nil)
+	check.EqualAll(t, "a reply was cut", s.connector.Split("a\nb"), []string{"a\nb"})
+	w := s.connector.Reply("terminal:x", nil)
+	id, err := w.Send(t.Context(), channel.Piece{Reply: "r", Text: "t"})
+	if err != nil || id != "r" || s.out.String() != `{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`+"\n" {
+		t.Errorf("got %q, %v, %s", id, err, s.out)
+	}
+}

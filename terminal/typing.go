@@ -1,4 +1,4 @@
-// Input aids: earlier lines, searching in them, and placeholders for pasted text.
+// Input aids: earlier lines, and placeholders for pasted text.
 package terminal
 
 import (
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 // recent navigates the earlier lines.
@@ -37,68 +35,18 @@ func (r *recent) add(line string) {
 	r.at, r.draft = 0, ""
 }
 
-// search is an incremental search in the earlier lines.
-type search struct {
-	history *history
-	query   string
-	at      int // index of the line that was found; -1: none
-}
-
-func newSearch(h *history) *search { return &search{history: h, at: -1} }
-
-func (s *search) String() string {
-	return fmt.Sprintf("search: %s  (%s; Ctrl-R an older one, Enter takes it, Esc ends)", s.query, s.found())
-}
-
-func (s *search) found() string {
-	switch {
-	case s.query == "":
-		return "type what the line contains"
-	case s.at < 0:
-		return "no such line"
+// search goes to the next older line that contains what was typed.
+func (r *recent) search(current string) (text string, ok bool) {
+	if r.at == 0 {
+		r.draft = current
 	}
-	return strings.ReplaceAll(s.history.At(s.at), "\n", " ")
-}
-
-// find goes to the first line that contains the query, from the given index to older lines.
-func (s *search) find(from int) {
-	for i := from; i < s.history.Len(); i++ {
-		if strings.Contains(strings.ToLower(s.history.At(i)), strings.ToLower(s.query)) {
-			s.at = i
-			return
+	for at := r.at + 1; at <= r.history.Len(); at++ {
+		if text := r.history.At(at - 1); strings.Contains(strings.ToLower(text), strings.ToLower(r.draft)) {
+			r.at = at
+			return text, true
 		}
 	}
-	if from == 0 {
-		s.at = -1
-	}
-}
-
-// searchKey handles a key in the search. It returns false if the key ended the search and should be
-// handled by the input.
-func (s *screen) searchKey(k tea.KeyPressMsg) bool {
-	found := s.search
-	switch name := k.String(); {
-	case name == "ctrl+r" && found.query != "":
-		found.find(found.at + 1)
-	case name == "ctrl+r":
-	case name == "esc", name == "ctrl+g", name == "ctrl+c":
-		s.search = nil
-	case name == "backspace":
-		if _, size := utf8.DecodeLastRuneInString(found.query); size > 0 {
-			found.query = found.query[:len(found.query)-size]
-			found.find(0)
-		}
-	case k.Text != "":
-		found.query += k.Text
-		found.find(0)
-	default: // Enter, Tab, an arrow: accept the line, for editing or sending
-		s.search = nil
-		if found.at < 0 || found.query == "" {
-			return false
-		}
-		s.set(found.history.At(found.at))
-	}
-	return true
+	return "", false
 }
 
 // pastes has the texts for which the input shows a placeholder, because it supports no tabs and

@@ -2,10 +2,10 @@
 package web
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -23,10 +23,11 @@ type route struct {
 	method, path string
 	summary      string
 	query        []param
-	body         any         // zero value of the request body; nil: none
-	answers      map[int]any // zero value of the response body, by status; nil: a stream
-	handle       handler
-	stream       bool // no time limit: a stream, or a handler that may be slow
+	body         any                         // zero value of the request body; nil: none
+	answers      map[int]any                 // zero value of the response body, by status; nil: a stream
+	handle       func(*request) (any, error) // returns the response body; nil: 204
+	events       handler                     // handles the request instead, with a stream
+	slow         bool                        // no time limit
 }
 
 func (r route) pattern() string { return r.method + " " + r.path }
@@ -59,11 +60,17 @@ func (s *Server) routes() []route {
 			query: append([]param{{"by", "day, conversation or model (day)"}, sinceParam}, cutParams...), answers: map[int]any{200: usageAnswer{}},
 		},
 		{
-			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events", handle: s.watch, stream: true,
+			method: "GET", path: "/api/events", summary: "Events as they happen, as server-sent events", events: s.watch,
 			query: []param{{"conversation", "only those of this one, by name"}, {"kinds", "only these, separated by commas: " + strings.Join(allKinds, ", ")}},
 		},
 		{method: "GET", path: "/api/openapi.json", summary: "This description", handle: s.openAPI, answers: map[int]any{200: map[string]any{}}},
 	})
+}
+
+// answered is a response with another status than 200.
+type answered struct {
+	status int
+	body   any
 }
 
 // apiRoutes registers the routes of the API.
@@ -73,18 +80,31 @@ func (s *Server) apiRoutes() {
 			if err := r.checkQuery(req); err != nil {
 				return err
 			}
-			if err := r.checkBody(req); err != nil {
+			if r.events != nil {
+				return r.events(w, req)
+			}
+			q := requestOf(req)
+			v, err := r.handle(q)
+			if err := cmp.Or(q.wrong, err); err != nil {
 				return err
 			}
-			return r.handle(w, req)
+			a, other := v.(answered)
+			switch {
+			case other:
+				writeJSON(w, a.status, "application/json", a.body)
+			case v == nil:
+				w.WriteHeader(http.StatusNoContent)
+			default:
+				writeJSON(w, http.StatusOK, "application/json", v)
+			}
+			return nil
 		}
-		if r.stream {
+		if r.slow || r.events != nil {
 			s.stream(r.pattern(), checked)
 		} else {
 			s.handle(r.pattern(), checked)
 		}
 	}
-	s.handle("/api/", s.noRoute)
 }
 
 // checkQuery rejects unknown parameters, so that a typo is not ignored.
@@ -97,112 +117,53 @@ func (r route) checkQuery(req *http.Request) error {
 	return nil
 }
 
-// checkBody rejects a body where none is expected, so that no wish in it is ignored.
-func (r route) checkBody(req *http.Request) error {
-	if r.body != nil {
-		return nil
-	}
-	text, err := bodyOf(req)
-	if err != nil {
-		return err
-	}
-	var fields map[string]any
-	if len(text) > 0 && (json.Unmarshal(text, &fields) != nil || len(fields) > 0) {
-		return bad("This path takes no body: send none, or {}.")
-	}
-	return nil
-}
-
-// noRoute responds that the path does not exist, or that its method is not allowed.
-func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
-	var allowed []string
-	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-		other := r.Clone(r.Context())
-		other.Method = method
-		if _, pattern := s.mux.Handler(other); pattern != "/api/" && pattern != "" {
-			allowed = append(allowed, method)
-		}
-	}
-	if len(allowed) == 0 {
-		return problem(http.StatusNotFound, "There is no such path; GET /api/openapi.json lists them. A \"/\" in a name is written %%2F.")
-	}
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return problem(http.StatusMethodNotAllowed, "This path takes %s.", strings.Join(allowed, ", "))
-}
-
-// bodyOf reads the body of a request.
-func bodyOf(r *http.Request) ([]byte, error) {
-	text, err := io.ReadAll(r.Body)
-	if _, large := errors.AsType[*http.MaxBytesError](err); err != nil && !large {
-		return nil, bad("The body did not arrive whole: send it again.")
-	}
-	return text, err
-}
-
 // decode reads a JSON body. An empty body counts as an empty object.
-func decode(r *http.Request, into any) error {
-	text, err := bodyOf(r)
-	if err != nil {
-		return err
-	}
-	if len(text) == 0 {
+func (r *request) decode(into any) error {
+	if r.ContentLength == 0 {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
+	err := decoder.Decode(into)
 	if err == nil && decoder.More() {
 		err = errors.New("there is text after the object")
 	}
-	return bodyProblem(err)
-}
-
-// bodyProblem says which field of a JSON body is wrong.
-func bodyProblem(err error) error {
-	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
+	_, large := errors.AsType[*http.MaxBytesError](err)
 	switch {
-	case err == nil:
-		return nil
-	case ok && wrong.Field == "":
-		return bad("The body must be an object, not a value of type %s.", wrong.Value)
-	case ok:
-		return bad("%s: a value of type %s is not accepted; GET /api/openapi.json has the types.", wrong.Field, wrong.Value)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return bad("The body ends too early.")
+	case err == nil || large:
+		return err
+	case unfit:
+		return bad("The body cannot be read: a value of type %s is not accepted for %q; GET /api/openapi.json has the types.", wrong.Value, wrong.Field)
 	}
-	text := strings.TrimPrefix(err.Error(), "json: ")
-	if key, unknown := strings.CutPrefix(text, "unknown field "); unknown {
-		return bad("There is no key %s here; GET /api/openapi.json lists them.", key)
-	}
-	return bad("The body cannot be read: %s.", text)
+	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// params is the query of a request. err is the first mistake in what was read of it.
-type params struct {
+// request is a request to the API, with its query. wrong is the first mistake in what was read of it;
+// what is wrong counts as missing.
+type request struct {
+	*http.Request
 	url.Values
-	err error
+	wrong error
 }
 
-func paramsOf(r *http.Request) *params { return &params{Values: r.URL.Query()} }
+func requestOf(r *http.Request) *request { return &request{Request: r, Values: r.URL.Query()} }
 
-func (p *params) wrong(format string, args ...any) {
-	if p.err == nil {
-		p.err = bad(format, args...)
-	}
-}
+func (r *request) reject(format string, args ...any) { r.wrong = cmp.Or(r.wrong, bad(format, args...)) }
 
 // number reads an integer from low to high.
-func (p *params) number(name string, defaultValue, low, high int) int {
-	text := p.Get(name)
+func (r *request) number(name string, defaultValue, low, high int) int {
+	text := r.Get(name)
 	if text == "" {
 		return defaultValue
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		p.wrong("%s = %q: must be a whole number from %d to %d.", name, text, low, high)
+		r.reject("%s = %q: must be a whole number from %d to %d.", name, text, low, high)
+		return defaultValue
 	}
 	return n
 }
@@ -213,47 +174,47 @@ const (
 )
 
 // seq reads the number of a message.
-func (p *params) seq(name string, defaultValue int) int64 {
-	return int64(p.number(name, defaultValue, 1, maxSeq))
+func (r *request) seq(name string, defaultValue int) int64 {
+	return int64(r.number(name, defaultValue, 1, maxSeq))
 }
 
 // page reads limit and offset.
-func (p *params) page() (limit, offset int) {
-	return p.number("limit", pageSize, 1, 200), p.number("offset", 0, 0, maxOffset)
+func (r *request) page() (limit, offset int) {
+	return r.number("limit", pageSize, 1, 200), r.number("offset", 0, 0, maxOffset)
 }
 
 // oneOf reads one of several words.
-func (p *params) oneOf(name, defaultValue string, known []string) string {
-	text := p.Get(name)
+func (r *request) oneOf(name, defaultValue string, known []string) string {
+	text := r.Get(name)
 	if text == "" {
 		return defaultValue
 	}
 	if !slices.Contains(known, text) {
-		p.wrong("%s = %q: must be one of %s.", name, text, strings.Join(known, ", "))
+		r.reject("%s = %q: must be one of %s.", name, text, strings.Join(known, ", "))
 	}
 	return text
 }
 
 // someOf reads several words, separated by commas; by default all.
-func (p *params) someOf(name string, known []string) []string {
-	if p.Get(name) == "" {
+func (r *request) someOf(name string, known []string) []string {
+	if r.Get(name) == "" {
 		return known
 	}
-	words := strings.Split(p.Get(name), ",")
+	words := strings.Split(r.Get(name), ",")
 	for _, word := range words {
 		if !slices.Contains(known, word) {
-			p.wrong("%s = %q: must be one or more of %s, separated by commas.", name, p.Get(name), strings.Join(known, ", "))
+			r.reject("%s = %q: must be one or more of %s, separated by commas.", name, r.Get(name), strings.Join(known, ", "))
 		}
 	}
 	return words
 }
 
 // since reads the time since; zero: all time.
-func (p *params) since() (at time.Time) {
-	if text := p.Get("since"); text != "" {
+func (r *request) since() (at time.Time) {
+	if text := r.Get("since"); text != "" {
 		var err error
 		if at, err = memory.Ago(text, time.Now()); err != nil {
-			p.wrong("since: %v.", err)
+			r.reject("since: %v.", err)
 		}
 	}
 	return at
@@ -263,30 +224,27 @@ func (p *params) since() (at time.Time) {
 var cutParams = []param{{"limit", "at most this many (all)"}, offsetParam}
 
 // cut returns the page of list that limit and offset select.
-func cut[T any](p *params, list []T) []T {
-	limit, from := p.number("limit", max(len(list), 1), 1, maxOffset), min(p.number("offset", 0, 0, maxOffset), len(list))
-	if p.err != nil {
-		return nil
-	}
+func cut[T any](r *request, list []T) []T {
+	limit, from := r.number("limit", max(len(list), 1), 1, maxOffset), min(r.number("offset", 0, 0, maxOffset), len(list))
 	return append([]T{}, list[from:min(from+limit, len(list))]...)
 }
 
 // in looks up the conversation in the path, and passes it to do.
-func (s *Server) in(do func(http.ResponseWriter, *http.Request, *store.Conversation) error) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		c, err := s.find(r, r.PathValue("name"))
+func (s *Server) in(do func(*request, *store.Conversation) (any, error)) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		c, err := s.find(r.Context(), r.PathValue("name"))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return do(w, r, c)
+		return do(r, c)
 	}
 }
 
-func (s *Server) find(r *http.Request, name string) (*store.Conversation, error) {
+func (s *Server) find(ctx context.Context, name string) (*store.Conversation, error) {
 	if name == "" {
 		return nil, problem(http.StatusUnprocessableEntity, "Name a conversation, such as terminal:general.")
 	}
-	c, err := s.o.Store.Find(r.Context(), name)
+	c, err := s.o.Store.Find(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "There is no conversation %q.", name)
 	}

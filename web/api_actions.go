@@ -80,33 +80,33 @@ func jobOf(e channel.Event) jobAnswer {
 	return jobAnswer{string(e.State), e.Error, e.ID, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens}
 }
 
-func (s *Server) compact(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) compact(r *request, c *store.Conversation) (any, error) {
 	var b compactBody
-	if err := decode(r, &b); err != nil {
-		return err
+	if err := r.decode(&b); err != nil {
+		return nil, err
 	}
 	switch {
 	case utf8.RuneCountInString(b.Focus) > maxFocus:
-		return problem(http.StatusUnprocessableEntity, "focus: must be at most %d characters.", maxFocus)
+		return nil, problem(http.StatusUnprocessableEntity, "focus: must be at most %d characters.", maxFocus)
 	case b.Keep != nil && (*b.Keep < 0 || *b.Keep > maxKeep):
-		return problem(http.StatusUnprocessableEntity, "keep_last_n = %d: must be from 0 to %d.", *b.Keep, maxKeep)
+		return nil, problem(http.StatusUnprocessableEntity, "keep_last_n = %d: must be from 0 to %d.", *b.Keep, maxKeep)
 	}
 	if now, _ := s.operator.Activity(c.Name()); now.Summarizing {
-		return problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
+		return nil, problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
 	}
 	with, err := b.settings()
 	if err != nil {
-		return problem(http.StatusUnprocessableEntity, "%s", err)
+		return nil, problem(http.StatusUnprocessableEntity, "%s", err)
 	}
 	began, err := s.operator.Compact(r.Context(), c.Name(), b.Focus, with)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	status := http.StatusOK
 	if began.State == compactor.EventStarted || began.State == compactor.EventScheduled {
 		status = http.StatusAccepted
 	}
-	return answer(w, status, jobOf(began))
+	return answered{status, jobOf(began)}, nil
 }
 
 // approveBody answers whether a tool may be called.
@@ -114,53 +114,53 @@ type approveBody struct {
 	Allow *bool `json:"allow"`
 }
 
-func (s *Server) approve(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) approve(r *request, c *store.Conversation) (any, error) {
 	var b approveBody
-	if err := decode(r, &b); err != nil {
-		return err
+	if err := r.decode(&b); err != nil {
+		return nil, err
 	}
 	if b.Allow == nil {
-		return problem(http.StatusUnprocessableEntity, "allow: must be true or false.")
+		return nil, problem(http.StatusUnprocessableEntity, "allow: must be true or false.")
 	}
 	words, ok := s.operator.Approve(c.Name(), r.PathValue("code"), config.WebOwner, *b.Allow)
 	if !ok {
-		return problem(http.StatusNotFound, "This call is not waiting for an answer, or no longer.")
+		return nil, problem(http.StatusNotFound, "This call is not waiting for an answer, or no longer.")
 	}
-	return answer(w, http.StatusOK, doneAnswer{Done: true, Reason: words})
+	return doneAnswer{Done: true, Reason: words}, nil
 }
 
-func (s *Server) undo(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) undo(r *request, c *store.Conversation) (any, error) {
 	undone, err := s.operator.Undo(r.Context(), c.Name())
-	return answerOr(w, jobOf(undone), err)
+	return jobOf(undone), err
 }
 
-func (s *Server) newSession(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) newSession(r *request, c *store.Conversation) (any, error) {
 	wanted, later, err := s.operator.StartSession(r.Context(), c.Name())
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case !wanted:
-		return answer(w, http.StatusOK, doneAnswer{Reason: "This session is already new: nothing has been said since it began."})
+		return doneAnswer{Reason: "This session is already new: nothing has been said since it began."}, nil
 	case later:
-		return answer(w, http.StatusAccepted, doneAnswer{true, "The new session starts once the earlier messages are answered."})
+		return answered{http.StatusAccepted, doneAnswer{true, "The new session starts once the earlier messages are answered."}}, nil
 	}
-	return answer(w, http.StatusOK, doneAnswer{Done: true})
+	return doneAnswer{Done: true}, nil
 }
 
-func (s *Server) pause(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	return answerOr(w, doneAnswer{Done: true}, s.operator.Pause(r.Context(), c.Name(), config.WebOwner))
+func (s *Server) pause(r *request, c *store.Conversation) (any, error) {
+	return doneAnswer{Done: true}, s.operator.Pause(r.Context(), c.Name(), config.WebOwner)
 }
 
-func (s *Server) resume(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) resume(r *request, c *store.Conversation) (any, error) {
 	if err := s.operator.Resume(r.Context(), c.Name()); err != nil {
-		return err
+		return nil, err
 	}
 	a := doneAnswer{Done: true}
 	_, all, err := s.operator.Paused(r.Context(), c.Name())
 	if all {
 		a.Reason = "The whole bot is still paused; /resume everywhere ends that."
 	}
-	return answerOr(w, a, err)
+	return a, err
 }
 
 // settingsAnswer has the compaction settings of a conversation.
@@ -169,34 +169,34 @@ type settingsAnswer struct {
 	Ignored  []string          `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
 }
 
-func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) showSettings(r *request, c *store.Conversation) (any, error) {
 	all, left, err := s.operator.Settings(r.Context(), c.Name())
-	return answerOr(w, settingsAnswer{all, append([]string{}, left...)}, err)
+	return settingsAnswer{all, append([]string{}, left...)}, err
 }
 
-func (s *Server) putSettings(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) putSettings(r *request, c *store.Conversation) (any, error) {
 	var body map[string]json.RawMessage
-	if err := decode(r, &body); err != nil {
-		return err
+	if err := r.decode(&body); err != nil {
+		return nil, err
 	}
 	values := make(map[string]*string, len(body))
 	for key, raw := range body {
 		text, err := settingText(raw)
 		if err != nil {
-			return problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true, false or null.", key)
+			return nil, problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true, false or null.", key)
 		}
 		values[key] = text
 	}
 	if len(values) == 0 {
-		return problem(http.StatusUnprocessableEntity, "Name at least one setting: {\"background_threshold\": 0.7}.")
+		return nil, problem(http.StatusUnprocessableEntity, "Name at least one setting: {\"background_threshold\": 0.7}.")
 	}
 	if err := s.operator.Set(r.Context(), c.Name(), values, config.WebOwner); err != nil {
-		return err
+		return nil, err
 	}
 	if now, open := s.operator.Activity(c.Name()); open {
 		s.o.Events.publishUsage(c.Name(), now.Used, now.Window)
 	}
-	return s.showSettings(w, r, c)
+	return s.showSettings(r, c)
 }
 
 // settingText returns a JSON value in the notation of settings; nil for null.

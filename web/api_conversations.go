@@ -11,7 +11,6 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -75,14 +74,10 @@ type listedConversation struct {
 	Max      int       `json:"max_tokens" jsonschema:"the window; 0: not known"`
 }
 
-func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	limit, offset := p.page()
-	if p.err != nil {
-		return p.err
-	}
-	list, err := s.conversations(r.Context(), p.Get("q"), limit, offset)
-	return answerOr(w, list, err)
+func (s *Server) listConversations(r *request) (any, error) {
+	limit, offset := r.page()
+	list, err := s.conversations(r.Context(), r.Get("q"), limit, offset)
+	return list, err
 }
 
 // conversations returns a page of the conversations whose names contain words.
@@ -139,28 +134,28 @@ type conversationAnswer struct {
 	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
 }
 
-func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) showConversation(r *request, c *store.Conversation) (any, error) {
 	var a conversationAnswer
 	var err error
 	if a.Context, err = s.operator.Context(r.Context(), c.Name()); err != nil {
-		return err
+		return nil, err
 	}
 	if a.Settings, _, err = s.operator.Settings(r.Context(), c.Name()); err != nil {
-		return err
+		return nil, err
 	}
 	here, all, err := s.operator.Paused(r.Context(), c.Name())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now, _ := s.operator.Activity(c.Name())
 	a.Silent, a.Answering = here || all, now.Answering
 	a.Approvals = s.operator.Approvals(c.Name())
-	return answer(w, http.StatusOK, a)
+	return a, nil
 }
 
-func (s *Server) conversationUsage(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) conversationUsage(r *request, c *store.Conversation) (any, error) {
 	spent, err := s.operator.Spending(r.Context(), c.Name())
-	return answerOr(w, spent, err)
+	return spent, err
 }
 
 // messageList is a page of messages.
@@ -186,24 +181,20 @@ func foundMessages(found []memory.Found) []messageAnswer {
 // matchShown is how many characters of a message or a file a search result contains.
 const matchShown = 600
 
-func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	p := paramsOf(r)
-	limit, _ := p.page()
-	before := p.seq("before", 0)
-	if p.err != nil {
-		return p.err
-	}
-	if q := p.Get("q"); q != "" {
+func (s *Server) messages(r *request, c *store.Conversation) (any, error) {
+	limit, _ := r.page()
+	before := r.seq("before", 0)
+	if q := r.Get("q"); q != "" {
 		found, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return answer(w, http.StatusOK, messageList{Messages: foundMessages(found)})
+		return messageList{Messages: foundMessages(found)}, nil
 	}
 	list := messageList{Messages: []messageAnswer{}}
 	found, more, err := c.Transcript().Earlier(r.Context(), before, limit)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, m := range found {
 		list.Messages = append(list.Messages, messageAnswer{Record: chat.RecordOf(m)})
@@ -211,7 +202,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request, c *store.Conve
 	if more {
 		list.Before = found[0].Seq
 	}
-	return answer(w, http.StatusOK, list)
+	return list, nil
 }
 
 // summaryList has the summaries in the prompt.
@@ -221,23 +212,22 @@ type summaryList struct {
 	Past  channel.Past         `json:"past" jsonschema:"of the time before it"`
 }
 
-func (s *Server) summaries(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) summaries(r *request, c *store.Conversation) (any, error) {
 	now, err := s.operator.Context(r.Context(), c.Name())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := paramsOf(r)
-	part := cut(p, now.Stack)
-	return answerOr(w, summaryList{part, len(now.Stack), now.Past}, p.err)
+	part := cut(r, now.Stack)
+	return summaryList{part, len(now.Stack), now.Past}, nil
 }
 
 type taskList struct {
 	Tasks []channel.Task `json:"tasks"`
 }
 
-func (s *Server) tasks(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
+func (s *Server) tasks(r *request, c *store.Conversation) (any, error) {
 	all, err := c.Tasks().List(r.Context())
-	return answerOr(w, taskList{append([]channel.Task{}, all...)}, err)
+	return taskList{append([]channel.Task{}, all...)}, err
 }
 
 // summaryAnswer is a summary, with what it covers.
@@ -248,38 +238,29 @@ type summaryAnswer struct {
 	From     int64                `json:"from,omitempty" jsonschema:"for the next page; absent: there is none"`
 }
 
-func (s *Server) summary(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	id, err := idOf(r)
+func (s *Server) summary(r *request, c *store.Conversation) (any, error) {
+	id, err := r.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := paramsOf(r)
-	limit, _ := p.page()
-	from := p.seq("from", 1)
-	if p.err != nil {
-		return p.err
-	}
+	limit, _ := r.page()
+	from := r.seq("from", 1)
 	e, err := c.Transcript().Expand(r.Context(), id, from, limit)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: stackEntries(e.Children), Messages: []chat.Record{}, From: e.Next}
+	a := summaryAnswer{Summary: channel.StackEntryOf(e.Row), Children: []channel.StackEntry{}, Messages: []chat.Record{}, From: e.Next}
+	for _, row := range e.Children {
+		a.Children = append(a.Children, channel.StackEntryOf(row))
+	}
 	for _, m := range e.Messages {
 		a.Messages = append(a.Messages, chat.RecordOf(m))
 	}
-	return answer(w, http.StatusOK, a)
+	return a, nil
 }
 
-func stackEntries(rows []compactor.Compaction) []channel.StackEntry {
-	all := []channel.StackEntry{}
-	for _, row := range rows {
-		all = append(all, channel.StackEntryOf(row))
-	}
-	return all
-}
-
-// idOf returns the {id} in the path of a request.
-func idOf(r *http.Request) (int64, error) {
+// id returns the {id} in the path of a request.
+func (r *request) id() (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
 		return 0, problem(http.StatusNotFound, "There is no %q here: an id is a whole number.", r.PathValue("id"))

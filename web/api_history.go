@@ -4,7 +4,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -35,32 +34,28 @@ const (
 	historyPoints      = 1000 // of turns; those of compactions come in addition
 )
 
-func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conversation) error {
-	p := paramsOf(r)
-	since, before := p.since(), p.seq("before", 0)
-	if p.err != nil {
-		return p.err
-	}
+func (s *Server) history(r *request, c *store.Conversation) (any, error) {
+	since, before := r.since(), r.seq("before", 0)
 	ctx, h := r.Context(), historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	now, err := s.operator.Context(ctx, c.Name())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first, err := c.Transcript().Page(ctx, 1, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	newest, _, err := c.Transcript().Earlier(ctx, before, 1)
 	if err != nil || len(newest) == 0 {
-		return answerOr(w, h, err)
+		return h, err
 	}
 	turns, err := c.Turns().Usages(ctx, since, before, historyTurns+1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	applied, _, err := s.o.Store.Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	steps := store.StepsOf(applied)
 	h.Compactions = append(h.Compactions, steps...)
@@ -82,7 +77,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, c *store.Conver
 		window = cmp.Or(h.Used[i].Window, window)
 		h.Used[i].Window = window
 	}
-	return answer(w, http.StatusOK, h)
+	return h, nil
 }
 
 // measurements returns the usage at the answers, and before and after each compaction from the

@@ -43,39 +43,27 @@ type memoryList struct {
 	Total    int             `json:"total"`
 }
 
-func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	limit, offset := p.page()
+func (s *Server) listMemories(r *request) (any, error) {
+	limit, offset := r.page()
 	f := memory.Filter{
-		Query: p.Get("q"), Conversation: p.Get("conversation"), Kind: p.oneOf("kind", "", memory.Kinds), About: p.Get("about"), Since: p.since(),
-		State: p.oneOf("state", "current", memory.States), Sort: p.oneOf("sort", "", memory.Sorts), Limit: limit, Offset: offset,
-	}
-	if p.err != nil {
-		return p.err
+		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.oneOf("kind", "", memory.Kinds), About: r.Get("about"), Since: r.since(),
+		State: r.oneOf("state", "current", memory.States), Sort: r.oneOf("sort", "", memory.Sorts), Limit: limit, Offset: offset,
 	}
 	if f.Conversation != "" {
-		if _, err := s.find(r, f.Conversation); err != nil {
-			return err
+		if _, err := s.find(r.Context(), f.Conversation); err != nil {
+			return nil, err
 		}
 	}
 	found, total, err := memory.In(s.o.Store).List(r.Context(), f)
-	return answerOr(w, memoryList{append([]memory.Memory{}, found...), total}, err)
+	return memoryList{append([]memory.Memory{}, found...), total}, err
 }
 
-func (s *Server) showMemory(w http.ResponseWriter, r *http.Request) error {
-	id, err := idOf(r)
+func (s *Server) showMemory(r *request) (any, error) {
+	id, err := r.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.answerMemory(w, r, http.StatusOK, id)
-}
-
-func (s *Server) answerMemory(w http.ResponseWriter, r *http.Request, status int, id int64) error {
-	details, err := memory.In(s.o.Store).Details(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return answer(w, status, details)
+	return memory.In(s.o.Store).Details(r.Context(), id)
 }
 
 // memoryNew is a memory to save.
@@ -87,29 +75,30 @@ type memoryNew struct {
 	Importance   float64 `json:"importance,omitempty" jsonschema:"0 to 1; 0: as usual for the kind"`
 }
 
-func (s *Server) createMemory(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) createMemory(r *request) (any, error) {
 	var b memoryNew
-	if err := decode(r, &b); err != nil {
-		return err
+	if err := r.decode(&b); err != nil {
+		return nil, err
 	}
-	c, err := s.find(r, b.Conversation)
+	c, err := s.find(r.Context(), b.Conversation)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
 	saved, err := memory.Of(c).Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case saved.Unwanted:
-		return problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
+		return nil, problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
 	}
 	status := http.StatusOK
 	if saved.Fresh {
 		status = http.StatusCreated
 		s.o.Events.Remembered(b.Conversation, saved.ID, saved.Kind, saved.Content)
 	}
-	return s.answerMemory(w, r, status, saved.ID)
+	m, err := memory.In(s.o.Store).Details(r.Context(), saved.ID)
+	return answered{status, m}, err
 }
 
 // memoryPatch is a change of a memory.
@@ -119,17 +108,14 @@ type memoryPatch struct {
 	State   string  `json:"state,omitempty" jsonschema:"forgotten: it is not recalled any more; active: it is again"`
 }
 
-func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
-	id, err := idOf(r)
+func (s *Server) patchMemory(r *request) (any, error) {
+	id, err := r.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var p memoryPatch
-	if err := decode(r, &p); err != nil {
-		return err
-	}
-	if p.State != "" && p.State != "forgotten" && p.State != "active" {
-		return problem(http.StatusUnprocessableEntity, "state = %q: must be \"forgotten\" or \"active\".", p.State)
+	if err := r.decode(&p); err != nil {
+		return nil, err
 	}
 	memories, change := memory.In(s.o.Store), "changed"
 	switch {
@@ -142,34 +128,33 @@ func (s *Server) patchMemory(w http.ResponseWriter, r *http.Request) error {
 	case p.Content == nil && p.Pinned == nil && p.State == "active":
 		change, err = "restored", memories.Restore(r.Context(), id)
 	default:
-		return problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state: {\"pinned\": true}.")
+		return nil, problem(http.StatusUnprocessableEntity, "Change one of content, pinned and state, which is \"forgotten\" or \"active\": {\"pinned\": true}.")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := memories.Details(r.Context(), id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
-	return answer(w, http.StatusOK, m)
+	return m, nil
 }
 
-func (s *Server) purgeMemory(w http.ResponseWriter, r *http.Request) error {
-	id, err := idOf(r)
+func (s *Server) purgeMemory(r *request) (any, error) {
+	id, err := r.id()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := memory.In(s.o.Store).Details(r.Context(), id)
 	if err == nil {
 		err = memory.In(s.o.Store).Purge(r.Context(), id)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{Conversation: m.Conversation, ID: m.ID, Change: "purged"})
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, nil
 }
 
 // recalled has the results of a search, best first.
@@ -178,24 +163,20 @@ type recalled struct {
 	Messages []messageAnswer `json:"messages"`
 }
 
-func (s *Server) recall(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	if strings.TrimSpace(p.Get("q")) == "" || p.Get("conversation") == "" {
-		return bad("Name a question and a conversation.")
+func (s *Server) recall(r *request) (any, error) {
+	if strings.TrimSpace(r.Get("q")) == "" || r.Get("conversation") == "" {
+		return nil, bad("Name a question and a conversation.")
 	}
-	limit, _ := p.page()
-	from := p.since()
-	if p.err != nil {
-		return p.err
-	}
-	c, err := s.find(r, p.Get("conversation"))
+	limit, _ := r.page()
+	from := r.since()
+	c, err := s.find(r.Context(), r.Get("conversation"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	memories, _, err := memory.Of(c).List(r.Context(), memory.Filter{Query: p.Get("q"), Asker: p.Get("as"), Since: from, Limit: limit})
+	memories, _, err := memory.Of(c).List(r.Context(), memory.Filter{Query: r.Get("q"), Asker: r.Get("as"), Since: from, Limit: limit})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: p.Get("q"), Asker: p.Get("as"), Since: from, Limit: limit})
-	return answerOr(w, recalled{append([]memory.Memory{}, memories...), foundMessages(messages)}, err)
+	messages, err := memory.Of(c).Recall(r.Context(), memory.Question{Text: r.Get("q"), Asker: r.Get("as"), Since: from, Limit: limit})
+	return recalled{append([]memory.Memory{}, memories...), foundMessages(messages)}, err
 }

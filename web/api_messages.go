@@ -31,35 +31,35 @@ type messageTaken struct {
 	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
 }
 
-func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) postMessage(r *request) (any, error) {
 	name := r.PathValue("name")
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
-		return problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
+		return nil, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
 	}
 	if !validChatName.MatchString(chat) {
-		return errName
+		return nil, errName
 	}
 	var b messageNew
-	if err := decode(r, &b); err != nil {
-		return err
+	if err := r.decode(&b); err != nil {
+		return nil, err
 	}
 	if err := b.check(); err != nil {
-		return err
+		return nil, err
 	}
 	settings, err := channel.PatchOf(b.Compaction)
 	if err != nil {
-		return problem(http.StatusUnprocessableEntity, "%v", err)
+		return nil, problem(http.StatusUnprocessableEntity, "%v", err)
 	}
 	said, err := s.say(r.Context(), name, b, settings)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	status := http.StatusAccepted
 	if channel.IsCommand(b.Text) {
 		status = http.StatusOK
 	}
-	return answer(w, status, messageTaken{b.ID, said})
+	return answered{status, messageTaken{b.ID, said}}, nil
 }
 
 // check trims the message and returns an error if it is invalid.

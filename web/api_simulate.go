@@ -16,7 +16,7 @@ const simulatePath = "/api/simulate"
 
 func (s *Server) simulateRoutes() []route {
 	return []route{{
-		method: "POST", path: simulatePath, handle: s.simulate, stream: true,
+		method: "POST", path: simulatePath, handle: s.simulate, slow: true,
 		summary: "What other settings would have done with a conversation, without a model; the settings in force come first. One runs at a time, others wait",
 		body:    simulateBody{}, answers: map[int]any{200: simulate.Report{}, 422: nil},
 	}}
@@ -36,17 +36,17 @@ type variantBody struct {
 
 const maxVariants = 8
 
-func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) simulate(r *request) (any, error) {
 	var b simulateBody
-	if err := decode(r, &b); err != nil {
-		return err
+	if err := r.decode(&b); err != nil {
+		return nil, err
 	}
 	if len(b.Variants) > maxVariants {
-		return problem(http.StatusUnprocessableEntity, "variants: at most %d are compared at once.", maxVariants)
+		return nil, problem(http.StatusUnprocessableEntity, "variants: at most %d are compared at once.", maxVariants)
 	}
-	c, err := s.find(r, b.Conversation)
+	c, err := s.find(r.Context(), b.Conversation)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var variants []simulate.Variant
 	for _, v := range b.Variants {
@@ -54,14 +54,14 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request) error {
 		for _, key := range slices.Sorted(maps.Keys(v.Settings)) {
 			text, err := settingText(v.Settings[key])
 			if err != nil || text == nil {
-				return problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true or false.", key)
+				return nil, problem(http.StatusUnprocessableEntity, "%s: must be a number, a text, true or false.", key)
 			}
 			made.Set = append(made.Set, simulate.Setting{Key: key, Value: *text})
 		}
 		variants = append(variants, made)
 	}
 	report, err := s.simulation(r.Context(), c, variants)
-	return answerOr(w, report, err)
+	return report, err
 }
 
 // simulation simulates variants on a conversation. Only one runs at a time, because it occupies a

@@ -3,8 +3,6 @@
 package web
 
 import (
-	"net/http"
-
 	"cairn/channel"
 	"cairn/store"
 )
@@ -16,24 +14,20 @@ type usageAnswer struct {
 	Budgets []channel.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
-func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	by, from := p.oneOf("by", channel.UsageKeys[0], channel.UsageKeys), p.since()
-	if p.err != nil {
-		return p.err
-	}
+func (s *Server) usage(r *request) (any, error) {
+	by, from := r.oneOf("by", channel.UsageKeys[0], channel.UsageKeys), r.since()
 	day := ""
 	if !from.IsZero() {
 		day = store.Day(from)
 	}
 	used, err := s.o.Store.Usage(r.Context(), day)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	money := s.o.Settings().Money()
 	a := usageAnswer{UsageReport: channel.NewUsageReport(used, day, by, money.Prices), Budgets: []channel.Budget{}}
 	a.Count = len(a.Rows)
-	a.Rows = cut(p, a.Rows)
+	a.Rows = cut(r, a.Rows)
 	a.Budgets = append(a.Budgets, s.operator.Budgets()...)
-	return answerOr(w, a, p.err)
+	return a, nil
 }

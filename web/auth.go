@@ -8,7 +8,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -89,16 +88,10 @@ func (s *Server) guess(r *http.Request, token string) error {
 	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
 }
 
-// wantsPage reports whether a browser requests a page, as opposed to a script that requests a part of
-// one, or a program that requests data.
+// wantsPage reports whether a browser loads a page, as opposed to a script that asks for a part of one,
+// or a program that asks for data.
 func wantsPage(r *http.Request) bool {
-	return r.Method == http.MethodGet && !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html") && !r.URL.Query().Has("fragment")
-}
-
-// sendsForm reports whether a browser sends a form, as opposed to a script, which asks for JSON.
-func sendsForm(r *http.Request) bool {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return !isAPI(r) && kind == "application/x-www-form-urlencoded" && !strings.Contains(r.Header.Get("Accept"), "application/json")
+	return !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html") && !r.URL.Query().Has("fragment")
 }
 
 // isAPI reports whether only programs use the path of a request.

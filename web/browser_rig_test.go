@@ -42,9 +42,11 @@ type browser struct {
 
 type step = chromedp.Action[chromedp.Void]
 
-// newBrowser opens a page. Without Chromium it skips the test.
-func newBrowser(t *testing.T, address string) *browser {
-	t.Helper()
+// chromium is the browser of all tests in TestInBrowser; each has a tab of its own.
+var chromium context.Context
+
+// TestInBrowser opens and clicks the pages. Without Chromium it is skipped.
+func TestInBrowser(t *testing.T) {
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -57,13 +59,35 @@ func newBrowser(t *testing.T, address string) *browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU)
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, closePage := chromedp.NewContext(allocator)
+	defer end()
+	ctx, closeBrowser := chromedp.NewContext(allocator)
+	defer closeBrowser()
+	check.NoError(t, chromedp.Do(ctx))
+	chromium = ctx
+	for name, test := range map[string]func(*testing.T){
+		"pages and clicks":                                clicksInBrowser,
+		"the chat pane":                                   chatPaneInBrowser,
+		"a login, and a session that ends":                loginInBrowser,
+		"a server that refuses for a while":               refusalInBrowser,
+		"an answer that is there before the stream opens": earlyAnswerInBrowser,
+		"the keyboard stays where it is":                  keyboardInBrowser,
+		"an answer that ends in a hidden tab":             hiddenTabInBrowser,
+		"a tool call is allowed":                          approvalInBrowser,
+	} {
+		t.Run(name, test)
+	}
+	check.NoError(t, chromedp.Cancel(ctx))
+}
+
+// newBrowser opens an empty page.
+func newBrowser(t *testing.T, address string) *browser {
+	t.Helper()
+	ctx, closePage := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
 	b := &browser{t: t, url: address, ctx: ctx}
 	check.NoError(t, chromedp.Listen(ctx, b.heard))
 	t.Cleanup(func() {
 		check.NoError(t, chromedp.Cancel(ctx))
 		closePage()
-		end()
 	})
 	b.do("start", chromedp.EmulateViewport(1200, 900))
 	return b
@@ -205,20 +229,26 @@ func (b *browser) sees(selector, text string) {
 	b.until(fmt.Sprintf("%s shows %q", selector, text), "(document.querySelector(%q)?.textContent ?? '').includes(%q)", selector, text)
 }
 
-// submits clicks a button whose form loads another page, which shows a note.
+// submits clicks a button that changes something; then the page is loaded again, with a note.
 func (b *browser) submits(selector, text string) {
 	b.t.Helper()
+	b.until("forget the note before", "(document.getElementById('flash').textContent = '') === ''")
 	b.click(selector)
-	b.sees(".flash", text)
+	b.sees("#flash", text)
 }
 
 // audited checks a page for other kinds of eyesight, screens and keyboards.
 func (b *browser) audited(name string) {
 	b.t.Helper()
-	for _, look := range []struct {
+	type look struct {
 		scheme string
 		width  int64
-	}{{"light", 1200}, {"dark", 1200}, {"light", 420}, {"dark", 420}} {
+	}
+	looks := []look{{"light", 1200}, {"dark", 420}}
+	if os.Getenv(screenshots) != "" {
+		looks = append(looks, look{"dark", 1200}, look{"light", 420})
+	}
+	for _, look := range looks {
 		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}}
 		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media)
 		b.expect("look at "+name, err)

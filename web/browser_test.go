@@ -21,13 +21,7 @@ import (
 // hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as
 // code.
 func hostileRig(t *testing.T) *rig {
-	r := newRig(t, rigOptions{model: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if last := req.Messages[len(req.Messages)-1].Text; strings.Contains(last, "think for long") {
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
-		}
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d <b>in bold</b>.", n)}, FinishReason: llm.FinishStop}, nil
-	}})
+	r := newRig(t, rigOptions{model: thinksForLong})
 	r.talk(here, 30)
 	for i, text := range append(wordstest.Texts(), hostile) {
 		r.say(here, text)
@@ -41,6 +35,15 @@ func hostileRig(t *testing.T) *rig {
 		}
 	}
 	return r
+}
+
+// thinksForLong is a model that answers, unless it is asked to think for long.
+func thinksForLong(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	if last := req.Messages[len(req.Messages)-1].Text; strings.Contains(last, "think for long") {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}
+	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("Answer %d <b>in bold</b>.", n)}, FinishReason: llm.FinishStop}, nil
 }
 
 // settled waits until no repair replaces a summary, which would remove its page.
@@ -59,10 +62,8 @@ func settled(r *rig) conversationAnswer {
 	return d
 }
 
-func TestPagesInBrowser(t *testing.T) {
-	check.SkipUnderRace(t)
-	r := hostileRig(t)
-	b := newBrowser(t, r.url)
+// pagesInBrowser opens and audits every page.
+func pagesInBrowser(t *testing.T, r *rig, b *browser) {
 	d := settled(r)
 	memories := get[memoryList](r, "/api/memories")
 	if len(d.Stack) == 0 || len(memories.Memories) == 0 {
@@ -85,7 +86,6 @@ func TestPagesInBrowser(t *testing.T) {
 			t.Errorf("%s did not open", pattern)
 		}
 	}
-	paths["preview"] = p + "/settings/preview?background_threshold=0.6"
 	paths["hostile"] = pageOf("terminal:" + hostile)
 	paths["hostile messages"] = pageOf("terminal:"+hostile) + "/messages"
 	paths["search"] = p + "/messages?q=" + url.QueryEscape(hostile)
@@ -101,10 +101,11 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 }
 
-func TestClicksInBrowser(t *testing.T) {
+func clicksInBrowser(t *testing.T) {
+	check.SkipUnderRace(t)
 	r := hostileRig(t)
-	settled(r)
 	b := newBrowser(t, r.url)
+	pagesInBrowser(t, r, b)
 	p := pageOf(here)
 	b.open("/")
 	b.click(fmt.Sprintf(`a[href="%s"]`, p))
@@ -118,32 +119,36 @@ func TestClicksInBrowser(t *testing.T) {
 	b.shows(".stack details[open]")
 
 	b.keys("input[name=focus]", "the pond")
-	b.click(`form[action$="/compact"] button`)
-	b.shows(".flash")
+	b.click(`form[data-api$="/compact"] button`)
+	b.sees(".flash", "summarized")
 	r.idle(here)
-	b.submits(`form[action$="/pause"] button`, "paused here")
-	b.submits(`form[action$="/resume"] button`, "answering here again")
+	b.submits(`form[data-api$="/pause"] button`, "paused here")
+	b.submits(`form[data-api$="/resume"] button`, "answering here again")
 	r.do(200, nil, "POST", at(here, "/pause"), "") // as in another tab
 	r.say(here, "Hello")
-	b.submits(`form[action$="/resume"] button`, "answering here again")
+	b.submits(`form[data-api$="/resume"] button`, "answering here again")
 
 	b.open(p + "/settings")
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
 	b.sees("#preview thead", "background_threshold=0.6")
 	b.shows("#preview svg")
-	check.Equal(t, "link to the preview", evaluate[string](b, "location.search"), "?background_threshold=0.6")
-	b.submits(`button[formmethod=post]`, "background_threshold = 0.6")
-	b.submits(`button[value=background_threshold]`, "is reset")
+	b.submits(`.apply button:not(#try)`, "The settings are changed.")
+	b.submits(`button[value=background_threshold]`, "The settings are changed.")
+	b.until("it is reset", "document.getElementById('set-background_threshold').value === '0.8'")
 
 	b.open("/memories?q=tea")
 	b.click(".memories a")
-	b.submits(`form[action$="/pin"] button`, "Pinned")
-	b.submits(`form[action$="/forget"] button`, "Forgotten")
-	b.submits(`form[action$="/restore"] button`, "Restored")
+	b.submits(`form[data-body*="true"] button`, "Pinned")
+	b.until("change the text", "(document.querySelector('textarea').value = 'Ada prefers black tea') !== ''")
+	b.submits(`form[data-body="{}"] button`, "Changed.")
+	b.sees("blockquote", "black tea")
+	b.submits(`form[data-body*="forgotten"] button`, "Forgotten")
+	b.submits(`form[data-body*="active"] button`, "Restored")
 }
 
-func TestChatPaneInBrowser(t *testing.T) {
-	b := newBrowser(t, hostileRig(t).url)
+func chatPaneInBrowser(t *testing.T) {
+	r := newRig(t, rigOptions{window: 100_000, model: thinksForLong})
+	b := newBrowser(t, r.url)
 	b.open("/chat/general")
 	b.until("the bot is far away", "(direct => (window.fetch = (...a) => new Promise(r => setTimeout(r, 300)).then(() => window.gone ? Promise.reject(new Error('The bot is gone.')) : direct(...a)), true))(window.fetch)")
 	b.keys("#text", "Hello <img src=x onerror=alert(1)>")
@@ -166,7 +171,7 @@ func TestChatPaneInBrowser(t *testing.T) {
 	b.until("the bot goes", "window.gone = true")
 	b.keys("#text", "Are you there?")
 	b.enter()
-	b.sees("#note", "Not sent: the bot does not answer.")
+	b.sees("#note", "Not sent: The bot does not answer.")
 	b.until("what was not sent is in the box", "document.getElementById('text').value === 'Are you there?'")
 	b.until("it comes back", "(document.getElementById('text').value = '', window.gone = false) === false")
 
@@ -178,30 +183,45 @@ func TestChatPaneInBrowser(t *testing.T) {
 	b.sees("#said", "think for long")
 	b.keys("#text", "/pause")
 	b.enter()
-	b.click(`#said form[action$="/resume"] button`)
-	b.sees("#note", "answering again")
+	b.click(`#said form[data-api$="/resume"] button`)
+	b.sees("#note", "answering here again")
 	b.until("it is not paused any more", "!document.querySelector('#said form')")
-}
 
-func TestLoginInBrowser(t *testing.T) {
-	r := newRig(t, rigOptions{token: "a-long-secret-token"})
-	b := newBrowser(t, r.url)
-	b.open("/login?next=/memories")
-	b.audited("login")
-	b.keys("input[type=password]", "a-long-secret-token")
+	// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that
+	// it is none.
+	b.keys("#text", "konnichiwa")
+	const enter = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: %d, bubbles: true, cancelable: true}))"
+	check.Equal(t, "the page leaves the key alone", evaluate[bool](b, fmt.Sprintf(enter, 229)), true)
+	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
+	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
+	b.sees("#said", "konnichiwa")
+
+	// A screen reader reads out what is added to the page, which should be what is new.
+	r.talk("web:long", 20)
+	b.open("/chat/long")
+	b.sees("#connection", "live")
+	b.until("additions are counted", "(window.added = 0, new MutationObserver((all) => all.forEach((m) => window.added += m.addedNodes.length)).observe(document.getElementById('said'), { childList: true }), true)")
+	b.keys("#text", "Are the tulips red?")
 	b.enter()
-	b.shows(".search")
-	b.click(`form[action="/logout"] button`)
-	b.shows("input[type=password]")
+	b.sees("#said article:nth-last-child(2)", "Are the tulips red?")
+	b.until("few elements were added", "window.added < 20")
 }
 
-func TestSessionThatEndsInBrowser(t *testing.T) {
+func loginInBrowser(t *testing.T) {
 	r := newRig(t, rigOptions{token: "a-long-secret-token"})
 	r.say(here, "Hello")
 	b := newBrowser(t, r.url)
-	b.open("/login?next=/")
-	b.keys("input[type=password]", "a-long-secret-token")
-	b.enter()
+	login := func(next, shows string) {
+		b.open("/login?next=" + next)
+		b.keys("input[type=password]", "a-long-secret-token")
+		b.enter()
+		b.shows(shows)
+	}
+	login("/memories", ".search")
+	b.click(`form[action="/logout"] button`)
+	b.shows("input[type=password]")
+	b.audited("login")
+	login("/", "tbody")
 	b.sees("#connection", "live")
 	b.tolerates("401")
 	b.until("the session ends", "fetch('/logout', {method: 'POST'}).then(() => true)")
@@ -209,7 +229,7 @@ func TestSessionThatEndsInBrowser(t *testing.T) {
 	b.until("the login is a page of its own", "location.pathname === '/login' && !!document.querySelector('form.login')")
 }
 
-func TestServerThatRefusesForAWhileInBrowser(t *testing.T) {
+func refusalInBrowser(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.say(here, "Hello")
 	var all []*watcher
@@ -225,17 +245,4 @@ func TestServerThatRefusesForAWhileInBrowser(t *testing.T) {
 		r.events.unwatch(w)
 	}
 	b.sees("#connection", "live")
-}
-
-// Safari says of the Enter that ends the input of a word in Japanese or Chinese only by its code that
-// it is none.
-func TestEnterOfAnInputMethodInBrowser(t *testing.T) {
-	b := newBrowser(t, newRig(t, rigOptions{}).url)
-	b.open("/chat/general")
-	b.keys("#text", "konnichiwa")
-	const enter = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', keyCode: %d, bubbles: true, cancelable: true}))"
-	check.Equal(t, "the page leaves the key alone", evaluate[bool](b, fmt.Sprintf(enter, 229)), true)
-	check.Equal(t, "text", evaluate[string](b, "document.getElementById('text').value"), "konnichiwa")
-	check.Equal(t, "the page leaves Enter alone", evaluate[bool](b, fmt.Sprintf(enter, 13)), false)
-	b.sees("#said", "konnichiwa")
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -113,24 +112,6 @@ func (v *visit) chatName() (string, error) {
 }
 
 var errName = bad("A conversation's name may have at most 64 letters, digits, spaces, dots, dashes and underscores.")
-
-// chatForm delivers a message or runs a command, and responds after the message is on disk. A known
-// message id is not delivered again, so resubmitting the form is harmless.
-func chatForm(v *visit) error {
-	name, err := v.chatName()
-	if err != nil {
-		return err
-	}
-	var said messageTaken
-	m := messageNew{Text: v.PostForm.Get("text"), ID: v.PostForm.Get("id")}
-	if err := v.ask(http.MethodPost, apiOf(config.WebName+":"+name)+"/messages", nil, m, &said); err != nil {
-		return err
-	}
-	if strings.Contains(v.Header.Get("Accept"), "application/json") {
-		return answer(v.w, http.StatusOK, doneAnswer{Done: true, Reason: said.Answer})
-	}
-	return v.redirectWithNote("/chat/"+url.PathEscape(name), said.Answer)
-}
 
 // owner is who uses the browser.
 var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}

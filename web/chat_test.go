@@ -2,7 +2,7 @@ package web
 
 import (
 	"context"
-	"net/url"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,52 +13,54 @@ import (
 	"cairn/llm"
 )
 
-func TestChat(t *testing.T) {
+func TestChatAPI(t *testing.T) {
 	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) { return said("Noted <b>well</b>.") }})
+	const path = "/api/conversations/web:shop/messages"
+	var taken messageTaken
+	for range 2 { // the second is the same message
+		r.do(202, &taken, "POST", path, `{"id": "one", "text": " I prefer green tea. ", "compaction": {"background_threshold": 0.7}}`)
+	}
+	check.Equal(t, "the message", taken.ID, "one")
+	r.idle("web:shop")
+	list := get[messageList](r, path)
+	check.Len(t, "messages", list.Messages, 2)
+	check.Equal(t, "first message", list.Messages[0].Text, "I prefer green tea.")
+	check.Equal(t, "second message", list.Messages[1].Text, "Noted <b>well</b>.")
+	for i, c := range [][2]string{{"/context", "messages"}, {"/pause", "I am paused here"}, {"/resume", "answering again"}, {"/recap", "tea"}} {
+		r.do(200, &taken, "POST", path, fmt.Sprintf(`{"id": "command %d", "text": %q}`, i, c[0]))
+		check.Contains(t, c[0], taken.Answer, c[1])
+	}
+	for _, c := range []struct {
+		name, path, body, says string
+		status                 int
+	}{
+		{"another connector's conversation", "/api/conversations/discord:1%2F2/messages", `{"id": "x", "text": "hello"}`, "web:general", 409},
+		{"a strange name", "/api/conversations/web:a%2Fb/messages", `{"id": "x", "text": "hello"}`, "letters, digits", 400},
+		{"no text", path, `{"id": "x", "text": " "}`, "text is missing", 400},
+		{"no id", path, `{"text": "hello"}`, "needs an id", 400},
+		{"an unknown key", path, `{"id": "x", "text": "hello", "colour": 1}`, "colour", 400},
+		{"an unknown command", path, `{"id": "x", "text": "/contxt"}`, "context", 422},
+		{"a setting that is none", path, `{"id": "x", "text": "hello", "compaction": {"keep": 1}}`, "keep", 422},
+		{"a setting of the file", path, `{"id": "x", "text": "hello", "compaction": {"model": "dear"}}`, "settings file only", 422},
+		{"a value that can never be", path, `{"id": "x", "text": "hello", "compaction": {"background_threshold": 80}}`, "0.80", 422},
+	} {
+		check.Contains(t, c.name, r.do(c.status, nil, "POST", c.path, c.body), c.says)
+	}
+	r.do(200, &list, "GET", path, "")
+	check.Len(t, fmt.Sprintf("a rejected message is stored: %+v", list), list.Messages, 2)
+
 	if status, text := r.get("/chat"); status != 303 || text[len(text)-len("/chat/general"):] != "/chat/general" {
 		t.Errorf("%d %s", status, text)
 	}
 	if status, text := r.get("/chat/general"); status != 200 || !strings.Contains(text, "Nobody has said anything here yet.") {
 		t.Errorf("an empty chat: %d %s", status, text)
 	}
-	for range 2 { // the page is sent twice
-		if status, text := r.post("/chat/general", url.Values{"id": {"one"}, "text": {"I prefer green tea."}}); status != 303 {
-			t.Fatalf("%d %s", status, text)
-		}
-	}
-	r.idle("web:general")
-	status, text := r.get("/chat/general?fragment=messages")
+	status, page := r.get("/chat/shop?fragment=messages")
 	check.Equal(t, "status", status, 200)
-	check.Equal(t, "copies of the message on the page", strings.Count(text, "I prefer green tea."), 1)
-	check.Contains(t, "text", text, "Noted &lt;b&gt;well&lt;/b&gt;.")
-	for text, want := range map[string]string{
-		"/context":  "messages",
-		"//context": "",
-		"/pause":    "I am paused here",
-		"/resume":   "answering again",
-		"/recap":    "tea",
-	} {
-		status, got := r.post("/chat/general", url.Values{"id": {"id" + text}, "text": {text}})
-		check.Equal(t, text, status, 303)
-		check.Contains(t, text+": got", got, want)
-	}
-	for name, c := range map[string]struct {
-		path string
-		form url.Values
-		want int
-	}{
-		"an unknown command": {"/chat/general", url.Values{"id": {"x"}, "text": {"/contxt"}}, 422},
-		"nothing":            {"/chat/general", url.Values{"id": {"x"}, "text": {"  "}}, 400},
-		"no id":              {"/chat/general", url.Values{"text": {"hello"}}, 400},
-		"a strange name":     {"/chat/" + url.PathEscape("a/b"), url.Values{"id": {"x"}, "text": {"hello"}}, 400},
-	} {
-		if status, text := r.post(c.path, c.form); status != c.want {
-			t.Errorf("%s: %d %s", name, status, text)
-		}
-	}
-	if status, text := r.get("/chat/general/suggest?command=settings&typed=keep"); status != 200 || !strings.Contains(text, "keep_last_n") {
-		t.Errorf("%d %s", status, text)
-	}
+	check.Contains(t, "page", page, "I prefer green tea.", "Noted &lt;b&gt;well&lt;/b&gt;.")
+	status, text := r.get("/chat/shop/suggest?command=settings&typed=keep")
+	check.Equal(t, "status", status, 200)
+	check.Contains(t, "suggestions", text, "keep_last_n")
 }
 
 // What people write during an answer is taken up after it; until then only the inbox has it.
@@ -69,9 +71,9 @@ func TestMessageDuringAnAnswerIsShown(t *testing.T) {
 		<-more
 		return said("Noted.")
 	}})
-	r.post("/chat/general", url.Values{"id": {"1"}, "text": {"What colour is the gate?"}})
+	r.send("What colour is the gate?")
 	<-began
-	r.post("/chat/general", url.Values{"id": {"2"}, "text": {"And the <b>wall</b>?"}})
+	r.send("And the <b>wall</b>?")
 	const waits = "waits to be answered"
 	_, page := r.get("/chat/general")
 	check.Contains(t, "page during the answer", page, waits, "And the &lt;b&gt;wall&lt;/b&gt;?")
@@ -125,9 +127,9 @@ func TestPagesSayThatTheBotIsPaused(t *testing.T) {
 			check.Equal(t, page+" says: "+text, strings.Contains(got, text), want[i])
 		}
 	}
-	shows("is paused", false, false, false)
-	r.post("/chat/general", url.Values{"id": {"a"}, "text": {"/pause"}})
+	shows("it saves messages", false, false, false)
+	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "a", "text": "/pause"}`)
 	shows("The bot is paused here: it saves messages, but does not answer them. /resume ends that.", true, false, true)
-	r.post("/chat/general", url.Values{"id": {"b"}, "text": {"/pause everywhere"}})
+	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "b", "text": "/pause everywhere"}`)
 	shows("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.", true, true, true)
 }

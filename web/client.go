@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 )
 
@@ -53,66 +51,35 @@ func Remote(client *http.Client, base, token string) API {
 		}
 		resp, err := client.Do(r)
 		if err != nil {
-			return nil, &noAnswerError{err}
+			return nil, err
 		}
 		defer resp.Body.Close()
 		text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 		if err != nil {
-			return nil, &noAnswerError{err}
+			return nil, err
 		}
 		return answerOf(resp.StatusCode, text)
 	}
 }
 
-// noAnswerError is the error of a request to which a bot did not respond.
-type noAnswerError struct{ error }
-
-func (s *noAnswerError) Unwrap() error { return s.error }
-
-// sent reports whether the request may have reached the bot.
-func (s *noAnswerError) sent() bool {
-	var op *net.OpError
-	return !errors.As(s.error, &op) || op.Op != "dial"
-}
-
 // botTimeout is how long a bot may take to respond.
 const botTimeout = 10 * time.Second
 
-// BotFirst makes calls to a running bot. While it does not respond, reads go to the database, and
-// changes are rejected. Once it has rejected the client all reads do: every wrong token brings it
-// closer to rejecting everyone at this address. at is the bot's address, for errors.
-func BotFirst(bot, database API, at string) API {
-	var rejected atomic.Bool
+// WithChangesTo returns an API that reads from the database and makes changes through a running bot.
+// at is the bot's address, for errors.
+func WithChangesTo(bot, database API, at string) API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
-		if method != http.MethodGet && path != simulatePath {
-			text, err := withTimeout(ctx, bot, method, path, query, body)
-			return text, changeProblem(err, at)
+		if method == http.MethodGet || path == simulatePath {
+			return database(ctx, method, path, query, body)
 		}
-		if !rejected.Load() {
-			text, err := withTimeout(ctx, bot, method, path, query, body)
-			if err == nil || ctx.Err() != nil {
-				return text, err
-			}
-			switch status := statusOf(err); status {
-			case http.StatusUnauthorized, http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusTooManyRequests:
-				rejected.Store(true)
-			case http.StatusServiceUnavailable, 0:
-			default:
-				return nil, err
-			}
-		}
-		return database(ctx, method, path, query, body)
-	}
-}
-
-// withTimeout makes a call to a bot that may hang. A simulation has no time limit.
-func withTimeout(ctx context.Context, bot API, method, path string, query url.Values, body any) (json.RawMessage, error) {
-	if path != simulatePath {
-		limited, cancel := context.WithTimeout(ctx, botTimeout)
+		ctx, cancel := context.WithTimeout(ctx, botTimeout)
 		defer cancel()
-		ctx = limited
+		text, err := bot(ctx, method, path, query, body)
+		if err != nil && statusOf(err) == 0 {
+			return nil, fmt.Errorf("the bot at %s gave no answer: start it with \"cairn run\", and see whether the change was made before you try again (reading works without the bot)", at)
+		}
+		return text, err
 	}
-	return bot(ctx, method, path, query, body)
 }
 
 // statusOf returns the status of a *Problem; 0 for other errors.
@@ -121,20 +88,6 @@ func statusOf(err error) int {
 		return p.Status
 	}
 	return 0
-}
-
-// changeProblem converts the error of a change into one that says what to do.
-func changeProblem(err error, at string) error {
-	var gone *noAnswerError
-	switch {
-	case errors.As(err, &gone) && !gone.sent():
-		return fmt.Errorf("nothing was changed: no bot answers at %s; start it with \"cairn run\" and try again (reading works without it)", at)
-	case errors.As(err, &gone):
-		return fmt.Errorf("the bot at %s gave no answer: check whether the change was made before you try again", at)
-	case statusOf(err) == http.StatusUnauthorized:
-		return fmt.Errorf("nothing was changed: the bot at %s rejects the token; set CAIRN_WEB_TOKEN, or token under [web], to the bot's token, and restart this server", at)
-	}
-	return err
 }
 
 func newCall(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {

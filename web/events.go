@@ -185,31 +185,18 @@ func (e *Events) publishUsage(conversation string, used, window int) {
 	}
 }
 
-// compactionEvent is one step of a compaction.
+// compactionEvent is one step of a compaction, without the text of its summary: events outlive what
+// they tell of.
 type compactionEvent struct {
-	Conversation string    `json:"conversation"`
-	ID           int64     `json:"id" jsonschema:"of the summary; 0: it has none yet"`
-	State        string    `json:"state" jsonschema:"scheduled, started, prepared, applied, failed, noop or undone"`
-	Trigger      string    `json:"trigger"`
-	Kind         string    `json:"kind" jsonschema:"leaf, rollup or placeholder"`
-	By           string    `json:"by" jsonschema:"worker, extractive or emergency"`
-	From         int64     `json:"from_seq"`
-	To           int64     `json:"to_seq"`
-	Messages     int       `json:"messages"`
-	Before       int       `json:"before_tokens" jsonschema:"used before, the reply's reserve included"`
-	After        int       `json:"after_tokens" jsonschema:"used after; 0 until it was applied"`
-	Window       int       `json:"window"`
-	Error        string    `json:"error,omitempty" jsonschema:"why it failed, or why there was nothing to do"`
-	Time         time.Time `json:"time"`
+	Conversation string `json:"conversation"`
+	channel.Event
+	Time time.Time `json:"time"`
 }
 
 // Compaction publishes a step of a compaction, and how full the window is if that changed it.
 func (e *Events) Compaction(conversation string, c channel.Event) {
-	e.publish(kindCompaction, conversation, compactionEvent{
-		Conversation: conversation, ID: c.ID, State: string(c.State), Trigger: string(c.Trigger), Kind: string(c.Kind), By: string(c.By),
-		From: c.From, To: c.To, Messages: c.Messages, Before: c.BeforeTokens, After: c.AfterTokens, Window: c.Window, Error: c.Error,
-		Time: time.Now().UTC(),
-	})
+	c.Summary = ""
+	e.publish(kindCompaction, conversation, compactionEvent{conversation, c, time.Now().UTC()})
 	if c.State == compactor.EventApplied || c.State == compactor.EventUndone {
 		e.publishUsage(conversation, c.AfterTokens, c.Window)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -69,29 +68,13 @@ func (h incidents) WithGroup(name string) slog.Handler {
 // keptIncidents limits the incidents on the health page.
 const keptIncidents = 50
 
-// incident is an incident on the health page.
-type incident struct {
-	incidentEvent
-	Conversation string
-	Text         string // the attributes in one line
-}
-
 // incidents returns the newest incidents, newest first.
-func (e *Events) incidents() []incident {
-	all := []incident{}
+func (e *Events) incidents() (all []incidentEvent) {
 	for _, one := range slices.Backward(e.ofKind(kindIncident)) {
-		i := incident{Conversation: one.Conversation}
-		if len(all) >= keptIncidents || json.Unmarshal(one.Data, &i.incidentEvent) != nil {
-			continue
+		var i incidentEvent
+		if len(all) < keptIncidents && json.Unmarshal(one.Data, &i) == nil {
+			all = append(all, i)
 		}
-		var words []string
-		for _, name := range slices.Sorted(maps.Keys(i.Attributes)) {
-			if name != "conversation" {
-				words = append(words, name+": "+i.Attributes[name])
-			}
-		}
-		i.Text = strings.Join(words, ", ")
-		all = append(all, i)
 	}
 	return all
 }

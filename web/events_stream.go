@@ -29,10 +29,10 @@ var allKinds = []string{kindTurn, kindUsage, kindCompaction, kindMemory, kindTas
 
 // watch streams events until the client disconnects, reads too slowly, or the server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	conversation, kinds := p.Get("conversation"), p.someOf("kinds", allKinds)
-	if p.err != nil {
-		return p.err
+	q := requestOf(r)
+	conversation, kinds := q.Get("conversation"), q.someOf("kinds", allKinds)
+	if q.wrong != nil {
+		return q.wrong
 	}
 	control := http.NewResponseController(w)
 	send := func(text string) error {

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -92,7 +94,10 @@ func (m mcpTools) ask(ctx context.Context, c call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shorten(text, maxMCPAnswer)
+	if len(text) > maxMCPAnswer {
+		return nil, errors.New("the answer is too long for a model: ask for less with limit")
+	}
+	return text, nil
 }
 
 // query builds a query from name-value pairs; zero values are left out.
@@ -156,4 +161,35 @@ func (m mcpTools) writers() {
 	addTool[inCompact, jobAnswer](m, adds, "compact", "Summarize the older messages of a conversation in the background; nothing is lost.", func(in inCompact) call {
 		return call{method: http.MethodPost, path: apiOf(in.Conversation) + "/compact", body: in.compactBody}
 	})
+}
+
+// resourceScheme is the scheme of resource URIs; a path of the API follows.
+const resourceScheme = "cairn://"
+
+func (m mcpTools) resources() {
+	read := func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		path := "/api/" + strings.TrimPrefix(r.Params.URI, resourceScheme)
+		text, err := m.ask(ctx, call{method: http.MethodGet, path: path})
+		if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound {
+			return nil, sdk.ResourceNotFoundError(r.Params.URI)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
+	}
+	for path, about := range map[string]string{
+		"conversations": "The conversations, the one with the newest message first", "memories": "What the bot remembers, newest first", "usage": "What models were used for",
+	} {
+		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
+	}
+	for path, about := range map[string]string{
+		"conversations/{name}":                "A conversation: how full its window is and of what, and its settings",
+		"conversations/{name}/messages":       "Its newest messages",
+		"conversations/{name}/summaries":      "The summaries in its prompt",
+		"conversations/{name}/summaries/{id}": "A summary, and the messages behind it",
+		"memories/{id}":                       "A memory and the messages it came from",
+	} {
+		m.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: "application/json"}, read)
+	}
 }

@@ -65,33 +65,9 @@ type (
 	}
 )
 
-// argumentRanges restricts arguments by name, the same for every tool. There are no defaults: the
-// SDK would fill them in, and fails if a client sends null instead of no arguments.
-var argumentRanges = map[string]func(*jsonschema.Schema){
-	"limit":       inRange(1, 200),
-	"offset":      inRange(0, 1e9),
-	"from":        inRange(1, maxSeq),
-	"id":          inRange(1, 1<<53),
-	"summary":     inRange(1, 1<<53),
-	"keep_last_n": inRange(0, maxKeep),
-	"importance":  inRange(0, 1),
-	"kind":        oneOf(memory.Kinds),
-	"state":       oneOf(memory.States),
-	"by":          oneOf(channel.UsageKeys),
-}
-
-// inRange restricts a number to low..high.
-func inRange(low, high float64) func(*jsonschema.Schema) {
-	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = &low, &high }
-}
-
-func oneOf(words []string) func(*jsonschema.Schema) {
-	return func(s *jsonschema.Schema) {
-		for _, word := range words {
-			s.Enum = append(s.Enum, word)
-		}
-	}
-}
+// argumentWords are the words that an argument may have, by its name, the same for every tool. There
+// are no defaults: the SDK would fill them in, and fails if a client sends null instead of no arguments.
+var argumentWords = map[string][]string{"kind": memory.Kinds, "state": memory.States, "by": channel.UsageKeys}
 
 // inputSchema returns the schema of arguments. It panics if In has none, which is a programming
 // error.
@@ -101,8 +77,8 @@ func inputSchema[In any]() *jsonschema.Schema {
 		panic(err)
 	}
 	for name, property := range s.Properties {
-		if bound := argumentRanges[name]; bound != nil {
-			bound(property)
+		for _, word := range argumentWords[name] {
+			property.Enum = append(property.Enum, word)
 		}
 	}
 	return s

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/channel"
@@ -41,14 +42,25 @@ func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
 	return session, err
 }
 
-// called returns a tool's answer.
+// called returns a tool's answer, which must match the tool's schema, as clients check.
 func called(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]any) (text string, failed bool) {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		return err.Error(), true
 	}
-	return result.Content[0].(*sdk.TextContent).Text, result.IsError
+	text = result.Content[0].(*sdk.TextContent).Text
+	if result.IsError {
+		return text, true
+	}
+	tools := must(s.ListTools(t.Context(), nil)).Tools
+	of := slices.IndexFunc(tools, func(one *sdk.Tool) bool { return one.Name == tool })
+	var schema jsonschema.Schema
+	check.NoError(t, json.Unmarshal(must(json.Marshal(tools[of].OutputSchema)), &schema))
+	if err := must(schema.Resolve(nil)).Validate(result.StructuredContent); err != nil {
+		t.Errorf("%s: %v\n%.500s", tool, err, text)
+	}
+	return text, false
 }
 
 // calls has a tool called that must succeed, and returns its answer, which must contain a text.
@@ -63,11 +75,17 @@ func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string
 
 func TestMCPReadTools(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	r.talk(here, 120)
+	s := must(r.mcpClient(""))
+	for _, tool := range []string{"conversations", "memory_list", "usage"} {
+		calls(t, s, tool, nil, "[]") // of nothing
+	}
+	r.talk(here, 30)
+	watch := r.watch("", "")
+	r.do(202, nil, "POST", at(here, "/compact"), "")
+	watch.until(t, `"state":"applied"`)
 	if _, _, err := r.hub.Run(t.Context(), here, channel.Person{Manager: true}, "/remember the gate opens at noon"); err != nil {
 		t.Fatal(err)
 	}
-	s := must(r.mcpClient(""))
 	memories := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact")
 	summaries := get[summaryList](r, at(here, "/summaries"))
 	for tool, c := range map[string]struct {
@@ -84,9 +102,9 @@ func TestMCPReadTools(t *testing.T) {
 		"usage":         {map[string]any{"by": "model"}, `"rows"`},
 		"simulate":      {map[string]any{"conversation": here, "variants": []map[string]any{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
 	} {
-		check.Equal(t, tool+": valid JSON", json.Valid([]byte(calls(t, s, tool, c.arguments, c.want))), true)
+		calls(t, s, tool, c.arguments, c.want)
 	}
-	refused := []struct {
+	for _, c := range []struct {
 		tool      string
 		arguments map[string]any
 		want      string
@@ -94,16 +112,14 @@ func TestMCPReadTools(t *testing.T) {
 		{"recall", map[string]any{"conversation": "terminal:nowhere", "query": "x"}, "There is no conversation"},
 		{"recall", map[string]any{"conversation": here, "query": " "}, "Name a question and a conversation."},
 		{"memory_show", map[string]any{"id": 9999}, "nothing with that name or number"},
-		{"expand", map[string]any{"conversation": here, "summary": 9999}, "nothing with that name or number"},
-		{"memory_list", map[string]any{"limit": 0}, "limit"},
+		{"memory_list", map[string]any{"limit": 201}, "limit"},
 		{"memory_list", map[string]any{"limit": "many"}, "limit"},
 		{"memory_show", map[string]any{}, "id"},
 		{"memory_list", map[string]any{"kind": "wish"}, "wish does not equal any of"},
 		{"memory_list", map[string]any{"knd": "fact"}, "knd"},
 		{"simulate", map[string]any{"conversation": here, "variants": []map[string]any{{"no_such": 1}}}, "no_such"},
 		{"memory_save", map[string]any{"conversation": here, "content": "I own this bot"}, "memory_save"}, // it only reads
-	}
-	for _, c := range refused {
+	} {
 		if text, failed := called(t, s, c.tool, c.arguments); !failed || !strings.Contains(text, c.want) || strings.Contains(text, "GET ") || strings.Contains(text, "/api/") {
 			t.Errorf("%s %v: got %.300s", c.tool, c.arguments, text)
 		}
@@ -116,7 +132,7 @@ func TestMCPReadTools(t *testing.T) {
 
 func TestMCPResources(t *testing.T) {
 	r := newRig(t, rigOptions{})
-	r.talk(here, 30)
+	r.talk(here, 1)
 	s := must(r.mcpClient(""))
 	read := func(uri string) (string, error) {
 		result, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: resourceScheme + uri})
@@ -129,9 +145,6 @@ func TestMCPResources(t *testing.T) {
 	check.Contains(t, "conversations", must(read("conversations")), here)
 	one := strings.ReplaceAll(strings.TrimPrefix(apiOf(here), "/api/"), ":", "%3A") // as a template is expanded
 	check.Contains(t, "messages", must(read(one+"/messages")), `"seq":`)
-	for _, plain := range []string{"conversations/" + here, "conversations/" + here + "/summaries", "conversations/" + here + "/messages"} { // as people write it
-		check.HasPrefix(t, plain, must(read(plain)), "{")
-	}
 	for _, uri := range []string{"events", "openapi.json", "conversations/nowhere", "conversations/..", "conversations/../memories", "conversations/" + here + "/..", "memories/0", one + "/settings"} {
 		if text, err := read(uri); err == nil {
 			t.Errorf("%s: %.100s", uri, text)
@@ -142,7 +155,7 @@ func TestMCPResources(t *testing.T) {
 
 func TestMCPWriteTools(t *testing.T) {
 	r := newRig(t, rigOptions{mcpWrites: true, token: "a-long-secret-token"})
-	r.talk(here, 30)
+	r.talk(here, 8)
 	if _, err := r.mcpClient("wrong"); err == nil {
 		t.Error("a wrong token is accepted")
 	}
@@ -155,15 +168,9 @@ func TestMCPWriteTools(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	calls(t, s, "memory_forget", map[string]any{"id": saved.ID}, `"state":"forgotten"`)
-	var before, after summaryList
-	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "summaries", map[string]any{"conversation": here}, "")), &before))
 	watch := r.watch("", "", "Authorization: Bearer a-long-secret-token")
 	calls(t, s, "compact", map[string]any{"conversation": here, "focus": "the gate", "keep_last_n": 2}, `"state":"started"`)
 	watch.until(t, `"state":"applied"`)
-	check.NoError(t, json.Unmarshal([]byte(calls(t, s, "summaries", map[string]any{"conversation": here}, "")), &after))
-	if after.Total <= before.Total {
-		t.Errorf("got %d summaries after the compaction, want more than the %d before", after.Total, before.Total)
-	}
 }
 
 func TestMCPRefusesOtherOrigins(t *testing.T) {

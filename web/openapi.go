@@ -15,8 +15,8 @@ import (
 	"cairn/channel"
 )
 
-func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, http.StatusOK, s.document())
+func (s *Server) openAPI(_ *request) (any, error) {
+	return s.document(), nil
 }
 
 type object = map[string]any
@@ -73,7 +73,7 @@ func operation(r route) object {
 		}
 		answers[strconv.Itoa(status)] = one
 	}
-	if r.stream && r.answers == nil {
+	if r.events != nil {
 		params = append(params, object{"name": "Last-Event-ID", "in": "header", "description": "resume after this event", "schema": object{"type": "string"}})
 		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": []*jsonschema.Schema{
 			schemaOf(reflect.TypeFor[turnEvent]()), schemaOf(reflect.TypeFor[usageEvent]()), schemaOf(reflect.TypeFor[compactionEvent]()),

@@ -2,9 +2,10 @@ package web
 
 import (
 	"embed"
-	"encoding/base64"
+	"encoding/json"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -17,26 +18,21 @@ import (
 //go:embed static
 var files embed.FS
 
-// pageTable returns the pages and forms. The preview is not among them, because it may be slow.
+// pageTable returns the pages. The preview, a part of one, is not among them, because it may be slow.
 func pageTable() map[string]func(*visit) error {
 	return map[string]func(*visit) error{
-		"GET /{$}":                      conversationsPage,
-		"GET /c/{name}":                 conversationPage,
-		"GET /c/{name}/messages":        messagesPage,
-		"GET /c/{name}/summaries/{id}":  summaryPage,
-		"GET /c/{name}/settings":        settingsPage,
-		"POST /c/{name}/settings":       settingsForm,
-		"POST /c/{name}/{command}":      commandForm,
-		"GET /memories":                 memoriesPage,
-		"GET /memories/{id}":            memoryPage,
-		"POST /memories/{id}/{command}": memoryForm,
-		"GET /usage":                    usagePage,
-		"GET /health":                   healthPage,
-		"GET /chat":                     openChat,
-		"GET /chat/{name}":              chatPage,
-		"POST /chat/{name}":             chatForm,
-		"GET /chat/{name}/suggest":      suggest,
-		"GET /chat/{name}/messages":     chatPage, // only the part that changes, with ?fragment=messages
+		"GET /{$}":                     conversationsPage,
+		"GET /c/{name}":                conversationPage,
+		"GET /c/{name}/messages":       messagesPage,
+		"GET /c/{name}/summaries/{id}": summaryPage,
+		"GET /c/{name}/settings":       settingsPage,
+		"GET /memories":                memoriesPage,
+		"GET /memories/{id}":           memoryPage,
+		"GET /usage":                   usagePage,
+		"GET /health":                  healthPage,
+		"GET /chat":                    openChat,
+		"GET /chat/{name}":             chatPage,
+		"GET /chat/{name}/suggest":     suggest,
 	}
 }
 
@@ -51,9 +47,6 @@ func (s *Server) pageRoutes() {
 	})
 	for path, page := range pageTable() {
 		s.handle(path, func(w http.ResponseWriter, r *http.Request) error {
-			if r.Method == http.MethodPost && r.ParseForm() != nil {
-				return bad("The form cannot be read.")
-			}
 			return page(&visit{r, s, w})
 		})
 	}
@@ -61,7 +54,7 @@ func (s *Server) pageRoutes() {
 		return previewPage(&visit{r, s, w})
 	})
 	s.serve("/", func(http.ResponseWriter, *http.Request) error {
-		return problem(http.StatusNotFound, "There is no such page.")
+		return problem(http.StatusNotFound, "There is nothing at this path. A \"/\" in a name is written %%2F.")
 	})
 }
 
@@ -96,9 +89,9 @@ func (v *visit) show(title string, parts map[string]g.Node, content ...g.Node) e
 	return writePage(v.w, http.StatusOK, v.frame(title).around(g.Group(content)))
 }
 
-// frame returns the data of every page, and consumes the flash message.
+// frame returns the data of every page.
 func (v *visit) frame(title string) frame {
-	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed, Flash: v.takeFlash()}
+	f := frame{Title: title, Version: v.s.o.Version, LoggedIn: v.s.auth.needed}
 	here, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
 	if here == "c" { // the pages of a conversation
 		here = ""
@@ -108,34 +101,6 @@ func (v *visit) frame(title string) frame {
 		f.Nav = append(f.Nav, one)
 	}
 	return f
-}
-
-const (
-	noteCookie = "cairn_note"
-	maxNote    = 2900 // bytes: browsers drop a cookie over 4096, and it is encoded
-)
-
-// redirectWithNote redirects to a page, which shows a note once.
-func (v *visit) redirectWithNote(to, note string) error {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote], "") + " …"
-	}
-	http.SetCookie(v.w, &http.Cookie{
-		Name: noteCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(note)),
-		Path: "/", MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	})
-	http.Redirect(v.w, v.Request, to, http.StatusSeeOther)
-	return nil
-}
-
-func (v *visit) takeFlash() string {
-	cookie, err := v.Cookie(noteCookie)
-	if err != nil {
-		return ""
-	}
-	http.SetCookie(v.w, &http.Cookie{Name: noteCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	note, _ := base64.RawURLEncoding.DecodeString(cookie.Value) // an invalid value counts as no note
-	return strings.ToValidUTF8(string(note), "")
 }
 
 // pager links the previous and the next page of a list.
@@ -152,3 +117,27 @@ func (v *visit) pager(total int) g.Node {
 		g.If(at+pageSize < total, to(at+pageSize, "next", "Next →")),
 	))
 }
+
+// showProblem shows why a request was rejected, and links back.
+func showProblem(v *visit, p *Problem) error {
+	return writePage(v.w, p.Status, v.frame("This did not work").around(g.Group{
+		heading("This did not work"),
+		h.P(g.Text(p.Detail)),
+		h.P(h.A(h.Href("/"), g.Text("Conversations"))),
+	}))
+}
+
+// get reads what a page shows from the API, within the process. Scripts make changes through the API.
+func (v *visit) get(path string, query url.Values, into any) error {
+	text, err := v.s.API()(v.Context(), http.MethodGet, path, query, nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// apiOf returns the API path of a conversation.
+func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }
+
+// bad returns a Problem with status 400.
+func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -31,7 +30,7 @@ func chatPage(v *visit) error {
 	conversation := config.WebName + ":" + name
 	var said messageList
 	var waiting []store.Inbound
-	c, err := v.s.find(v.Request, conversation)
+	c, err := v.s.find(v.Context(), conversation)
 	if err == nil {
 		err = v.get(apiOf(conversation)+"/messages", query("limit", 100), &said)
 	}
@@ -85,20 +84,19 @@ func waitingView(all []store.Inbound) g.Node {
 	})
 }
 
-// chatView is the chat, with a form that works without scripts.
+// chatView is the chat. A script shows the form, which it sends to the API.
 func chatView(name, conversation string, messages g.Node) g.Node {
 	return g.Group{
 		heading(name, conversationTabs(conversation, "Chat")),
-		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"/messages?fragment=messages"), messages),
+		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"?fragment=messages"), messages),
 		h.Article(
 			h.Class("message assistant"), h.ID("writing"), g.Attr("hidden"),
 			h.Header(h.B(g.Text("assistant")), g.Text(" "), h.Span(h.Class("spinner"), h.Aria("hidden", "true"))),
 			longText("", ""),
 		),
 		h.P(h.Class("note"), h.ID("note"), h.Role("status"), g.Attr("hidden")),
-		form(
-			chatPageOf(name), h.ID("chat"), h.Class("chat"),
-			hidden("id", fmt.Sprintf("web-%d", time.Now().UnixNano())),
+		command(
+			conversation, "messages", "", h.ID("chat"), h.Class("chat"), g.Attr("hidden"),
 			h.Label(h.Class("skip"), h.For("text"), g.Text("Message")),
 			h.Textarea(
 				h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"), h.Rows("3"), h.Required(), h.MaxLength("100000"),

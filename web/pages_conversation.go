@@ -24,7 +24,7 @@ func conversationsPage(v *visit) error {
 	if err := v.get("/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize), &list); err != nil {
 		return err
 	}
-	table := conversationsView(q, list, v.pager(list.Total))
+	table := conversationsView(list, v.pager(list.Total))
 	return v.show("Conversations", map[string]g.Node{"live": table},
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
 		live("conversations", v.URL.RequestURI(), table),
@@ -33,13 +33,9 @@ func conversationsPage(v *visit) error {
 
 var conversationColumns = []column{{Name: "Conversation"}, {Name: "Window"}, {Name: "Messages", Number: true}, {Name: "Newest"}, {Name: "State"}}
 
-func conversationsView(q string, list conversationList, pager g.Node) g.Node {
-	switch {
-	case list.Total > 0:
-	case q != "":
-		return h.P(g.Text("No conversation has “" + q + "” in its name."))
-	default:
-		return h.P(g.Text("Nobody has said anything yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
+func conversationsView(list conversationList, pager g.Node) g.Node {
+	if list.Total == 0 {
+		return h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
 	}
 	return g.Group{
 		table("list", conversationColumns, list.Conversations, func(c listedConversation) []g.Node {
@@ -79,7 +75,7 @@ func (c listedConversation) state() g.Node {
 // showConversation shows a page of a conversation.
 func (v *visit) showConversation(tab string, parts map[string]g.Node, content ...g.Node) error {
 	name := v.name()
-	c, err := v.s.find(v.Request, name)
+	c, err := v.s.find(v.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -141,19 +137,19 @@ func conversationPage(v *visit) error {
 }
 
 func actionsView(name string) g.Node {
-	action := func(command, label string) g.Node {
-		return g.Group{form(pageOf(name)+"/"+command, button("", label)), g.Text(" ")}
+	action := func(action, label, done string) g.Node {
+		return g.Group{command(name, action, done, button("", label)), g.Text(" ")}
 	}
 	return h.Section(
 		h.Class("actions"), h.Aria("label", "Actions"),
-		form(
-			pageOf(name)+"/compact", h.Class("wide"),
+		command(
+			name, "compact", "The older messages are summarized. The conversation goes on.", h.Class("wide"),
 			h.Label(g.Text("Focus "), h.Input(h.Name("focus"), h.MaxLength("500"), h.Placeholder("what to keep in detail (optional)"))),
 			button("main", "Compact now"),
 		),
-		action("undo", "Undo the latest compaction"),
-		action("new", "New session"),
-		action("pause", "Pause answers"),
+		action("undo", "Undo the latest compaction", "Undone."),
+		action("new", "New session", "A new session. The earlier messages are summarized in the background; nothing is lost."),
+		action("pause", "Pause answers", "The bot is paused here until it is resumed. Messages are still saved."),
 	)
 }
 

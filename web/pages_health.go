@@ -4,6 +4,8 @@ package web
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -18,7 +20,7 @@ func healthPage(v *visit) error {
 	return v.show("Health", map[string]g.Node{"live": state}, heading("Health"), live("*", "/health", state))
 }
 
-func healthView(ok bool, parts []Part, incidents []incident) g.Node {
+func healthView(ok bool, parts []Part, incidents []incidentEvent) g.Node {
 	state := h.P(h.Class("state bad"), g.Text("Something is wrong."))
 	if ok {
 		state = h.P(h.Class("state good"), g.Text("All is well."))
@@ -38,11 +40,13 @@ func healthView(ok bool, parts []Part, incidents []incident) g.Node {
 		return append(view, faint(g.Text("None.")))
 	}
 	columns := []column{{Name: "When"}, {Name: "Where"}, {Name: "What"}}
-	return append(view, table("list", columns, incidents, func(i incident) []g.Node {
+	return append(view, table("list", columns, incidents, func(i incidentEvent) []g.Node {
+		where := i.Attributes["conversation"]
+		delete(i.Attributes, "conversation")
 		return []g.Node{
 			timeView(i.Time),
-			g.If(i.Conversation != "", h.A(h.Href(pageOf(i.Conversation)), g.Text(i.Conversation))),
-			h.Div(h.B(g.Text(i.Name)), g.Text(" "+i.Text)),
+			g.If(where != "", h.A(h.Href(pageOf(where)), g.Text(where))),
+			h.Div(h.B(g.Text(i.Name)), g.Text(strings.TrimPrefix(fmt.Sprint(" ", i.Attributes), " map"))),
 		}
 	}))
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -18,22 +17,13 @@ import (
 
 func memoriesPage(v *visit) error {
 	query := v.URL.Query()
-	query.Del("fragment")
-	for name, values := range query { // a form also sends empty fields
-		if len(values) > 0 && values[0] == "" {
-			query.Del(name)
-		}
-	}
 	query.Set("limit", strconv.Itoa(pageSize))
 	var list memoryList
 	if err := v.get("/api/memories", query, &list); err != nil {
 		return err
 	}
-	found := g.Node(h.P(g.Text("No memories match.")))
-	switch {
-	case list.Total == 0 && len(query) == 1:
-		found = h.P(g.Text("Nothing is remembered yet. Memories are saved when messages are summarized, and by /remember."))
-	case list.Total > 0:
+	found := g.Node(h.P(g.Text("No memories match. They are saved when messages are summarized, and by /remember.")))
+	if list.Total > 0 {
 		found = g.Group{
 			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
 			faint(grouped(list.Total), g.Text(" in all")),
@@ -123,40 +113,23 @@ func factsView(m memory.Memory) g.Node {
 }
 
 func memoryActions(m memory.Memory) g.Node {
-	action := func(command string, content ...g.Node) g.Node {
-		return form(memoryPageOf(m.ID)+"/"+command, content...)
+	action := func(body, done string, content ...g.Node) g.Node {
+		return change(http.MethodPatch, "/api"+memoryPageOf(m.ID), body, done, content...)
 	}
-	pin := action("pin", button("", "Pin"))
-	if m.Pinned {
-		pin = action("unpin", button("", "Unpin"))
-	}
-	actions := g.Group{pin, action("forget", button("danger", "Forget"))}
 	if m.State == "forgotten" {
-		actions = g.Group{action("restore", button("main", "Restore"))}
+		return action(`{"state": "active"}`, "Restored.", button("main", "Restore"))
+	}
+	pin := action(`{"pinned": true}`, "Pinned: it neither expires nor fades.", button("", "Pin"))
+	if m.Pinned {
+		pin = action(`{"pinned": false}`, "Unpinned.", button("", "Unpin"))
 	}
 	return g.Group{
-		g.If(m.State == "active", action("edit",
-			h.Class("wide"),
+		g.If(m.State == "active", action(
+			"{}", "Changed.", h.Class("wide"),
 			h.Label(g.Text("Text "), h.Textarea(h.Name("content"), h.Rows("2"), h.MaxLength("1000"), h.Required(), h.Dir("auto"), g.Text(m.Content))),
 			button("", "Change"),
 		)),
-		actions,
+		pin,
+		action(`{"state": "forgotten"}`, "Forgotten. You can restore it here.", button("danger", "Forget")),
 	}
-}
-
-// memoryForm runs the command of a button on a memory's page.
-func memoryForm(v *visit) error {
-	yes, no, content := true, false, v.PostForm.Get("content")
-	content = strings.ReplaceAll(content, "\r\n", "\n") // as forms send line breaks
-	patches := map[string]memoryPatch{"edit": {Content: &content}, "pin": {Pinned: &yes}, "unpin": {Pinned: &no}, "forget": {State: "forgotten"}, "restore": {State: "active"}}
-	notes := map[string]string{"edit": "Changed.", "pin": "Pinned: it neither expires nor fades.", "unpin": "Unpinned.", "forget": "Forgotten. You can restore it here.", "restore": "Restored."}
-	p, known := patches[v.PathValue("command")]
-	if !known {
-		return problem(http.StatusNotFound, "There is no such command.")
-	}
-	here := "/memories/" + url.PathEscape(v.PathValue("id"))
-	if err := v.ask(http.MethodPatch, "/api"+here, nil, p, nil); err != nil {
-		return v.redirectProblem(here, err)
-	}
-	return v.redirectWithNote(here, notes[v.PathValue("command")])
 }

@@ -4,7 +4,10 @@ package web
 
 import (
 	"errors"
-	"strconv"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -13,18 +16,26 @@ import (
 	"cairn/simulate"
 )
 
-// preview shows the effect that other settings would have had on the conversation, or why it cannot.
-func (v *visit) preview(all []settingControl) (g.Node, error) {
+// previewPage shows the effect that the settings in the query would have had on the conversation, or why
+// it cannot.
+func previewPage(v *visit) error {
 	tried := simulate.Variant{}
-	for _, k := range all {
-		if k.Changed() {
-			tried.Set = append(tried.Set, simulate.Setting{Key: k.Key, Value: k.Typed})
+	query := v.URL.Query()
+	for _, key := range slices.Sorted(maps.Keys(query)) {
+		tried.Set = append(tried.Set, simulate.Setting{Key: key, Value: strings.TrimSpace(query.Get(key))})
+	}
+	effect := warning("Nothing to compare yet: move a slider or type another value.")
+	if len(tried.Set) > 0 {
+		var err error
+		if effect, err = v.preview(tried); err != nil {
+			return err
 		}
 	}
-	if len(tried.Set) == 0 {
-		return warning("Nothing to compare yet: move a slider or type another value."), nil
-	}
-	c, err := v.s.find(v.Request, v.name())
+	return writePage(v.w, http.StatusOK, effect)
+}
+
+func (v *visit) preview(tried simulate.Variant) (g.Node, error) {
+	c, err := v.s.find(v.Context(), v.name())
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +55,6 @@ func (v *visit) preview(all []settingControl) (g.Node, error) {
 	drawn.Title, drawn.Desc = "As it happened, and with "+report.Variants[1].Name, "tokens of the next request, over the messages"
 	drawn.Panels = []chart.Panel{panelOf("as it happened", d, past), drawn.Panels[1]}
 	rows := report.Rows()
-	for _, row := range rows[1:] {
-		for i, value := range row[1:] {
-			if _, err := strconv.Atoi(value); err == nil {
-				row[i+1] = thousands(value)
-			}
-		}
-	}
 	return g.Group{
 		h.Figure(g.Raw(drawn.SVG(chart.Options{ID: "preview"}))), // the chart escapes its input
 		h.Div(h.Class("scroll"), h.Table(

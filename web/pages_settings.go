@@ -3,9 +3,6 @@ package web
 import (
 	"fmt"
 	"math"
-	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,17 +19,11 @@ type settingControl struct {
 	Help    string
 	Control string // share: a slider from 0 to 1; number, switch or text; "": read-only, set only in the settings file
 	Now     string // the value in force
-	Typed   string // the value in the form
 }
 
-// Changed reports whether the value in the form differs from the one in force.
-func (k settingControl) Changed() bool { return k.Control != "" && k.Typed != k.Now }
-
-// settingControls returns the settings of the conversation, with the values typed into the form. A
-// value that the form still shows as it was loaded is not typed: it may have changed since.
-func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored []string, err error) {
+// settingControls returns the settings of the conversation.
+func (v *visit) settingControls() (all []settingControl, ignored []string, err error) {
 	var a settingsAnswer
-	shown, _ := url.ParseQuery(typed.Get("shown")) // an invalid value counts as none
 	if err := v.get(apiOf(v.name())+"/settings", nil, &a); err != nil {
 		return nil, nil, err
 	}
@@ -51,36 +42,21 @@ func (v *visit) settingControls(typed url.Values) (all []settingControl, ignored
 		if !one.Settable {
 			k.Control = ""
 		}
-		k.Typed = k.Now
-		if typed.Has(one.Key) && (!shown.Has(one.Key) || typed.Get(one.Key) != shown.Get(one.Key)) {
-			k.Typed = strings.TrimSpace(typed.Get(one.Key))
-		}
 		all = append(all, k)
 	}
 	return all, a.Ignored, nil
 }
 
-func settingsPage(v *visit) error { return v.showSettings(nil) }
-
-// previewPage shows the settings page with the effect that the typed values would have had.
-func previewPage(v *visit) error { return v.showSettings(v.URL.Query()) }
-
-func (v *visit) showSettings(typed url.Values) error {
-	all, ignored, err := v.settingControls(typed)
+func settingsPage(v *visit) error {
+	all, ignored, err := v.settingControls()
 	if err != nil {
 		return err
 	}
-	var effect g.Node
-	if typed != nil {
-		if effect, err = v.preview(all); err != nil {
-			return err
-		}
-	}
-	return v.showConversation("Settings", map[string]g.Node{"preview": effect},
+	return v.showConversation("Settings", nil,
 		g.Map(ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
 		}),
-		settingsView(pageOf(v.name())+"/settings", all, effect),
+		settingsView(v.name(), all),
 	)
 }
 
@@ -94,92 +70,58 @@ func helpFor(key string) string {
 	return ""
 }
 
-// settingsView is a form of all settings. Scripts show the effect of what is typed; without them a
-// button does.
-func settingsView(here string, all []settingControl, effect g.Node) g.Node {
-	shown := url.Values{}
-	for _, k := range all {
-		shown.Set(k.Key, k.Now)
-	}
+// settingsView is a form of all settings. A script shows the effect of what is typed, and applies it.
+func settingsView(name string, all []settingControl) g.Node {
+	here := pageOf(name) + "/settings"
 	return g.Group{
 		faint(g.Text("How this conversation is compacted. Change values to see what they would have done with it; nothing changes until you apply them, and then only for this conversation.")),
 		h.Form(
-			h.ID("settings"), h.Method("get"), h.Action(here+"/preview"), hidden("shown", shown.Encode()),
-			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview"), effect),
+			h.ID("settings"), h.AutoComplete("off"), h.Data("api", apiOf(name)+"/settings"), h.Data("preview", here+"/preview"),
+			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview")),
 			h.P(
 				h.Class("apply"),
 				h.Button(h.Class("main"), h.ID("try"), g.Text("Preview")),
-				h.Button(h.FormMethod("post"), h.FormAction(here), g.Text("Apply to this conversation")),
+				h.Button(g.Text("Apply to this conversation")),
 				h.A(h.Href(here), g.Text("Start over")),
 			),
-			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, all, func(k settingControl) []g.Node { return k.cells(here) }),
+			table("list settings", []column{{Name: "Setting"}, {Name: "Value"}, {Name: "From"}}, all, settingControl.cells),
 		),
 		h.Script(h.Src("/static/settings.js"), h.Defer()),
 	}
 }
 
-func (k settingControl) cells(here string) []g.Node {
+func (k settingControl) cells() []g.Node {
 	origin := g.Text(k.Origin)
 	if k.Here {
 		origin = g.Group{
 			h.B(origin), g.Text(" "),
-			h.Button(h.Class("quiet"), h.Name("take_back"), h.Value(k.Key), h.FormMethod("post"), h.FormAction(here), g.Text("Take back")),
+			h.Button(h.Class("quiet"), h.Value(k.Key), g.Text("Take back")),
 		}
 	}
 	return []g.Node{
 		g.Group{h.Label(h.For("set-"+k.Key), g.Text(k.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(k.Help))},
 		k.input(),
 		origin,
-		h.ID(k.Key), g.If(k.Changed(), h.Class("changed")),
+		h.ID(k.Key),
 	}
 }
 
 func (k settingControl) input() g.Node {
-	id, value := "set-"+k.Key, h.Value(k.Typed)
+	id, value := "set-"+k.Key, h.Value(k.Now)
 	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(k.Key), value, g.Group(more)) }
 	switch k.Control {
 	case "share":
 		return h.Span(
 			h.Class("slider"),
 			field(h.Type("range"), h.Min("0"), h.Max("1"), h.Step("0.01")),
-			g.El("output", h.For(id), g.Text(k.Typed)),
+			g.El("output", h.For(id), g.Text(k.Now)),
 		)
 	case "number":
 		return field(h.Type("number"), h.Step("any"))
 	case "switch":
-		return h.Select(h.ID(id), h.Name(k.Key), options([]string{"true", "false"}, k.Typed))
+		return h.Select(h.ID(id), h.Name(k.Key), options([]string{"true", "false"}, k.Now))
 	case "text":
 		return field(h.MaxLength("500"))
 	}
 	return g.Group{h.Code(g.Text(k.Now)), g.Text(" "), h.Span(h.Class("faint"), g.Text("in the settings file only"))}
-}
-
-// settingsForm sets all values of a form or none, or resets one.
-func settingsForm(v *visit) error {
-	all, _, err := v.settingControls(v.PostForm)
-	if err != nil {
-		return err
-	}
-	here, set := pageOf(v.name())+"/settings", map[string]any{}
-	note := ""
-	if key := v.PostForm.Get("take_back"); key != "" {
-		set[key], note = nil, key+" is reset."
-	} else {
-		var changes []string
-		for _, k := range all {
-			if k.Changed() {
-				set[k.Key] = k.Typed
-				changes = append(changes, k.Key+" = "+k.Typed)
-			}
-		}
-		slices.Sort(changes)
-		note = "From now on: " + strings.Join(changes, ", ") + "."
-	}
-	if len(set) == 0 {
-		return v.redirectWithNote(here, "Nothing was changed.")
-	}
-	if err := v.ask(http.MethodPut, apiOf(v.name())+"/settings", nil, set, nil); err != nil {
-		return v.redirectProblem(here, err)
-	}
-	return v.redirectWithNote(here, note)
 }

@@ -76,7 +76,7 @@ func (s *Server) Name() string { return config.WebName }
 const (
 	readTimeout   = 30 * time.Second
 	answerTimeout = 30 * time.Second // for handlers that are not streams
-	writeTimeout  = time.Minute      // of a whole answer, and of each write of a stream
+	writeTimeout  = time.Minute      // of a whole answer
 	idleTimeout   = 2 * time.Minute
 	closeTimeout  = 3 * time.Second
 	maxHeader     = 32 << 10
@@ -92,9 +92,6 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		Handler: s.guarded(s.mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
-	s.running.Go(func() { // warms the cache, so that the first page of the list loads fast
-		_, _ = s.conversations(streams, "", pageSize, 0) // the error is reported by the next request
-	})
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
@@ -132,8 +129,8 @@ func (s *Server) handle(pattern string, h handler) {
 	})
 }
 
-// stream is handle without a time limit. The context ends when the client disconnects or the server
-// closes.
+// stream is handle without a time limit: a simulation may begin to answer late, and events never end.
+// The context ends when the client disconnects or the server closes.
 func (s *Server) stream(pattern string, h handler) {
 	s.serve(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.authenticate(r); err != nil {
@@ -144,19 +141,9 @@ func (s *Server) stream(pattern string, h handler) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(s.streams, cancel)()
-		return h(streamWriter{w}, r.WithContext(ctx))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // fails only within the process
+		return h(w, r.WithContext(ctx))
 	})
-}
-
-// streamWriter limits the time of each write: a simulation may take longer than writeTimeout before
-// its answer.
-type streamWriter struct{ http.ResponseWriter }
-
-func (w streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w streamWriter) Write(text []byte) (int, error) {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails only within the process
-	return w.ResponseWriter.Write(text)
 }
 
 // serve registers a handler that requires no access.

@@ -57,10 +57,8 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 		return problem(http.StatusServiceUnavailable, "The bot is stopping. Try again once it runs.")
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
-	case errors.As(err, &wrong):
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", wrong)
-	case errors.As(err, &out):
-		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", out)
+	case errors.As(err, &wrong), errors.As(err, &out):
+		return problem(http.StatusUnprocessableEntity, "It cannot be remembered: %v.", err)
 	case errors.As(err, &state):
 		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
 	case errors.Is(err, memory.ErrSaid):
@@ -94,7 +92,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch in, within := w.(*reply); {
 	case within: // a page asked the API; it shows the problem
 		in.problem = p
-	case wantsPage(r) || sendsForm(r):
+	case wantsPage(r):
 		_ = showProblem(&visit{r, s, w}, p) // only rendering can fail
 	default:
 		writeJSON(w, p.Status, "application/problem+json", p)
@@ -105,14 +103,6 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func answer(w http.ResponseWriter, status int, v any) error {
 	writeJSON(w, status, "application/json", v)
 	return nil
-}
-
-// answerOr responds with a value as JSON, or returns err.
-func answerOr(w http.ResponseWriter, v any, err error) error {
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, v)
 }
 
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {

@@ -24,7 +24,6 @@ import (
 type frame struct {
 	Title, Version string
 	Nav            []link
-	Flash          string
 	LoggedIn       bool
 }
 
@@ -54,11 +53,12 @@ func (f frame) around(content g.Node) g.Node {
 					return h.A(h.Href(l.Href), current(l.Here), g.Text(l.Name))
 				})),
 				h.Span(h.Class("live"), h.ID("connection"), h.Role("status")),
-				g.If(f.LoggedIn, form("/logout", h.Button(h.Class("quiet"), g.Text("Log out")))),
+				g.If(f.LoggedIn, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
 			),
 			h.Main(
 				h.ID("main"),
-				g.If(f.Flash != "", h.P(h.Class("flash"), h.Role("status"), g.Text(f.Flash))),
+				h.P(h.ID("flash"), h.Class("flash"), h.Role("status"), g.Attr("hidden")),
+				h.NoScript(note(g.Text("Without JavaScript these pages can be read only."))),
 				content,
 			),
 			h.Footer(g.Text("Cairn "+f.Version+" · conversations never end")),
@@ -107,9 +107,15 @@ func tag(class, text string) g.Node {
 	return h.Span(h.Class(strings.TrimSpace("tag "+class)), g.Text(text))
 }
 
-// form changes something when it is sent.
-func form(action string, content ...g.Node) g.Node {
-	return h.Form(h.Method("post"), h.Action(action), g.Group(content))
+// change is a form that a script sends to the API, together with body. done is what to say then, if the
+// answer has no reason.
+func change(method, path, body, done string, content ...g.Node) g.Node {
+	return h.Form(h.Data("method", method), h.Data("api", path), h.Data("body", body), h.Data("done", done), g.Group(content))
+}
+
+// command is a form that acts on a conversation.
+func command(conversation, name, done string, content ...g.Node) g.Node {
+	return change(http.MethodPost, apiOf(conversation)+"/"+name, "{}", done, content...)
 }
 
 // searchForm shows the same page again, with what is typed as parameters.
@@ -220,15 +226,31 @@ func longText(class, text string) g.Node {
 // approvalsView asks for each tool call that waits.
 func approvalsView(conversation string, all []channel.Approval) g.Node {
 	return g.Map(all, func(a channel.Approval) g.Node {
-		answer := func(command, class, label string) g.Node {
-			return form(pageOf(conversation)+"/"+command, hidden("code", a.Code), button(class, label))
+		answer := func(body, class, label string) g.Node {
+			return change(http.MethodPost, apiOf(conversation)+"/approvals/"+url.PathEscape(a.Code), body, "", button(class, label))
 		}
 		return h.Div(
 			h.Class("note warn approval"),
 			h.P(g.Text("The model wants to call "), h.B(g.Text(a.Tool)), g.Text(" with "), h.Code(g.Text(a.Arguments))),
-			answer("allow", "main", "Allow"), g.Text(" "), answer("deny", "", "Deny"),
+			answer(`{"allow": true}`, "main", "Allow"), g.Text(" "), answer(`{"allow": false}`, "", "Deny"),
 		)
 	})
+}
+
+// pausedView says so if the bot does not answer in a conversation.
+func (v *visit) pausedView(conversation string) (g.Node, error) {
+	here, all, err := v.s.operator.Paused(v.Context(), conversation)
+	switch {
+	case all:
+		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that."), err
+	case here:
+		return h.Div(
+			h.Class("note warn"),
+			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends that.")),
+			command(conversation, "resume", "The bot is answering here again.", button("", "Answer again")),
+		), err
+	}
+	return nil, err
 }
 
 // pageOf returns the path of a conversation's page.
@@ -257,7 +279,7 @@ func timeView(t time.Time) g.Node {
 }
 
 // thousands inserts spaces between thousands.
-func thousands[N int | int64 | string](n N) string {
+func thousands[N int | int64](n N) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "\u202f" + text[i:]

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"fmt"
-	"math"
 )
 
 // Composition is one bar that shows the parts of a whole.
@@ -15,14 +14,14 @@ type Composition struct {
 // Part is a piece of a bar.
 type Part struct {
 	Name  string
-	Value float64 // negative: 0
+	Value float64
 }
 
 const (
 	barWidth, barHigh = 880, 26
 	barEdge           = 10
 	inBar             = barWidth - 2*barEdge
-	colours           = 8   // classes chart-part-0 to chart-part-7
+	colours           = 4   // classes chart-part-0 to chart-part-3
 	entryWidth        = 215 // of a legend's entry
 	entriesInRow      = 4
 )
@@ -31,9 +30,9 @@ const (
 func (c Composition) SVG(o Options) string {
 	sum := 0.0
 	for _, p := range c.Parts {
-		sum += amount(p.Value)
+		sum += p.Value
 	}
-	whole := max(amount(c.Total), sum)
+	whole := max(c.Total, sum)
 	rows := (len(c.Parts) + entriesInRow) / entriesInRow // including the free entry
 	var d drawing
 	d.open(o, barWidth, 44+barHigh+20*rows, c.Title, c.Desc)
@@ -42,7 +41,7 @@ func (c Composition) SVG(o Options) string {
 	for i, p := range c.Parts {
 		wide := 0.0
 		if whole > 0 {
-			wide = inBar * amount(p.Value) / whole
+			wide = inBar * p.Value / whole
 		}
 		d.printf(`<rect class="chart-part chart-part-%d" x="%s" y="30" width="%s" height="%d"><title>%s</title></rect>`+"\n",
 			i%colours, num(x), num(wide), barHigh, text(share(p.Name, p.Value, whole)))
@@ -63,17 +62,10 @@ func (d *drawing) entry(i int, class, name string) {
 	d.words(float64(x+16), float64(y), "chart-tick", "start", name)
 }
 
-func amount(v float64) float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0
-	}
-	return max(v, 0)
-}
-
 func share(name string, value, whole float64) string {
 	percent := 0.0
 	if whole > 0 {
-		percent = 100 * amount(value) / whole
+		percent = 100 * value / whole
 	}
-	return fmt.Sprintf("%s %s (%.0f %%)", name, Short(amount(value)), percent)
+	return fmt.Sprintf("%s %s (%.0f %%)", name, Short(value), percent)
 }

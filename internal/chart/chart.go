@@ -80,9 +80,6 @@ func text(s string) string {
 
 // num formats a coordinate, to a tenth of a unit.
 func num(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "0"
-	}
 	s := strconv.FormatFloat(v, 'f', 1, 64)
 	if s = strings.TrimSuffix(s, ".0"); s == "-0" {
 		return "0"
@@ -109,7 +106,7 @@ func Short(v float64) string {
 
 // steps returns round numbers from 0 to most, about wanted of them.
 func steps(most float64, wanted int) (at []float64) {
-	if most <= 0 || math.IsInf(most, 0) || math.IsNaN(most) {
+	if most <= 0 {
 		return []float64{0}
 	}
 	step := math.Pow(10, math.Floor(math.Log10(most/float64(wanted))))

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,37 +23,16 @@ func (d *drawing) mark(m Mark, x, y float64) {
 	d.printf("</path>\n")
 }
 
-// tips is the number of tips shown for joined marks.
-const tips = 4
-
-// join merges marks of a kind that would hide each other.
-func join(marks []Mark, s scale) (joined []Mark) {
-	last, count := map[string]int{}, []int{}
-	for _, m := range marks {
-		i, known := last[m.Kind]
-		if !known || s.x(m.At)-s.x(joined[i].At) >= 3 {
-			last[m.Kind] = len(joined)
-			joined, count = append(joined, m), append(count, 1)
-			continue
-		}
-		if count[i]++; count[i] <= tips {
-			joined[i].Tip += "\n" + m.Tip
-		}
-	}
-	for i, n := range count {
-		if n > tips {
-			joined[i].Tip += fmt.Sprintf("\nand %d more", n-tips)
-		}
-	}
-	return joined
-}
-
 func hasHead(p Point) bool { return p.Head > 0 }
 
-// within returns the marks that are between the first and the last message of the plot.
+// within returns the marks that are between the first and the last message of the plot, without those
+// that one of their kind would hide.
 func within(marks []Mark, s scale) (shown []Mark) {
+	last := map[string]int64{}
 	for _, m := range marks {
-		if m.At >= s.first && m.At <= s.last {
+		before, known := last[m.Kind]
+		if hides := known && s.x(m.At)-s.x(before) < 3; !hides && m.At >= s.first && m.At <= s.last {
+			last[m.Kind] = m.At
 			shown = append(shown, m)
 		}
 	}

@@ -133,7 +133,7 @@ func (d *drawing) panel(p Panel, s scale, axis bool) {
 	d.printf(`<path class="chart-edge" d="%s"/>`+"\n", curve(points, s, func(p Point) int { return p.Used }))
 	d.said(points, s)
 	d.levels(p, s)
-	for _, m := range join(within(p.Marks, s), s) {
+	for _, m := range within(p.Marks, s) {
 		d.mark(m, s.x(m.At), s.y(0)+6)
 	}
 	d.printf("</g>\n")

@@ -7,7 +7,7 @@ const parts = [...document.querySelectorAll("[data-live]")];
 
 // purpose tells a link, a summary or a button from the others in its part.
 function purpose(e) {
-  return e.href ?? e.parentElement.dataset.src ?? e.form?.action + " " + e.form?.elements.code?.value;
+  return e.href ?? e.parentElement.dataset.src ?? e.form?.dataset.api + e.form?.dataset.body;
 }
 
 // refresh reads a part again, at most twice a second, and keeps open what people opened, and the
@@ -95,6 +95,40 @@ function watch(address, handlers) {
   });
   open();
 }
+
+// change makes a change through the API. It returns the answer, or throws what is wrong.
+async function change(method, path, body) {
+  const answer = await fetch(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }).catch(() => null);
+  const said = await answer?.json().catch(() => null);
+  if (!answer?.ok) throw new Error(said?.detail ?? "The bot does not answer.");
+  return said ?? {};
+}
+
+// act sends a form that describes a change, and returns what to tell.
+async function act(form) {
+  const typed = Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+  const said = await change(form.dataset.method, form.dataset.api, { ...JSON.parse(form.dataset.body), ...typed });
+  return said.reason || form.dataset.done;
+}
+
+// note shows a sentence on this page, noteOn on another one.
+const flash = document.getElementById("flash");
+function note(text) {
+  flash.textContent = text;
+  flash.hidden = text === "";
+}
+function noteOn(page, text) {
+  sessionStorage.setItem("note", text);
+  location.assign(page);
+}
+note(sessionStorage.getItem("note") ?? "");
+sessionStorage.removeItem("note");
+
+document.addEventListener("submit", (e) => {
+  if (e.defaultPrevented || !e.target.dataset.method) return;
+  e.preventDefault();
+  act(e.target).then((text) => noteOn(location.pathname, text), (error) => note(error.message));
+});
 
 openable(document);
 if (parts.length > 0) {

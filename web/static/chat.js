@@ -1,12 +1,12 @@
 // The chat pane: sends without leaving the page, shows the answer while it is written, stops it,
-// and completes commands. Without this script the form works, and the answer shows on reload.
+// and completes commands. Without this script the chat can be read.
 "use strict";
 
 const form = document.getElementById("chat");
 const box = document.getElementById("text");
 const said = document.getElementById("said");
 const writing = document.getElementById("writing");
-const note = document.getElementById("note");
+const told = document.getElementById("note");
 const stop = document.getElementById("stop");
 const choices = document.getElementById("choices");
 const commands = [...document.querySelectorAll("#commands li")].map((li) => li.dataset);
@@ -15,8 +15,8 @@ const newID = () => "web-" + Date.now() + "-" + Math.random().toString(36).slice
 // tell shows the answer to a command, or what did not work.
 function tell(text) {
   follow(() => {
-    note.textContent = text;
-    note.hidden = text === "";
+    told.textContent = text;
+    told.hidden = text === "";
   });
 }
 
@@ -56,12 +56,8 @@ async function read() {
 }
 
 async function send(text, id) {
-  const answer = await fetch(form.action, {
-    method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams({ id, text }),
-  }).catch(() => null);
-  const taken = await answer?.json().catch(() => null);
-  if (!answer?.ok) throw new Error(taken?.detail ?? "the bot does not answer.");
-  return taken?.reason ?? "";
+  const taken = await change("POST", form.dataset.api, { id, text });
+  return taken.answer ?? "";
 }
 
 // What could not be sent keeps its id: the bot may have it, and what is sent again is the same message.
@@ -88,19 +84,18 @@ form.addEventListener("submit", async (e) => {
   await read();
 });
 
-// run runs the command of a button, which then goes away: people type on.
-function run(command) {
-  send(command, newID()).catch((error) => error.message).then(tell).then(read);
+// finish tells what a button did, which then goes away: people type on.
+function finish(done) {
+  done.catch((error) => error.message).then(tell).then(read);
   box.focus();
 }
 
-// The buttons between the messages are commands; without this script their forms load another page.
 said.addEventListener("submit", (e) => {
   e.preventDefault();
-  run("/" + e.target.action.split("/").pop() + " " + (e.target.elements.code?.value ?? ""));
+  finish(act(e.target));
 });
 
-stop.addEventListener("click", () => run("/stop"));
+stop.addEventListener("click", () => finish(send("/stop", newID())));
 
 // The list of choices below the box: Up and Down choose, Tab or Enter takes the chosen one,
 // Escape closes it.
@@ -159,7 +154,7 @@ async function offer() {
   hide();
   if (!command || command.suggests !== String(before)) return;
   const mine = asked;
-  const from = new URL(form.action + "/suggest");
+  const from = new URL(location.pathname + "/suggest", location.href);
   from.search = new URLSearchParams({ command: command.name, typed: line[3] });
   const answer = await fetch(from, { headers: { Accept: "application/json" } }).catch(() => null);
   if (!answer?.ok || mine !== asked) return;
@@ -196,5 +191,6 @@ watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation
   turn: (turn) => { busy(turn.state === "started"); read(); },
   approval: read, reset: async () => { if (await read()) busy(isAnswering()); },
 });
+form.hidden = false;
 busy(isAnswering());
 scrollTo(0, document.body.scrollHeight);

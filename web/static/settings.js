@@ -1,21 +1,24 @@
 // The preview follows the controls: what is typed is simulated after a moment, and an older
-// simulation is given up. Without this script the button "Preview" loads the page with it.
+// simulation is given up.
 "use strict";
 
 const settings = document.getElementById("settings");
 const preview = document.getElementById("preview");
-const shown = new URLSearchParams(settings.elements.shown.value); // the values in force, by key
+const shown = new URLSearchParams(new FormData(settings)); // the values in force, by key
 let wait = 0;
 let running = null;
+
+// typed returns the values that were changed.
+function typed() {
+  return [...new FormData(settings)].filter(([key, value]) => shown.get(key) !== value);
+}
 
 async function simulate() {
   running?.abort();
   const mine = running = new AbortController();
   preview.setAttribute("aria-busy", "true");
-  const from = new URL(settings.action, location.href);
-  from.search = new URLSearchParams([...new FormData(settings)].filter(([key, value]) => shown.has(key) && shown.get(key) !== value));
-  history.replaceState(null, "", from);
-  from.searchParams.set("fragment", "preview");
+  const from = new URL(settings.dataset.preview, location.href);
+  from.search = new URLSearchParams(typed());
   try {
     const answer = await fetch(from, { headers: { Accept: "text/html" }, signal: mine.signal });
     const text = await answer.text();
@@ -39,8 +42,13 @@ settings.addEventListener("input", (e) => {
   wait = setTimeout(simulate, 350);
 });
 settings.addEventListener("submit", (e) => {
-  if (e.submitter?.id !== "try") return; // the others change something
   e.preventDefault();
   clearTimeout(wait);
-  simulate();
+  if (e.submitter?.id === "try") {
+    simulate();
+    return;
+  }
+  const reset = e.submitter?.value;
+  const set = reset ? { [reset]: null } : Object.fromEntries(typed());
+  change("PUT", settings.dataset.api, set).then(() => noteOn(location.pathname, "The settings are changed."), (error) => note(error.message));
 });
