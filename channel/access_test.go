@@ -238,7 +238,7 @@ func TestOtherPrograms(t *testing.T) {
 func TestRejectedReplyIsDropped(t *testing.T) {
 	r := newRig(t, echo)
 	r.connector.note(func() { r.connector.permanentFailures = 1 })
-	want := []string{"I could not send an answer here: the platform rejected it. It is kept in my history; ask again, perhaps in other words.", "answer 2"}
+	want := []string{"I could not send an answer here, or a part of it: the platform rejected it. It is kept in my history; ask again, perhaps in other words.", "answer 2"}
 	r.ask("one")
 	r.ask("two")
 	check.EqualAll(t, "sent", r.connector.texts(), want)

@@ -17,7 +17,6 @@ const ackDelay = time.Second
 // delivery is reported to a connector that observes.
 type incoming struct {
 	deliveries int
-	timers     []*time.Timer   // of the deliveries that are on disk
 	own        compactor.Patch // settings that came with it, for the turn that answers it
 }
 
@@ -56,20 +55,8 @@ func (c *conversation) endDelivery(id string) {
 	}
 	in.deliveries--
 	if in.deliveries == 0 {
-		c.takeIncoming(id)
-	}
-}
-
-// takeIncoming removes a message from those on their way; nil if it is not one of them.
-func (c *conversation) takeIncoming(id string) *incoming {
-	in := c.arrivals.incoming[id]
-	if in != nil {
 		delete(c.arrivals.incoming, id)
-		for _, timer := range in.timers {
-			timer.Stop()
-		}
 	}
-	return in
 }
 
 // arrived handles messages that are on disk. The connector is notified of their place or, if they
@@ -90,7 +77,7 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 				o.Accepted(c.name, m.ID, seq)
 			}
 		case observes:
-			in.timers = append(in.timers, time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) }))
+			time.AfterFunc(ackDelay, func() { c.inbox.post(func() { c.acknowledge(o, m.ID, in) }) })
 		}
 	}
 }
@@ -105,8 +92,9 @@ func (c *conversation) acknowledge(o Observer, id string, in *incoming) {
 // delivery. It returns the settings that came with the message.
 func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
 	deliveries := 1 // at least: an earlier process may have stored it
-	if in := c.takeIncoming(id); in != nil {
+	if in := c.arrivals.incoming[id]; in != nil {
 		deliveries, own = in.deliveries, in.own
+		delete(c.arrivals.incoming, id)
 	}
 	if o, ok := c.connector.(Observer); ok {
 		for range deliveries {

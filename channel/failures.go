@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -14,17 +13,17 @@ import (
 )
 
 // incidents are the conversations that currently cannot be read or written, for example because the
-// disk is full. The log gets one warning per cause, however many conversations it stops and however
-// often they retry; people are notified once.
+// disk is full. However many they are and however often they retry, the log gets one warning; people
+// are notified once in each.
 type incidents struct {
-	mu   sync.Mutex           // guards open
-	open map[string]*incident // by conversation
+	mu    sync.Mutex           // guards both
+	open  map[string]*incident // by conversation
+	stuck int                  // how many of them cannot continue
 }
 
 type incident struct {
-	since     time.Time
-	announced bool   // people were notified
-	cause     string // why the conversation is stuck; "": only incoming messages could not be stored
+	announced bool // people were notified
+	stuck     bool // false: only incoming messages could not be stored
 }
 
 func (all *incidents) ofLocked(conversation string) *incident {
@@ -32,37 +31,30 @@ func (all *incidents) ofLocked(conversation string) *incident {
 		all.open = make(map[string]*incident)
 	}
 	if all.open[conversation] == nil {
-		all.open[conversation] = &incident{since: time.Now()}
+		all.open[conversation] = new(incident)
 	}
 	return all.open[conversation]
 }
 
-// stuck records that a conversation cannot continue, and reports whether the cause is new.
-func (all *incidents) stuck(conversation string, err error) (isNew bool) {
-	cause := causeOf(err)
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	isNew = true
-	for _, other := range all.open {
-		isNew = isNew && other.cause != cause
-	}
-	all.ofLocked(conversation).cause = cause
-	return isNew
-}
-
-// graceTime is how long a database may fail before people are notified: a shorter failure is a lock
-// or a disk hiccup, and the answer follows anyway.
-const graceTime = 2 * time.Second
-
-// tell reports whether to notify people about a failure: immediately if atOnce is set, otherwise
-// once it has lasted, because a retry may help.
-func (all *incidents) tell(conversation string, err error, atOnce bool) (tell bool) {
+// begin records that a conversation cannot continue, and reports whether it is the first one.
+func (all *incidents) begin(conversation string) (first bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	i := all.ofLocked(conversation)
-	atOnce = atOnce || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrFull)
-	tell = !i.announced && (atOnce || time.Since(i.since) >= graceTime)
-	i.announced = i.announced || tell
+	if first = all.stuck == 0; !i.stuck {
+		i.stuck = true
+		all.stuck++
+	}
+	return first
+}
+
+// tell reports whether to notify people in a conversation: once per incident.
+func (all *incidents) tell(conversation string) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	i := all.ofLocked(conversation)
+	tell := !i.announced
+	i.announced = true
 	return tell
 }
 
@@ -72,49 +64,31 @@ func (all *incidents) end(conversation string) (last bool) {
 	defer all.mu.Unlock()
 	ended := all.open[conversation]
 	delete(all.open, conversation)
-	return ended != nil && ended.cause != "" && all.countLocked() == 0
-}
-
-func (all *incidents) countLocked() (n int) {
-	for _, i := range all.open {
-		if i.cause != "" {
-			n++
-		}
+	if ended == nil || !ended.stuck {
+		return false
 	}
-	return n
+	all.stuck--
+	return all.stuck == 0
 }
 
 // count returns how many conversations are stuck.
 func (all *incidents) count() int {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.countLocked()
-}
-
-// causeOf returns the root cause of an error in its own words, without the conversation names that
-// its wrappers add.
-func causeOf(err error) string {
-	below := errors.Unwrap(err)
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // the cause comes last
-		below = joined.Unwrap()[len(joined.Unwrap())-1]
-	}
-	if below != nil {
-		return causeOf(below)
-	}
-	return err.Error()
+	return all.stuck
 }
 
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector
 // that keeps retrying calls it after each failure.
 func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
 	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
-		h.tellOnce(ctx, conversation, err, false, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
+		h.tellOnce(ctx, conversation, err, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
 	}
 }
 
-// tellOnce notifies people, once per incident, of a failure of the database, see incidents.tell.
-func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, atOnce bool, otherwise string, to ...string) {
-	if h.incidents.tell(conversation, err, atOnce) {
+// tellOnce notifies people, once per incident, of a failure of the database.
+func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, otherwise string, to ...string) {
+	if h.incidents.tell(conversation) {
 		h.say(ctx, conversation, "unwell", databaseWords(err, "I will keep trying until then.", otherwise), to...)
 	}
 }
@@ -148,12 +122,12 @@ func databaseWords(err error, then, otherwise string) string {
 // conversation cannot be read or written.
 func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 	level := slog.LevelDebug
-	if c.hub.incidents.stuck(c.name, err) {
+	if c.hub.incidents.begin(c.name) {
 		level = slog.LevelWarn
 	}
 	c.log.Log(ctx, level, "conversation_stalled", "error", err)
 	if awaited != "" {
-		c.hub.tellOnce(ctx, c.name, err, false, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
+		c.hub.tellOnce(ctx, c.name, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
 	}
 }
 

@@ -64,14 +64,13 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 func (c *conversation) react(reactor Reactor, id string) {
 	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
 	defer cancel()
-	var err error
-	defer func() {
-		if err != nil && c.hub.ctx.Err() == nil {
-			c.log.Debug("mark_compaction_failed", "error", err)
-		}
+	err := func() (err error) {
+		defer recoverConnector(&err)
+		return reactor.React(ctx, c.name, id)
 	}()
-	defer recoverConnector(&err)
-	err = reactor.React(ctx, c.name, id)
+	if err != nil {
+		c.log.Debug("mark_compaction_failed", "error", err)
+	}
 }
 
 // appliedLine describes an applied compaction in one short line.
@@ -157,11 +156,10 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 // period, in one conversation, even across restarts.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.level() == levelFree {
-			continue
-		}
-		if err := c.warnOf(ctx, turn, b); err != nil {
-			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+		if b.level() > levelFree {
+			if err := c.warnOf(ctx, turn, b); err != nil {
+				c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+			}
 		}
 	}
 }

@@ -25,11 +25,10 @@ const (
 )
 
 const (
-	maxTaskDepth      = 3 // depth of tasks that start tasks
-	maxOpenTasks      = 4 // below one conversation of people
-	partCalls         = 8 // model calls in one part of a task
-	partShare         = 8 // of the window: a part may add at most 1/8 to it
-	rowsOfCall        = 50
+	maxTaskDepth      = 3           // depth of tasks that start tasks
+	maxOpenTasks      = 4           // below one conversation of people
+	partCalls         = 8           // model calls in one part of a task
+	partShare         = 8           // of the window: a part may add at most 1/8 to it
 	taskCheckInterval = time.Minute // an open task looks for work at least this often
 	taskTextShown     = 60          // tokens of a task's text in a turn context
 )
@@ -137,7 +136,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 		return false, err
 	}
 	agent, _ := c.hub.agent(t.Agent)
-	if most := agent.taskCalls(); calls >= most || t.Messages > int64(most*rowsOfCall) {
+	if calls >= agent.taskCalls() {
 		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
 	}
 	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
