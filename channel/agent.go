@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -73,8 +72,8 @@ func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compacto
 // PolicyOf returns the policy a conversation is compacted by: the settings file, overridden by what
 // people set with /settings.
 func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compactor.Policy, error) {
-	p := &policy{file: a.Policy, log: slog.New(slog.DiscardHandler)} // the bot already logs what does not fit
-	err := p.read(ctx, records)
+	p := &policy{file: a.Policy}
+	_, err := p.read(ctx, records)
 	return p.get(), err
 }
 

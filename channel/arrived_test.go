@@ -22,6 +22,8 @@ func (p *acceptedLog) Accepted(_, id string, seq int64) {
 }
 func (p *acceptedLog) Compaction(string, Event)                 {}
 func (p *acceptedLog) Remembered(string, int64, string, string) {}
+func (p *acceptedLog) Used(string, string, string, Expense)     {}
+func (p *acceptedLog) Task(string, Task)                        {}
 
 // A message may be dequeued before the loop handles its arrival: the report with its seq comes
 // last. It may also arrive again: each delivery gets a report.

@@ -71,13 +71,11 @@ type Observer interface {
 	Compaction(conversation string, event Event)
 	// Remembered reports every new memory.
 	Remembered(conversation string, id int64, kind, content string)
-}
-
-// UsageObserver is implemented by connectors that follow what each model request used. It must not
-// block.
-type UsageObserver interface {
-	// Used reports a model request; kind is store.ForTurn or store.ForSummary.
+	// Used reports what a model request used; kind is store.ForTurn or store.ForSummary.
 	Used(conversation, kind, model string, e Expense)
+	// Task reports a task that begins, makes progress or ends; conversation is the people's
+	// conversation.
+	Task(conversation string, t Task)
 }
 
 // Completer is implemented by connectors whose events lack something: names behind ids, contents of

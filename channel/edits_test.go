@@ -3,7 +3,6 @@ package channel_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,13 +55,6 @@ func TestCompletion(t *testing.T) {
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
 		last := r.model.Requests()[0].Messages
 		check.Contains(t, "prompt", last[len(last)-1].Text, "Grace")
-	})
-	t.Run("a failed completion leaves the message unchanged", func(t *testing.T) {
-		r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
-			return channel.Inbound{}, errors.New("no such user")
-		}})
-		r.tell(place, "ask @U1", incomplete)
-		check.EqualAll(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
 	})
 	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
 		picture := []byte("\x89PNG\r\n\x1a\n and so on")

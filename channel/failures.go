@@ -16,35 +16,17 @@ import (
 // disk is full. However many they are and however often they retry, the log gets one warning; people
 // are notified once in each.
 type incidents struct {
-	mu    sync.Mutex           // guards both
-	open  map[string]*incident // by conversation
-	stuck int                  // how many of them cannot continue
-}
-
-type incident struct {
-	announced bool // people were notified
-	stuck     bool // false: only incoming messages could not be stored
-}
-
-func (all *incidents) ofLocked(conversation string) *incident {
-	if all.open == nil {
-		all.open = make(map[string]*incident)
-	}
-	if all.open[conversation] == nil {
-		all.open[conversation] = new(incident)
-	}
-	return all.open[conversation]
+	mu    sync.Mutex      // guards both
+	stuck map[string]bool // the conversations that cannot continue
+	told  map[string]bool // those in which people were notified
 }
 
 // begin records that a conversation cannot continue, and reports whether it is the first one.
 func (all *incidents) begin(conversation string) (first bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	i := all.ofLocked(conversation)
-	if first = all.stuck == 0; !i.stuck {
-		i.stuck = true
-		all.stuck++
-	}
+	first = len(all.stuck) == 0
+	all.stuck[conversation] = true
 	return first
 }
 
@@ -52,30 +34,26 @@ func (all *incidents) begin(conversation string) (first bool) {
 func (all *incidents) tell(conversation string) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	i := all.ofLocked(conversation)
-	tell := !i.announced
-	i.announced = true
-	return tell
+	told := all.told[conversation]
+	all.told[conversation] = true
+	return !told
 }
 
 // end records that a conversation continues, and reports whether it was the last stuck one.
 func (all *incidents) end(conversation string) (last bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	ended := all.open[conversation]
-	delete(all.open, conversation)
-	if ended == nil || !ended.stuck {
-		return false
-	}
-	all.stuck--
-	return all.stuck == 0
+	ended := all.stuck[conversation]
+	delete(all.stuck, conversation)
+	delete(all.told, conversation)
+	return ended && len(all.stuck) == 0
 }
 
 // count returns how many conversations are stuck.
 func (all *incidents) count() int {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.stuck
+	return len(all.stuck)
 }
 
 // Undelivered notifies the author of a message, once per incident, that Deliver failed. A connector

@@ -71,20 +71,9 @@ func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
 	editMessageAt(r, "m2", "That is allowed.", time.Now())
 	r.ask("And now?")
 	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
-}
-
-// What an old message becomes by an edit was not accepted before.
-func TestFilterRefusesAnEditedMessage(t *testing.T) {
-	r := newRig(t, nil)
-	r.model.Func = filtering(true)
-	for _, text := range []string{"One.", "Two.", "Three."} {
-		r.ask(text)
-	}
-	editMessageAt(r, "m1", "forbidden", time.Now())
-	r.ask("Four.")
-	texts := r.connector.texts()
-	check.Contains(t, "answer", texts[len(texts)-1], "answer ")
-	check.Contains(t, "prompt", textOf(r.model.Requests()[len(r.model.Requests())-1]), "Four.")
+	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
+	r.ask("And then?")
+	check.Contains(t, "answer after an edit of an old message", r.lastText(), "answer ")
 }
 
 // A tool's result that the filter refuses is withheld within its turn.

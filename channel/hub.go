@@ -95,6 +95,7 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation), hints: make(map[string]bool)}
 	h.budget = newBudgets(o.Used)
+	h.incidents.stuck, h.incidents.told = make(map[string]bool), make(map[string]bool)
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}

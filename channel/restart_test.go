@@ -43,25 +43,19 @@ func TestOldTurnIsNotResumed(t *testing.T) {
 	})
 }
 
-func TestInterruptedTurnResumes(t *testing.T) {
-	r := newRig(t, echo)
-	crashDuringTurn(t, r)
-	r.restart()
-	r.waitForReplies()
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
-}
-
-func TestATurnHasTwoAttempts(t *testing.T) {
-	r := newRig(t, echo)
-	crashDuringTurn(t, r)
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	if _, err := conv.Turns().Retry(t.Context(), 1); err != nil { // the second attempt crashed too
-		t.Fatal(err)
-	}
-	r.restart()
-	r.waitForReplies()
-	if len(r.model.Requests()) != 0 || len(r.connector.sent) != 1 || !r.connector.sent[0].Failure {
-		t.Errorf("got %d requests; sent %+v", len(r.model.Requests()), r.connector.sent)
+func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
+	for crashes, want := range map[int]string{1: "answer 1", 2: "I was interrupted twice"} {
+		r := newRig(t, echo)
+		crashDuringTurn(t, r)
+		conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+		if crashes == 2 {
+			check.Must(conv.Turns().Retry(t.Context(), 1))(t)
+		}
+		r.restart()
+		r.waitForReplies()
+		check.Len(t, "requests", r.model.Requests(), 2-crashes)
+		check.HasPrefix(t, "sent", r.lastText(), want)
+		check.Equal(t, "a failure", r.connector.sent[0].Failure, crashes == 2)
 	}
 }
 

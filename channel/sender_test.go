@@ -20,7 +20,7 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const turns = 50
+			const turns = 12
 			r := newRig(t, echo)
 			r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
 			var want []string

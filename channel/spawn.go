@@ -25,13 +25,6 @@ import (
 // Task is a job for a sub-agent, and its outcome.
 type Task = store.Task
 
-// TaskObserver is implemented by connectors that follow tasks. It must not block.
-type TaskObserver interface {
-	// Task reports a task that begins, makes progress or ends; conversation is the people's
-	// conversation.
-	Task(conversation string, t Task)
-}
-
 const (
 	briefingMessages = 20   // of the parent, at most
 	briefingTokens   = 1500 // of these messages

@@ -182,7 +182,7 @@ func (h *Hub) interruptBelow(name string) {
 // reportTask reports a task to observers.
 func (h *Hub) reportTask(t store.Task) {
 	root, _ := store.RootOf(t.Conversation)
-	if o, ok := h.connectors[connectorOf(root)].(TaskObserver); ok {
+	if o, ok := h.connectors[connectorOf(root)].(Observer); ok {
 		o.Task(root, t)
 	}
 	if h.o.Task != nil {

@@ -50,7 +50,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	if c.hub.o.Counted != nil {
 		c.hub.o.Counted(used)
 	}
-	if o, ok := c.connector.(UsageObserver); ok && u != (llm.Usage{}) {
+	if o, ok := c.connector.(Observer); ok && u != (llm.Usage{}) {
 		var e Expense
 		e.Add(used, c.hub.rules.Load().Money.Prices)
 		o.Used(c.name, kind, model, e)
