@@ -77,7 +77,7 @@ func (m Money) Budgets(used []store.Usage, now time.Time) []Budget {
 
 // budgets tracks what was used this month, across all conversations.
 type budgets struct {
-	logged sync.Map // the levels logged, by setting and period
+	logged sync.Map // the budgets logged as spent, by setting and period
 
 	mu   sync.Mutex    // guards used
 	used []store.Usage // of this month, one entry per day and model
@@ -140,23 +140,17 @@ func (b *budgets) state(m Money, now time.Time) (all []Budget) {
 
 func (b Budget) key() string { return b.Setting + "-" + b.Period }
 
-// afford returns why no money may be spent now, nil if some may: a budget is spent. It logs when a budget is nearly spent and spent.
+// afford returns why no money may be spent now, nil if some may: a budget is spent. It logs when a budget is spent.
 func (h *Hub) afford(now time.Time) error {
 	var spent Budget // the month comes after the day, and ends later
 	for _, b := range h.budget.state(h.rules.Load().Money, now) {
-		level := b.level()
-		if level == levelSpent {
-			spent = b
-		}
-		if _, logged := h.budget.logged.LoadOrStore(fmt.Sprint(b.key(), level), true); logged || level == levelFree {
+		if b.level() != levelSpent {
 			continue
 		}
-		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
-		if level == levelNearlySpent {
-			h.o.Log.Warn("budget_nearly_spent", attrs...)
-			continue
+		spent = b
+		if _, logged := h.budget.logged.LoadOrStore(b.key(), true); !logged {
+			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
 		}
-		h.o.Log.Warn("budget_spent", append(attrs, "effect", "answers stop, and summaries are made without a model")...)
 	}
 	if spent.Setting == "" {
 		return nil
@@ -166,20 +160,6 @@ func (h *Hub) afford(now time.Time) error {
 		what, when = "for this month", fmt.Sprintf("from %s on", spent.ends.Format(time.DateOnly))
 	}
 	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, spent.Setting)}
-}
-
-// checkPrice warns, once per model, if a budget is set and the model's price is unknown.
-func (h *Hub) checkPrice(model string) {
-	m := h.rules.Load().Money
-	if m.PerDay <= 0 && m.PerMonth <= 0 {
-		return
-	}
-	if _, known := m.Prices.Of(model); known {
-		return
-	}
-	if _, logged := h.unpriced.LoadOrStore(model, true); !logged {
-		h.o.Log.Warn("model_without_price", "effect", "it counts as 0 for the budget", "hint", "set it under [prices]", "model", model)
-	}
 }
 
 // spentError says that a budget, or a conversation's calls for this hour, are spent.

@@ -51,24 +51,13 @@ func TestDailyBudget(t *testing.T) {
 		r.restartCounting()
 		stopped("after a restart")
 		check.Equal(t, "rows in the transcript", len(r.transcript()), 8)
-		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent, and spent again in the next process
+		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 2 { // and again in the next process
 			t.Errorf("got %d warnings in the log:\n%s", n, log.String())
 		}
 		time.Sleep(24 * time.Hour)
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
 		r.stop()
 	})
-}
-
-func TestBudgetWarnsAboutUnpricedModel(t *testing.T) {
-	r := newRig(t, countsTokens(10)).withRules(channel.Rules{Money: channel.Money{PerDay: 1}})
-	log := r.captureLog()
-	for range 3 {
-		check.Equal(t, "reply", r.ask("hello"), "yes")
-	}
-	if n := log.lines(slog.LevelWarn, "model=scripted"); n != 1 {
-		t.Errorf("got %d warnings in the log:\n%s", n, log.String())
-	}
 }
 
 func TestMonthlyBudget(t *testing.T) {

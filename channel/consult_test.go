@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 
@@ -150,20 +149,6 @@ func TestConsultFails(t *testing.T) {
 	}
 	r.ask("and you?")
 	check.Equal(t, "notice afterwards", r.lastText(), "answer 1")
-}
-
-func TestStopEndsConsultation(t *testing.T) {
-	r := newRig(t, echo)
-	r.withCritic(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Say("one two three four five six seven"), nil
-	}).Delay = 100 * time.Millisecond
-	r.say("@critic what do you think?", true)
-	r.connector.until(t, "the beginning", func() bool { return len(r.connector.shown) > 1 })
-	r.run("/stop")
-	r.waitForReplies()
-	if texts := r.connector.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "critic: one two") || strings.Contains(texts[0], "seven") {
-		t.Errorf("got sent %v", texts)
-	}
 }
 
 func TestConsultedModelWithoutToolsIsRemembered(t *testing.T) {

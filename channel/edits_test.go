@@ -166,25 +166,6 @@ func TestDeletions(t *testing.T) {
 	})
 }
 
-func TestMessageDeletedDuringTurn(t *testing.T) {
-	began, release := make(chan struct{}), make(chan struct{})
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			close(began)
-			<-release
-		}
-		return echo(ctx, n, req)
-	})
-	r.say("the secret is swordfish", true)
-	<-began
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
-	close(release)
-	if !r.becomesIdle(3 * time.Second) {
-		t.Error("the conversation is stuck")
-	}
-	check.Lacks(t, "sent", strings.Join(r.connector.texts(), "|"), "disk")
-}
-
 func TestMessageDeletedDuringRetry(t *testing.T) {
 	r := newRig(t, nil)
 	log := r.captureLog()

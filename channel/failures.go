@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -67,31 +66,31 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 // tellOnce notifies people, once per incident, of a failure of the database.
 func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, otherwise string, to ...string) {
 	if h.incidents.tell(conversation) {
-		h.say(ctx, conversation, "unwell", databaseWords(err, "I will keep trying until then.", otherwise), to...)
+		h.say(ctx, conversation, "unwell", databaseWords(err, otherwise), to...)
 	}
 }
 
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
-	return Translated(h.languageOf(conversation), databaseWords(err, "then try again.", "That did not work; the reason is in my log. Try again later."))
+	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; the reason is in my log. Try again later."))
 }
 
 // Refusal returns what to tell the author of a message that could not be stored, and is not delivered
 // again.
 func (o Operator) Refusal(conversation string, err error) string {
-	return Translated(o.hub.languageOf(conversation), databaseWords(err, "then send it again.", "Your message could not be saved, so it was not accepted. Send it again later."))
+	return Translated(o.hub.languageOf(conversation), databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
 }
 
-// databaseWords returns what people read about a failure that the bot's operator must fix, and what
-// follows then; otherwise for any other one.
-func databaseWords(err error, then, otherwise string) string {
+// databaseWords returns what people read about a failure that the bot's operator must fix; otherwise
+// for any other one.
+func databaseWords(err error, otherwise string) string {
 	switch {
 	case errors.Is(err, store.ErrReplaced):
-		return fmt.Sprintf("My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back; %s", then)
+		return "My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back."
 	case errors.Is(err, store.ErrFull):
-		return fmt.Sprintf("My disk is full, so I cannot save anything. Ask the bot's operator to make room; %s", then)
+		return "My disk is full, so I cannot save anything. Ask the bot's operator to make room."
 	case errors.Is(err, store.ErrDamaged):
-		return fmt.Sprintf("My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; %s", then)
+		return "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`."
 	}
 	return otherwise
 }

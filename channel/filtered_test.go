@@ -108,31 +108,3 @@ func TestFilterInTheMiddleOfAnAnswer(t *testing.T) {
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"I look it up.", "(The model provider's filter withheld the rest of my answer.)"})
 	check.Equal(t, "a notice", channel.IsNotice(r.connector.sent[1]), true)
 }
-
-// The provider's counts are of other prompts only as long as something is withheld.
-func TestCountsAreUsedOnceNothingIsWithheld(t *testing.T) {
-	r := newRig(t, nil)
-	counted := 0
-	allows := filtering(true)
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		resp, err := allows(ctx, n, req)
-		resp.Usage.Prompt = counted
-		return resp, err
-	}
-	used := func() int { return check.Must(r.hub.Operator().Context(t.Context(), place))(t).Used }
-	r.ask("Hello.")
-	r.say("That is forbidden.", false)
-	r.ask("Which colour?")
-	before := used()
-	counted = 2 * before
-	r.ask("And this?")
-	if n := used(); n >= counted {
-		t.Errorf("while something is withheld: got %d tokens", n)
-	}
-	check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-	r.ask("And now?")
-	r.ask("And then?")
-	if n := used(); n < counted {
-		t.Errorf("got %d tokens, %d before, although the provider counted %d", n, before, counted)
-	}
-}

@@ -78,7 +78,6 @@ type Hub struct {
 	budget     *budgets
 	incidents  incidents
 	metrics    metrics
-	unpriced   sync.Map // models without a price that were already logged
 
 	mu     sync.Mutex // guards closed, open, the users of each conversation, and hints
 	closed bool

@@ -59,17 +59,6 @@ func TestInterruptedTurnHasTwoAttempts(t *testing.T) {
 	}
 }
 
-func TestInboxIsReadAtStart(t *testing.T) {
-	r := newRig(t, echo)
-	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
-	for range 3 {
-		check.Must(conv.Inbox().Deliver(t.Context(), r.inbound("waiting", true)))(t)
-	}
-	r.restart()
-	r.waitForReplies()
-	check.EqualAll(t, "transcript", r.transcript(), []string{"user: waiting", "user: waiting", "user: waiting", "assistant: answer 1"})
-}
-
 func TestUnsentReplyIsResentWithSameID(t *testing.T) {
 	r := newRig(t, echo)
 	r.connector.failures = 1_000_000
@@ -85,24 +74,6 @@ func TestUnsentReplyIsResentWithSameID(t *testing.T) {
 	r.restart()
 	r.waitForReplies()
 	check.Equal(t, "pieces sent", len(r.connector.sent), 1)
-}
-
-func TestRepliesAreSentInOrder(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return llmtest.Say(fmt.Sprintf("answer %d in many words", n)), nil
-	})
-	r.connector.note(func() { r.connector.delay = 300 * time.Millisecond })
-	r.say("one", true)
-	r.connector.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
-	r.ask("two")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
-	r.connector.mu.Lock()
-	defer r.connector.mu.Unlock()
-	for _, shown := range r.connector.shown {
-		if strings.Contains(shown, "answer 2") {
-			t.Fatalf("got %q shown while the first reply was being sent", shown)
-		}
-	}
 }
 
 func TestShutdownLosesNothing(t *testing.T) {

@@ -178,18 +178,6 @@ func TestEndlessTask(t *testing.T) {
 		r.waitForSent("[Task 1 of one expired: its time is over")
 		check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskExpired)
 	})
-	t.Run("is left alone for a while if the disk refuses its end", func(t *testing.T) {
-		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
-		j := r.captureLog()
-		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: blockUntilCanceled}, TaskTime: 200 * time.Millisecond}})
-		r.execute("CREATE TRIGGER refuse BEFORE UPDATE ON tasks BEGIN SELECT RAISE (ABORT, 'no'); END")
-		r.say("go", true)
-		r.waitForSent("started")
-		time.Sleep(400 * time.Millisecond)
-		if n := j.count("end_task_failed"); n < 1 || n > 2 {
-			t.Errorf("got %d attempts to end it", n)
-		}
-	})
 	t.Run("a task whose model fails reports it", func(t *testing.T) {
 		r := newRig(t, startTask(map[string]any{"agent": "one", "task": "count"}))
 		r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {

@@ -57,7 +57,6 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	}
 	c.hub.budget.add(used)
 	_ = c.hub.afford(now) // logs the budgets that this spent
-	c.hub.checkPrice(model)
 }
 
 // flushUsage writes what no answer has written.
