@@ -64,8 +64,8 @@ type Indicator interface {
 // methods must not block.
 type Observer interface {
 	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an
-	// earlier turn takes long, Accepted is first called with seq 0, and again when the place is
-	// known.
+	// earlier turn takes long, or the message is repeated while it waits, Accepted is first called
+	// with seq 0, and again when the place is known.
 	Accepted(conversation, id string, seq int64)
 	// Compaction reports every step of a compaction.
 	Compaction(conversation string, event Event)
