@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -236,8 +235,8 @@ type Agents struct {
 // Of returns the agent that answers in a conversation, with its language set. In a task it is the
 // requested agent; its policy layers are, from the top, those of the call, of the parent and its
 // own, and its language is the one set for the people's conversation above it. Values that no
-// longer make a valid policy are dropped and logged.
-func (a Agents) Of(ctx context.Context, records *store.Conversation, log *slog.Logger) (Agent, error) {
+// longer make a valid policy are dropped.
+func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, error) {
 	root, depth := store.RootOf(records.Name())
 	if depth == 0 {
 		return a.In(records.Name()).spokenIn(ctx, records)
@@ -254,7 +253,6 @@ func (a Agents) Of(ctx context.Context, records *store.Conversation, log *slog.L
 	layers := compactor.Spawn(t.Above, agent.layers(), t.Own)
 	policy, left := layers.Fit(compactor.DefaultPolicy())
 	for _, e := range left {
-		log.Warn("task_setting_ignored", "conversation", records.Name(), "problem", e.Error())
 		delete(layers, e.Key)
 	}
 	agent.Policy = func() compactor.Policy { return policy }
@@ -280,7 +278,7 @@ func (a Agents) named(id string) (Agent, bool) {
 }
 
 func (h *Hub) agentOf(ctx context.Context, records *store.Conversation) (Agent, error) {
-	return Agents{h.o.Agent, h.o.Agents}.Of(ctx, records, h.o.Log)
+	return Agents{h.o.Agent, h.o.Agents}.Of(ctx, records)
 }
 
 func (h *Hub) agent(id string) (Agent, bool) { return Agents{h.o.Agent, h.o.Agents}.named(id) }

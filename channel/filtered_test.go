@@ -10,7 +10,6 @@ import (
 
 	"cairn/internal/check"
 
-	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -93,18 +92,4 @@ func TestFilteredToolResult(t *testing.T) {
 	}
 	r.ask("What did we say?")
 	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 3"})
-}
-
-func TestFilterInTheMiddleOfAnAnswer(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		if n > 1 {
-			return llm.Response{FinishReason: llm.FinishFilter}, nil
-		}
-		resp := llmtest.Use(llmtest.Call("a", "context", map[string]any{"op": "self"}))
-		resp.Message.Text = "I look it up."
-		return resp, nil
-	})
-	r.ask("What is forbidden?")
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"I look it up.", "(The model provider's filter withheld the rest of my answer.)"})
-	check.Equal(t, "a notice", channel.IsNotice(r.connector.sent[1]), true)
 }

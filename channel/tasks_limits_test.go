@@ -55,10 +55,6 @@ func TestConcurrentTasks(t *testing.T) {
 }
 
 func TestTaskRights(t *testing.T) {
-	many := make([]map[string]any, 5)
-	for i := range many {
-		many[i] = map[string]any{"agent": "one", "task": "x"}
-	}
 	for name, c := range map[string]struct {
 		arguments map[string]any
 		want      string
@@ -69,8 +65,7 @@ func TestTaskRights(t *testing.T) {
 		"a value of another kind":         {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"keep_last_n": "many"}}, "whole number"},
 		"a file":                          {map[string]any{"agent": "one", "task": "x", "compaction": map[string]any{"prompt_file": "/etc/passwd"}}, "settings file only"},
 		"an argument that is not known":   {map[string]any{"agent": "one", "task": "x", "parent": "test:other"}, "unknown field"},
-		"more than may be open":           {map[string]any{"tasks": many}, "at most 4 may be"},
-		"one of several that are started": {map[string]any{"tasks": []map[string]any{many[0], {"agent": "two", "task": "x"}}}, "no agent"},
+		"one of several that are started": {map[string]any{"tasks": []map[string]any{{"agent": "one", "task": "x"}, {"agent": "two", "task": "x"}}}, "no agent"},
 		"a task of thousands of letters":  {map[string]any{"agent": "one", "task": strings.Repeat("long ", 5000)}, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {

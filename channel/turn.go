@@ -97,9 +97,6 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		if err == nil && r.empty(resp) {
 			err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
 		}
-		if llm.KindOf(err) == llm.KindFiltered && len(r.texts) > 0 {
-			resp, err = llm.Response{FinishReason: llm.FinishFilter}, nil // people have read a part of the answer
-		}
 		switch {
 		case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
 			r.writer.Cancel()
