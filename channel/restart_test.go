@@ -84,8 +84,9 @@ func TestShutdownLosesNothing(t *testing.T) {
 	r.say("hello", true)
 	r.connector.until(t, "the turn", func() bool { return r.connector.countTaken() == 1 })
 	r.say("and more", true)
+	r.stop()
 	r.model.Func = echo
-	r.reopen()
+	r.start()
 	check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
 	r.waitForReplies()
 	got := r.transcript()
