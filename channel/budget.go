@@ -41,22 +41,8 @@ const (
 	nearlySpent = 0.8
 )
 
-// The levels of a budget.
-const (
-	levelFree = iota
-	levelNearlySpent
-	levelSpent
-)
-
-func (b Budget) level() int {
-	switch {
-	case b.Spent >= b.Limit:
-		return levelSpent
-	case b.Spent >= nearlySpent*b.Limit:
-		return levelNearlySpent
-	}
-	return levelFree
-}
+func (b Budget) isSpent() bool       { return b.Spent >= b.Limit }
+func (b Budget) isNearlySpent() bool { return b.Spent >= nearlySpent*b.Limit }
 
 // String returns the budget in short: "0.81 of 1.00 today".
 func (b Budget) String() string {
@@ -144,7 +130,7 @@ func (b Budget) key() string { return b.Setting + "-" + b.Period }
 func (h *Hub) afford(now time.Time) error {
 	var spent Budget // the month comes after the day, and ends later
 	for _, b := range h.budget.state(h.rules.Load().Money, now) {
-		if b.level() != levelSpent {
+		if !b.isSpent() {
 			continue
 		}
 		spent = b

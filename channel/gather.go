@@ -91,7 +91,8 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.rest(err)
+			c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
+			c.lookAgain = time.Now().Add(historyRetry)
 			return nil
 		}
 		c.backfill.failing.End()
@@ -119,12 +120,6 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []store.Know
 		return err
 	}
 	return c.repeatEdits(ctx)
-}
-
-// rest postpones the gap for a while. The log gets one warning.
-func (c *conversation) rest(err error) {
-	c.log.Log(c.hub.ctx, c.backfill.failing.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
-	c.lookAgain = time.Now().Add(historyRetry)
 }
 
 func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {

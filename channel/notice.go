@@ -156,7 +156,7 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 // period, in one conversation, even across restarts.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.level() > levelFree {
+		if b.isNearlySpent() {
 			if err := c.warnOf(ctx, turn, b); err != nil {
 				c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 			}
@@ -173,7 +173,7 @@ func (c *conversation) warnOf(ctx context.Context, turn store.Turn, b Budget) er
 		return err
 	}
 	text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
-	if b.level() == levelSpent {
+	if b.isSpent() {
 		text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 	}
 	return c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
