@@ -51,9 +51,7 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		if err := c.notify(ctx, fmt.Sprintf("landing-%d", e.ID), c.translated(appliedLine(*e))); err != nil {
-			c.log.Warn("notify_compaction_failed", "error", err)
-		}
+		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), appliedLine(*e))
 	case compactor.NotifyReaction:
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
 			c.hub.owners.Go(func() { c.react(reactor, newest) })
@@ -109,6 +107,13 @@ func (c *conversation) notify(ctx context.Context, id, text string) error {
 	return err
 }
 
+// tryNotify posts a notice that is not worth more than a log line if it cannot be posted.
+func (c *conversation) tryNotify(ctx context.Context, id, text string) {
+	if err := c.notify(ctx, id, c.translated(text)); err != nil {
+		c.log.Warn("notify_failed", "notice", id, "error", err)
+	}
+}
+
 // IsNotice reports whether a piece is a notice: neither an answer nor the failure of one. A connector
 // that looks for what an earlier process has shown of an answer must not take a notice for it, nor the
 // other way round.
@@ -120,9 +125,7 @@ func IsNotice(p Piece) bool {
 // window: its author must not assume that the answer covers all of it.
 func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
-		if err := c.notify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), c.translated(shortenedLine(m))); err != nil {
-			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)
-		}
+		c.tryNotify(ctx, fmt.Sprint(shortenedPrefix, m.Seq), shortenedLine(m))
 	}
 }
 
@@ -147,9 +150,7 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 		return
 	}
 	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
-	if err := c.notify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), c.translated(line)); err != nil {
-		c.log.Warn("notify_cut_off_failed", "turn", r.turn.Seq, "error", err)
-	}
+	c.tryNotify(ctx, fmt.Sprint(cutOffPrefix, r.turn.Seq), line)
 }
 
 // warnOwner warns an owner who has just been answered that a budget is nearly spent: once per
